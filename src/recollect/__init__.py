@@ -1,0 +1,3 @@
+"""Recollect: memory for coding agents."""
+
+__version__ = "0.1.0"

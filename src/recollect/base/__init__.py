@@ -1,0 +1,1 @@
+"""What every room stands on: time, ids, errors, settings, paths, text. Knows no other room."""

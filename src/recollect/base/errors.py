@@ -1,0 +1,100 @@
+"""The one tree of errors.
+
+    RecollectError                1   something we did not foresee
+    +-- BadInput                  2   a value that cannot be taken: which, and why
+    |   +-- BadImport             2   a line of an import file
+    +-- NotFound                  3   an id, a project or a file that is not there
+    |   +-- UnknownId             3   with the nearest ids that exist
+    |   +-- NoProject             3   this folder can never be a project
+    +-- Conflict                  4   the state has moved on since the plan was made
+    |   +-- IdTaken               4   a new id that another process took first
+    +-- StoreError                5   the database
+    |   +-- StoreDamaged          5   it cannot be read; kept aside
+    |   +-- StoreForeign          5   it is not ours
+    |   +-- StoreTooNew           6   a newer Recollect wrote it
+    |   +-- StoreBusy             7   another process holds it
+    |   +-- StoreFull             8   no space left
+    |   +-- StoreReadOnly         9   cannot be written
+    +-- HomeRefused              10   the home folder is not safely ours
+
+The number is the exit code. `hint` says what to do next. Expected outcomes are values, not errors.
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class BadInput(RecollectError):
+    exit_code = 2
+
+
+class BadImport(BadInput):
+    def __init__(self, path: str, line: int, problem: str, *, hint: str = "") -> None:
+        super().__init__(f"{path}, line {line}: {problem}", hint=hint)
+        self.line = line
+
+
+class NotFound(RecollectError):
+    exit_code = 3
+
+
+class UnknownId(NotFound):
+    def __init__(self, id: str, near: tuple[str, ...] = ()) -> None:
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect threads` lists what there is."
+        super().__init__(f"No memory has the id {id!r}.", hint=hint)
+        self.id = id
+        self.near = near
+
+
+class NoProject(NotFound):
+    pass
+
+
+class Conflict(RecollectError):
+    exit_code = 4
+
+
+class IdTaken(Conflict):
+    def __init__(self, id: str) -> None:
+        super().__init__(f"The id {id!r} belongs to another memory.", hint="Nothing was written. Try again.")
+        self.id = id
+
+
+class StoreError(RecollectError):
+    exit_code = 5
+
+
+class StoreDamaged(StoreError):
+    pass
+
+
+class StoreForeign(StoreError):
+    pass
+
+
+class StoreTooNew(StoreError):
+    exit_code = 6
+
+
+class StoreBusy(StoreError):
+    exit_code = 7
+
+
+class StoreFull(StoreError):
+    exit_code = 8
+
+
+class StoreReadOnly(StoreError):
+    exit_code = 9
+
+
+class HomeRefused(RecollectError):
+    exit_code = 10

@@ -1,0 +1,172 @@
+"""Files that are ours alone: written whole or not at all, never through a link.
+
+A write goes into a new file beside the target, reaches the disk, and takes the target's name in one
+step; all of it relative to an opened folder, so a folder swapped for a link meanwhile changes
+nothing. Reads have a limit and take regular files only, so a pipe or a device never hangs a command.
+
+Raises OSError as the system does, and HomeRefused where a link stands in the place of a file. Does
+not know which files there are (paths.py, project.py).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+from recollect.base.errors import HomeRefused
+
+# Windows lacks these; there they ask for nothing.
+_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+_NO_BLOCK: int = getattr(os, "O_NONBLOCK", 0)
+_FOLDER: int = getattr(os, "O_DIRECTORY", 0)
+_BINARY: int = getattr(os, "O_BINARY", 0)
+_HAS_FOLDER_FD = os.open in os.supports_dir_fd and _FOLDER != 0
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+_serial = count()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace `path` with `text`, 0600 whatever the umask; refuse where a link stands."""
+    with _opened(path.parent, follow=True) as folder:
+        _refuse_links(folder, path)
+        spare = _write_spare(folder, path, text, PRIVATE_FILE)
+        try:
+            os.replace(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            _remove(folder, spare)
+            raise
+        _sync(folder)
+
+
+def create_new(path: Path, text: str, *, mode: int) -> bool:
+    """Make `path` with `text` unless something is there already; nobody ever sees half of it.
+
+    The folder itself may not be a link: this is how we write into a project's tree.
+    """
+    with _opened(path.parent, follow=False) as folder:
+        if _status(folder, path) is not None:
+            return False
+        spare = _write_spare(folder, path, text, mode)
+        try:
+            return _name_if_free(folder, spare, path)
+        finally:
+            _remove(folder, spare)
+
+
+def read_limited(path: Path, max_bytes: int, *, follow: bool = False) -> bytes:
+    """The whole of a regular file of at most `max_bytes`; OSError for anything else."""
+    fd = os.open(path, os.O_RDONLY | _NO_BLOCK | _BINARY | (0 if follow else _NO_FOLLOW))
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+        found = file.read(max_bytes + 1)
+    if len(found) > max_bytes:
+        raise OSError(errno.EFBIG, f"Larger than {max_bytes} bytes", str(path))
+    return found
+
+
+def make_private_folder(path: Path) -> None:
+    """One folder, 0700 whatever the umask. Its parent must be there: we do not build paths to it."""
+    try:
+        os.mkdir(path, PRIVATE_FOLDER)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    else:
+        os.chmod(path, PRIVATE_FOLDER)
+
+
+@contextmanager
+def _opened(folder: Path, *, follow: bool) -> Iterator[int | None]:
+    """A descriptor that later names are relative to, or None where the system has no such thing."""
+    if not _HAS_FOLDER_FD:
+        if not follow and folder.is_symlink():
+            raise OSError(errno.ELOOP, "A link in the place of a folder", str(folder))
+        yield None
+        return
+    fd = os.open(folder, os.O_RDONLY | _FOLDER | (0 if follow else _NO_FOLLOW))
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _at(folder: int | None, path: Path) -> str:
+    return str(path) if folder is None else path.name
+
+
+def _status(folder: int | None, path: Path) -> os.stat_result | None:
+    try:
+        return os.stat(_at(folder, path), dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _refuse_links(folder: int | None, path: Path) -> None:
+    found = _status(folder, path)
+    if found is None:
+        return
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise HomeRefused(
+            f"{path} is not a plain file of its own (a link, a folder or a device).",
+            hint="Move it away; Recollect makes a new one.",
+        )
+
+
+def _write_spare(folder: int | None, path: Path, text: str, mode: int) -> Path:
+    """A new file beside `path` that holds `text` and is on the disk."""
+    while True:
+        # No chance needed: O_EXCL refuses a name that is taken, and the next number is tried.
+        spare = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
+        try:
+            fd = os.open(_at(folder, spare), flags, mode, dir_fd=folder)
+            break
+        except FileExistsError:
+            continue
+    try:
+        with open(fd, "wb") as file:
+            if mode == PRIVATE_FILE and hasattr(os, "fchmod"):
+                os.fchmod(fd, mode)
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(fd)
+    except BaseException:
+        _remove(folder, spare)
+        raise
+    return spare
+
+
+def _name_if_free(folder: int | None, spare: Path, path: Path) -> bool:
+    """Give the spare file its name, unless another process was first."""
+    try:
+        os.link(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+    except FileExistsError:
+        return False
+    except OSError:
+        # No hard links on this file system. A rename is whole too, if not exclusive to the instant.
+        if _status(folder, path) is not None:
+            return False
+        os.rename(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+    _sync(folder)
+    return True
+
+
+def _remove(folder: int | None, path: Path) -> None:
+    with suppress(OSError):
+        os.unlink(_at(folder, path), dir_fd=folder)
+
+
+def _sync(folder: int | None) -> None:
+    """Make the new name itself last; some file systems cannot, and the file is whole either way."""
+    if folder is not None:
+        with suppress(OSError):
+            os.fsync(folder)

@@ -1,0 +1,45 @@
+"""Ids: `thread_20260201_083000_abc123`. Kind, second in UTC, six hex digits. Made only here.
+
+The digits are the millisecond (ten bits) and chance (fourteen), and rise within a process, so ids
+sort by time. Two processes may still draw the same one: the store refuses the second (IdTaken) and
+the operation draws again.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from recollect.base.clock import Clock
+
+_SHAPE = re.compile(r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}")
+_CHANCE_BITS = 14
+
+
+class Mint:
+    """Draws ids, each greater than the one before of the same process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = (0, 0)
+
+    def draw(self, kind: str) -> str:
+        now = self._clock.now()
+        second, micros = divmod(now.micros, 1_000_000)
+        tail = (micros // 1_000) << _CHANCE_BITS | secrets.randbits(_CHANCE_BITS)
+        if (second, tail) <= self._last:
+            second, tail = self._last[0], self._last[1] + 1
+            if tail >= 1 << 24:
+                second, tail = second + 1, 0
+        self._last = (second, tail)
+        stamp = type(now)(second * 1_000_000).stamp()
+        return f"{kind}_{stamp}_{tail:06x}"
+
+
+def is_id(text: str) -> bool:
+    return _SHAPE.fullmatch(text) is not None
+
+
+def fresh_key() -> str:
+    """32 hex digits of chance: a project's id, or the key that redaction marks are made with."""
+    return secrets.token_hex(16)

@@ -1,0 +1,42 @@
+"""A point in time, in UTC, to the microsecond. A value: it never reads the clock (clock.py does)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    micros: int
+
+    @classmethod
+    def of(cls, when: datetime) -> Moment:
+        """An aware time, exactly; a naive one is taken as UTC."""
+        aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return cls((aware - _EPOCH) // timedelta(microseconds=1))
+
+    @classmethod
+    def parse(cls, text: str) -> Moment:
+        """ISO 8601, as `iso` prints it. Raises ValueError."""
+        return cls.of(datetime.fromisoformat(text))
+
+    def datetime(self) -> datetime:
+        return _EPOCH + timedelta(microseconds=self.micros)
+
+    def iso(self) -> str:
+        return self.datetime().isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+    def stamp(self) -> str:
+        """`20260201_083000`, as it stands in ids."""
+        return self.datetime().strftime("%Y%m%d_%H%M%S")
+
+    def plus(self, *, seconds: float = 0, days: float = 0) -> Moment:
+        return Moment(self.micros + round((seconds + days * DAY_SECONDS) * 1_000_000))
+
+    def days_since(self, earlier: Moment) -> float:
+        """Never negative: a clock that was set back makes nothing younger than new."""
+        return max(0, self.micros - earlier.micros) / (DAY_SECONDS * 1_000_000)

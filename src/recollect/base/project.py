@@ -1,0 +1,406 @@
+"""Which project a folder belongs to, and which store is that project's.
+
+Found by reading files, never by running git: the first `.git` upwards (worktrees share their main
+repository, a submodule is its own), else the nearest `.ai/`, else the folder itself. The user's home,
+what is above it, and the root are never a project.
+
+A stranger may have written anything in a tree, so a pointer out of it counts only if the place it
+names points back: otherwise an unpacked archive could claim another project's memory. For the same
+reason the keys that are made of paths begin with `p`, which no id read from a file can. A main work
+tree made with `--separate-git-dir` has nothing that points back and is known by its path.
+
+Makes folders and small files; opens no store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.base.errors import NotFound
+from recollect.base.files import (
+    PRIVATE_FILE,
+    create_new,
+    make_private_folder,
+    read_limited,
+    write_private,
+)
+from recollect.base.text import storable
+
+ID_FILE = "recollect-id"
+_ATTACHED = "attached"
+_CARD = "project.json"
+# Patterns stay text until used: most commands need one of them.
+_ID = r"[0-9a-f]{32}"
+_KEY_CHARS_SHOWN = 12
+_FOLDER = r"[A-Za-z0-9._-]{1,60}-[0-9a-fp][0-9a-f]{11}"
+_UNSAFE = r"[^A-Za-z0-9._-]+"
+_MAX_NAME_CHARS = 40
+_MAX_POINTER_BYTES = 8_192
+_MAX_GIT_CONFIG_BYTES = 262_144
+_MAX_CARD_BYTES = 65_536
+
+_IGNORED = """\
+# State that Recollect shows here. It is yours alone and changes all the time.
+/heartbeat.json
+/focus.json
+/recall/
+/.gitignore
+"""
+
+
+class Project(NamedTuple):
+    # Where `.ai/` stands: the main work tree, or the folder itself.
+    root: Path
+    name: str
+    common_dir: Path | None
+    # 32 characters: an id kept in the common dir, or `p` and a hash of the path.
+    key: str
+
+    @property
+    def conf(self) -> Path:
+        return self.root / ".ai" / "agent.conf"
+
+
+class Known(NamedTuple):
+    """A store folder, for people to look at. `attached` names the one it points to, if any."""
+
+    folder: Path
+    name: str
+    root: str
+    exists: bool
+    attached: str
+
+
+# --- which project -------------------------------------------------------------------------------
+
+
+def find(cwd: Path, user_home: Path) -> Project | None:
+    """The project of a folder; None for the home folder, what is above it, and the root."""
+    here = os.path.realpath(cwd)
+    barred = _barred(user_home)
+    if _is_barred(here, barred):
+        return None
+    upwards = tuple(_climb(here, barred))
+    for folder in upwards:
+        project = _git_project(folder, barred)
+        if project is not None:
+            return project
+    for folder in upwards:
+        if os.path.isdir(os.path.join(folder, ".ai")):
+            return _plain_project(folder)
+    return _plain_project(here)
+
+
+def _barred(user_home: Path) -> frozenset[str]:
+    real = Path(os.path.realpath(user_home))
+    return frozenset(str(folder) for folder in (real, *real.parents))
+
+
+def _is_barred(folder: str, barred: frozenset[str]) -> bool:
+    return folder in barred or os.path.dirname(folder) == folder
+
+
+def _climb(here: str, barred: frozenset[str]) -> Iterator[str]:
+    folder = here
+    while not _is_barred(folder, barred) and not _is_shared(folder):
+        yield folder
+        folder = os.path.dirname(folder)
+
+
+def _is_shared(folder: str) -> bool:
+    """A temporary folder of the system's: anyone can plant a `.git` there for everyone below."""
+    try:
+        mode = os.stat(folder).st_mode
+    except OSError:
+        return False
+    return bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
+
+
+def _plain_project(folder: str) -> Project:
+    return Project(Path(folder), _shown_name(folder), None, _path_key(folder))
+
+
+def _git_project(folder: str, barred: frozenset[str]) -> Project | None:
+    if os.path.lexists(os.path.join(folder, ".git")):
+        common = _common_dir(folder)
+        if common is None:
+            return _plain_project(folder)
+    elif _is_bare(folder):
+        common = folder
+    else:
+        return None
+    main = _main_tree(common, barred)
+    key = _read_id(common) or _path_key(_anchor(common))
+    return Project(Path(main or folder), _shown_name(main or _bare_name(common)), Path(common), key)
+
+
+def _is_bare(folder: str) -> bool:
+    """A git dir without a work tree around it, or one we stand in."""
+    return os.path.isfile(os.path.join(folder, "HEAD")) and all(
+        os.path.isdir(os.path.join(folder, part)) for part in ("objects", "refs")
+    )
+
+
+def _common_dir(folder: str) -> str | None:
+    """What all work trees of this repository share; None where `.git` is malformed or proves nothing."""
+    git_dir = _git_dir(folder)
+    if git_dir is None or not os.path.lexists(os.path.join(git_dir, "HEAD")):
+        return None
+    if git_dir == os.path.join(folder, ".git"):
+        return git_dir
+    if os.path.lexists(os.path.join(git_dir, "commondir")):
+        return _shared_by_worktree(git_dir, folder)
+    if git_dir.startswith(os.path.join(folder, "")) or _configured_tree(git_dir) == folder:
+        return git_dir
+    return None
+
+
+def _git_dir(folder: str) -> str | None:
+    """Where `.git` leads: itself, or where its one line `gitdir: …` says."""
+    dot_git = os.path.join(folder, ".git")
+    if os.path.isdir(dot_git):
+        return os.path.realpath(dot_git)
+    pointer = _pointer(dot_git)
+    if pointer is None or not pointer.startswith("gitdir:"):
+        return None
+    target = os.path.realpath(os.path.join(folder, pointer.removeprefix("gitdir:").strip()))
+    return target if os.path.isdir(target) else None
+
+
+def _shared_by_worktree(git_dir: str, folder: str) -> str | None:
+    """The common dir, if it lists this very work tree under `worktrees/`."""
+    up, back = (_pointer(os.path.join(git_dir, name)) for name in ("commondir", "gitdir"))
+    if up is None or back is None:
+        return None
+    common = os.path.realpath(os.path.join(git_dir, up))
+    listed = os.path.dirname(git_dir) == os.path.join(common, "worktrees")
+    points_back = os.path.realpath(os.path.join(git_dir, back)) == os.path.join(folder, ".git")
+    return common if listed and points_back and os.path.lexists(os.path.join(common, "HEAD")) else None
+
+
+def _main_tree(common: str, barred: frozenset[str]) -> str | None:
+    for tree in (os.path.dirname(common), _configured_tree(common)):
+        if tree is not None and not _is_barred(tree, barred) and _git_dir(tree) == common:
+            return tree
+    return None
+
+
+_WORKTREE_LINE = r'(?i:worktree)\s*=\s*"?([^"]+?)"?'
+
+
+def _configured_tree(git_dir: str) -> str | None:
+    """`core.worktree`, which git sets for submodules."""
+    for name in ("config.worktree", "config"):
+        try:
+            content = read_limited(Path(git_dir, name), _MAX_GIT_CONFIG_BYTES)
+        except (OSError, ValueError):
+            continue
+        section = ""
+        for raw in os.fsdecode(content).split("\n"):
+            line = raw.strip()
+            if line.startswith("["):
+                section = line.lower()
+            elif section == "[core]" and (found := re.fullmatch(_WORKTREE_LINE, line)) and "\x00" not in line:
+                return os.path.realpath(os.path.join(git_dir, found[1]))
+    return None
+
+
+def _pointer(path: str) -> str | None:
+    """The one line of a small file, as a path; None for anything else."""
+    try:
+        content = read_limited(Path(path), _MAX_POINTER_BYTES).strip()
+    except (OSError, ValueError):
+        return None
+    if not content or b"\x00" in content or b"\n" in content:
+        return None
+    return os.fsdecode(content)
+
+
+def _anchor(common: str) -> str:
+    """The path a repository without an id is known by: a folder keeps its memory when it becomes one."""
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else common
+
+
+def _bare_name(common: str) -> str:
+    """`proj` for `proj.git`, `proj/.bare` and `proj/.git`."""
+    if os.path.basename(common) in {".git", ".bare"}:
+        return os.path.dirname(common)
+    return common.removesuffix(".git")
+
+
+def _shown_name(folder: str) -> str:
+    return storable(os.path.basename(folder)) or "project"
+
+
+def _path_key(folder: str) -> str:
+    # Loaded only where there is no id to read.
+    import hashlib
+
+    return "p" + hashlib.sha256(os.fsencode(os.path.normcase(folder))).hexdigest()[:31]
+
+
+# --- the id --------------------------------------------------------------------------------------
+
+
+def claim(projects: Path, project: Project, fresh: str) -> Project:
+    """Give a repository the id that lets it move, before its first store is made.
+
+    `fresh` is a new random id (32 hex digits). It is written only where no id is and no store
+    stands yet; a store made under the path's key, where the id could not be written, stays in use.
+    """
+    if project.common_dir is None or re.fullmatch(_ID, project.key) or store_folder(projects, project):
+        return project
+    if not re.fullmatch(_ID, fresh):
+        raise ValueError("an id is 32 hex digits")
+    with suppress(OSError):
+        create_new(project.common_dir / ID_FILE, fresh + "\n", mode=PRIVATE_FILE)
+    # Read again: another process may have been first.
+    return project._replace(key=_read_id(str(project.common_dir)) or project.key)
+
+
+def _read_id(common: str) -> str | None:
+    found = _pointer(os.path.join(common, ID_FILE))
+    return found if found is not None and re.fullmatch(_ID, found) else None
+
+
+# --- its store -----------------------------------------------------------------------------------
+
+
+def store_folder(projects: Path, project: Project) -> Path | None:
+    """The folder that holds the project's store, if there is one. Makes nothing."""
+    own = _own_folder(projects, project)
+    return None if own is None else _followed(projects, own)
+
+
+def make_store_folder(projects: Path, project: Project) -> Path:
+    """The same, made if it is not there."""
+    folder = store_folder(projects, project) or _make_own(projects, project)
+    if not os.path.isdir(_card(folder).get("root", "")):
+        # New, or the project has moved: note where it is now.
+        _write_card(folder, project)
+    return folder
+
+
+def attach(projects: Path, project: Project, folder_name: str) -> Path:
+    """Let the project use that store folder from now on; naming its own again undoes it."""
+    names = [folder.name for folder in _folders(projects)]
+    if folder_name not in names:
+        raise NotFound(f"No project's store is called {folder_name!r}.", hint=_nearest(folder_name, names))
+    own = _own_folder(projects, project) or _make_own(projects, project)
+    target = projects / folder_name
+    if target != own:
+        # A folder that points on stands for the one it points to, so there are no chains.
+        target = _followed(projects, target)
+    if target == own:
+        with suppress(FileNotFoundError):
+            os.unlink(own / _ATTACHED)
+        return own
+    write_private(own / _ATTACHED, target.name + "\n")
+    return make_store_folder(projects, project)
+
+
+def known(projects: Path) -> tuple[Known, ...]:
+    """Every store folder there is, by name."""
+    found = []
+    for folder in _folders(projects):
+        card = _card(folder)
+        root = card.get("root", "")
+        name = card.get("name") or folder.name[: -_KEY_CHARS_SHOWN - 1]
+        found.append(Known(folder, name, root, os.path.isdir(root), _attached(folder) or ""))
+    return tuple(found)
+
+
+def _folders(projects: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(projects))
+    except OSError:
+        return []
+    return [projects / name for name in names if re.fullmatch(_FOLDER, name) and os.path.isdir(projects / name)]
+
+
+def _own_folder(projects: Path, project: Project) -> Path | None:
+    """By key alone: the name part is what the project was called when the store was made."""
+    folders = _folders(projects)
+    for key in _keys(project):
+        for folder in folders:
+            if folder.name.endswith("-" + key[:_KEY_CHARS_SHOWN]):
+                return folder
+    return None
+
+
+def _keys(project: Project) -> Iterator[str]:
+    yield project.key
+    # A store from before there was an id, made where the id could not be written.
+    if project.common_dir is not None and re.fullmatch(_ID, project.key):
+        yield _path_key(_anchor(str(project.common_dir)))
+
+
+def _make_own(projects: Path, project: Project) -> Path:
+    folder = projects / f"{_folder_name(project.name)}-{project.key[:_KEY_CHARS_SHOWN]}"
+    make_private_folder(folder)
+    _write_card(folder, project)
+    return folder
+
+
+def _folder_name(name: str) -> str:
+    return re.sub(_UNSAFE, "-", name)[:_MAX_NAME_CHARS].strip(".-") or "project"
+
+
+def _followed(projects: Path, folder: Path) -> Path:
+    attached = _attached(folder)
+    target = projects / attached if attached else folder
+    return target if os.path.isdir(target) else folder
+
+
+def _attached(folder: Path) -> str | None:
+    name = _pointer(str(folder / _ATTACHED))
+    return name if name is not None and re.fullmatch(_FOLDER, name) else None
+
+
+def _write_card(folder: Path, project: Project) -> None:
+    """What people see of the project. Never read to decide whose store it is."""
+    import json
+
+    common = "" if project.common_dir is None else str(project.common_dir)
+    card = {"name": project.name, "root": str(project.root), "key": project.key, "common_dir": common}
+    # ASCII escapes: a path may hold bytes that are not text.
+    write_private(folder / _CARD, json.dumps(card, indent=2) + "\n")
+
+
+def _card(folder: Path) -> dict[str, str]:
+    import json
+
+    try:
+        card = json.loads(read_limited(folder / _CARD, _MAX_CARD_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(card, dict):
+        return {}
+    return {key: value for key, value in card.items() if isinstance(value, str) and "\x00" not in value}
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"There are: {', '.join(names[:10])}." if names else "No project has a store yet."
+
+
+# --- what is shown in its tree -------------------------------------------------------------------
+
+
+def prepare_view(root: Path) -> None:
+    """Keep our state files out of the user's commits. Quietly nothing where it cannot be written."""
+    folder = root / ".ai"
+    with suppress(OSError):
+        with suppress(FileExistsError):
+            os.mkdir(folder)
+        create_new(folder / ".gitignore", _IGNORED, mode=0o644)

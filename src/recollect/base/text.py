@@ -1,0 +1,67 @@
+"""Text that is safe to store, safe to print, and short enough to show. Pure."""
+
+from __future__ import annotations
+
+import re
+
+# What a terminal might obey, or what reorders what a reader sees: C0 (but tab and newline), DEL,
+# C1, the bidi controls, zero-width marks, line separators, tag characters.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"\s+")
+NUL_SYMBOL = "\u2400"
+REPLACEMENT = "\ufffd"
+
+
+def storable(text: str) -> str:
+    """What SQLite and UTF-8 can hold: NUL becomes a visible symbol, a lone surrogate a replacement mark."""
+    return _SURROGATES.sub(REPLACEMENT, text.replace("\x00", NUL_SYMBOL))
+
+
+def visible(text: str) -> str:
+    """For a terminal: every control becomes an escape that can be read and does nothing."""
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def json_visible(document: str) -> str:
+    """The same for printed JSON, where the escapes are JSON's own and parse back to what was stored."""
+    return _UNSAFE.sub(_json_escape, document)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
+
+def one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def clip(text: str, max_chars: int) -> str:
+    """At most `max_chars`, the last an ellipsis where something was cut."""
+    return text if len(text) <= max_chars else text[: max(0, max_chars - 1)].rstrip() + "\u2026"
+
+
+def title_from(body: str, max_chars: int = 60) -> str:
+    """A title for text that came without one: its first line that says something."""
+    for line in body.splitlines():
+        plain = one_line(line.lstrip("#->*` \t"))
+        if plain:
+            return clip(plain, max_chars)
+    return "Untitled"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 memory`, `2,000 memories`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,10 @@
+"""Measures the real thing, and shakes it: figures, crashes, many writers, flipped bits.
+
+store    rate, size, memory and the cost of a question, beside bare FTS5
+crash    kill -9 and simulated power cuts: what was acknowledged must still be there, once
+writers  many processes on one file
+flips    single flipped bits: which change a value, and which of those are found
+start    what `recollect --help` costs
+
+Each returns a frozen report with `passed` and `to_json`. Nothing here prints or asks.
+"""

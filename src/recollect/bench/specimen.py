@@ -1,0 +1,164 @@
+"""A small database that has some of everything: what the bit flips are made on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import apsw
+
+from recollect.base.ids import Mint
+from recollect.base.moment import Moment
+from recollect.base.text import title_from
+from recollect.bench.corpus import Corpus
+from recollect.lifecycle import change, merge
+from recollect.lifecycle.strength import AgeRules
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.memory import Anchor, Memory, Message, Note, Rating, Rule, RuleType, Status, Thread
+from recollect.model.plan import Create, Link, Plan, Update
+from recollect.store import Act, SqliteStore, Tuning
+
+_NOW = Moment.parse("2026-02-01T08:30:00Z")
+_THREADS, _RULES, _NOTES = 40, 16, 6
+_MODEL = "bench"
+_DIMENSIONS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    content: bytes
+    page_bytes: int
+    owners: dict[int, str]
+    """Page number -> the table or index it belongs to."""
+
+    def owner(self, offset: int) -> str:
+        return self.owners.get(offset // self.page_bytes + 1, "free or shared")
+
+
+def make(path: Path) -> Specimen:
+    """Closed, with nothing left in its log."""
+    store = SqliteStore(path, Tuning(synchronous="OFF"))
+    try:
+        _Filler(store).fill()
+    finally:
+        store.close()
+    content = path.read_bytes()
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        owners = {int(page): str(name) for page, name in db.execute("SELECT pageno, name FROM dbstat")}
+        return Specimen(content, int(db.pragma("page_size")), owners)
+    finally:
+        db.close()
+
+
+class _Clock:
+    """A second later at every look, so that a specimen is the same at every run but for its ids."""
+
+    def __init__(self) -> None:
+        self._seconds = 0
+
+    def now(self) -> Moment:
+        self._seconds += 1
+        return _NOW.plus(seconds=self._seconds)
+
+
+class _Filler:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._clock = _Clock()
+        self._mint = Mint(self._clock)
+        self._corpus = Corpus(0, vocabulary=1_000)
+
+    def fill(self) -> None:
+        threads = [self._thread(number) for number in range(_THREADS)]
+        rules = [self._rule(number) for number in range(_RULES)]
+        self._apply(Plan.of([Create(self._note(number)) for number in range(_NOTES)]))
+        for number, rule in enumerate(rules):
+            kind = list(BridgeType)[number % len(BridgeType)]
+            self._apply(Plan.of([Link(Bridge(threads[number].id, rule.id, kind, 0.65, self._clock.now()))]))
+        for keep, lose in zip(threads[:5], threads[5:10], strict=True):
+            self._merge(keep, lose)
+        for thread in threads[20:24]:
+            self._apply(change.archive(thread))
+        last = self._apply(Plan.of([Update.between(threads[30], replace(threads[30], title="Retitled"))]))
+        self._store.undo(last, self._act("undo", undoes=last))
+        self._vectors()
+
+    def _thread(self, number: int) -> Memory:
+        # Every twentieth is long enough for several passages.
+        body = self._corpus.text(300 if number % 20 == 0 else 20)
+        id = self._mint.draw("thread")
+        now = self._clock.now()
+        thread = Thread(
+            id=id,
+            title=title_from(body),
+            body=body,
+            topics=self._corpus.topics(),
+            status=Status.SUSPENDED if number % 7 == 0 else Status.ACTIVE,
+            ratings=(Rating(True, now, "helped"),) if number % 5 == 0 else (),
+            anchors=(Anchor(f"src/file{number}.py", "0badc0de"),),
+            group=f"session-{number % 4}",
+            drift=self._corpus.topics(),
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+        said = [
+            Message(self._mint.draw("message"), id, self._clock.now(), "user", self._corpus.text(12)) for _ in range(2)
+        ]
+        self._apply(Plan.of([Create(thread, tuple(said))]))
+        return thread
+
+    def _rule(self, number: int) -> Memory:
+        now = self._clock.now()
+        body = self._corpus.text(12)
+        rule = Rule(
+            id=self._mint.draw("rule"),
+            title=title_from(body),
+            body=body,
+            rule_type=list(RuleType)[number % len(RuleType)],
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+        self._apply(Plan.of([Create(rule)]))
+        return rule
+
+    def _note(self, number: int) -> Memory:
+        now = self._clock.now()
+        body = self._corpus.text(25)
+        return Note(
+            id=self._mint.draw("note"),
+            title=f"Note {number}",
+            body=body,
+            path=f"notes/{number}.md",
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+
+    def _merge(self, keep: Memory, lose: Memory) -> None:
+        self._apply(
+            merge.merge(
+                keep,
+                lose,
+                messages=self._store.messages(lose.id),
+                bridges=self._store.bridges(keep.id, lose.id),
+                aliases=(),
+                now=self._clock.now(),
+                rules=AgeRules(),
+            )
+        )
+
+    def _vectors(self) -> None:
+        bare = self._store.vectorless(_MODEL, 10_000)
+        made = [(seq, bytes((seq * 31 + place * 7) % 256 for place in range(_DIMENSIONS))) for seq, _ in bare]
+        self._store.put_vectors(_MODEL, made)
+
+    def _apply(self, plan: Plan) -> str:
+        act = self._act("bench")
+        self._store.apply(plan, act)
+        return act.change
+
+    def _act(self, op: str, undoes: str | None = None) -> Act:
+        return Act(self._mint.draw("change"), op, "bench", "", self._clock.now(), undoes)

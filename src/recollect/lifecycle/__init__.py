@@ -1,0 +1,1 @@
+"""How memories age and change shape: pure decisions that return plans."""

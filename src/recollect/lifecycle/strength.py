@@ -1,0 +1,59 @@
+"""How strong a memory is now.
+
+Strength is computed when it is read, from the base weight and the moment of the last reinforcement; it
+is never multiplied on a timer, so it cannot be multiplied twice. Only threads fade by the clock; what
+is pinned does not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from recollect.base.moment import Moment
+from recollect.model.memory import Kind, Memory, Status
+
+
+@dataclass(frozen=True, slots=True)
+class AgeRules:
+    """The four figures of ageing; the settings MEMORY_HALF_LIFE_DAYS and its neighbours."""
+
+    half_life_days: float = 3.0
+    suspend_below: float = 0.1
+    archive_after_days: float = 30.0
+    reinforcement: float = 0.1
+
+
+def fades(memory: Memory) -> bool:
+    return memory.kind is Kind.THREAD and not memory.pinned
+
+
+def strength(memory: Memory, *, now: Moment, rules: AgeRules) -> float:
+    if not fades(memory):
+        return memory.weight
+    age_days = now.days_since(memory.reinforced_at)
+    return float(memory.weight * 0.5 ** (age_days / rules.half_life_days))
+
+
+def reinforced(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+    """After one more use: a little stronger than it is now, never above 1 plus its pin's boost."""
+    ceiling = 1.0 + memory.boost
+    raised = min(ceiling, strength(memory, now=now, rules=rules) + rules.reinforcement)
+    return replace(memory, weight=raised, reinforced_at=now, last_active_at=now)
+
+
+def status_at(memory: Memory, *, now: Moment, rules: AgeRules) -> Status:
+    """The status that age alone would give: active, then suspended, then archived. What a person or a
+    plan decided (archived, superseded, candidate) is left as it is."""
+    if memory.status not in (Status.ACTIVE, Status.SUSPENDED) or not fades(memory):
+        return memory.status
+    if strength(memory, now=now, rules=rules) >= rules.suspend_below:
+        return memory.status
+    days_asleep = now.days_since(memory.reinforced_at) - _days_until_asleep(memory, rules)
+    return Status.ARCHIVED if days_asleep >= rules.archive_after_days else Status.SUSPENDED
+
+
+def _days_until_asleep(memory: Memory, rules: AgeRules) -> float:
+    if memory.weight <= rules.suspend_below:
+        return 0.0
+    return rules.half_life_days * math.log2(memory.weight / rules.suspend_below)

@@ -1,0 +1,134 @@
+"""What is kept. One unit, three kinds: a kind is a policy (how it is loaded, how it ages), not a second system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from recollect.base.moment import Moment
+
+PINNED_TAG = "pinned"
+PIN_SOURCE = "agent_pin"
+
+
+class Kind(StrEnum):
+    THREAD = "thread"
+    RULE = "rule"
+    NOTE = "note"
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
+    CANDIDATE = "candidate"
+
+
+class Lane(StrEnum):
+    """Where the words came from, most trusted first. A summary takes the lowest lane of its parts."""
+
+    USER = "user"
+    TOOL = "tool"
+    AGENT = "agent"
+    REPOSITORY = "repository"
+    WEB = "web"
+
+    @staticmethod
+    def lowest(*lanes: Lane) -> Lane:
+        return max(lanes, key=list(Lane).index)
+
+
+class RuleType(StrEnum):
+    PREFERENCE = "preference"
+    CORRECTION = "correction"
+    FAILURE = "failure"
+    DEVOPS = "devops"
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    useful: bool
+    at: Moment
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A file the memory speaks of, with the hash it had then (empty: not hashed)."""
+
+    path: str
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    kind: ClassVar[Kind]
+
+    id: str
+    title: str
+    body: str
+    created_at: Moment
+    reinforced_at: Moment
+    last_active_at: Moment
+    topics: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    status: Status = Status.ACTIVE
+    weight: float = 1.0
+    """As it was at `reinforced_at`. What it is now is lifecycle.strength."""
+    pinned: bool = False
+    boost: float = 0.0
+    """What a pin adds above 1; survives every reinforcement."""
+    seen: int = 1
+    """How often it was said: duplicates merge into one memory with a count."""
+    frequency: int = 0
+    """How often it was surfaced."""
+    last_session: int = 0
+    activations: int = 0
+    ratings: tuple[Rating, ...] = ()
+    origin: str = ""
+    lane: Lane = Lane.USER
+    superseded_by: str | None = None
+    group: str = ""
+    """The session, conversation or folder it came from."""
+    anchors: tuple[Anchor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread(Memory):
+    """A strand of work: what happened."""
+
+    kind: ClassVar[Kind] = Kind.THREAD
+    drift: tuple[str, ...] = ()
+    """The topics it moved through, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Memory):
+    """What to do."""
+
+    kind: ClassVar[Kind] = Kind.RULE
+    rule_type: RuleType = RuleType.PREFERENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note(Memory):
+    """What a person wrote down: a Markdown file in a vault."""
+
+    kind: ClassVar[Kind] = Kind.NOTE
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thing said or shown in a thread. Belongs to exactly one."""
+
+    id: str
+    thread_id: str
+    at: Moment
+    source: str
+    content: str
+
+
+KINDS: dict[Kind, type[Memory]] = {Kind.THREAD: Thread, Kind.RULE: Rule, Kind.NOTE: Note}

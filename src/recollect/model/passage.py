@@ -1,0 +1,57 @@
+"""Cuts a memory into passages: the pieces that are indexed, embedded and shown.
+
+A passage is a range of the body or of one message, so no text is stored twice. Long text is cut at
+a paragraph, else a sentence, else a word; never in the middle of one unless it has no end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recollect.model.memory import Memory, Message
+
+MAX_CHARS = 1_200  # about 200 words: what one embedding can hold without losing its subject
+_BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`message_id` empty: of the body."""
+
+    message_id: str
+    start: int
+    length: int
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.start + self.length]
+
+
+def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
+    """Never empty: a memory without text is still found by its title. A message that only repeats the
+    body (as a pin's does) is not indexed twice."""
+    found = [Span("", start, length) for start, length in _cut(memory.body)] or [Span("", 0, 0)]
+    for message in messages:
+        if message.content not in memory.body:
+            found += [Span(message.id, start, length) for start, length in _cut(message.content)]
+    return tuple(found)
+
+
+def _cut(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while len(text) - start > MAX_CHARS:
+        end = _break_before(text, start, start + MAX_CHARS)
+        yield start, end - start
+        start = end
+    if text[start:].strip():
+        yield start, len(text) - start
+
+
+def _break_before(text: str, start: int, limit: int) -> int:
+    floor = start + MAX_CHARS // 2
+    for pattern in _BREAKS:
+        ends = [m.end() for m in pattern.finditer(text, floor, limit)]
+        if ends:
+            return ends[-1]
+    return limit

@@ -1,0 +1,40 @@
+"""What is looked for, and what was found. A Hit carries every component of its score: nothing is shown
+that cannot be explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.base.moment import Moment
+from recollect.model.memory import Kind, Memory, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Empty filters let everything through."""
+
+    text: str = ""
+    kinds: tuple[Kind, ...] = ()
+    statuses: tuple[Status, ...] = ()
+    topic: str = ""
+    group: str = ""
+    since: Moment | None = None
+    until: Moment | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    memory: Memory
+    score: float
+    components: tuple[tuple[str, float], ...]
+    passage: str
+    """The piece of text that matched best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Something that was left out, and why: an expected outcome, not an error."""
+
+    id: str
+    reason: str

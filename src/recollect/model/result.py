@@ -1,0 +1,158 @@
+"""What operations answer. Values only: `render` words them, doors print them.
+
+Told is for the small answers that have no shape worth a name: a sentence for people, the facts for programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recollect.model.bridge import Bridge
+from recollect.model.codec import Json
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Plan
+from recollect.model.query import Hit
+from recollect.model.report import Counts, Entry, Finding
+
+
+class Scope(StrEnum):
+    """Which of the two stores: this project's, or the one that holds everywhere."""
+
+    PROJECT = "project"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A memory with what can only be said of it now."""
+
+    memory: Memory
+    strength: float
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    cards: tuple[Card, ...]
+    what: str
+    """What was listed, for the sentence when there is none: `threads`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    card: Card
+    asked: str
+    """The id that was asked for: another one when the memory was merged."""
+    messages: tuple[Message, ...]
+    bridges: tuple[tuple[Bridge, str], ...]
+    """Each with the title at its other end."""
+    merged: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    query: str
+    hits: tuple[tuple[Scope, Hit], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A write, done or (dry run) only shown."""
+
+    summary: str
+    plan: Plan
+    scope: Scope
+    change: str | None
+    dry_run: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    entries: tuple[tuple[Scope, Entry], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    version: str
+    home: str
+    project: str | None
+    root: str | None
+    stores: tuple[tuple[Scope, str, Counts], ...]
+    backups: int
+    set_aside: tuple[str, ...]
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    stores: tuple[tuple[Scope, str, tuple[Finding, ...]], ...]
+
+    @property
+    def clean(self) -> bool:
+        return not any(findings for _, _, findings in self.stores)
+
+
+class Mark(StrEnum):
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    mark: Mark
+    detail: str
+    repair: str = ""
+    """The command that mends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    checks: tuple[Check, ...]
+
+    @property
+    def healthy(self) -> bool:
+        return all(check.mark is not Mark.BAD for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLine:
+    name: str
+    value: str
+    source: str
+    reason: str
+    pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    settings: tuple[SettingLine, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    summary: str
+    facts: Mapping[str, Json]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the demo: why, the command a person would type, and what it answered."""
+
+    why: str
+    command: str
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    steps: tuple[Step, ...]
+
+
+Result = Cards | Shown | Found | Done | History | Overview | Verified | Checkup | Configured | Told | Tour

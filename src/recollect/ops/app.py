@@ -1,0 +1,304 @@
+"""What an operation works with: the home, the project, settings, clock, and the stores, opened when needed.
+
+One way in for text (`take`: storable, within limits, redacted) and one way out to the database (`commit`:
+made into a plan, redacted again, applied, journalled, logged). Reading never creates anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.base import project as projects
+from recollect.base.clock import Clock, SystemClock
+from recollect.base.errors import (
+    BadInput,
+    Conflict,
+    HomeRefused,
+    NoProject,
+    NotFound,
+    StoreDamaged,
+    UnknownId,
+)
+from recollect.base.files import read_limited, write_private
+from recollect.base.ids import Mint, fresh_key
+from recollect.base.paths import Home, home, user_home
+from recollect.base.project import Project
+from recollect.base.settings import Settings, environment, load
+from recollect.base.text import one_line, storable
+from recollect.model.memory import Memory
+from recollect.model.plan import Plan
+from recollect.model.result import Done, Scope
+
+if TYPE_CHECKING:
+    from recollect.base.log import Log
+    from recollect.lifecycle.strength import AgeRules
+    from recollect.redact import Redactor
+    from recollect.store import Act, Progress, Store, Tuning
+
+MAX_TITLE_CHARS = 200
+MAX_TOPIC_CHARS = 80
+MAX_TOPICS = 50
+_TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
+
+
+def _silent(_done: int, _total: int) -> None:
+    pass
+
+
+class App:
+    def __init__(
+        self,
+        *,
+        home: Home,
+        project: Project | None,
+        settings: Settings,
+        clock: Clock,
+        actor: str = "user",
+        dry_run: bool = False,
+        progress: Progress = _silent,
+    ) -> None:
+        self.home = home
+        self.project = project
+        self.settings = settings
+        self.clock = clock
+        self.actor = actor
+        self.dry_run = dry_run
+        self.progress = progress
+        self.mint = Mint(clock)
+        self._open: dict[tuple[Path | None, bool], Store] = {}
+        self._found: Counter[str] = Counter()
+        self._redactor: Redactor | None = None
+
+    @classmethod
+    def here(cls, cwd: Path, **options: object) -> App:
+        """For the folder a command was called in, with the user's settings."""
+        environ = environment()
+        place = Home(home(environ))
+        place.check()
+        found = projects.find(cwd, user_home(environ))
+        settings = load(place.conf, found.conf if found else None, environ)
+        return cls(home=place, project=found, settings=settings, clock=SystemClock(), **options)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        # Readers first: whoever is last folds the log into the file, and only a writer can.
+        for _, store in sorted(self._open.items(), key=lambda pair: not pair[0][1]):
+            store.close()
+        self._open.clear()
+
+    # Stores
+
+    def store_path(self, scope: Scope) -> Path | None:
+        """Where the store is; None where there is none yet."""
+        if scope is Scope.USER:
+            path = self.home.user_store
+        else:
+            folder = projects.store_folder(self.home.projects, self.project) if self.project else None
+            if folder is None:
+                return None
+            path = folder / "memory.db"
+        return path if path.is_symlink() or path.exists() else None
+
+    def reading(self, scope: Scope) -> Store:
+        """The store as it is; an empty one in memory where there is none."""
+        return self._opened(self.store_path(scope), read_only=True)
+
+    def writing(self, scope: Scope) -> Store:
+        path = self.store_path(scope)
+        if path is None:
+            self.must_have_a_place(scope)
+            self.home.prepare()
+            path = self.home.user_store if scope is Scope.USER else self._new_project_store()
+        return self._opened(path, read_only=False)
+
+    def scopes(self) -> Iterator[tuple[Scope, Store]]:
+        """The stores that exist, the project's first."""
+        for scope in Scope:
+            if self.store_path(scope) is not None:
+                yield scope, self.reading(scope)
+
+    def find(self, id: str) -> tuple[Scope, Memory]:
+        id = storable(id)
+        for scope, store in self.scopes():
+            memory = store.get(id)
+            if memory is not None:
+                return scope, memory
+        raise UnknownId(id, self._near(id))
+
+    def find_two(self, first: str, second: str) -> tuple[Scope, Memory, Memory]:
+        scope, a = self.find(first)
+        other, b = self.find(second)
+        if scope is not other:
+            raise BadInput(
+                f"{first} belongs to the {scope} and {second} to the {other}: they are kept apart.",
+                hint="Only memories of one store can be joined.",
+            )
+        if a.id == b.id:
+            raise BadInput(f"{first} and {second} are the same memory.", hint="Name two different ones.")
+        return scope, a, b
+
+    def must_have_a_place(self, scope: Scope) -> None:
+        """Asked before anything is made."""
+        if scope is Scope.PROJECT:
+            self.project_here()
+
+    def project_here(self) -> Project:
+        if self.project is None:
+            raise NoProject(
+                "There is no project here: the home folder and what is above it are never one.",
+                hint="Go into a project's folder, or add --user to keep it everywhere.",
+            )
+        return self.project
+
+    def _new_project_store(self) -> Path:
+        self.project = projects.claim(self.home.projects, self.project_here(), fresh_key())
+        folder = projects.make_store_folder(self.home.projects, self.project)
+        projects.prepare_view(self.project.root)
+        return folder / "memory.db"
+
+    def _opened(self, path: Path | None, *, read_only: bool) -> Store:
+        from recollect.store import SqliteStore
+
+        key = (path, read_only)
+        if key not in self._open:
+            try:
+                if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
+                    path = None  # its first write never happened
+                self._open[key] = SqliteStore(path, self._tuning(), read_only=read_only and path is not None)
+            except StoreDamaged as problem:
+                if path is None or self.dry_run:
+                    raise
+                from recollect.ops import recovery
+
+                raise recovery.set_aside(self, path, problem) from None
+        return self._open[key]
+
+    def _tuning(self) -> Tuning:
+        from recollect.store import Tuning
+
+        return Tuning(
+            busy_timeout_ms=self.settings.count("MEMORY_BUSY_TIMEOUT_MS"),
+            journal_days=self.settings.count("MEMORY_JOURNAL_DAYS"),
+        )
+
+    def _near(self, id: str) -> tuple[str, ...]:
+        import difflib
+
+        known = [near for _, store in self.scopes() for near in store.near_ids(id)]
+        close = difflib.get_close_matches(id, known, n=3, cutoff=0.6)
+        return tuple(close or [near for near in known if len(id) >= 4 and id in near][:3])
+
+    # Text in
+
+    def take(self, name: str, text: str, *, max_chars: int | None = None) -> str:
+        """Any text that will be kept: storable, within its limit, free of secrets."""
+        limit = max_chars or self.settings.count("MEMORY_MAX_BODY_CHARS")
+        if len(text) > limit:
+            raise BadInput(
+                f"The {name} has {len(text):,} characters; at most {limit:,} are kept.",
+                hint="Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS." if not max_chars else "Shorten it.",
+            )
+        cleaned = self.redactor.clean(storable(text))
+        self._found.update(dict(cleaned.found))
+        return cleaned.text
+
+    def take_title(self, text: str | None) -> str:
+        return one_line(self.take("title", text, max_chars=MAX_TITLE_CHARS)) if text else ""
+
+    def take_topics(self, topics: tuple[str, ...]) -> tuple[str, ...]:
+        if len(topics) > MAX_TOPICS:
+            raise BadInput(
+                f"{len(topics)} topics are given; at most {MAX_TOPICS} are kept.", hint="Name the main ones."
+            )
+        taken = (one_line(self.take("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
+        return tuple(dict.fromkeys(topic for topic in taken if topic))
+
+    @property
+    def redactor(self) -> Redactor:
+        if self._redactor is None:
+            from recollect.redact import Redactor
+
+            self._redactor = Redactor(self._redaction_key())
+        return self._redactor
+
+    def _redaction_key(self) -> bytes:
+        """One per home, so that equal secrets get equal marks here and tell nothing elsewhere."""
+        path = self.home.root / "redaction.key"
+        try:
+            return bytes.fromhex(read_limited(path, 100).decode("ascii").strip())
+        except (OSError, ValueError):
+            key = fresh_key()
+        if not self.dry_run:
+            try:
+                self.home.prepare()
+                write_private(path, key + "\n")
+            except (OSError, HomeRefused):
+                pass  # the write that follows will say what is wrong with the home
+        return bytes.fromhex(key)
+
+    # Plans out
+
+    def commit(self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str]) -> Done:
+        """Makes a plan from the state as it is, and applies it unless this is a dry run."""
+        for attempt in range(_TRIES):
+            store = self._store_for_plan(scope)
+            plan = self.redacted(make(store))
+            summary = say(plan) if plan else "Nothing to change."
+            if self.dry_run or not plan:
+                return Done(summary, plan, scope, None, self.dry_run, self.notes())
+            act = self.act(op, summary)
+            try:
+                wrote = store.apply(plan, act)
+            except Conflict:
+                if attempt == _TRIES - 1:
+                    raise
+                continue
+            self.log.line(op, change=act.change, scope=scope, memories=",".join(plan.touched()[:5]))
+            return Done(summary, plan, scope, act.change if wrote else None, False, self.notes())
+        raise NotFound("unreachable")  # the loop always returns or raises
+
+    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "") -> Act:
+        from recollect.store import Act
+
+        at = self.clock.now()
+        return Act(change or self.mint.draw("change"), op, self.actor, one_line(summary)[:300], at, undoes)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know beside the answer."""
+        found = ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in sorted(self._found.items()))
+        self._found.clear()
+        return (f"Kept out: {found}.",) if found else ()
+
+    @property
+    def log(self) -> Log:
+        from recollect.base.log import Log
+
+        size = self.settings.count("MEMORY_LOG_MAX_MB") * 1_000_000
+        return Log(self.home.logs, self.clock, max_bytes=size, redact=lambda text: self.redactor.clean(text).text)
+
+    @property
+    def age_rules(self) -> AgeRules:
+        from recollect.lifecycle.strength import AgeRules
+
+        figure = self.settings.figure
+        return AgeRules(
+            half_life_days=figure("MEMORY_HALF_LIFE_DAYS"),
+            suspend_below=figure("MEMORY_SUSPEND_BELOW"),
+            archive_after_days=figure("MEMORY_ARCHIVE_AFTER_DAYS"),
+            reinforcement=figure("MEMORY_REINFORCEMENT"),
+        )
+
+    def _store_for_plan(self, scope: Scope) -> Store:
+        if not self.dry_run:
+            return self.writing(scope)
+        self.must_have_a_place(scope)
+        return self.reading(scope)
+
+    def redacted(self, plan: Plan) -> Plan:
+        from recollect.ops.clean import clean_plan
+
+        cleaned, found = clean_plan(plan, self.redactor)
+        self._found.update(found)
+        return cleaned

@@ -1,0 +1,63 @@
+"""The last gate before a store: no text of a plan passes that the redactor has not seen.
+
+Everything but what the program itself made up (ids, kinds, times) counts as text, so that a field that is
+added later is covered without anyone thinking of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recollect.model.codec import Json, decode_memory, encode_memory
+from recollect.model.plan import Change, Create, Plan, Update
+
+if TYPE_CHECKING:
+    from recollect.redact import Redactor
+
+_OURS = frozenset({
+    "id", "kind", "status", "lane", "rule_type", "superseded_by", "created_at", "reinforced_at", "last_active_at",
+    "timestamp", "hash",
+})  # fmt: skip
+
+
+def clean_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
+    """What comes out of the store again (before-images, removals) went through here when it went in."""
+    found: Counter[str] = Counter()
+
+    def clean(text: str) -> str:
+        cleaned = redactor.clean(text)
+        found.update(dict(cleaned.found))
+        return cleaned.text
+
+    return Plan(tuple(_clean(change, clean) for change in plan.changes)), found
+
+
+def _clean(change: Change, clean: Callable[[str], str]) -> Change:
+    match change:
+        case Create(memory, messages):
+            seen = decode_memory(_clean_fields(encode_memory(memory), clean))
+            said = (replace(m, content=clean(m.content), source=clean(m.source)) for m in messages)
+            return Create(seen, tuple(said))
+        case Update(id, before, after):
+            return Update(id, before, _clean_fields(dict(after), clean))
+        case _:
+            return change
+
+
+def _clean_fields(fields: dict[str, Json], clean: Callable[[str], str]) -> dict[str, Json]:
+    return {name: value if name in _OURS else _clean_json(value, clean) for name, value in fields.items()}
+
+
+def _clean_json(value: Json, clean: Callable[[str], str]) -> Json:
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_clean_json(part, clean) for part in value]
+        case dict():
+            return _clean_fields(value, clean)
+        case _:
+            return value

@@ -1,0 +1,87 @@
+"""The main job, shown through the real operations in a scratch home that is gone afterwards."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from recollect.base.paths import Home
+from recollect.base.project import find
+from recollect.model.plan import Create
+from recollect.model.result import Done, Result, Step, Tour
+from recollect.ops import history, links, memories, rules, shape
+from recollect.ops.app import App
+
+
+def demo(app: App) -> Tour:
+    with tempfile.TemporaryDirectory(prefix="recollect-demo-") as scratch:
+        shop, blog = Path(scratch, "shop"), Path(scratch, "blog")
+        shop.mkdir()
+        blog.mkdir()
+        here, elsewhere = _app(app, scratch, shop), _app(app, scratch, blog)
+        try:
+            return Tour(tuple(_steps(here, elsewhere)))
+        finally:
+            here.close()
+            elsewhere.close()
+
+
+def _app(app: App, scratch: str, folder: Path) -> App:
+    home = Home(Path(scratch, "home"))
+    return App(home=home, project=find(folder, Path(scratch)), settings=app.settings, clock=app.clock)
+
+
+def _steps(here: App, elsewhere: App) -> list[Step]:
+    steps: list[Step] = []
+
+    def show(why: str, command: str, run: Callable[[], Result]) -> str:
+        result = run()
+        steps.append(Step(why, command, result))
+        return _made(result)
+
+    staging = "Deploys go to staging first; the smoke test must pass before production."
+    smoke = "The smoke test is `make smoke`; it needs DATABASE_URL=postgres://shop:correct-horse@db/shop."
+    first = show(
+        "Something worth keeping, word for word.",
+        f'recollect pin "{staging}" --topics deploy',
+        lambda: memories.pin(here, staging, topics=("deploy",)),
+    )
+    second = show(
+        "Another one. It holds a password, which is never stored.",
+        f'recollect pin "{smoke}" --topics deploy,tests',
+        lambda: memories.pin(here, smoke, topics=("deploy", "tests")),
+    )
+    show(
+        "A rule says what to do from now on; --user makes it hold in every project.",
+        'recollect rule add "Use pnpm, never npm." --user',
+        lambda: rules.add(here, "Use pnpm, never npm.", user=True),
+    )
+    show(
+        "Two memories that belong together.",
+        f"recollect link {second} {first} --type EXTENDS",
+        lambda: links.link(here, second, first),
+    )
+    show(
+        "Found by its words, whatever their form.",
+        "recollect search deploying to production",
+        lambda: memories.search(here, ("deploying", "to", "production")),
+    )
+    show(
+        "One thread of two: both ids lead to it, no word is lost.",
+        f"recollect merge {first} {second}",
+        lambda: shape.merge(here, first, second),
+    )
+    show("Any change can be taken back.", "recollect undo", lambda: history.undo(here))
+    show("And nothing is done in secret.", "recollect log", lambda: history.log(here))
+    show(
+        "In another project none of this is seen, but the rule for every project is.",
+        "cd ../blog && recollect search deploy pnpm",
+        lambda: memories.search(elsewhere, ("deploy", "pnpm")),
+    )
+    return steps
+
+
+def _made(result: Result) -> str:
+    created = [c.memory.id for c in result.plan.changes if isinstance(c, Create)] if isinstance(result, Done) else []
+    return created[0] if created else ""

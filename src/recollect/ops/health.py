@@ -1,0 +1,131 @@
+"""How things stand: what is remembered, how it is set, and whether the installation is sound."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+from recollect import __version__
+from recollect.base.errors import RecollectError
+from recollect.base.text import counted
+from recollect.model.report import Counts
+from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
+from recollect.ops.app import App
+from recollect.ops.recovery import set_aside_files
+from recollect.ops.upkeep import backups_of
+
+_LOW_SPACE_BYTES = 100_000_000
+_SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under a reader and corrupt the file
+
+
+def status(app: App) -> Overview:
+    stores: list[tuple[Scope, str, Counts]] = []
+    backups = 0
+    for scope, store in app.scopes():
+        stores.append((scope, str(store.path), store.counts()))
+        backups += len(backups_of(store.path))
+    return Overview(
+        version=__version__,
+        home=str(app.home.root),
+        project=app.project.name if app.project else None,
+        root=str(app.project.root) if app.project else None,
+        stores=tuple(stores),
+        backups=backups,
+        set_aside=tuple(str(file) for file in set_aside_files(app)),
+        problems=len(app.settings.problems),
+    )
+
+
+def config(app: App) -> Configured:
+    lines = tuple(SettingLine(v.name, v.value, v.source, v.reason, v.pending) for v in app.settings.values)
+    return Configured(lines, tuple(str(problem) for problem in app.settings.problems))
+
+
+def doctor(app: App) -> Checkup:
+    checks = [_python(), _sqlite(), _home(app), _space(app), _settings(app), _project(app)]
+    for scope in Scope:
+        if app.store_path(scope) is not None:
+            checks.append(_store(app, scope))
+    checks += [_backups(app), _aside(app)]
+    return Checkup(tuple(checks))
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("Python", Mark.GOOD, f"{version} at {sys.executable}")
+
+
+def _sqlite() -> Check:
+    from recollect.store import sqlite_version
+
+    version = sqlite_version()
+    sound = tuple(int(part) for part in version.split(".")) >= _SOUND_SQLITE
+    return Check("SQLite", Mark.GOOD if sound else Mark.BAD, version, "" if sound else "pip install --upgrade apsw")
+
+
+def _home(app: App) -> Check:
+    try:
+        if not app.home.check():
+            return Check("home", Mark.GOOD, f"{app.home.root} (made with the first memory)")
+    except RecollectError as problem:
+        return Check("home", Mark.BAD, problem.message, problem.hint)
+    mode = stat.S_IMODE(app.home.root.stat().st_mode)
+    if sys.platform != "win32" and mode & 0o077:
+        return Check("home", Mark.BAD, f"{app.home.root} can be seen by others", f"chmod 700 {app.home.root}")
+    if not os.access(app.home.root, os.W_OK):
+        return Check("home", Mark.BAD, f"{app.home.root} cannot be written", f"chmod u+w {app.home.root}")
+    return Check("home", Mark.GOOD, str(app.home.root))
+
+
+def _space(app: App) -> Check:
+    place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    low = free < _LOW_SPACE_BYTES
+    return Check("disk", Mark.WARN if low else Mark.GOOD, f"{free / 1e9:.1f} GB free", "free some space" if low else "")
+
+
+def _settings(app: App) -> Check:
+    problems = app.settings.problems
+    if not problems:
+        return Check("settings", Mark.GOOD, str(app.home.conf) if app.home.conf.exists() else "defaults")
+    return Check("settings", Mark.WARN, "; ".join(str(p) for p in problems[:3]), "recollect config")
+
+
+def _project(app: App) -> Check:
+    if app.project is None:
+        return Check("project", Mark.WARN, "none: the home folder is never one", "cd into a project")
+    return Check("project", Mark.GOOD, f"{app.project.name} at {app.project.root}")
+
+
+def _store(app: App, scope: Scope) -> Check:
+    name = f"{scope} store"
+    try:
+        store = app.reading(scope)
+        counts = store.counts()
+    except RecollectError as problem:
+        return Check(name, Mark.BAD, problem.message, problem.hint)
+    mode = stat.S_IMODE(Path(str(store.path)).stat().st_mode)
+    if sys.platform != "win32" and mode & 0o077:
+        return Check(name, Mark.BAD, f"{store.path} can be read by others", f"chmod 600 {store.path}")
+    held = sum(count for _, _, count in counts.by_kind_and_status)
+    return Check(name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB, {store.path}")
+
+
+def _backups(app: App) -> Check:
+    present = [scope for scope in Scope if app.store_path(scope) is not None]
+    bare = [scope for scope in present if not backups_of(app.store_path(scope))]
+    if not bare:
+        return Check("backups", Mark.GOOD, "every store has one" if present else "nothing to back up yet")
+    return Check("backups", Mark.WARN, f"none of the {' and '.join(bare)} store", "recollect backup")
+
+
+def _aside(app: App) -> Check:
+    files = set_aside_files(app)
+    if not files:
+        return Check("damage", Mark.GOOD, "no damaged file was set aside")
+    return Check(
+        "damage", Mark.WARN, f"{counted(len(files), 'damaged file')} set aside, newest {files[-1]}", "recollect recover"
+    )

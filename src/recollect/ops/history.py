@@ -1,0 +1,161 @@
+"""What was done, taking it back, and erasing for good."""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+from pathlib import Path
+from typing import Annotated
+
+from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
+from recollect.base.text import counted, storable
+from recollect.model.query import Query
+from recollect.model.report import Entry
+from recollect.model.result import Done, History, Scope, Told
+from recollect.ops.app import App
+from recollect.ops.memories import Limit, at_least_one
+from recollect.ops.table import Arg
+from recollect.ops.upkeep import backups_of
+
+
+def log(
+    app: App,
+    memory: Annotated[str | None, Arg("Only what touched this memory.", metavar="[ID]")] = None,
+    *,
+    limit: Limit = 20,
+) -> History:
+    wanted = _placed(app, memory)[1] if memory else ""
+    return History(tuple(_newest_first(app, limit=at_least_one("limit", limit), memory=wanted)[:limit]))
+
+
+def undo(
+    app: App,
+    change: Annotated[
+        str | None, Arg("The change to take back; the last one if none is given.", metavar="[CHANGE]")
+    ] = None,
+) -> Done:
+    scope, entry = _named(app, change) if change else _last(app)
+    if entry.undone_by:
+        raise BadInput(
+            f"{entry.change} was undone by {entry.undone_by}.",
+            hint=f"`recollect undo {entry.undone_by}` does it again.",
+        )
+    summary = f"Undid {entry.op}: {entry.summary}"
+    act = app.act("undo", summary, undoes=entry.change)
+    plan = app.writing(scope).undo(entry.change, act, dry_run=app.dry_run)
+    if not app.dry_run:
+        app.log.line("undo", change=act.change, undoes=entry.change, scope=scope)
+    return Done(summary, plan, scope, None if app.dry_run else act.change, app.dry_run)
+
+
+def purge(
+    app: App,
+    ids: Annotated[tuple[str, ...], Arg("The memories, by id.", metavar="ID", many=True)] = (),
+    *,
+    group: Annotated[str | None, Arg("Everything that came from this session or import.")] = None,
+) -> Told:
+    wanted = _to_purge(app, ids, group)
+    count = sum(len(found) for found in wanted.values())
+    listed = [id for found in wanted.values() for id in found]
+    if app.dry_run:
+        return Told(
+            f"Would erase {counted(count, 'memory', 'memories')} with every trace.", {"dry_run": True, "ids": [*listed]}
+        )
+    emptied, copies, removed = 0, 0, 0
+    for scope, found in wanted.items():
+        store = app.writing(scope)
+        emptied += store.purge(found, app.act("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
+        for copy in backups_of(store.path):
+            cleaned = _purge_copy(copy, found)
+            copies += cleaned
+            removed += not cleaned
+    app.log.line("purge", memories=count, entries=emptied, backups=copies)
+    notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []
+    return Told(
+        f"Erased {counted(count, 'memory', 'memories')}; cleaned of them: "
+        f"{counted(emptied, 'journal entry', 'journal entries')}, {counted(copies, 'backup')}.",
+        {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
+        (*notes, *_set_aside_note(app)),
+    )
+
+
+def _to_purge(app: App, ids: tuple[str, ...], group: str | None) -> dict[Scope, tuple[str, ...]]:
+    """With the rows that were merged into them: their words live on in what they became."""
+    if bool(ids) == bool(group):
+        raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
+    wanted: dict[Scope, list[str]] = {}
+    for scope, id in [_placed(app, id) for id in ids]:
+        wanted.setdefault(scope, []).append(id)
+    if group:
+        for scope, store in app.scopes():
+            found = store.find(Query(group=storable(group), limit=1_000_000))
+            if found:
+                wanted[scope] = [memory.id for memory in found]
+        if not wanted:
+            raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
+    return {
+        scope: tuple(dict.fromkeys([*found, *(old for id in found for old in app.reading(scope).aliases(id))]))
+        for scope, found in wanted.items()
+    }
+
+
+def _placed(app: App, id: str) -> tuple[Scope, str]:
+    """Also a memory that was deleted: its words live on in the journal."""
+    id = storable(id)
+    try:
+        scope, memory = app.find(id)
+    except UnknownId:
+        for scope, store in app.scopes():
+            if store.log(limit=1, memory=id):
+                return scope, id
+        raise
+    return scope, memory.id
+
+
+def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
+    from recollect.store import SqliteStore, Tuning
+
+    try:
+        store = SqliteStore(copy, Tuning())
+        try:
+            store.purge(ids)
+        finally:
+            store.close()
+    except RecollectError:
+        copy.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _set_aside_note(app: App) -> list[str]:
+    from recollect.ops.recovery import set_aside_files
+
+    found = set_aside_files(app)
+    return [f"Damaged files may still hold them: {', '.join(str(f) for f in found)}."] if found else []
+
+
+def _named(app: App, change: str) -> tuple[Scope, Entry]:
+    change = storable(change)
+    known: list[str] = []
+    for scope, store in app.scopes():
+        found = store.log(limit=1, change=change)
+        if found:
+            return scope, found[0]
+        known += [entry.change for entry in store.log(limit=200)]
+    near = difflib.get_close_matches(change, known, n=2)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect log` lists the changes."
+    raise NotFound(f"No change has the id {change!r}.", hint=hint)
+
+
+def _last(app: App) -> tuple[Scope, Entry]:
+    """The newest change that still stands and is not itself an undo."""
+    for scope, entry in _newest_first(app, limit=200):
+        if not (entry.undoes or entry.undone_by or entry.purged):
+            return scope, entry
+    raise NotFound("There is nothing to undo.", hint="`recollect log` shows what was done.")
+
+
+def _newest_first(app: App, *, limit: int, memory: str = "") -> list[tuple[Scope, Entry]]:
+    """Each store's in the order of its journal, even where the clock was set back; the two by time."""
+    stores = [[(scope, entry) for entry in store.log(limit=limit, memory=memory)] for scope, store in app.scopes()]
+    return list(heapq.merge(*stores, key=lambda pair: pair[1].at, reverse=True))

@@ -1,0 +1,101 @@
+"""Every operation, in one list. The command line, MCP, the page and docs/operations.md are made from it.
+
+A new operation is one function, one test and one line here. Functions are named, not imported: reading the
+table loads no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from recollect.model.result import Result
+
+
+class Effect(StrEnum):
+    READ = "reads"
+    WRITE = "writes, can be undone"
+    ERASE = "erases, cannot be undone"
+    KEEP = "changes files, not memories"
+
+
+class Arg(NamedTuple):
+    """Stands in a parameter's annotation: what it means, for help texts and schemas."""
+
+    help: str
+    metavar: str = ""
+    many: bool = False
+    """A positional argument that may be given several times."""
+    stdin: bool = False
+    """`-` stands for what comes on standard input."""
+
+
+class Op(NamedTuple):
+    name: str
+    target: str
+    effect: Effect
+    summary: str
+    example: str
+    cli_only: str = ""
+    """Why no other door offers it."""
+
+    @property
+    def function(self) -> Callable[..., Result]:
+        module, name = self.target.split(":")
+        found: Callable[..., Result] = getattr(import_module(f"recollect.ops.{module}"), name)
+        return found
+
+
+_PERSON = "a person's look at the machine, not an agent's business"
+_FILES = "reads or writes files of the user's choosing"
+
+OPS: tuple[Op, ...] = (
+    Op("status", "health:status", Effect.READ, "What is remembered here, and where it is kept.", "status"),
+    Op("threads", "memories:threads", Effect.READ, "List threads, most recently active first.", "threads --topic auth"),
+    Op("show", "memories:show", Effect.READ, "Show one memory whole.", "show thread_20260201_083000_abc123"),
+    Op("search", "memories:search", Effect.READ, "Find memories by their words.", "search dark mode"),
+    Op("pin", "memories:pin", Effect.WRITE, "Keep something word for word, above everything else.",
+       'pin "Deploys go through staging first" --topics deploy,ops'),
+    Op("rule add", "rules:add", Effect.WRITE, "Add a rule: what to do, from now on.",
+       'rule add "Use pnpm, never npm" --type correction'),
+    Op("rule list", "rules:listing", Effect.READ, "List the rules in force.", "rule list"),
+    Op("rule retire", "rules:retire", Effect.WRITE, "Put a rule out of force; it can be restored.",
+       "rule retire rule_20260201_083000_abc123"),
+    Op("link", "links:link", Effect.WRITE, "Bridge two memories.", "link ID_A ID_B --type DEPENDS"),
+    Op("unlink", "links:unlink", Effect.WRITE, "Take a bridge away.", "unlink ID_A ID_B"),
+    Op("merge", "shape:merge", Effect.WRITE, "Make one memory of two; both ids lead to it.", "merge ID_KEPT ID_OTHER"),
+    Op("split", "shape:split", Effect.WRITE, "Move a thread's messages on some topics to a new thread.",
+       "split ID --topics database"),
+    Op("archive", "memories:archive", Effect.WRITE, "Put memories away, never surfaced unasked.", "archive ID"),
+    Op("restore", "memories:restore", Effect.WRITE, "Bring memories back that were put away or superseded.",
+       "restore ID"),
+    Op("delete", "memories:delete", Effect.WRITE, "Delete memories; `undo` brings them back.", "delete ID"),
+    Op("edit", "memories:edit", Effect.WRITE, "Change a memory's title, body or topics, in $EDITOR or by options.",
+       'edit ID --title "Release checklist"'),
+    Op("log", "history:log", Effect.READ, "What was changed, newest first.", "log --limit 5"),
+    Op("undo", "history:undo", Effect.WRITE, "Take back the last change, or a given one.", "undo"),
+    Op("purge", "history:purge", Effect.ERASE, "Erase memories with every trace: journal, index, backups.",
+       "purge ID --yes", cli_only="no undo: only a person may"),
+    Op("export", "transfer:export", Effect.KEEP, "Write everything to a JSONL file with checksums.",
+       "export memories.jsonl", cli_only=_FILES),
+    Op("import jsonl", "transfer:import_jsonl", Effect.WRITE, "Read memories from a JSONL file that `export` wrote.",
+       "import jsonl memories.jsonl --dry-run", cli_only=_FILES),
+    Op("verify", "upkeep:verify", Effect.READ, "Look for damage, down to a flipped bit.", "verify"),
+    Op("reindex", "upkeep:reindex", Effect.KEEP, "Rebuild the full-text index and its counts.", "reindex"),
+    Op("backup", "upkeep:backup", Effect.KEEP, "Take a checked copy of each store.", "backup", cli_only=_PERSON),
+    Op("recover", "recovery:recover", Effect.WRITE, "Bring back what damaged files and backups still hold.",
+       "recover --dry-run", cli_only=_PERSON),
+    Op("projects", "places:projects", Effect.READ, "List the projects that have a memory.", "projects",
+       cli_only=_PERSON),
+    Op("attach", "places:attach", Effect.KEEP, "Give this folder the memory of a project that has moved.",
+       "attach shop-0f1e2d3c4b5a", cli_only=_PERSON),
+    Op("config", "health:config", Effect.READ, "Every setting: value, where it comes from, and why.", "config",
+       cli_only=_PERSON),
+    Op("doctor", "health:doctor", Effect.READ, "Check the installation and name what mends it.", "doctor",
+       cli_only=_PERSON),
+    Op("demo", "demo:demo", Effect.READ, "See the main job done, in a scratch home of its own.", "demo",
+       cli_only=_PERSON),
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""Looking after the stores: check, rebuild, copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recollect.model.codec import Json
+from recollect.model.result import Scope, Told, Verified
+from recollect.ops.app import App
+
+
+def verify(app: App) -> Verified:
+    found = []
+    for scope in _present(app):
+        store = app.writing(scope)  # the full-text check is a write that changes nothing
+        found.append((scope, str(store.path), tuple(store.verify(app.progress))))
+    return Verified(tuple(found))
+
+
+def reindex(app: App) -> Told:
+    counts: dict[str, Json] = {}
+    for scope in _present(app):
+        if app.dry_run:
+            counts[scope] = app.reading(scope).counts().passages
+        else:
+            counts[scope] = app.writing(scope).reindex(app.progress)
+            app.log.line("reindex", scope=scope, passages=counts[scope])
+    total = sum(count for count in counts.values() if isinstance(count, int))
+    word = "Would index" if app.dry_run else "Indexed"
+    return Told(f"{word} {total:,} passages.", {"passages": counts, "dry_run": app.dry_run})
+
+
+def backup(app: App) -> Told:
+    from recollect.store import free_name
+
+    made: list[Json] = []
+    stamp = app.clock.now().stamp()
+    for scope in _present(app):
+        store = app.reading(scope)
+        if store.path is None:
+            continue
+        target = free_name(store.path.parent / "backups", stamp)
+        if not app.dry_run:
+            store.backup(target)
+            for old in backups_of(store.path)[app.settings.count("MEMORY_BACKUPS_KEPT") :]:
+                old.unlink(missing_ok=True)
+            app.log.line("backup", scope=scope, file=target.name)
+        made.append(str(target))
+    if not made:
+        return Told("There is nothing to back up yet.", {"files": [], "dry_run": app.dry_run})
+    word = "Would write" if app.dry_run else "Wrote and checked"
+    return Told(f"{word} {', '.join(str(path) for path in made)}.", {"files": made, "dry_run": app.dry_run})
+
+
+def backups_of(path: Path | None) -> list[Path]:
+    """Newest first."""
+    if path is None:
+        return []
+    files = (path.parent / "backups").glob("memory-*.db")
+    return sorted(files, key=lambda f: f.stat().st_mtime_ns, reverse=True)
+
+
+def _present(app: App) -> list[Scope]:
+    return [scope for scope in Scope if app.store_path(scope) is not None]

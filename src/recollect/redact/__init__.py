@@ -1,0 +1,5 @@
+"""Takes secrets out of text before it is stored, logged, embedded, exported or sent anywhere. Pure."""
+
+from recollect.redact.redactor import Cleaned, Redactor
+
+__all__ = ["Cleaned", "Redactor"]

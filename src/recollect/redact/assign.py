@@ -1,0 +1,200 @@
+r"""Names that are given a secret: `password=`, `"api_key": "..."`, `--token ...`, `<secret>...</secret>`.
+
+RE2 finds the name and its sign; the value is then read by itself, first a short window of it, so that
+a text made of nothing but names costs no more than its length. judge.py says whether the value is a
+secret: its entropy counts here only, in the context of an assignment.
+
+Does not know what any provider's tokens look like (patterns.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from recollect.redact.judge import LOOK, MIN_PASSWORD, is_password, is_token, is_words
+from recollect.redact.pattern import compiled, spans_only
+
+_PASSWORD_WORD = r"password|passwort|passwd|passphrase|passcode|pwd"
+_PASSWORD = _PASSWORD_WORD + r"|(?:^|[^A-Za-z])pass|(?-i:[a-z0-9]Pass)"
+_TOKEN_WORD = (
+    r"secret|token|credentials?|bearer|api[_. -]?key|"
+    r"(?:access|account|admin|app|application|auth|client|cipher|consumer|crypto|deploy|encrypt|encryption|"
+    r"hmac|ingest|ingestion|jwt|license|master|private|root|security|service|session|shared|signature|"
+    r"signing|ssh|storage|subscription|webhook|write)[_. -]?key"
+)
+_TOKEN = _TOKEN_WORD + r"|(?:^|[^A-Za-z])auth"
+# Names of services whose keys have no shape of their own. A value must still look random.
+_SERVICES = tuple(
+    """
+    adafruit adobe airtable aiven algolia alibaba aliyun amplitude asana atlassian auth0 beamer bitbucket bitly
+    bittrex bugsnag cloudflare cloudinary codecov cohere coinbase confluence confluent contentful coveralls
+    datadog deepgram deepseek digitalocean discord droneci dropbox etsy facebook fastly finicity finnhub flickr
+    freemius freshbooks gitter gocardless heroku hubspot ibmcloud intercom jenkins jfrog jira kraken kucoin
+    linkedin logzio looker mailchimp mailgun mattermost messagebird mistral mixpanel netlify new_relic newrelic
+    nytimes okta opsgenie pagerduty paypal pendo plaid postmark rapidapi rollbar salesforce segment sendbird
+    sentry shodan sidekiq snyk sonar spotify squarespace statuspage sumo telegram travis trello twilio twitch
+    twitter typeform wandb yandex zendesk
+    """.split()
+)
+_MIN_SERVICE_KEY = 16
+# How a name goes on after the word that gave it away.
+_REST = r"([A-Za-z0-9_.-]{0,30})"
+_TYPE = r"(?:&?(?:'static )?str|string|String\??|bytes|Text|SecretStr|[Aa]ny|Optional\[str\]|Final(?:\[str\])?)"
+_OR_NONE = r"(?:[ \t]*\|[ \t]*(?:None|null|undefined))?"
+# The sign between name and value.
+_SIGN = (
+    r"(\\{0,3}[\"'\x60]?\]?(?:\[[0-9]*\])?[ \t]{0,8}"
+    rf"(?::[ \t]*{_TYPE}{_OR_NONE}[ \t]*=|string[ \t]*=|:=|=>|\?=|={{1,3}}|:|>|[ \t](?:is|was):?[ \t])"
+    r"[ \t]{0,8})"
+)
+# These mean something only before a quote: `#define KEY "…"`, `header("X-Api-Key", "…")`.
+_WEAK_SIGN = r"((?:\\{0,3}[\"'\x60][ \t]?,|\(|[ \t])[ \t]{0,8})[\"'\x60\\]"
+_FLAG = r"[ \t\"']--?(?:[A-Za-z0-9]+-){0,3}"
+
+# What a name may end in and then hold no secret: `token_count`, `passwordFile`, `secret-name`.
+_ABOUT = frozenset(
+    b"""
+    alg algorithm arn at attempts bucket budget class count created date decode dir enabled encode encoding end
+    endpoint endswith env error exp expiration expire expires expiry field file form format get handler header
+    hint id ids idx in index input label len length limit manager max message method mgr min mode msg name names
+    offset param params path pattern placeholder policy position prefix prompt provider ref regex required reset
+    rule rules scope scopes size source start startswith status store strength suffix time timeout total ttl type
+    types updated uri url usage used validator var variable version
+    """.split()
+)
+_PLURALS = frozenset((b"s", b"key", b"keys", b"value", b"text", b"word"))
+_WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+# Possessive, so that a long value costs no stack. What is redacted already (0xFF) ends every value.
+_OPEN = re.compile(rb"(?:[bBrRuUfF@$]{1,2})?(\\{0,3})(\"\"\"|'''|[\"'`])")
+_BODY = {
+    b'"': re.compile(rb"(?:[^\"\\\n\xff]|\\[^\n\xff])*+"),
+    b"'": re.compile(rb"(?:[^'\\\n\xff]|\\[^\n\xff])*+"),
+    b"`": re.compile(rb"(?:[^`\\\n\xff]|\\[^\n\xff])*+"),
+}
+# Inside a quoted text the quotes are escaped, and so is what ends the value.
+_ESCAPED_BODY = re.compile(rb"[^\"'`\\\n\xff]*+")
+_BARE = re.compile(rb"[^\s\"'`;&|<>\xff]*+")
+# A bare value in an escaped text ends where the line does.
+_ESCAPED_BREAK = re.compile(rb"\\[nrt\"']")
+# What may be cut off the end of a window besides its last byte: an opening, a loose end.
+_MARGIN = 16
+_LOOSE_END = b",.:)]}\\"
+
+
+class Value(NamedTuple):
+    start: int
+    end: int
+    quoted: bool
+    text: bytes
+
+
+class Name(NamedTuple):
+    word: bytes  # what gave it away
+    rest: bytes  # how it goes on
+    sign: bytes  # empty where the sign is weak
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One family of names. The groups of `regex`: the word, the rest, the sign."""
+
+    kind: str
+    keywords: tuple[str, ...]
+    regex: str
+    judge: Callable[[Name, Value], bool]
+
+
+def _holds_password(name: Name, value: Value) -> bool:
+    if not name.sign and not name.rest and name.word.lower().endswith(b"pass"):
+        return False  # the verb: pass "x"
+    # No spaces and capitals: the form of environment files, where whatever follows is the value.
+    sure = name.sign == b"=" and (name.word + name.rest).isupper()
+    return is_password(value.text, quoted=value.quoted, sure=sure)
+
+
+def _holds_token(name: Name, value: Value) -> bool:
+    return is_token(value.text, quoted=value.quoted)
+
+
+def _holds_service_key(name: Name, value: Value) -> bool:
+    return len(value.text) >= _MIN_SERVICE_KEY and is_token(value.text, quoted=value.quoted)
+
+
+_TOKEN_WORDS = ("secret", "token", "cred", "key", "auth", "bearer")
+ASSIGNMENTS: tuple[Assignment, ...] = (
+    Assignment(
+        "password",
+        ("pass", "pwd"),
+        rf"(?i)({_PASSWORD}){_REST}(?:{_SIGN}|{_WEAK_SIGN})",
+        _holds_password,
+    ),
+    Assignment(
+        "password",
+        ("pass", "pwd"),
+        rf"(?i){_FLAG}({_PASSWORD_WORD}|pass){_REST}([ \t]+)",
+        _holds_password,
+    ),
+    Assignment("password", ("identified",), r"(?i)(identified)()([ \t]by[ \t])", _holds_password),
+    Assignment("secret", _TOKEN_WORDS, rf"(?i)({_TOKEN}){_REST}(?:{_SIGN}|{_WEAK_SIGN})", _holds_token),
+    Assignment("secret", _TOKEN_WORDS, rf"(?i){_FLAG}({_TOKEN_WORD}|auth){_REST}([ \t]+)", _holds_token),
+    Assignment("secret", _SERVICES, rf"(?i)({'|'.join(_SERVICES)}){_REST}{_SIGN}", _holds_service_key),
+)
+
+
+def assigned(assignment: Assignment, text: bytes) -> Iterator[tuple[int, int]]:
+    """Where the secrets are that names of this family are given: in order, never overlapping."""
+    done = 0
+    # Names come back over and over, and to take one apart costs more than to judge its value.
+    names: dict[bytes, Name | None] = {}
+    for match in spans_only(assignment.regex).finditer(text):
+        start, end = match.span()
+        if start < done:
+            continue
+        # After a weak sign the pattern has read the opening quote too.
+        at = end - (text[end - 1] in b"\"'`\\")
+        value = _value_at(text, at, LOOK)
+        if len(value.text) < MIN_PASSWORD:
+            continue
+        head = text[start:end]
+        if head not in names:
+            names[head] = _name_in(assignment, head)
+        name = names[head]
+        if name is None or not assignment.judge(name, value):
+            # Names within what is only words are words too; to read each again would be slow.
+            done = done if value.quoted or not is_words(value.text) else value.end
+            continue
+        if value.end >= at + LOOK - _MARGIN:
+            value = _value_at(text, at, len(text))
+        done = value.end
+        yield value.start, value.end
+
+
+def _name_in(assignment: Assignment, head: bytes) -> Name | None:
+    word, rest, sign = compiled(assignment.regex).fullmatch(head).group(1, 2, 3)
+    return None if _speaks_about(word, rest) else Name(word, rest, sign or b"")
+
+
+def _speaks_about(word: bytes, rest: bytes) -> bool:
+    """The name is another one (`tokenizer`) or names a property of the secret (`token_count`)."""
+    words = [word.lower() for word in _WORDS.findall(rest)]
+    if not words:
+        return False
+    glued = rest[:1].isalpha() and rest[:1].isupper() == word[-1:].isupper()
+    return (glued and words[0] not in _PLURALS) or words[-1] in _ABOUT
+
+
+def _value_at(text: bytes, start: int, max_bytes: int) -> Value:
+    """The value that begins here, or as much of it as `max_bytes` hold."""
+    stop = start + max_bytes
+    opening = _OPEN.match(text, start, stop)
+    if opening:
+        escaped, quote = opening.groups()
+        body = (_ESCAPED_BODY if escaped else _BODY[quote[:1]]).match(text, opening.end(), stop)
+        return Value(opening.end(), body.end(), True, body[0]) if body else Value(start, start, True, b"")
+    bare = _BARE.match(text, start, stop)
+    value = _ESCAPED_BREAK.split(bare[0], maxsplit=1)[0].rstrip(_LOOSE_END) if bare else b""
+    return Value(start, start + len(value), False, value)

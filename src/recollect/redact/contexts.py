@@ -1,0 +1,135 @@
+r"""Rows for secrets known by what stands around them: key blocks, URLs, headers, command lines, cookies.
+
+A password in a URL or a header has no shape of its own, so these rows capture whatever stands in its
+place; what is plainly a stand-in for one (`user:password@`, `$TOKEN`) is left by judge.py.
+"""
+
+from __future__ import annotations
+
+from recollect.redact.pattern import Pattern
+
+# Between two lines of a key: real line ends, their escapes, and what quoting or a diff puts there.
+_BREAK = r"(?:[\s\"'+>|,]|\\[nrt\"])"
+_BASE64_LINE = r"[A-Za-z0-9+/=]{16,}"
+_BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_FINISH = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_HEADERS = rf"(?:{_BREAK}{{1,4}}[A-Z][A-Za-z-]{{2,20}}: [^\n\\\xff]*)*"
+
+CONTEXTS: tuple[Pattern, ...] = (
+    # A body has no two hyphens in a row, so a mere mention of the first line swallows little.
+    Pattern("private-key", ("private key-----", "private key block"), rf"{_BEGIN}(?:-?[^-\xff])*{_FINISH}"),
+    # Cut short at either end: what a tool's output limit leaves.
+    Pattern(
+        "private-key",
+        ("private key-----", "private key block"),
+        rf"{_BEGIN}{_HEADERS}(?:{_BREAK}{{1,8}}{_BASE64_LINE})+(?:(?:\n|\\n)[A-Za-z0-9+/]+=*)?",
+    ),
+    Pattern(
+        "private-key",
+        ("private key-----", "private key block"),
+        rf"(?:{_BASE64_LINE}{_BREAK}{{1,8}})+(?:[A-Za-z0-9+/=]+{_BREAK}{{1,8}})?{_FINISH}",
+    ),
+    Pattern(
+        "putty-key",
+        ("private-lines",),
+        rf"Private-Lines: [0-9]+((?:{_BREAK}{{1,4}}[A-Za-z0-9+/=]{{16,}})+(?:\s{{1,2}}[A-Za-z0-9+/]+=*)?)",
+        group=1,
+    ),
+    Pattern("putty-key", ("private-mac",), r"Private-MAC: ([0-9a-f]{40,})", group=1),
+    Pattern(
+        "jwt",
+        ("eyj",),
+        r"eyJ[A-Za-z0-9_-]{10,}\.(?:[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){0,3}|(?:\.[A-Za-z0-9_-]{10,}){2,3})",
+    ),
+    # The password may hold an @ itself: up to the last one before the host.
+    Pattern(
+        "url-password",
+        ("://",),
+        r"://[^\s:/@?#\"'<>\x60\xff]*:([^\s/?#\"'<>\x60\xff]+)@",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "url-token",
+        ("://",),
+        r"://([A-Za-z0-9_-]{20,})@",
+        group=1,
+        opaque=True,
+        min_entropy=3.0,
+    ),
+    Pattern(
+        "authorization",
+        ("authorization",),
+        r"(?i)authorization[\\\"']*\s{0,4}[:=,]\s{0,4}[\\\"'\x60]*"
+        r"(?:[a-z][a-z0-9-]{2,20}[ \t]+)?([a-z0-9+/_.~%:=-]{8,})",
+        group=1,
+        min_entropy=2.5,
+        opaque=True,
+    ),
+    Pattern(
+        "bearer",
+        ("bearer ",),
+        r"(?i)bearer[ \t]+([a-z0-9+/_.~-]{16,}=*)",
+        group=1,
+        min_entropy=3.3,
+        opaque=True,
+    ),
+    Pattern(
+        "bearer",
+        ("basic ",),
+        r"(?i)basic[ \t]+([a-z0-9+/]{16,}=*)",
+        group=1,
+        min_entropy=3.3,
+        opaque=True,
+    ),
+    Pattern(
+        "cookie",
+        ("cookie:",),
+        r"(?i)cookie:[ \t]*([^\s=;\xff]+=[^\n\r\"'\\\xff]{4,})",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "url-signature",
+        ("?signature=", "&signature=", "-signature="),
+        r"(?i)(?:[?&]|X-Amz-|X-Goog-)signature=([a-z0-9_.~%+/-]{16,}=*)",
+        group=1,
+        min_entropy=3.3,
+        opaque=True,
+    ),
+    Pattern(
+        "cli-password",
+        ("curl",),
+        r"curl[ \t][^\n\xff]{0,200}?(?:-u|--user|--proxy-user)[ =]?[\"']?[\w.@+-]+:([^\s\"'\xff]{4,})",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "cli-password",
+        ("sshpass",),
+        r"sshpass[ \t]+-p[ \t]*[\"']?([^\s\"'\xff]{4,})",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "cli-password",
+        ("mysql",),
+        r"mysql[a-z_-]*[ \t][^\n|;\xff]{0,200}?[ \t]-p[\"']?([^\s\"'\xff-][^\s\"'\xff]{3,})",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "cli-password",
+        (" login ",),
+        r" login [^\n|;\xff]{0,200}?-p[ =][\"']?([^\s\"'\xff-][^\s\"'\xff]{3,})",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "netrc-password",
+        ("login",),
+        r"login\s{1,8}[^\s\xff]{1,100}\s{1,8}password\s{1,8}([^\s\xff]{4,})",
+        group=1,
+        free=True,
+    ),
+)

@@ -1,0 +1,122 @@
+"""Is this a secret, a stand-in for one, or just code?
+
+Asked only of text that stands where a secret would: after `password =`, in a URL, behind a flag. Looks
+at the first `LOOK` bytes, so that its own patterns (`re`, on bytes) cost little however long the text.
+
+Does not find anything (assign.py, redactor.py do).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+LOOK = 128
+
+# What people write where a secret goes. Kept readable: a memory that says "the default is changeme" is
+# worth having, and it gives nothing away.
+_STAND_INS = frozenset(
+    b"""
+    admin bar baz changeit changeme changethis default dummy empty example fake false fixme foo foobar
+    hidden insert masked mock nil none null omitted pass passwd password passwort placeholder private pwd
+    qwerty redacted removed replace replaceme required sample secret something string tbd test testing
+    todo token true undefined unknown unset user username value your
+    """.split()
+)
+_TELLING = frozenset(b"example changeme placeholder dummy your yourself replaceme insert redacted todo fixme".split())
+_REFERENCE = re.compile(
+    rb"""
+    \$ [({] | \$ [A-Za-z_]\w* (?:[^\w!]|$)               # $TOKEN, ${TOKEN}, $(pass show x)
+    | [^A-Za-z0-9]* \{                                   # {{ token }}, {token}
+    | < [^<>]* >? $                                      # <your token>
+    | % [({] | % [A-Za-z_]\w* %? $                       # %(token)s, %TOKEN%
+    | \^ | \\[dwsDWS] | \(\? | \[[-^!\\A-Za-z0-9]         # a regular expression
+    | !(?:Ref|vault|secret|Sub|env)\b | ENC\[ | (?:vault|file|env|op|arn|ssm|secretsmanager|sha\d+)[:.]
+    | (?:https?|file)://
+    """,
+    re.VERBOSE,
+)
+_TEMPLATE_PARTS = (b"${", b"{{", b"$(", b"<%")
+_CALL = re.compile(rb"[A-Za-z_$]?[\w$.:>?!-]*[(\[{]")
+# No pattern here repeats a repetition: they run on `re`, which would try every way to share it out.
+_IDENTIFIER = re.compile(rb"[^A-Za-z0-9]{0,2}[A-Za-z_./:>?*+ -]+[])}>;,.:?*]{0,2}")
+_MEMBER = re.compile(rb"[A-Za-z_][\w.:>?-]*(?:\.|->|::)[A-Za-z_]\w*!?")
+_SLUG_PIECE = re.compile(rb"[A-Za-z]*\d{0,2}|\d{1,4}")
+_SLUG_SPLIT = re.compile(rb"[-_./:,+ =@#~]+")
+_HUMP = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
+_LETTER = re.compile(rb"[A-Za-z]")
+_DIGIT = re.compile(rb"\d")
+_SYMBOL = re.compile(rb"[^A-Za-z0-9._/:\s,-]")
+_SPACE = re.compile(rb"\s")
+
+MIN_PASSWORD = 4
+MIN_TOKEN = 8
+# Eight different characters, or a longer run of hex: below that lie words and versions.
+TOKEN_ENTROPY = 2.9
+SIGNS_MIN = 12
+# Letters alone count where their case goes up and down too often for words: `camelCaseNames` have more
+# than three letters to a hump, chance has about two.
+LETTERS_MIN = 8
+HUMP_MAX = 3
+
+
+def entropy(value: bytes) -> float:
+    """Shannon's, in bits a character."""
+    size = len(value)
+    shares = [value.count(byte) / size for byte in set(value)]
+    return -sum(share * math.log2(share) for share in shares)
+
+
+def is_stand_in(value: bytes) -> bool:
+    """A reference to a secret, or a word that says one goes here."""
+    value = value[:LOOK]
+    if len(set(value)) <= 2 or _REFERENCE.match(value) or any(part in value for part in _TEMPLATE_PARTS):
+        return True
+    words = [word.strip(b"0123456789!") for word in _SLUG_SPLIT.split(value.strip(b"<>[](){}*$%\"'").lower())]
+    words = [word for word in words if word]
+    return all(word in _STAND_INS for word in words) or any(word in _TELLING for word in words)
+
+
+def is_password(value: bytes, *, quoted: bool, sure: bool) -> bool:
+    """After a name like `password`. `sure`: the form leaves no doubt (`DB_PASSWORD=`), so words count too."""
+    value = value[:LOOK]
+    if len(value) < MIN_PASSWORD or is_stand_in(value):
+        return False
+    if not quoted and (_CALL.match(value) or _MEMBER.fullmatch(value)):
+        return False
+    if sure:
+        return not (value.startswith(b"/") and _is_slug(value))
+    if _SPACE.search(value) or (_IDENTIFIER.fullmatch(value) and not _is_scrambled(value)):
+        return False
+    return quoted or bool(_LETTER.search(value)) or len(value) >= 6
+
+
+def is_token(value: bytes, *, quoted: bool) -> bool:
+    """After a name like `api_key` or `token`: must look drawn at random."""
+    value = value[:LOOK]
+    if len(value) < MIN_TOKEN or _SPACE.search(value) or not _LETTER.search(value):
+        return False
+    if not quoted and (_CALL.match(value) or _MEMBER.fullmatch(value)):
+        return False
+    return _is_mixed(value, quoted=quoted) and (not _is_slug(value) or _is_scrambled(value)) and not is_stand_in(value)
+
+
+def _is_mixed(value: bytes, *, quoted: bool) -> bool:
+    if _DIGIT.search(value):
+        return entropy(value) >= TOKEN_ENTROPY
+    if quoted and len(value) >= SIGNS_MIN and _SYMBOL.search(value) and not _IDENTIFIER.fullmatch(value):
+        return entropy(value) >= TOKEN_ENTROPY
+    return _is_scrambled(value)
+
+
+def _is_scrambled(value: bytes) -> bool:
+    return len(value) >= LETTERS_MIN and len(value) <= HUMP_MAX * len(_HUMP.findall(value)) and value.isalpha()
+
+
+def is_words(value: bytes) -> bool:
+    return not _DIGIT.search(value) or _is_slug(value)
+
+
+def _is_slug(value: bytes) -> bool:
+    """Words and small numbers joined up: `next-page-2`, `v1.2.3`, `config/prod/db1`."""
+    return all(_SLUG_PIECE.fullmatch(piece) for piece in _SLUG_SPLIT.split(value))

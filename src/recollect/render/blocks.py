@@ -1,0 +1,31 @@
+"""What a terminal is given: lines with a tone, and tables. How they look is the command line's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tone(StrEnum):
+    PLAIN = "plain"
+    TITLE = "title"
+    DIM = "dim"
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    text: str = ""
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+Block = Line | Table

@@ -1,0 +1,186 @@
+"""Results as JSON: what `--json` prints and other doors return."""
+
+from __future__ import annotations
+
+from recollect.model.codec import Json, encode_bridge, encode_memory, encode_message
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.query import Hit
+from recollect.model.report import Counts, Entry
+from recollect.model.result import (
+    Card,
+    Cards,
+    Checkup,
+    Configured,
+    Done,
+    Found,
+    History,
+    Overview,
+    Result,
+    Scope,
+    Shown,
+    Told,
+    Tour,
+    Verified,
+)
+
+
+def as_json(result: Result) -> Json:
+    match result:
+        case Cards(cards):
+            return [_card(card) for card in cards]
+        case Shown():
+            return _shown(result)
+        case Found(query, hits):
+            return {"query": query, "hits": [_hit(scope, hit) for scope, hit in hits]}
+        case Done():
+            return _done(result)
+        case History(entries):
+            return [_entry(scope, entry) for scope, entry in entries]
+        case Overview():
+            return _overview(result)
+        case Verified(stores):
+            return {
+                "clean": result.clean,
+                "stores": [
+                    {
+                        "scope": str(scope),
+                        "path": path,
+                        "findings": [{"table": f.table, "key": f.key, "problem": f.problem} for f in findings],
+                    }
+                    for scope, path, findings in stores
+                ],
+            }
+        case Checkup(checks):
+            return {
+                "healthy": result.healthy,
+                "checks": [
+                    {"name": c.name, "mark": str(c.mark), "detail": c.detail, "repair": c.repair} for c in checks
+                ],
+            }
+        case Configured(settings, problems):
+            return {
+                "settings": [
+                    {
+                        "name": s.name,
+                        "value": s.value,
+                        "source": s.source,
+                        "reason": s.reason,
+                        "pending": s.pending,
+                    }
+                    for s in settings
+                ],
+                "problems": list(problems),
+            }
+        case Told(summary, facts, notes):
+            return {"summary": summary, **facts, "notes": list(notes)}
+        case Tour(steps):
+            return [{"why": s.why, "command": s.command, "result": as_json(s.result)} for s in steps]
+
+
+def _card(card: Card) -> dict[str, Json]:
+    return {**encode_memory(card.memory), "strength": round(card.strength, 4), "scope": str(card.scope)}
+
+
+def _shown(shown: Shown) -> Json:
+    return {
+        **_card(shown.card),
+        "asked": shown.asked,
+        "messages": [encode_message(m) for m in shown.messages],
+        "bridges": [{**encode_bridge(b), "other_title": title} for b, title in shown.bridges],
+        "merged": list(shown.merged),
+    }
+
+
+def _hit(scope: Scope, hit: Hit) -> Json:
+    return {
+        "id": hit.memory.id,
+        "kind": str(hit.memory.kind),
+        "title": hit.memory.title,
+        "scope": str(scope),
+        "lane": str(hit.memory.lane),
+        "status": str(hit.memory.status),
+        "score": hit.score,
+        "components": dict(hit.components),
+        "passage": hit.passage,
+    }
+
+
+def _done(done: Done) -> Json:
+    return {
+        "summary": done.summary,
+        "change": done.change,
+        "dry_run": done.dry_run,
+        "scope": str(done.scope),
+        "ids": list(done.plan.touched()),
+        "changes": plan_json(done.plan),
+        "notes": list(done.notes),
+    }
+
+
+def plan_json(plan: Plan) -> list[Json]:
+    return [_change(change) for change in plan.changes]
+
+
+def _change(change: Change) -> Json:
+    match change:
+        case Create(memory, messages):
+            return {"do": "create", "id": memory.id, "title": memory.title, "messages": len(messages)}
+        case Remove(memory, messages):
+            return {"do": "remove", "id": memory.id, "title": memory.title, "messages": len(messages)}
+        case Update(id, before, after):
+            return {"do": "update", "id": id, "before": dict(before), "after": dict(after)}
+        case Move(message_ids, source, target):
+            return {"do": "move", "messages": len(message_ids), "source": source, "target": target}
+        case Link(bridge):
+            return {"do": "link", **encode_bridge(bridge)}
+        case Unlink(bridge):
+            return {"do": "unlink", **encode_bridge(bridge)}
+        case Alias(old, new):
+            return {"do": "alias", "old": old, "new": new}
+        case Unalias(old, new):
+            return {"do": "unalias", "old": old, "new": new}
+
+
+def _entry(scope: Scope, entry: Entry) -> Json:
+    return {
+        "change": entry.change,
+        "at": entry.at.iso(),
+        "op": entry.op,
+        "actor": entry.actor,
+        "summary": entry.summary,
+        "memories": list(entry.memories),
+        "undoes": entry.undoes,
+        "undone_by": entry.undone_by,
+        "purged": entry.purged,
+        "scope": str(scope),
+    }
+
+
+def _overview(overview: Overview) -> Json:
+    return {
+        "version": overview.version,
+        "home": overview.home,
+        "project": overview.project,
+        "root": overview.root,
+        "stores": [{"scope": str(s), "path": path, **_counts(counts)} for s, path, counts in overview.stores],
+        "backups": overview.backups,
+        "set_aside": list(overview.set_aside),
+        "settings_problems": overview.problems,
+    }
+
+
+def _counts(counts: Counts) -> dict[str, Json]:
+    kinds: dict[str, Json] = {}
+    for kind, status, count in counts.by_kind_and_status:
+        of_kind = kinds.setdefault(kind, {})
+        if isinstance(of_kind, dict):
+            of_kind[status] = count
+    return {
+        "memories": kinds,
+        "messages": counts.messages,
+        "bridges": counts.bridges,
+        "passages": counts.passages,
+        "vectors": counts.vectors,
+        "changes": counts.changes,
+        "bytes": counts.bytes,
+    }

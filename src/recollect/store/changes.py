@@ -1,0 +1,171 @@
+"""How one change of a plan becomes rows. Each function says whether it wrote anything: False means that it
+was so already, which is why a plan can be applied twice.
+
+Runs inside the store's write transaction; never begins or ends one.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from recollect.base.errors import Conflict, IdTaken, StoreDamaged
+from recollect.model.bridge import Bridge
+from recollect.model.codec import decode_memory
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Alias, Change, Create, Link, Move, Remove, Unalias, Unlink, Update
+from recollect.store import care, reads, rows
+from recollect.store.tokenizer import Analyse
+
+_INDEXED = frozenset({"title", "body", "topics"})
+_NOTHING = "Nothing was written."
+
+
+class Changes:
+    def __init__(self, db: apsw.Connection, analyse: Analyse) -> None:
+        self._db = db
+        self._analyse = analyse
+
+    def do(self, change: Change) -> bool:
+        match change:
+            case Create(memory, messages):
+                return self._create(memory, messages)
+            case Remove(memory, messages):
+                return self._remove(memory, messages)
+            case Update():
+                return self._update(change)
+            case Move(message_ids, source, target):
+                return self._move(message_ids, source, target)
+            case Link(bridge):
+                return self._link(bridge)
+            case Unlink(bridge):
+                return self._unlink(bridge)
+            case Alias(old, new, was):
+                return self._alias(old, new, was)
+            case Unalias(old, new):
+                return self._unalias(old, new)
+
+    def _create(self, memory: Memory, messages: tuple[Message, ...]) -> bool:
+        standing = reads.exact(self._db, memory.id)
+        if standing is not None:
+            if standing != memory:
+                raise IdTaken(memory.id)
+            return False
+        self._insert("memory", rows.memory_cells(memory))
+        for message in messages:
+            self._insert("message", rows.message_cells(message))
+        self._index(memory.id)
+        return True
+
+    def _remove(self, memory: Memory, messages: tuple[Message, ...]) -> bool:
+        standing = reads.exact(self._db, memory.id)
+        if standing is None:
+            return False
+        if standing != memory:
+            raise self._moved_on(memory.id)
+        if {m.id for m in reads.messages(self._db, memory.id)} != {m.id for m in messages}:
+            raise Conflict(f"{memory.id} has other messages by now.", hint=_NOTHING)
+        self._unindex(memory.id)
+        self._db.execute("DELETE FROM message WHERE thread_id = ?", (memory.id,))
+        return self._delete("memory", (memory.id,))
+
+    def _update(self, change: Update) -> bool:
+        sql = f"SELECT {rows.select('memory')} FROM memory WHERE id = ?"  # noqa: S608
+        row = self._db.execute(sql, (change.id,)).fetchone()
+        if row is None:
+            raise Conflict(f"{change.id} is no longer there.", hint=_NOTHING)
+        standing = rows.memory_json(row)
+        now = {name: standing[name] for name in change.after}
+        if now == change.after:
+            return False
+        if now != change.before:
+            raise self._moved_on(change.id)
+        try:
+            memory = decode_memory(standing | dict(change.after))
+        except ValueError as problem:
+            raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
+        indexed = not _INDEXED.isdisjoint(change.after)
+        if indexed:
+            self._unindex(change.id)
+        self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(memory)), change.id))
+        if indexed:
+            self._index(change.id)
+        return True
+
+    def _move(self, message_ids: tuple[str, ...], source: str, target: str) -> bool:
+        there = {m.id: m for m in reads.messages(self._db, source)}
+        moving = [there[id] for id in message_ids if id in there]
+        if not moving and set(message_ids) <= {m.id for m in reads.messages(self._db, target)}:
+            return False
+        if len(moving) < len(message_ids):
+            raise Conflict(f"{source} has other messages by now.", hint=_NOTHING)
+        for id in (source, target):
+            self._unindex(id)
+        for message in moving:
+            cells = rows.message_cells(Message(message.id, target, message.at, message.source, message.content))
+            self._db.execute(rows.update_sql("message"), (*rows.sealed(cells), message.id))
+        for id in (source, target):
+            self._index(id)
+        return True
+
+    def _link(self, bridge: Bridge) -> bool:
+        standing = self._standing(bridge)
+        if standing == bridge:
+            return False
+        if standing:
+            raise Conflict(f"{bridge.source} and {bridge.target} are already linked as {bridge.type}.", hint=_NOTHING)
+        self._insert("bridge", rows.bridge_cells(bridge))
+        return True
+
+    def _unlink(self, bridge: Bridge) -> bool:
+        standing = self._standing(bridge)
+        if standing is None:
+            return False
+        if standing != bridge:
+            raise Conflict(f"The bridge from {bridge.source} to {bridge.target} has changed since.", hint=_NOTHING)
+        return self._delete("bridge", bridge.key)
+
+    def _standing(self, bridge: Bridge) -> Bridge | None:
+        return next((b for b in reads.bridges(self._db, (bridge.source,)) if b.key == bridge.key), None)
+
+    def _alias(self, old: str, new: str, was: str) -> bool:
+        standing = reads.resolve(self._db, old)
+        if standing == new:
+            return False
+        if standing != (was or old):
+            raise Conflict(f"{old} already answers as {standing}.", hint=_NOTHING)
+        if was:
+            self._delete("alias", (old,))
+        self._insert("alias", (old, new))
+        return True
+
+    def _unalias(self, old: str, new: str) -> bool:
+        standing = reads.resolve(self._db, old)
+        if standing not in (old, new):
+            raise Conflict(f"{old} answers as {standing} by now.", hint=_NOTHING)
+        return self._delete("alias", (old,))
+
+    def _moved_on(self, id: str) -> Conflict:
+        return Conflict(f"{id} has changed since.", hint=f"{_NOTHING} `recollect log {id}` shows by whom.")
+
+    def _insert(self, table: str, cells: tuple[rows.Cell, ...]) -> None:
+        self._db.execute(rows.insert_sql(table), rows.sealed(cells))
+
+    def _delete(self, table: str, key: tuple[str, ...]) -> bool:
+        where = " AND ".join(f'"{name}" = ?' for name in rows.KEYS[table])
+        self._db.execute(f"DELETE FROM {table} WHERE {where}", key)  # noqa: S608
+        return self._db.changes() > 0
+
+    def _index(self, id: str) -> None:
+        memory = reads.exact(self._db, id)
+        if memory is not None:
+            seq = self._seq(id)
+            care.index_memory(self._db, self._analyse, seq, memory, reads.messages(self._db, id))
+
+    def _unindex(self, id: str) -> None:
+        care.unindex_memory(self._db, self._analyse, self._seq(id))
+
+    def _seq(self, id: str) -> int:
+        row = self._db.execute("SELECT seq FROM memory WHERE id = ?", (id,)).fetchone()
+        if row is None:
+            raise Conflict(f"{id} is no longer there.", hint=_NOTHING)
+        return int(row[0])

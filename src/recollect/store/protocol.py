@@ -1,0 +1,94 @@
+"""What a store can do. SQLite is one engine; another passes the same contract tests (tests/store/contract.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from recollect.base.moment import Moment
+from recollect.model.bridge import Bridge
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Plan
+from recollect.model.query import Hit, Query
+from recollect.model.report import Counts, Entry, Finding
+
+Progress = Callable[[int, int], None]
+"""Called with what is done and what there is to do."""
+
+
+def silent(_done: int, _total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Who does what, when, under which change: what the journal remembers of a plan."""
+
+    change: str
+    op: str
+    actor: str
+    summary: str
+    at: Moment
+    undoes: str | None = None
+
+
+class Store(Protocol):
+    @property
+    def path(self) -> Path | None: ...
+
+    def get(self, id: str) -> Memory | None:
+        """By id; a merged memory answers as what it became."""
+
+    def exact(self, id: str) -> Memory | None:
+        """By id, the row itself, aliases not followed."""
+
+    def find(self, query: Query) -> list[Memory]:
+        """By filters alone, most recently active first."""
+
+    def search(self, query: Query) -> list[Hit]:
+        """By words, best first; filters as in `find`."""
+
+    def messages(self, thread_id: str) -> tuple[Message, ...]: ...
+
+    def bridges(self, *ids: str) -> tuple[Bridge, ...]:
+        """Those that touch any of the ids; all of them when none is given."""
+
+    def aliases(self, id: str) -> tuple[str, ...]: ...
+
+    def near_ids(self, id: str) -> tuple[str, ...]:
+        """A few ids that look like this one, for did-you-mean."""
+
+    def apply(self, plan: Plan, act: Act) -> bool:
+        """All of it or nothing, journalled. False: it was already so, and nothing was written."""
+
+    def undo(self, change: str, act: Act, *, dry_run: bool = False) -> Plan:
+        """Takes a change back and returns what that did."""
+
+    def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
+        """Newest first."""
+
+    def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
+        """Removes memories with every trace; no undo. Returns how many journal entries lost their plan. With an
+        act, the journal keeps that it happened and to which ids, so that nothing brings them back."""
+
+    def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
+        """Passages (seq, text) that have no vector of this model yet."""
+
+    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None: ...
+
+    def counts(self) -> Counts: ...
+
+    def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
+        """Everything, oldest first, for exports."""
+
+    def verify(self, progress: Progress = silent) -> list[Finding]: ...
+
+    def reindex(self, progress: Progress = silent) -> int:
+        """Rebuilds everything that is derived; returns the number of passages."""
+
+    def backup(self, target: Path) -> None:
+        """A whole, checked copy in a new private file."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,126 @@
+-- Recollect's database, one per project and one for the user.
+--
+-- The truth:   memory, message, bridge, alias, journal. Every row carries a hash of its values, so that
+--              a flipped bit is found by `verify` although SQLite itself would not see it.
+-- Derived:     passage, words (full text), term, vector. They can be deleted and rebuilt (`reindex`).
+-- Times are microseconds since 1970 in UTC. Lists are JSON.
+
+CREATE TABLE memory (
+    seq             INTEGER PRIMARY KEY,
+    id              TEXT    NOT NULL UNIQUE,
+    kind            TEXT    NOT NULL CHECK (kind IN ('thread', 'rule', 'note')),
+    title           TEXT    NOT NULL,
+    body            TEXT    NOT NULL,
+    topics          TEXT    NOT NULL,
+    tags            TEXT    NOT NULL,
+    status          TEXT    NOT NULL CHECK (status IN ('active', 'suspended', 'archived', 'superseded', 'candidate')),
+    weight          REAL    NOT NULL,           -- as it was at reinforced_at; never decayed in place
+    pinned          INTEGER NOT NULL,
+    boost           REAL    NOT NULL,
+    seen            INTEGER NOT NULL,
+    frequency       INTEGER NOT NULL,
+    last_session    INTEGER NOT NULL,
+    activations     INTEGER NOT NULL,
+    ratings         TEXT    NOT NULL,
+    origin          TEXT    NOT NULL,
+    lane            TEXT    NOT NULL CHECK (lane IN ('user', 'tool', 'agent', 'repository', 'web')),
+    superseded_by   TEXT,
+    "group"         TEXT    NOT NULL,
+    anchors         TEXT    NOT NULL,
+    created_at      INTEGER NOT NULL,
+    reinforced_at   INTEGER NOT NULL,
+    last_active_at  INTEGER NOT NULL,
+    own             TEXT    NOT NULL,           -- what only this kind has: drift, rule_type, path
+    hash            BLOB    NOT NULL
+);
+CREATE INDEX memory_by_activity ON memory (kind, status, last_active_at);
+CREATE INDEX memory_by_group ON memory ("group") WHERE "group" <> '';
+
+CREATE TABLE message (
+    seq             INTEGER PRIMARY KEY,
+    id              TEXT    NOT NULL UNIQUE,
+    thread_id       TEXT    NOT NULL REFERENCES memory (id) DEFERRABLE INITIALLY DEFERRED,
+    at              INTEGER NOT NULL,
+    source          TEXT    NOT NULL,
+    content         TEXT    NOT NULL,
+    hash            BLOB    NOT NULL
+);
+-- Order is made of values alone, so that a message that left and came back stands where it stood.
+CREATE INDEX message_by_thread ON message (thread_id, at, id);
+
+CREATE TABLE bridge (
+    source          TEXT    NOT NULL REFERENCES memory (id) DEFERRABLE INITIALLY DEFERRED,
+    target          TEXT    NOT NULL REFERENCES memory (id) DEFERRABLE INITIALLY DEFERRED,
+    type            TEXT    NOT NULL,
+    weight          REAL    NOT NULL,
+    created_at      INTEGER NOT NULL,
+    origin          TEXT    NOT NULL,
+    hash            BLOB    NOT NULL,
+    PRIMARY KEY (source, target, type)
+) WITHOUT ROWID;
+CREATE INDEX bridge_by_target ON bridge (target);
+
+-- A merged memory answers under both ids.
+CREATE TABLE alias (
+    old             TEXT    NOT NULL PRIMARY KEY,
+    new             TEXT    NOT NULL REFERENCES memory (id) DEFERRABLE INITIALLY DEFERRED,
+    hash            BLOB    NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX alias_by_new ON alias (new);
+
+-- Everything that was done, with what was before. Order is the sequence, not the clock. A long piece of
+-- work (an import) is several rows under one change.
+CREATE TABLE journal (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    change          TEXT    NOT NULL,
+    at              INTEGER NOT NULL,
+    op              TEXT    NOT NULL,
+    actor           TEXT    NOT NULL,
+    summary         TEXT    NOT NULL,
+    plan            TEXT,                       -- NULL once purged: it can be seen, no longer undone
+    undoes          TEXT,                       -- the change that this one took back
+    hash            BLOB    NOT NULL
+);
+CREATE INDEX journal_by_change ON journal (change);
+CREATE INDEX journal_by_undoes ON journal (undoes) WHERE undoes IS NOT NULL;
+
+CREATE TABLE journal_memory (
+    id              TEXT    NOT NULL,
+    seq             INTEGER NOT NULL REFERENCES journal (seq) ON DELETE CASCADE,
+    PRIMARY KEY (id, seq)
+) WITHOUT ROWID;
+CREATE INDEX journal_memory_by_seq ON journal_memory (seq);
+
+-- Derived from here on. A passage is a range of characters of a body or of one message.
+CREATE TABLE passage (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    memory_seq      INTEGER NOT NULL REFERENCES memory (seq),
+    message_id      TEXT,                       -- NULL: of the body
+    start           INTEGER NOT NULL,
+    length          INTEGER NOT NULL
+);
+CREATE INDEX passage_by_memory ON passage (memory_seq);
+
+CREATE VIEW passage_text (seq, title, body, topics) AS
+    SELECT p.seq, m.title, substr(coalesce(g.content, m.body), p.start + 1, p.length), m.topics
+    FROM passage p JOIN memory m ON m.seq = p.memory_seq LEFT JOIN message g ON g.id = p.message_id;
+
+-- No text of its own: content is the view above, so every word is stored once.
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, body, topics, content = 'passage_text', content_rowid = 'seq', tokenize = 'recollect'
+);
+
+-- In how many passages a term stands: the rarest words of a question are asked first.
+CREATE TABLE term (
+    term            TEXT    NOT NULL PRIMARY KEY,
+    passages        INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Never compared across models.
+CREATE TABLE vector (
+    passage_seq     INTEGER NOT NULL REFERENCES passage (seq) ON DELETE CASCADE,
+    model           TEXT    NOT NULL,
+    data            BLOB    NOT NULL,
+    hash            BLOB    NOT NULL,
+    PRIMARY KEY (passage_seq, model)
+) WITHOUT ROWID;

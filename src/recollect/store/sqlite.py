@@ -1,0 +1,220 @@
+"""The store on SQLite: one connection, reads, and the one way to write.
+
+Opening is connect.py's, versions are migrate.py's, changes.py turns changes into rows, verify.py and care.py
+look after them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from recollect.base.errors import Conflict, NotFound, StoreError
+from recollect.model.bridge import Bridge
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Change, Plan, Remove, Unlink
+from recollect.model.query import Hit, Query
+from recollect.model.report import Counts, Entry, Finding
+from recollect.store import care, journal, migrate, reads, rows, sql, tokenizer, verify
+from recollect.store.changes import Changes
+from recollect.store.connect import Tuning, connect, in_our_words, use_wal
+from recollect.store.protocol import Act, Progress, silent
+
+
+class SqliteStore:
+    def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
+        self._path = path
+        self._tuning = tuning
+        if path is not None and path.with_name(path.name + "-journal").exists():
+            read_only = False  # a write was cut off before the log was in use: only a writer can take it back
+        elif path is not None and path.is_file() and path.stat().st_size:
+            # A look that cannot write, before anything that could: a newer or foreign file stays as it is.
+            version = _looked_at(path, tuning)
+            read_only = read_only and version == migrate.current_version()
+        self._db = connect(path, tuning, read_only=read_only)
+        self._analyse = tokenizer.register(self._db)
+        self._changes = Changes(self._db, self._analyse)
+        if read_only:
+            return
+        try:
+            with in_our_words(path):
+                migrate.inspect(self._db, path)
+                use_wal(self._db, path)
+                migrate.bring_up(self._db, path, self._analyse)
+        except BaseException:
+            with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to tell
+                self.close()
+            raise
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    def close(self) -> None:
+        with in_our_words(self._path):
+            self._db.close()
+
+    # Reading
+
+    def get(self, id: str) -> Memory | None:
+        with in_our_words(self._path):
+            return reads.exact(self._db, reads.resolve(self._db, id))
+
+    def exact(self, id: str) -> Memory | None:
+        with in_our_words(self._path):
+            return reads.exact(self._db, id)
+
+    def find(self, query: Query) -> list[Memory]:
+        with in_our_words(self._path):
+            return reads.find(self._db, query)
+
+    def search(self, query: Query) -> list[Hit]:
+        with in_our_words(self._path):
+            return reads.search(self._db, self._analyse, query)
+
+    def messages(self, thread_id: str) -> tuple[Message, ...]:
+        with in_our_words(self._path):
+            return reads.messages(self._db, thread_id)
+
+    def bridges(self, *ids: str) -> tuple[Bridge, ...]:
+        with in_our_words(self._path):
+            return reads.bridges(self._db, ids)
+
+    def aliases(self, id: str) -> tuple[str, ...]:
+        with in_our_words(self._path):
+            found = self._db.execute("SELECT old FROM alias WHERE new = ? ORDER BY old", (id,))
+            return tuple(row[0] for row in found)
+
+    def near_ids(self, id: str) -> tuple[str, ...]:
+        with in_our_words(self._path):
+            return reads.near_ids(self._db, id)
+
+    def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
+        with in_our_words(self._path):
+            return reads.log(self._db, limit=limit, memory=memory, change=change)
+
+    def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
+        with in_our_words(self._path):
+            for _, memory, messages in reads.everything(self._db):
+                yield memory, messages
+
+    def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
+        wanted = """
+            SELECT t.seq, t.title || char(10) || t.body FROM passage_text t
+            WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?) LIMIT ?"""
+        with in_our_words(self._path):
+            return [(int(seq), str(text)) for seq, text in sql.stream(self._db, wanted, model, limit)]
+
+    def counts(self) -> Counts:
+        with in_our_words(self._path):
+            return care.counts(self._db)
+
+    # Writing
+
+    def apply(self, plan: Plan, act: Act) -> bool:
+        with self._writing():
+            done = Plan(tuple(change for change in plan.changes if self._changes.do(change)))
+            if done:
+                self._record(act, journal.encode_plan(done), done.touched())
+            return bool(done)
+
+    def undo(self, change: str, act: Act, *, dry_run: bool = False) -> Plan:
+        with self._writing(keep=not dry_run):
+            plans = sql.every(self._db, "SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
+            if not plans:
+                raise NotFound(f"No change has the id {change!r}.", hint="`recollect log` lists the changes.")
+            if any(plan is None for (plan,) in plans):
+                raise Conflict(f"{change} was purged and cannot be undone.", hint="Nothing was written.")
+            taken: list[Change] = []
+            for (plan,) in plans:
+                for data in reversed(json.loads(plan)):
+                    back = journal.inverse(data, self._current)
+                    if self._changes.do(back):
+                        taken.append(back)
+            plan = Plan(tuple(taken))
+            if plan:
+                self._record(act, journal.encode_plan(plan), plan.touched())
+            return plan
+
+    def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
+        with self._writing():
+            for id in ids:
+                self._purge_one(id)
+            emptied = care.forget_plans(self._db, ids)
+            if act is not None:
+                self._record(act, None, ids)
+        with in_our_words(self._path):
+            care.scrub(self._db)
+        return emptied
+
+    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
+        with self._writing():
+            self._db.executemany(
+                """INSERT INTO vector SELECT ?1, ?2, ?3, ?4
+                   WHERE EXISTS (SELECT 1 FROM passage WHERE seq = ?1)
+                   ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash""",
+                [(seq, *rows.sealed((model, data))) for seq, data in vectors],
+            )
+
+    # Upkeep
+
+    def verify(self, progress: Progress = silent) -> list[Finding]:
+        with in_our_words(self._path):
+            return verify.findings(self._db, progress)
+
+    def reindex(self, progress: Progress = silent) -> int:
+        with self._writing():
+            return care.reindex(self._db, self._analyse, progress)
+
+    def backup(self, target: Path) -> None:
+        with in_our_words(self._path):
+            care.copy_to(self._db, target)
+
+    # How a write is held together
+
+    @contextmanager
+    def _writing(self, *, keep: bool = True) -> Iterator[None]:
+        """One transaction that takes the write lock at once: waiting is then the busy timeout's work, and a
+        read can never turn into a failed write. The schema version is looked at inside, because another
+        program may have migrated the file since we opened it."""
+        with in_our_words(self._path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                migrate.refuse_other_version(self._db, self._path)
+                yield
+                self._db.execute("COMMIT" if keep else "ROLLBACK")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _record(self, act: Act, plan: str | None, ids: tuple[str, ...]) -> None:
+        cells = (act.change, act.at.micros, act.op, act.actor, act.summary, plan, act.undoes)
+        self._db.execute(rows.insert_sql("journal"), rows.sealed(cells))
+        seq = self._db.last_insert_rowid()
+        self._db.executemany("INSERT INTO journal_memory VALUES (?, ?)", [(id, seq) for id in ids])
+        care.prune_journal(self._db, before=act.at.plus(days=-self._tuning.journal_days))
+
+    def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
+        memory = reads.exact(self._db, id)
+        return None if memory is None else (memory, reads.messages(self._db, id))
+
+    def _purge_one(self, id: str) -> None:
+        found = self._current(id)
+        if found is None:
+            return
+        for bridge in reads.bridges(self._db, (id,)):
+            self._changes.do(Unlink(bridge))
+        self._db.execute("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
+        self._changes.do(Remove(*found))
+
+
+def _looked_at(path: Path, tuning: Tuning) -> int:
+    db = connect(path, tuning, read_only=True)
+    try:
+        with in_our_words(path):
+            return migrate.inspect(db, path)
+    finally:
+        db.close()

@@ -1,0 +1,114 @@
+"""How text becomes terms, for the index and for questions alike.
+
+SQLite's own `porter unicode61` does the words (in C). On top of it: the parts of a camelCase name stand
+beside the name, a snake_case name stands joined beside its parts (so both spellings meet), and runs of
+Chinese, Japanese and Korean become pairs of characters, because they have no spaces.
+
+In a MATCH expression every term is already final (words.py made it), so query mode passes it through.
+A change here changes the index: raise the schema version with a migration that calls `reindex`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, cast
+
+import apsw
+
+NAME = "recollect"
+MAX_TERM_CHARS = 1_000  # FTS5 cuts a longer one at 32,768 bytes, perhaps inside a character
+_BASE = ("porter", ["unicode61", "remove_diacritics", "2"])
+
+_NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\xe1-\xf0]")
+_HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = re.compile(f"[{_CJK_RANGES}]")
+_RUNS = re.compile(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
+
+Token = tuple[int, int, str, *tuple[str, ...]]
+"""Where it begins and ends, in bytes, and the terms that stand there."""
+Analyse = Callable[[bytes], "list[Token]"]
+
+
+def register(connection: apsw.Connection) -> Analyse:
+    """Teaches the connection the tokenizer and returns it for direct use."""
+    base = connection.fts5_tokenizer(*_BASE)
+
+    def stems(utf8: bytes) -> list[Token]:
+        found: Any = base(utf8, apsw.FTS5_TOKENIZE_DOCUMENT, None)
+        return cast(list[Token], found)
+
+    @lru_cache(maxsize=4096)
+    def stem(word: str) -> str:
+        found = stems(word.encode())
+        return found[0][2] if found else word.lower()
+
+    def analyse(utf8: bytes) -> list[Token]:
+        tokens = stems(utf8)
+        if _NEEDS_WORK.search(utf8):
+            tokens = list(_enriched(utf8, tokens, stem))
+        return tokens if len(utf8) <= MAX_TERM_CHARS else [_clipped(token) for token in tokens]
+
+    def tokenize(utf8: bytes, flags: int, _locale: str | None) -> list[Token] | list[str]:
+        return utf8.decode().split() if flags & apsw.FTS5_TOKENIZE_QUERY else analyse(utf8)
+
+    connection.register_fts5_tokenizer(NAME, lambda _connection, _args: tokenize)
+    return analyse
+
+
+def terms(analyse: Analyse, text: str) -> list[str]:
+    return [term for token in analyse(text.encode()) for term in token[2:]]
+
+
+def _clipped(token: Token) -> Token:
+    first, *others = dict.fromkeys(term[:MAX_TERM_CHARS] for term in token[2:])
+    return (token[0], token[1], first, *others)
+
+
+def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> Iterator[Token]:
+    joined = _snake_names(utf8, tokens)
+    for index, token in enumerate(tokens):
+        start, end = token[0], token[1]
+        word = utf8[start:end].decode()
+        if not word.isascii() and _CJK.search(word):
+            yield from _pairs(word, start, stem)
+            continue
+        extra = [stem(hump) for hump in _HUMPS.findall(word)] if _has_humps(word) else []
+        if index in joined:
+            extra.append(stem(joined[index]))
+        more = [term for term in dict.fromkeys(extra) if term != token[2]]
+        yield (start, end, token[2], *more)
+
+
+def _has_humps(word: str) -> bool:
+    return not (word.islower() or word.isupper() or word[1:].islower() or word.isdigit())
+
+
+def _snake_names(utf8: bytes, tokens: list[Token]) -> dict[int, str]:
+    """Index of a name's first part -> the whole name without its underscores."""
+    names: dict[int, str] = {}
+    first = 0
+    for index in range(1, len(tokens) + 1):
+        if index < len(tokens) and utf8[tokens[index - 1][1] : tokens[index][0]] == b"_":
+            continue
+        if index - first > 1:
+            whole = utf8[tokens[first][0] : tokens[index - 1][1]]
+            names[first] = whole.replace(b"_", b"").decode()
+        first = index
+    return names
+
+
+def _pairs(word: str, start: int, stem: Callable[[str], str]) -> Iterator[Token]:
+    """Each character of a run, and beside it the pair it begins: one character can be asked for too."""
+    offset = start
+    for run in _RUNS.findall(word):
+        if not _CJK.match(run):
+            yield (offset, offset + len(run.encode()), stem(run))
+            offset += len(run.encode())
+            continue
+        for i, character in enumerate(run):
+            end = offset + len(character.encode())
+            yield (offset, end, *dict.fromkeys([character, run[i : i + 2]]))
+            offset = end

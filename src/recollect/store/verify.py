@@ -1,0 +1,135 @@
+"""Looks for damage: what SQLite's own check sees, and the flipped bits that it does not.
+
+Every row is hashed again; the full-text index is compared with the text it was made from; passages, term
+counts and the journal's own index are derived a second time. Reports, changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+
+import apsw
+
+from recollect.base.errors import StoreDamaged
+from recollect.model.passage import spans
+from recollect.model.report import Finding
+from recollect.store import care, migrate, reads, rows, tokenizer
+from recollect.store.journal import ids_in
+from recollect.store.protocol import Progress
+
+_SHOWN = 100  # findings of one kind; a file with more is lost anyway
+
+
+def findings(db: apsw.Connection, progress: Progress) -> list[Finding]:
+    """All but the last look at one moment: others may go on writing meanwhile."""
+    checks = (_structure, _schema, _rows, _vectors, _references, _journal, _passages, _terms, _full_text)
+    found: list[Finding] = []
+    db.execute("BEGIN")
+    try:
+        for step, check in enumerate(checks):
+            if check is _full_text:
+                _end(db)
+            progress(step, len(checks))
+            found += _findings_of(check, db)
+    finally:
+        _end(db)
+    progress(len(checks), len(checks))
+    return found
+
+
+def _end(db: apsw.Connection) -> None:
+    """A check that broke off on a bad page may say so once more here, before the transaction ends."""
+    for _ in range(2):
+        if db.in_transaction:
+            with suppress(apsw.Error):
+                db.execute("ROLLBACK")
+
+
+def _findings_of(check: Callable[[apsw.Connection], Iterator[Finding]], db: apsw.Connection) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        found.extend(islice(check(db), _SHOWN))
+    except apsw.BusyError:
+        raise  # held by another, not damaged
+    except (apsw.Error, StoreDamaged, ValueError, TypeError, KeyError) as problem:
+        found.append(Finding(check.__name__.strip("_"), "", f"cannot be read: {problem}"))
+    return found
+
+
+def _structure(db: apsw.Connection) -> Iterator[Finding]:
+    for (line,) in db.execute(f"PRAGMA integrity_check({_SHOWN})"):
+        if line != "ok":
+            yield Finding("database", "", str(line))
+
+
+def _schema(db: apsw.Connection) -> Iterator[Finding]:
+    fresh = apsw.Connection(":memory:")
+    tokenizer.register(fresh)
+    fresh.execute(migrate.schema())
+    sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+    for kind, name, table, text in set(fresh.execute(sql)) ^ set(db.execute(sql)):
+        yield Finding("schema", str(name), f"the {kind} of {table} is not as it should be: {str(text)[:60]}")
+    fresh.close()
+
+
+def _rows(db: apsw.Connection) -> Iterator[Finding]:
+    for table, columns in rows.COLUMNS.items():
+        key = rows.KEYS[table]
+        places = [columns.index(k) for k in key if k in columns]
+        for row in db.execute(f"SELECT {rows.select(table)}, hash FROM {table}"):  # noqa: S608
+            if rows.seal(row[:-1]) != row[-1]:
+                yield Finding(table, " ".join(str(row[i]) for i in places), "its values are not what was written")
+
+
+def _vectors(db: apsw.Connection) -> Iterator[Finding]:
+    for seq, model, data, seal in db.execute("SELECT passage_seq, model, data, hash FROM vector"):
+        if rows.seal((model, data)) != seal:
+            yield Finding("vector", str(seq), "its values are not what was written")
+
+
+def _references(db: apsw.Connection) -> Iterator[Finding]:
+    for table, rowid, parent, _ in db.execute("PRAGMA foreign_key_check"):
+        yield Finding(str(table), str(rowid), f"points to a {parent} that is not there")
+
+
+def _journal(db: apsw.Connection) -> Iterator[Finding]:
+    listed: dict[int, set[str]] = {}
+    for id, seq in db.execute("SELECT id, seq FROM journal_memory"):
+        listed.setdefault(seq, set()).add(id)
+    for seq, plan in db.execute("SELECT seq, plan FROM journal WHERE plan IS NOT NULL"):
+        if listed.get(seq, set()) != ids_in(json.loads(plan)):
+            yield Finding("journal_memory", str(seq), "does not list the memories of its change")
+
+
+def _passages(db: apsw.Connection) -> Iterator[Finding]:
+    for seq, memory, messages in reads.everything(db):
+        if care.passages_of(db, seq) != spans(memory, messages):
+            yield Finding("passage", memory.id, "its passages are not those of its text (`recollect reindex` mends it)")
+
+
+def _full_text(db: apsw.Connection) -> Iterator[Finding]:
+    if db.readonly("main"):
+        # FTS5 takes its check as an order to write, though it writes nothing: given to a copy instead.
+        copy = apsw.Connection(":memory:")
+        with copy.backup("main", db, "main") as whole:
+            whole.step()
+        tokenizer.register(copy)
+        yield from _full_text(copy)
+        copy.close()
+        return
+    try:
+        db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+    except (apsw.CorruptError, apsw.SQLError):
+        yield Finding("words", "", "the full-text index does not match the text (`recollect reindex` mends it)")
+
+
+def _terms(db: apsw.Connection) -> Iterator[Finding]:
+    care.open_vocabulary(db)
+    sql = """
+        SELECT term FROM (SELECT term, doc FROM temp.vocabulary EXCEPT SELECT term, passages FROM term) UNION
+        SELECT term FROM (SELECT term, passages FROM term EXCEPT SELECT term, doc FROM temp.vocabulary)"""
+    for (term,) in db.execute(sql):
+        yield Finding("term", str(term), "its count is wrong (`recollect reindex` mends it)")

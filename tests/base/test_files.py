@@ -1,0 +1,201 @@
+"""A private file is written whole, is ours alone, and never goes through a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from recollect.base.errors import HomeRefused
+from recollect.base.files import create_new, make_private_folder, read_limited, write_private
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes of POSIX")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_a_written_file_is_private_whatever_the_umask(tmp_path: Path, umask: int):
+    os.umask(umask)
+
+    write_private(tmp_path / "a", "text")
+    make_private_folder(tmp_path / "b")
+
+    assert (mode(tmp_path / "a"), mode(tmp_path / "b")) == (0o600, 0o700)
+
+
+def test_writing_again_replaces_the_whole_and_leaves_nothing_else(tmp_path: Path):
+    folder = tmp_path / "home"
+
+    write_private(folder / "a", "a long first text")
+    write_private(folder / "a", "ä\r\n")
+
+    assert (folder / "a").read_bytes() == "ä\r\n".encode()
+    assert os.listdir(folder) == ["a"]
+
+
+@posix
+def test_an_open_file_that_others_could_read_becomes_private(tmp_path: Path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "a").chmod(0o666)
+
+    write_private(tmp_path / "a", "new")
+
+    assert mode(tmp_path / "a") == 0o600
+
+
+@posix
+@pytest.mark.parametrize("layout", ["link", "dangling", "loop", "hard link", "folder", "pipe"])
+def test_what_is_no_plain_file_is_refused_and_left_as_it_was(tmp_path: Path, layout: str):
+    outside, target = tmp_path / "outside", tmp_path / "home" / "a"
+    outside.write_text("theirs")
+    match layout:
+        case "link":
+            target.symlink_to(outside)
+        case "dangling":
+            target.symlink_to(tmp_path / "nowhere")
+        case "loop":
+            target.symlink_to(target)
+        case "hard link":
+            target.hardlink_to(outside)
+        case "folder":
+            target.mkdir()
+        case "pipe":
+            os.mkfifo(target)
+        case _:
+            raise AssertionError(layout)
+    before = target.lstat()
+
+    with pytest.raises(HomeRefused) as refused:
+        write_private(target, "ours")
+
+    assert refused.value.hint
+    assert outside.read_text() == "theirs"
+    assert not (tmp_path / "nowhere").exists()
+    assert os.listdir(target.parent) == ["a"]
+    assert (target.lstat().st_ino, target.lstat().st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_text_that_cannot_be_encoded_changes_nothing(tmp_path: Path):
+    target = tmp_path / "home" / "a"
+    write_private(target, "before")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_private(target, "\ud800")
+
+    assert target.read_text() == "before"
+    assert os.listdir(target.parent) == ["a"]
+
+
+def test_a_new_file_never_overwrites(tmp_path: Path):
+    target = tmp_path / "home" / "a"
+
+    assert create_new(target, "first", mode=0o644)
+    assert not create_new(target, "second", mode=0o644)
+    assert target.read_text() == "first"
+    assert os.listdir(target.parent) == ["a"]
+
+
+@posix
+def test_a_new_file_is_not_made_at_the_end_of_a_link_nor_in_a_linked_folder(tmp_path: Path):
+    (tmp_path / "work" / "a").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "linked").symlink_to(tmp_path / "home")
+
+    assert not create_new(tmp_path / "work" / "a", "ours", mode=0o644)
+    with pytest.raises(OSError, match=r".*"):
+        create_new(tmp_path / "linked" / "b", "ours", mode=0o644)
+
+    assert not (tmp_path / "nowhere").exists()
+    assert os.listdir(tmp_path / "home") == []
+
+
+def test_of_many_that_make_a_file_at_once_one_wins_and_nobody_sees_half(tmp_path: Path):
+    target = tmp_path / "home" / "id"
+    texts = [str(number) * 5_000 for number in range(8)]
+    won: list[str] = []
+    start = threading.Barrier(len(texts))
+
+    def make(text: str) -> None:
+        start.wait()
+        if create_new(target, text, mode=0o600):
+            won.append(text)
+        assert target.read_text() in texts
+
+    threads = [threading.Thread(target=make, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [target.read_text()] == won
+    assert os.listdir(target.parent) == ["id"]
+
+
+@posix
+def test_a_folder_swapped_for_a_link_meanwhile_lets_nothing_out(tmp_path: Path):
+    folder, aside, outside = tmp_path / "view", tmp_path / "aside", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            folder.rename(aside)
+            folder.symlink_to(outside)
+            folder.unlink()
+            aside.rename(folder)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        for number in range(1_000):
+            try:
+                create_new(folder / f"file-{number}", "ours", mode=0o644)
+            except OSError:
+                continue
+    finally:
+        done.set()
+        swapper.join()
+
+    assert os.listdir(outside) == []
+
+
+def test_a_read_has_a_limit(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"12345")
+
+    assert read_limited(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(OSError, match="Larger"):
+        read_limited(tmp_path / "a", 4)
+
+
+@posix
+def test_a_pipe_a_device_and_a_folder_are_not_read(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(OSError, match=r"regular|directory"):
+            read_limited(path, 10)
+
+
+@posix
+def test_a_link_is_read_only_where_that_was_asked_for(tmp_path: Path):
+    (tmp_path / "a").write_text("text")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+
+    assert read_limited(tmp_path / "link", 10, follow=True) == b"text"
+    with pytest.raises(OSError, match=r".*"):
+        read_limited(tmp_path / "link", 10)
+
+
+def test_a_folder_is_made_but_not_the_path_to_it(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        make_private_folder(tmp_path / "not" / "there")
+
+    assert not (tmp_path / "not").exists()

@@ -1,0 +1,385 @@
+"""Settings are one table; each layer is taken as far as it may be, and what is wrong is said."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from recollect.base import settings
+from recollect.base.settings import SETTINGS, Setting, Settings, load
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
+NAMES = [setting.name for setting in SETTINGS]
+PROMISED = """
+    MEMORY_RECALL MEMORY_UPDATE MEMORY_FORGETTING MEMORY_VALIDATION MEMORY_RECALL_SCHEME
+    MEMORY_RECALL_MODELS MEMORY_RECALL_PROMPTS MEMORY_RECALL_PRESEARCH MEMORY_RECALL_PRESEARCH_CONTENT
+    MEMORY_FORGETTING_SCHEDULE MEMORY_VALIDATION_SCHEDULE MEMORY_VALIDATION_AMOUNT MEMORY_LLM
+    MEMORY_LLM_COMMAND MEMORY_LLM_CALLS_PER_DAY MEMORY_LLM_TOKENS_PER_DAY MEMORY_EMBEDDING_MODEL
+    MEMORY_RULES_SYNC MEMORY_SKILLS MEMORY_TOASTS
+""".split()
+
+
+def written(folder: Path, text: str | bytes, name: str = "agent.conf") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def user(folder: Path, text: str | bytes) -> Settings:
+    return load(written(folder, text), None, {})
+
+
+def project(folder: Path, text: str | bytes, *, over: str = "") -> Settings:
+    return load(written(folder, over, "user.conf"), written(folder, text), {})
+
+
+def source(loaded: Settings, name: str) -> str:
+    return next(value.source for value in loaded.values if value.name == name)
+
+
+# The table
+
+
+def test_every_promised_setting_is_in_the_table_once():
+    assert set(PROMISED) <= set(NAMES)
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=NAMES)
+def test_every_setting_has_a_default_it_would_take_itself_and_a_reason(setting: Setting):
+    assert settings.canonical(setting, setting.default) == setting.default
+    assert setting.reason.endswith(".")
+    assert setting.name.startswith("MEMORY_")
+    assert settings.expected(setting)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=NAMES)
+def test_a_policy_fits_its_kind(setting: Setting):
+    assert setting.narrow != "off_only" or setting.kind == "switch"
+    assert setting.narrow != "lower_only" or setting.kind in {"count", "figure"}
+    if setting.kind in {"text", "pair", "choice", "schedule"}:
+        assert setting.narrow == "never"
+
+
+def test_nothing_that_costs_or_writes_elsewhere_is_on_by_default():
+    defaults = load(None, None, {})
+
+    for name in ("MEMORY_LLM", "MEMORY_RULES_SYNC", "MEMORY_SKILLS", "MEMORY_TOASTS"):
+        assert defaults.switch(name) is False
+
+
+def test_values_have_the_type_that_was_asked_for():
+    defaults = load(None, None, {})
+
+    assert defaults.switch("MEMORY_RECALL") is True
+    assert defaults.count("MEMORY_BUSY_TIMEOUT_MS") == 15_000
+    assert defaults.figure("MEMORY_HALF_LIFE_DAYS") == 3.0
+    assert defaults.text("MEMORY_RECALL_SCHEME") == "double"
+    assert defaults.schedule("MEMORY_VALIDATION_SCHEDULE") == (75, 100)
+    assert defaults.pair("MEMORY_RECALL_MODELS") == ("opus", "opus")
+    with pytest.raises(TypeError):
+        defaults.switch("MEMORY_BUSY_TIMEOUT_MS")
+
+
+def test_a_setting_without_its_feature_says_so():
+    pending = {value.name for value in load(None, None, {}).values if value.pending}
+
+    assert "MEMORY_RECALL" in pending
+    assert "MEMORY_HALF_LIFE_DAYS" not in pending
+
+
+# The layers
+
+
+def test_each_layer_lies_over_the_one_before(tmp_path: Path):
+    mine = written(tmp_path, "MEMORY_LLM_CALLS_PER_DAY=40\nMEMORY_TOASTS=on\nMEMORY_SKILLS=on\n", "user.conf")
+    theirs = written(tmp_path, "\nMEMORY_LLM_CALLS_PER_DAY=30\nMEMORY_TOASTS=off\n")
+
+    loaded = load(mine, theirs, {"MEMORY_LLM_CALLS_PER_DAY": "60", "PATH": "/bin"})
+
+    assert loaded.problems == ()
+    assert loaded.count("MEMORY_LLM_CALLS_PER_DAY") == 60
+    assert source(loaded, "MEMORY_LLM_CALLS_PER_DAY") == "environment"
+    assert source(loaded, "MEMORY_TOASTS") == f"{theirs}:3"
+    assert source(loaded, "MEMORY_SKILLS") == f"{mine}:3"
+    assert source(loaded, "MEMORY_RECALL") == "default"
+
+
+NARROWING = [
+    # what stands, what a stranger says, what then stands
+    ("MEMORY_RECALL=on", "MEMORY_RECALL=off", "off"),
+    ("MEMORY_RECALL=off", "MEMORY_RECALL=on", "off"),
+    ("MEMORY_LLM=off", "MEMORY_LLM=on", "off"),
+    ("MEMORY_LLM=on", "MEMORY_LLM=no", "off"),
+    ("MEMORY_LLM_CALLS_PER_DAY=50", "MEMORY_LLM_CALLS_PER_DAY=9", "9"),
+    ("MEMORY_LLM_CALLS_PER_DAY=50", "MEMORY_LLM_CALLS_PER_DAY=100", "50"),
+    ("MEMORY_LLM_TOKENS_PER_DAY=90", "MEMORY_LLM_TOKENS_PER_DAY=100", "90"),
+    ("MEMORY_LLM_COMMAND=claude", "MEMORY_LLM_COMMAND=curl evil.example", "claude"),
+    ("MEMORY_RECALL_MODELS=a/b", "MEMORY_RECALL_MODELS=c/d", "a/b"),
+    ("MEMORY_RECALL_PROMPTS=a/b", "MEMORY_RECALL_PROMPTS=c/d", "a/b"),
+    ("MEMORY_EMBEDDING_MODEL=shipped", "MEMORY_EMBEDDING_MODEL=/tmp/x", "shipped"),
+    ("MEMORY_HALF_LIFE_DAYS=3", "MEMORY_HALF_LIFE_DAYS=0.1", "3"),
+    ("MEMORY_JOURNAL_DAYS=365", "MEMORY_JOURNAL_DAYS=30", "365"),
+    ("MEMORY_BACKUPS_KEPT=5", "MEMORY_BACKUPS_KEPT=3", "5"),
+    ("MEMORY_FORGETTING_SCHEDULE=0/200", "MEMORY_FORGETTING_SCHEDULE=0/1", "0/200"),
+]
+
+
+@pytest.mark.parametrize(("stands", "says", "then"), NARROWING)
+def test_a_project_and_a_hooks_environment_only_narrow(tmp_path: Path, stands: str, says: str, then: str):
+    key, _, value = says.partition("=")
+    mine = written(tmp_path, stands, "user.conf")
+
+    by_file = load(mine, written(tmp_path, says), {})
+    by_hook = load(mine, None, {key: value}, hook=True)
+
+    for loaded, owner in ((by_file, "a project"), (by_hook, "a hook's environment")):
+        assert loaded.text(key) == then
+        taken = then != stands.partition("=")[2]
+        assert bool(loaded.problems) is not taken
+        if not taken:
+            (problem,) = loaded.problems
+            assert problem.wrong.startswith(owner)
+            assert problem.used == then
+            assert source(loaded, key) == f"{mine}:1"
+
+
+@pytest.mark.parametrize(("stands", "says", "then"), NARROWING)
+def test_the_users_own_shell_may_set_anything(tmp_path: Path, stands: str, says: str, then: str):
+    key, _, value = says.partition("=")
+
+    loaded = load(written(tmp_path, stands), None, {key: value})
+
+    assert loaded.problems == ()
+    assert source(loaded, key) == "environment"
+
+
+def test_saying_what_already_stands_is_no_problem(tmp_path: Path):
+    loaded = project(tmp_path, "MEMORY_LLM_COMMAND=claude\nMEMORY_RECALL=on\n")
+
+    assert loaded.problems == ()
+    assert source(loaded, "MEMORY_LLM_COMMAND") == "default"
+
+
+WILD = st.sampled_from(["on", "off", "0", "1", "7", "50", "99999", "0.5", "single", "a/b", "0/3", "rm -rf", ""])
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), WILD), st.dictionaries(st.sampled_from(NAMES), WILD))
+def test_no_hook_environment_ever_widens(shell: dict[str, str], hook: dict[str, str]):
+    before = load(None, None, shell)
+    sheet = settings._Sheet()
+    sheet.take_environment(shell, narrow_only=False)
+    sheet.take_environment(hook, narrow_only=True)
+    after = sheet.settings()
+
+    for setting in SETTINGS:
+        was, now = before.text(setting.name), after.text(setting.name)
+        if setting.narrow == "never":
+            assert now == was
+        elif setting.narrow == "off_only":
+            assert now in {was, "off"}
+        else:
+            assert float(now) <= float(was)
+
+
+# What a file may look like
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MEMORY_TOASTS=on",
+        "  MEMORY_TOASTS = on  ",
+        "export MEMORY_TOASTS=on",
+        "MEMORY_TOASTS='on'",
+        'MEMORY_TOASTS="on" # so that I see it',
+        "MEMORY_TOASTS=on\t# comment",
+        "MEMORY_TOASTS=ON",
+        "MEMORY_TOASTS=yes",
+        "\ufeffMEMORY_TOASTS=on",
+        "MEMORY_TOASTS=on\r",
+        "# first\r\n\r\nMEMORY_TOASTS=on\r\n",
+        "#\rMEMORY_TOASTS=on\r",
+    ],
+)
+def test_every_usual_way_to_write_a_line_is_read(tmp_path: Path, line: str):
+    loaded = user(tmp_path, line)
+
+    assert loaded.problems == ()
+    assert loaded.switch("MEMORY_TOASTS") is True
+
+
+def test_a_command_keeps_its_words_and_its_inner_marks(tmp_path: Path):
+    loaded = user(tmp_path, "MEMORY_LLM_COMMAND=\"my llm --tag #1 'x'\"")
+
+    assert loaded.text("MEMORY_LLM_COMMAND") == "my llm --tag #1 'x'"
+
+
+BAD = [
+    ("MEMORY_RECALL=maybe", "on or off"),
+    ("MEMORY_RECALL=", "on or off"),
+    ("MEMORY_BACKUPS_KEPT=2", "a whole number from 3 to 1000"),
+    ("MEMORY_BACKUPS_KEPT=many", "a whole number from 3 to 1000"),
+    ("MEMORY_BACKUPS_KEPT=٥", "a whole number from 3 to 1000"),
+    ("MEMORY_BACKUPS_KEPT=5_0", "a whole number from 3 to 1000"),
+    ("MEMORY_BACKUPS_KEPT=" + "9" * 900, "a whole number from 3 to 1000"),
+    ("MEMORY_JOURNAL_DAYS=29", "a whole number from 30 to 36500"),
+    ("MEMORY_HALF_LIFE_DAYS=nan", "a number from 0.1 to 3650"),
+    ("MEMORY_HALF_LIFE_DAYS=inf", "a number from 0.1 to 3650"),
+    ("MEMORY_HALF_LIFE_DAYS=0", "a number from 0.1 to 3650"),
+    ("MEMORY_SUSPEND_BELOW=-1", "a number from 0 to 1"),
+    ("MEMORY_RECALL_SCHEME=triple", "single or double"),
+    ("MEMORY_FORGETTING_SCHEDULE=200/200", "offset/cycle"),
+    ("MEMORY_FORGETTING_SCHEDULE=0/0", "offset/cycle"),
+    ("MEMORY_FORGETTING_SCHEDULE=7", "offset/cycle"),
+    ("MEMORY_RECALL_PROMPTS=../../x", "two names"),
+    ("MEMORY_RECALL_MODELS=opus", "two names"),
+    ("MEMORY_LLM_COMMAND=a\x1b[2Jb", "one line"),
+    ("MEMORY_LLM_COMMAND=" + "x" * 2_000, "one line"),
+]
+
+
+@pytest.mark.parametrize(("line", "wanted"), BAD)
+def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(tmp_path: Path, line: str, wanted: str):
+    loaded = user(tmp_path, f"# mine\n{line}\n")
+
+    key = line.partition("=")[0]
+    (problem,) = loaded.problems
+    assert (problem.source, problem.line, problem.key) == (str(tmp_path / "agent.conf"), 2, key)
+    assert wanted in problem.wrong
+    assert problem.used == loaded.text(key) == load(None, None, {}).text(key)
+    assert len(problem.value) <= 80
+    assert f"agent.conf:2: {key}" in str(problem)
+
+
+def test_a_bad_value_leaves_the_layer_below_standing(tmp_path: Path):
+    mine = written(tmp_path, "MEMORY_BACKUPS_KEPT=9")
+
+    loaded = load(mine, None, {"MEMORY_BACKUPS_KEPT": "lots"})
+
+    assert loaded.count("MEMORY_BACKUPS_KEPT") == 9
+    assert [(p.source, p.line, p.used) for p in loaded.problems] == [("environment", 0, "9")]
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("MEMORY_RECAL=off", "MEMORY_RECALL"),
+        ("memory_toasts=on", "MEMORY_TOASTS"),
+        ("RECALL=off", "MEMORY_RECALL"),
+        ("MEMORY_HALFLIFE_DAYS=2", "MEMORY_HALF_LIFE_DAYS"),
+        ("EDITOR=vi", ""),
+    ],
+)
+def test_an_unknown_key_is_reported_with_what_was_probably_meant(tmp_path: Path, line: str, meant: str):
+    (problem,) = user(tmp_path, line).problems
+
+    assert problem.wrong == (f"unknown setting (did you mean {meant}?)" if meant else "unknown setting")
+
+
+def test_other_programs_variables_are_not_our_business():
+    assert load(None, None, {"MEMORY_LIMIT": "2G", "MEMORY_RECALL": "", "EDITOR": "vi"}).problems == ()
+    assert len(load(None, None, {"MEMORY_TOAST": "on"}).problems) == 1
+
+
+def test_of_a_key_set_twice_the_last_counts_and_it_is_said(tmp_path: Path):
+    loaded = user(tmp_path, "MEMORY_BACKUPS_KEPT=7\nMEMORY_TOASTS=on\nMEMORY_BACKUPS_KEPT=8\n")
+
+    assert loaded.count("MEMORY_BACKUPS_KEPT") == 8
+    (problem,) = loaded.problems
+    assert (problem.line, problem.wrong) == (1, "set again on line 3")
+
+
+@pytest.mark.parametrize("line", ["just words", "=on", "MEMORY-TOASTS=on", 'MEMORY_TOASTS="on', "MEMORY_TOASTS='on'x"])
+def test_a_line_that_is_no_setting_is_reported_and_the_rest_is_read(tmp_path: Path, line: str):
+    loaded = user(tmp_path, f"{line}\nMEMORY_SKILLS=on\n")
+
+    assert [problem.line for problem in loaded.problems] == [1]
+    assert loaded.switch("MEMORY_SKILLS") is True
+
+
+# Files that are none
+
+
+def test_no_file_is_no_problem(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+
+    for path in (tmp_path / "none", tmp_path / "file" / "none", None):
+        assert load(path, path, {}) == load(None, None, {})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x7fELF\x00\x01MEMORY_TOASTS=on",
+        b"\xff\xfeM\x00",
+        b"MEMORY_TOASTS=on\n\xc3\x28",
+        b"MEMORY_TOASTS=on\n" * 700_000,
+    ],
+    ids=["binary", "utf-16", "not utf-8", "10 MB"],
+)
+def test_a_file_that_is_no_settings_file_is_left_whole_and_reported_once(tmp_path: Path, content: bytes):
+    loaded = user(tmp_path, content)
+
+    (problem,) = loaded.problems
+    assert (problem.source, problem.line) == (str(tmp_path / "agent.conf"), 0)
+    assert "cannot be read" in problem.wrong
+    assert loaded.values == load(None, None, {}).values
+
+
+@posix
+def test_a_folder_a_pipe_and_a_device_are_reported(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        assert len(load(path, None, {}).problems) == 1
+
+
+@posix
+def test_the_users_file_may_be_a_link_and_a_projects_may_not(tmp_path: Path):
+    written(tmp_path, "MEMORY_RECALL=off", "real")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+
+    assert load(tmp_path / "link", None, {}).switch("MEMORY_RECALL") is False
+    assert load(None, tmp_path / "link", {}).switch("MEMORY_RECALL") is True
+
+
+def test_a_file_full_of_mistakes_does_not_flood(tmp_path: Path):
+    loaded = user(tmp_path, "x\n" * 10_000)
+
+    assert len(loaded.problems) == 21
+    assert loaded.problems[-1].wrong == "9980 more lines could not be taken"
+
+
+@pytest.mark.parametrize("line", ["MEMORY_TOASTS=a" + " " * 60_000 + "b", "export" + " " * 60_000, "'\" " * 20_000])
+def test_a_hostile_line_takes_no_time(tmp_path: Path, line: str):
+    assert len(user(tmp_path, line).problems) == 1
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(), st.text().map(lambda t: t.encode("utf-8", "surrogatepass"))), st.data())
+def test_nothing_makes_it_raise(tmp_path: Path, content: bytes, data: st.DataObject):
+    environ = data.draw(st.dictionaries(st.sampled_from([*NAMES, "MEMORY_X"]), st.text(st.characters())))
+
+    loaded = load(written(tmp_path, content), tmp_path / "agent.conf", environ, hook=data.draw(st.booleans()))
+
+    assert [value.name for value in loaded.values] == NAMES
+    for setting in SETTINGS:
+        assert settings.canonical(setting, loaded.text(setting.name)) == loaded.text(setting.name)
+    for problem in loaded.problems:
+        str(problem).encode()
+
+
+def test_the_environment_is_handed_out_as_a_copy(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_TOASTS", "on")
+
+    handed = settings.environment()
+    handed["MEMORY_TOASTS"] = "off"
+
+    assert settings.environment()["MEMORY_TOASTS"] == "on"

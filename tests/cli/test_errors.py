@@ -1,0 +1,267 @@
+"""Every family of errors: its exit code, its words on standard error, and the same as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect import __version__
+from recollect.base import errors
+from recollect.base.errors import RecollectError
+from recollect.cli import command
+from tests.cli.run import Ran, pinned, run
+
+NO_ID = "thread_20200101_000000_000000"
+
+
+def store() -> Path:
+    return next((Path.home() / ".recollect" / "projects").glob("*/memory.db"))
+
+
+def bad_input() -> tuple[str, ...]:
+    return ("pin", "  ")
+
+
+def bad_import() -> tuple[str, ...]:
+    Path("x.jsonl").write_text("{}")
+    return ("import", "jsonl", "x.jsonl")
+
+
+def unknown_id() -> tuple[str, ...]:
+    return ("show", NO_ID)
+
+
+def no_project() -> tuple[str, ...]:
+    os.chdir("/")
+    return ("pin", "x")
+
+
+def conflict() -> tuple[str, ...]:
+    pinned("x")
+    change = run("log", "--json").json[0]["change"]
+    run("edit", run("threads", "--json").json[0]["id"], "--body", "y")
+    return ("undo", change)
+
+
+def damaged() -> tuple[str, ...]:
+    pinned("x")
+    store().write_bytes(b"\x00" * 8192)
+    return ("threads",)
+
+
+def foreign() -> tuple[str, ...]:
+    pinned("x")
+    path = store()
+    path.unlink()
+    db = apsw.Connection(str(path))
+    db.execute("CREATE TABLE songs (title)")
+    db.close()
+    return ("threads",)
+
+
+def too_new() -> tuple[str, ...]:
+    pinned("x")
+    db = apsw.Connection(str(store()))
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    return ("pin", "y")
+
+
+def cannot_write() -> tuple[str, ...]:
+    pinned("x")
+    return ("export", "no/such/folder/x.jsonl")
+
+
+def refused() -> tuple[str, ...]:
+    (Path.home() / ".recollect").write_text("a file")
+    return ("pin", "x")
+
+
+CASES: dict[Callable[[], tuple[str, ...]], tuple[int, str]] = {
+    bad_input: (2, "BadInput"),
+    bad_import: (2, "BadImport"),
+    unknown_id: (3, "UnknownId"),
+    no_project: (3, "NoProject"),
+    conflict: (4, "Conflict"),
+    damaged: (5, "StoreDamaged"),
+    foreign: (5, "StoreForeign"),
+    too_new: (6, "StoreTooNew"),
+    cannot_write: (9, "StoreReadOnly"),
+    refused: (10, "HomeRefused"),
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_an_error_has_its_exit_code_and_says_what_to_do(case: Callable[[], tuple[str, ...]], restored_cwd: None):
+    code, _ = CASES[case]
+
+    ran = run(*case())
+
+    assert (ran.code, ran.out) == (code, "")
+    first, *hint = ran.err.splitlines()
+    assert first.startswith("recollect: ")
+    assert len(hint) == 1
+    assert hint[0].startswith("  ")
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_an_error_is_json_when_asked(case: Callable[[], tuple[str, ...]], restored_cwd: None):
+    code, name = CASES[case]
+
+    ran = run(*case(), "--json")
+
+    assert (ran.code, ran.out) == (code, "")
+    assert (ran.error["type"], ran.error["exit_code"]) == (name, code)
+    assert ran.error["message"]
+    assert ran.error["hint"]
+
+
+@pytest.fixture
+def restored_cwd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path.cwd())
+
+
+def tree(top: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:
+    yield top
+    for below in top.__subclasses__():
+        yield from tree(below)
+
+
+@pytest.mark.parametrize("error", [*tree()], ids=lambda error: error.__name__)
+def test_every_error_of_the_tree_ends_with_its_own_code(error: type[RecollectError], monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object, **__: object) -> int:
+        problem = error.__new__(error)
+        RecollectError.__init__(problem, "It did not work.", hint="Try again.")
+        raise problem
+
+    monkeypatch.setattr(command, "_run", fails)
+
+    ran = run("status")
+
+    assert ran == Ran(error.exit_code, "", "recollect: It did not work.\n  Try again.\n")
+
+
+def test_the_tree_in_the_docstring_is_the_tree():
+    drawn = [line.strip("|+- \n").split() for line in (errors.__doc__ or "").splitlines() if " +-- " in f" {line}"]
+
+    assert {(name, int(code)) for name, code, *_ in drawn} == {(e.__name__, e.exit_code) for e in tree()} - {
+        ("RecollectError", 1)
+    }
+
+
+def test_what_nobody_foresaw_is_one_line_and_exit_code_1(monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object, **__: object) -> int:
+        raise ZeroDivisionError("by \x1b[31mnothing")
+
+    monkeypatch.setattr(command, "_run", fails)
+
+    ran = run("status")
+    assert ran.code == 1
+    assert "ZeroDivisionError: by \\x1b[31mnothing" in ran.err
+    assert "RECOLLECT_DEBUG=1" in ran.err
+
+    monkeypatch.setenv("RECOLLECT_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        run("status")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("rul",), "There is no command 'rul'. Did you mean 'rule'?"),
+        (("rule", "ad", "x"), "There is no command 'ad'. Did you mean 'add'?"),
+        (("thread",), "Did you mean 'threads'"),
+        (("qwertz",), "There is no command 'qwertz'."),
+        (("pin",), "Missing argument 'TEXT'"),
+        (("pin", "a", "b"), "unexpected extra argument"),
+        (("pin", "x", "--bost", "1"), "--boost"),
+        (("pin", "x", "--boost", "much"), "'much' is not a valid float"),
+        (("threads", "--status", "asleep"), "'asleep' is not one of"),
+        (("threads", "--limit", "0"), "at least 1"),
+    ],
+)
+def test_a_mistyped_command_is_told_what_was_meant(args: tuple[str, ...], said: str):
+    for asked in (args, (*args, "--json")):
+        ran = run(*asked)
+
+        assert (ran.code, ran.out) == (2, "")
+        assert said in (ran.error["message"] if "--json" in asked else ran.err)
+
+
+def test_a_mistyped_id_is_told_which_was_meant():
+    id = pinned("x")
+    wrong = id[:-1] + ("0" if id[-1] != "0" else "1")
+
+    ran = run("show", wrong, "--json")
+
+    assert ran.code == 3
+    assert ran.error["hint"] == f"Did you mean {id}?"
+
+
+def test_nothing_but_json_is_on_standard_output():
+    id, other = pinned("One thing."), pinned("Another thing.")
+    for args in [
+        ("status",), ("threads",), ("show", id), ("search", "thing"), ("rule", "add", "Use tabs"), ("rule", "list"),
+        ("link", id, other), ("unlink", id, other), ("merge", id, other), ("undo",), ("archive", id), ("restore", id),
+        ("edit", id, "--title", "T"), ("delete", other), ("log",), ("backup",), ("reindex",), ("verify",),
+        ("export", "x.jsonl"), ("import", "jsonl", "x.jsonl"), ("recover",), ("projects",), ("config",), ("doctor",),
+        ("purge", id, "--yes"), ("demo",),
+    ]:  # fmt: skip
+        ran = run(*args, "--json")
+
+        assert (ran.code, ran.err) == (0, ""), args
+        json.loads(ran.out)
+
+
+def test_no_argument_is_a_call_for_help():
+    assert run() == run("--help")
+    assert run("rule") == run("rule", "--help")
+
+
+def test_the_version_is_told():
+    assert run("--version").out == f"recollect {__version__}\n"
+
+
+def test_verify_ends_with_5_where_there_is_damage():
+    pinned("x")
+    assert run("verify").code == 0
+    db = apsw.Connection(str(store()))
+    db.execute("UPDATE memory SET title = 'forged'")
+    db.close()
+
+    ran = run("verify", "--json")
+
+    assert ran.code == 5
+    assert ran.json["clean"] is False
+    assert run("verify").code == 5
+
+
+def test_doctor_ends_with_1_where_something_is_bad():
+    pinned("x")
+    assert run("doctor").code == 0
+    store().chmod(0o644)
+
+    ran = run("doctor")
+
+    assert ran.code == 1
+    assert "BAD  project store" in ran.out
+
+
+def test_purge_asks_and_where_nobody_is_there_refuses():
+    id = pinned("x")
+
+    ran = run("purge", id)
+
+    assert ran.code == 2
+    assert "--yes" in ran.err
+    assert run("show", id).code == 0
+    assert run("purge", id, "--dry-run").code == 0
+    assert run("show", id).code == 0
+    assert run("purge", id, "--yes").code == 0
+    assert run("show", id).code == 3

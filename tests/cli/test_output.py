@@ -1,0 +1,127 @@
+"""What reaches a terminal, and what reaches a pipe."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from recollect.base.text import storable
+from recollect.model.plan import Create
+from recollect.model.result import Scope
+from recollect.ops.app import App
+from tests.cli.run import pinned, program, run
+from tests.cli.terminal import at_terminal
+from tests.naughty import NAUGHTY
+from tests.values import act, plan, thread
+
+# What a terminal obeys or what reorders a line, apart from the colours that are ours.
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
+
+
+def remember_everything_naughty() -> dict[str, str]:
+    """The ids, by text."""
+    short = [storable(text) for text in NAUGHTY if len(text) < 400]
+    found = {text: thread(f"t {text}", body=f"a {text} b", topics=(text,)) for text in short}
+    app = App.here(Path.cwd())
+    app.writing(Scope.PROJECT).apply(plan(*map(Create, found.values())), act(summary=" ".join(short)))
+    app.close()
+    return {text: memory.id for text, memory in found.items()}
+
+
+@needs_pty
+def test_nothing_that_is_stored_can_command_the_terminal():
+    escapes = remember_everything_naughty()["\x1b]0;title\x07"]
+
+    for args in [("threads", "--limit", "1000"), ("search", "b", "--limit", "1000"), ("show", escapes), ("log",)]:
+        code, shown = at_terminal(*args)
+        plain = COLOUR.sub("", shown.decode("utf-8"))
+
+        assert code == 0
+        assert "\x1b[" in shown.decode("utf-8"), "colours are there"
+        assert UNSAFE.findall(plain.replace("\r\n", "\n")) == []
+    assert "\\x1b]0;title\\x07" in run("show", escapes).out
+
+
+@needs_pty
+def test_what_an_error_repeats_cannot_command_the_terminal_either():
+    for args in [("show", "\x1b]0;title\x07\u202e"), ("\x1b[2J",), ("pin", "x", "--boost", "\x1b[2J\x9b31m")]:
+        code, shown = at_terminal(*args)
+
+        assert code in {2, 3}
+        assert UNSAFE.findall(shown.decode("utf-8").replace("\r\n", "\n")) == []
+
+
+def test_a_pipe_gets_no_escapes_and_json_comes_back_as_it_was():
+    ids = remember_everything_naughty()
+
+    for args in [("threads", "--limit", "1000"), ("log", "--limit", "1000"), ("config",), ("status",), ("doctor",)]:
+        assert UNSAFE.findall(run(*args).out) == []
+        assert UNSAFE.findall(run(*args, "--json").out) == []
+    listed = {card["id"]: card["body"] for card in run("threads", "--limit", "1000", "--json").json}
+    assert listed == {id: f"a {text} b" for text, id in ids.items()}
+
+
+@needs_pty
+def test_colours_know_when_to_stay_away():
+    pinned("x")
+
+    assert b"\x1b[" in at_terminal("threads")[1]
+    assert b"\x1b" not in at_terminal("threads", env={"NO_COLOR": "1"})[1]
+    assert b"\x1b[" in at_terminal("threads", env={"NO_COLOR": ""})[1]
+    assert b"\x1b[3" not in at_terminal("threads", env={"TERM": "dumb"})[1]
+    assert b"\x1b" not in program("threads").stdout
+
+
+@needs_pty
+def test_json_at_a_terminal_is_json():
+    id = pinned("x")
+
+    _, shown = at_terminal("show", id, "--json")
+
+    assert json.loads(shown)["id"] == id
+
+
+@needs_pty
+def test_a_narrow_terminal_cuts_no_id():
+    id = pinned("A title that is much longer than a narrow terminal is wide, and then some.")
+
+    assert id.encode() in at_terminal("threads", env={"COLUMNS": "50"})[1]
+
+
+@needs_pty
+def test_a_purge_asks_a_person():
+    id = pinned("x")
+
+    code, shown = at_terminal("purge", id, typed=b"n\n")
+    assert (code, b"cannot be undone. Go on?" in shown) == (130, True)
+    assert run("show", id).code == 0
+
+    assert at_terminal("purge", id, typed=b"y\n")[0] == 0
+    assert run("show", id).code == 3
+
+
+def test_what_was_kept_out_is_told():
+    secret = "ghp_" + "a1B2" * 9
+
+    ran = run("pin", f"token {secret}")
+
+    assert "Kept out: " in ran.out
+    assert secret not in ran.out
+
+
+def test_a_table_in_a_pipe_is_aligned():
+    pinned("first")
+    pinned("second")
+
+    head, *rows = run("threads").out.splitlines()
+
+    assert (
+        len({row.index(word) for row, word in zip(rows, ("second", "first"), strict=True)} | {head.index("TITLE")}) == 1
+    )

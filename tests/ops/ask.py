@@ -1,0 +1,57 @@
+"""Small questions that tests of operations ask."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Create
+from recollect.model.result import Done, Scope
+from recollect.ops import memories
+from recollect.ops.app import App
+from tests.store.state import State, state
+
+
+def pinned(app: App, text: str, *, title: str | None = None, topics: tuple[str, ...] = (), user: bool = False) -> str:
+    return made(memories.pin(app, text, title=title, topics=topics, user=user))
+
+
+def made(done: Done) -> str:
+    """The id of the memory that a write brought."""
+    return next(change.memory.id for change in done.plan.changes if isinstance(change, Create))
+
+
+def kept(app: App, id: str) -> Memory:
+    return app.find(id)[1]
+
+
+def said(app: App, id: str) -> tuple[Message, ...]:
+    scope, memory = app.find(id)
+    return app.reading(scope).messages(memory.id)
+
+
+def titles(app: App, *words: str) -> set[str]:
+    return {hit.memory.title for _, hit in memories.search(app, words).hits}
+
+
+def states(app: App) -> dict[Scope, State]:
+    return {scope: state(store) for scope, store in app.scopes()}
+
+
+def files(folder: Path) -> dict[str, str]:
+    """Every file below, by its content. Not what SQLite leaves beside a database that was only read: shared
+    memory and an empty log."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not path.name.endswith("-shm")
+        and not (path.name.endswith("-wal") and not path.stat().st_size)
+    }
+
+
+def holding(folder: Path, text: str) -> list[Path]:
+    """The files below that hold the text, as UTF-8 or as JSON spells it."""
+    spelt = {text.encode("utf-8"), text.encode("unicode_escape")}
+    return [path for path in folder.rglob("*") if path.is_file() and any(s in path.read_bytes() for s in spelt)]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from recollect.model.plan import Create
+from recollect.model.result import Done, Scope, Told
+from recollect.ops import history, links, memories, places, recovery, rules, shape, transfer, upkeep
+from recollect.ops.app import App
+from recollect.ops.table import OPS, Effect
+from tests.ops.ask import files, made, pinned
+from tests.ops.conftest import Opens
+from tests.values import act, messages, plan, thread
+
+
+class World(NamedTuple):
+    a: str
+    b: str
+    rule: str
+    talk: str
+
+
+WRITES: dict[str, Callable[[App, World], Done | Told]] = {
+    "pin": lambda app, w: memories.pin(app, "new words", topics=("x",)),
+    "rule add": lambda app, w: rules.add(app, "Use tabs"),
+    "rule retire": lambda app, w: rules.retire(app, w.rule),
+    "link": lambda app, w: links.link(app, w.b, w.a),
+    "unlink": lambda app, w: links.unlink(app, w.a, w.b),
+    "merge": lambda app, w: shape.merge(app, w.a, w.b),
+    "split": lambda app, w: shape.split(app, w.talk, topics=("database",)),
+    "archive": lambda app, w: memories.archive(app, (w.a, w.b)),
+    "restore": lambda app, w: memories.restore(app, (w.a,)),
+    "delete": lambda app, w: memories.delete(app, (w.a,)),
+    "edit": lambda app, w: memories.edit(app, w.a, body="other words"),
+    "undo": lambda app, w: history.undo(app),
+    "purge": lambda app, w: history.purge(app, (w.a,)),
+    "export": lambda app, w: transfer.export(app, "out.jsonl"),
+    "import jsonl": lambda app, w: transfer.import_jsonl(app, "in.jsonl", user=True),
+    "reindex": lambda app, w: upkeep.reindex(app),
+    "backup": lambda app, w: upkeep.backup(app),
+    "recover": lambda app, w: recovery.recover(app),
+    "attach": lambda app, w: places.attach(app, "shop-0123456789ab"),
+}
+
+
+@pytest.fixture
+def world(open_app: Opens) -> World:
+    app = open_app()
+    talk = thread("talk")
+    app.writing(Scope.PROJECT).apply(
+        plan(Create(talk, messages(talk, "The login form.", "The database."))), act(summary="talk")
+    )
+    a, b, rule = pinned(app, "a"), pinned(app, "b"), made(rules.add(app, "Use pnpm"))
+    links.link(app, a, b)
+    upkeep.backup(app)
+    transfer.export(app, "in.jsonl")
+    app.close()
+    return World(a, b, rule, talk.id)
+
+
+def test_every_operation_that_changes_anything_is_tried_here():
+    assert set(WRITES) == {op.name for op in OPS if op.effect is not Effect.READ}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_dry_run_writes_nothing(name: str, world: World, open_app: Opens, tmp_path: Path):
+    before = files(tmp_path)
+    app = open_app(dry_run=True)
+
+    shown = WRITES[name](app, world)
+    app.close()
+
+    assert files(tmp_path) == before
+    assert shown.dry_run if isinstance(shown, Done) else shown.facts["dry_run"]
+
+
+@pytest.mark.parametrize("name", ["pin", "rule add", "export", "import jsonl", "backup", "reindex", "recover"])
+def test_a_dry_run_makes_no_home(name: str, world: World, open_app: Opens, tmp_path: Path):
+    app = open_app(home=tmp_path / "elsewhere", dry_run=True)
+
+    WRITES[name](app, world)
+
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(WRITES) - {"export", "import jsonl", "reindex", "backup", "recover"}))
+def test_a_dry_run_shows_what_the_real_one_does(name: str, world: World, open_app: Opens):
+    app = open_app(dry_run=True)
+    shown = WRITES[name](app, world)
+    app.close()
+    if isinstance(shown, Told):
+        return
+
+    done = WRITES[name](open_app(), world)
+
+    assert isinstance(done, Done)
+    assert [type(change) for change in shown.plan.changes] == [type(change) for change in done.plan.changes]
+    assert bool(shown.plan) == (name != "restore")
+
+
+def test_a_dry_run_leaves_a_damaged_store_where_it_is(world: World, open_app: Opens, tmp_path: Path):
+    store = open_app().store_path(Scope.PROJECT)
+    assert store is not None
+    store.write_bytes(b"\x00" * 4096 + store.read_bytes()[4096:])
+    before = files(tmp_path)
+
+    told = recovery.recover(open_app(dry_run=True))
+
+    assert files(tmp_path) == before
+    assert "Would bring back" in told.summary

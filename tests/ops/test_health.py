@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from recollect import __version__
+from recollect.model.result import Mark, Scope
+from recollect.ops import health, rules, upkeep
+from recollect.ops.app import App
+from tests.ops.ask import files, pinned
+from tests.ops.conftest import Opens
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
+
+
+def test_status_counts_what_is_remembered(app: App):
+    assert health.status(app).stores == ()
+
+    pinned(app, "a")
+    pinned(app, "b")
+    rules.add(app, "Use tabs", user=True)
+
+    told = health.status(app)
+    assert [(scope, counts.by_kind_and_status) for scope, _, counts in told.stores] == [
+        (Scope.PROJECT, (("thread", "active", 2),)),
+        (Scope.USER, (("rule", "active", 1),)),
+    ]
+    assert (told.version, told.project, told.backups, told.problems) == (__version__, "work", 0, 0)
+
+
+def test_a_new_installation_is_healthy(app: App):
+    assert health.doctor(app).healthy
+    assert not app.home.root.exists(), "and looking made nothing"
+
+
+@posix
+@pytest.mark.parametrize("what", ["home", "project store"])
+def test_doctor_sees_what_others_can_read(app: App, what: str):
+    pinned(app, "a")
+    path = app.home.root if what == "home" else app.store_path(Scope.PROJECT)
+    assert path is not None
+    path.chmod(0o755)
+
+    checkup = health.doctor(app)
+
+    (bad,) = [check for check in checkup.checks if check.mark is Mark.BAD]
+    assert (bad.name, not checkup.healthy) == (what, True)
+    assert bad.repair.startswith("chmod ")
+
+
+def test_doctor_asks_for_a_backup_until_there_is_one(app: App):
+    pinned(app, "a")
+    assert {c.name: c.repair for c in health.doctor(app).checks}["backups"] == "recollect backup"
+
+    upkeep.backup(app)
+
+    assert {c.name: c.mark for c in health.doctor(app).checks}["backups"] is Mark.GOOD
+
+
+def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
+    pinned(app, "a")
+    app.close()
+    before = files(app.home.root)
+    checked = open_app()
+
+    assert upkeep.verify(checked).clean
+    checked.close()
+    assert files(app.home.root) == before
+
+    assert upkeep.reindex(open_app()).facts["passages"] == {"project": 1}
+
+
+def test_there_is_nothing_to_look_after_before_the_first_memory(app: App):
+    assert upkeep.verify(app).stores == ()
+    assert upkeep.reindex(app).summary == "Indexed 0 passages."
+    assert upkeep.backup(app).facts["files"] == []
+    assert not app.home.root.exists()
+
+
+@posix
+def test_a_backup_is_private_and_holds_everything(app: App):
+    pinned(app, "a")
+
+    made = upkeep.backup(app).facts["files"]
+
+    (copy,) = upkeep.backups_of(app.store_path(Scope.PROJECT))
+    assert made == [str(copy)]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert copy.parent.stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.base.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew
+from recollect.model.memory import Memory
+from recollect.model.result import Scope
+from recollect.ops import history, links, memories, upkeep
+from recollect.ops.app import App
+from recollect.ops.health import doctor, status
+from recollect.ops.recovery import recover, set_aside_files
+from tests.ops.ask import files, pinned, titles
+from tests.ops.conftest import Opens
+
+PAGE = 4096
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
+
+
+def lived_in(app: App) -> Path:
+    """A store of some pages, folded into its one file."""
+    ids = [pinned(app, f"Memory {number} of the xylographer. " + f"word{number} " * 100) for number in range(30)]
+    links.link(app, ids[0], ids[1])
+    memories.delete(app, (ids[29],))
+    path = app.store_path(Scope.PROJECT)
+    app.close()
+    assert path is not None
+    return path
+
+
+def remembered(app: App) -> dict[str, Memory]:
+    return {memory.id: memory for memory, _ in app.reading(Scope.PROJECT).each()}
+
+
+def zero_the_header(path: Path) -> None:
+    _overwrite(path, 0, b"\x00" * 16)
+
+
+def zero_the_first_page(path: Path) -> None:
+    _overwrite(path, 0, b"\x00" * PAGE)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: PAGE * 2 + 100])
+
+
+def write_garbage(path: Path) -> None:
+    path.write_bytes(b"This is not a database at all. " * 300)
+
+
+def _overwrite(path: Path, at: int, content: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(content)
+
+
+@posix
+@pytest.mark.parametrize("damage", [zero_the_header, zero_the_first_page, truncate, write_garbage])
+def test_a_damaged_file_is_kept_aside_and_the_next_command_starts_anew(
+    app: App, open_app: Opens, damage: Callable[[Path], None]
+):
+    path = lived_in(app)
+    damage(path)
+    damaged = path.read_bytes()
+
+    with pytest.raises(StoreDamaged) as problem:
+        _raise_findings(open_app())
+    assert "recollect recover" in problem.value.hint
+
+    told = recover(open_app())
+    after = open_app()
+    (aside,) = set_aside_files(after)
+    assert aside.read_bytes() == damaged
+    assert aside.stat().st_mode & 0o777 == 0o600
+    assert aside.parent.stat().st_mode & 0o777 == 0o700
+    assert "Brought back" in told.summary
+    pinned(after, "Life goes on.")
+    assert "Life goes on." in titles(after, "life")
+    assert str(aside) in status(after).set_aside[0]
+    assert upkeep.verify(after).clean
+
+
+def _raise_findings(app: App) -> None:
+    for _, _, findings in upkeep.verify(app).stores:
+        if findings:
+            raise StoreDamaged(findings[0].problem, hint="`recollect recover`")
+
+
+def test_with_a_whole_header_again_everything_sound_comes_back(app: App, open_app: Opens):
+    path = lived_in(app)
+    before = remembered(app)
+    app.close()
+    zero_the_header(path)
+
+    told = recover(open_app())
+
+    after = open_app()
+    assert told.facts["project"]["readable"] == 29  # type: ignore[index,call-overload]
+    assert remembered(after) == before
+    assert len(after.reading(Scope.PROJECT).bridges()) == 1
+    assert len(titles(after, "xylographer")) == 10, "and it can be found"
+    assert upkeep.verify(after).clean
+
+
+def test_what_was_deleted_does_not_come_back(app: App, open_app: Opens):
+    keep, gone = pinned(app, "keep"), pinned(app, "gone")
+    upkeep.backup(app)
+    memories.delete(app, (gone,))
+    undone = memories.pin(app, "undone")
+    history.undo(app)
+    path = app.store_path(Scope.PROJECT)
+    app.close()
+    assert path is not None
+    zero_the_header(path)
+
+    recover(open_app())
+
+    assert set(remembered(open_app())) == {keep}
+    assert undone.change
+
+
+def test_a_page_that_was_lost_takes_only_what_was_on_it(app: App, open_app: Opens):
+    path = lived_in(app)
+    before = remembered(app)
+    app.close()
+    _overwrite(path, _page_of(path, "memory"), b"\x00" * PAGE)
+
+    with pytest.raises(StoreDamaged):
+        _raise_findings(open_app())
+    recover(open_app())
+
+    after = remembered(open_app())
+    assert 0 < len(after) < len(before)
+    assert after.items() <= before.items(), "what came back is what was"
+
+
+def test_what_a_page_lost_comes_back_from_a_backup(app: App, open_app: Opens):
+    path = lived_in(app)
+    before = remembered(app)
+    upkeep.backup(app)
+    app.close()
+    _overwrite(path, _page_of(path, "memory"), b"\x00" * PAGE)
+
+    recover(open_app())
+
+    assert remembered(open_app()) == before
+
+
+def _page_of(path: Path, table: str) -> int:
+    """Where some leaf page of a table begins."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    found = db.execute("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno", (table,))
+    pages = [int(str(number)) for (number,) in found]
+    db.close()
+    return (pages[len(pages) // 2] - 1) * PAGE
+
+
+def test_damage_of_what_is_derived_is_mended_by_reindex(app: App, open_app: Opens):
+    path = lived_in(app)
+    db = apsw.Connection(str(path))
+    db.execute("DELETE FROM term")
+    db.close()
+    assert not upkeep.verify(open_app()).clean
+
+    upkeep.reindex(open_app())
+
+    assert upkeep.verify(open_app()).clean
+
+
+def test_recovering_where_nothing_is_damaged_brings_back_nothing(app: App):
+    gone = pinned(app, "gone")
+    upkeep.backup(app)
+    history.purge(app, (gone,))
+    memories.delete(app, (pinned(app, "also gone"),))
+
+    assert "nothing to recover" in recover(app).summary
+    assert remembered(app) == {}
+
+
+def test_recovering_twice_brings_nothing_twice(app: App, open_app: Opens):
+    zero_the_header(lived_in(app))
+    recover(open_app())
+    memories.delete(open_app(), (next(iter(remembered(open_app()))),))
+    before = remembered(open_app())
+
+    assert recover(open_app()).summary == "Brought back 0 memories."
+
+    assert remembered(open_app()) == before
+
+
+def test_a_recovery_can_be_undone(app: App, open_app: Opens):
+    zero_the_header(lived_in(app))
+    recover(open_app())
+
+    history.undo(open_app())
+
+    assert remembered(open_app()) == {}
+
+
+# What is not ours to touch
+
+
+def another_program(path: Path) -> None:
+    path.unlink()
+    db = apsw.Connection(str(path))
+    db.execute("CREATE TABLE songs (title); INSERT INTO songs VALUES ('mine')")
+    db.close()
+
+
+def a_newer_recollect(path: Path) -> None:
+    db = apsw.Connection(str(path))
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+
+
+def a_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere.db"))
+    path.symlink_to("elsewhere.db")
+
+
+@posix
+@pytest.mark.parametrize(
+    ("change", "error"), [(another_program, StoreForeign), (a_newer_recollect, StoreTooNew), (a_link, StoreError)]
+)
+def test_a_file_that_is_not_ours_stays_as_it_is(
+    app: App, open_app: Opens, tmp_path: Path, change: Callable[[Path], None], error: type[StoreError]
+):
+    path = lived_in(app)
+    change(path)
+    before = files(tmp_path)
+
+    for use in (
+        lambda: memories.pin(open_app(), "x"),
+        lambda: upkeep.verify(open_app()),
+        lambda: recover(open_app()),
+        lambda: upkeep.reindex(open_app()),
+    ):
+        with pytest.raises(error) as problem:
+            use()
+        assert problem.value.hint
+
+    assert {name: seal for name, seal in files(tmp_path).items() if "logs" not in name} == {
+        name: seal for name, seal in before.items() if "logs" not in name
+    }
+
+
+def test_an_empty_file_is_a_store_whose_first_write_never_came(app: App, open_app: Opens):
+    path = lived_in(app)
+    path.write_bytes(b"")
+
+    assert memories.threads(open_app()).cards == ()
+    pinned(open_app(), "Begun again.")
+    assert titles(open_app(), "begun") == {"Begun again."}
+
+
+def test_doctor_names_the_damage_and_what_mends_it(app: App, open_app: Opens):
+    zero_the_header(lived_in(app))
+
+    checkup = doctor(open_app())
+
+    assert not checkup.healthy
+    (bad,) = [check for check in checkup.checks if check.name == "project store"]
+    assert "recollect recover" in bad.repair
+
+
+def test_one_damaged_store_leaves_the_other_alone(app: App, open_app: Opens):
+    pinned(app, "Everywhere.", user=True)
+    zero_the_header(lived_in(app))
+
+    with pytest.raises(StoreDamaged):
+        titles(open_app(), "everywhere")
+
+    assert titles(open_app(), "everywhere") == {"Everywhere."}

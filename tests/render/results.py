@@ -1,0 +1,73 @@
+"""One result of every kind, small."""
+
+from __future__ import annotations
+
+from recollect.model.memory import Thread
+from recollect.model.plan import Alias, Create, Link, Move, Remove, Unalias, Unlink, Update
+from recollect.model.query import Hit
+from recollect.model.report import Counts, Entry, Finding
+from recollect.model.result import (
+    Card,
+    Cards,
+    Check,
+    Checkup,
+    Configured,
+    Done,
+    Found,
+    History,
+    Mark,
+    Overview,
+    Result,
+    Scope,
+    SettingLine,
+    Shown,
+    Step,
+    Told,
+    Tour,
+    Verified,
+)
+from tests.values import NOW, bridge, messages, plan, renamed, rule, thread
+
+DARK = thread("Dark mode", days_old=2, topics=("ui", "themes"), pinned=True)
+TABS = rule("Use tabs")
+OTHER = thread("Light mode")
+COUNTS = Counts((("thread", "active", 2),), 1, 2, 3, 4, 5, 4_096)
+EVERY_CHANGE = plan(
+    Create(DARK),
+    Remove(OTHER),
+    Update.between(DARK, renamed(DARK, "Dimmed")),
+    Move(("message_1", "message_2"), DARK.id, OTHER.id),
+    Link(bridge(DARK, OTHER)),
+    Unlink(bridge(OTHER, DARK)),
+    Alias(OTHER.id, DARK.id),
+    Unalias(OTHER.id, DARK.id),
+)
+DONE = Done("Pinned as x (weight=1.30)", EVERY_CHANGE, Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))
+
+
+def shown(memory: Thread = DARK) -> Shown:
+    joined = ((bridge(memory, OTHER), "Light mode"), (bridge(OTHER, memory), "Light mode"))
+    return Shown(Card(memory, 0.85, Scope.PROJECT), OTHER.id, messages(memory, "Said apart."), joined, (OTHER.id,))
+
+
+RESULTS: tuple[Result, ...] = (
+    Cards((Card(DARK, 0.85, Scope.PROJECT),), "threads"),
+    Cards((Card(TABS, 1.0, Scope.USER),), "rules"),
+    Cards((), "threads"),
+    shown(),
+    Found("dark", ((Scope.PROJECT, Hit(DARK, 1.5, (("words", 1.5),), "Dark mode is on.")),)),
+    Found("nothing", ()),
+    DONE,
+    Done("Nothing to change.", plan(), Scope.USER, None, True),
+    History(((Scope.PROJECT, Entry("change_1", NOW, "pin", "user", "Pinned", (DARK.id,), None, "change_2")),)),
+    History(()),
+    Overview("0.1", "/h", "shop", "/p", ((Scope.PROJECT, "/h/m.db", COUNTS),), 1, ("/h/set-aside/m.db",), 2),
+    Overview("0.1", "/h", None, None, (), 0, (), 0),
+    Verified(((Scope.PROJECT, "/h/m.db", (Finding("memory", "thread_1", "not what was written"),)),)),
+    Verified(((Scope.PROJECT, "/h/m.db", ()),)),
+    Verified(()),
+    Checkup((Check("home", Mark.GOOD, "fine"), Check("disk", Mark.BAD, "full", "free some space"))),
+    Configured((SettingLine("MEMORY_X", "1", "default", "Because.", True),), ("agent.conf:1: wrong",)),
+    Told("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
+    Tour((Step("Why.", "recollect pin x", DONE),)),
+)

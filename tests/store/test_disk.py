@@ -1,0 +1,160 @@
+"""A disk that is full or broken: a clear error, and nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.base.errors import StoreError, StoreFull
+from recollect.model.memory import Note
+from recollect.model.plan import Create
+from recollect.store import SqliteStore, Tuning
+from tests.store.faulty import NAME, Disk, faulty_disk
+from tests.store.files import finished, start
+from tests.values import act, note, plan
+
+TUNING = Tuning(vfs=NAME, synchronous="OFF", checkpoint_pages=20)
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    with faulty_disk() as disk:
+        yield disk
+
+
+def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Note], StoreError | None]:
+    """What was acknowledged, and what stopped it."""
+    kept: list[Note] = []
+    store = None
+    try:
+        store = SqliteStore(path, tuning)
+        for i in range(most):
+            new = note(f"Note {i}", body=f"word{i} " * 100)
+            store.apply(plan(Create(new)), act())
+            kept.append(new)
+    except StoreError as problem:
+        return kept, problem
+    finally:
+        if store is not None:
+            try:
+                store.close()
+            except StoreError:
+                pass  # a close that cannot fold the log back leaves it for the next to open
+    return kept, None
+
+
+def check_whole(path: Path, kept: list[Note]) -> None:
+    store = SqliteStore(path, Tuning())
+    assert store.verify() == []
+    assert [memory for memory, _ in store.each()][: len(kept)] == kept
+    assert len(list(store.each())) <= len(kept) + 1, "at most the write that was under way"
+    new = note("After")
+    assert store.apply(plan(Create(new)), act())
+    assert store.get(new.id) == new
+    store.close()
+
+
+def bytes_of(disk: Disk, path: Path, most: int) -> int:
+    kept, problem = write_until_refused(path, most, TUNING)
+    assert problem is None
+    assert len(kept) == most
+    return disk.written
+
+
+def test_a_disk_that_fills_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path) -> None:
+    total = bytes_of(disk, tmp_path / "whole.db", 8)
+    refused = 0
+    for i in range(60):
+        path = tmp_path / f"{i}.db"
+        disk.room = total * i // 60
+        kept, problem = write_until_refused(path, 8, TUNING)
+        disk.room = None
+        if problem is not None:
+            refused += 1
+            assert isinstance(problem, StoreFull), f"at {i}/60: {problem!r}"
+            assert problem.hint
+        check_whole(path, kept)
+    assert refused > 50
+
+
+def test_writing_goes_on_in_the_same_store_once_there_is_room(disk: Disk, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db", TUNING)
+    first, second, third = (note(f"Note {i}", body="words " * 2_000) for i in range(3))
+    store.apply(plan(Create(first)), act())
+
+    disk.room = 3_000
+    with pytest.raises(StoreFull):
+        store.apply(plan(Create(second)), act())
+    assert store.get(first.id) == first
+    assert store.get(second.id) is None
+    disk.room = None
+
+    assert store.apply(plan(Create(third)), act())
+    assert store.verify() == []
+    store.close()
+    check_whole(tmp_path / "memory.db", [first, third])
+
+
+@pytest.mark.parametrize("error", [apsw.IOError, apsw.NoMemError, apsw.ReadOnlyError])
+def test_a_disk_that_breaks_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path, error: type[apsw.Error]) -> None:
+    disk.error = error
+    total = bytes_of(disk, tmp_path / "whole.db", 4)
+    for i in range(16):
+        path = tmp_path / f"{i}.db"
+        disk.room = total * i // 16
+        kept, problem = write_until_refused(path, 4, TUNING)
+        disk.room = None
+        assert problem is not None
+        assert problem.hint
+        check_whole(path, kept)
+
+
+def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db", TUNING)
+    store.apply(plan(Create(note("Note"))), act())
+    target = tmp_path / "copies" / "one.db"
+
+    disk.room = 10_000
+    with pytest.raises(StoreError):
+        store.backup(target)
+    disk.room = None
+
+    assert list(target.parent.iterdir()) == []
+    store.backup(target)
+    store.close()
+    check_whole(target, [])
+
+
+# In a process of its own: only there can a file system be mounted for nobody else to see.
+_SMALL_DISK = """
+import ctypes, os, sys
+from pathlib import Path
+libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+if libc.unshare(CLONE_NEWNS) or libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None):
+    print("no namespace"); sys.exit(0)
+if libc.mount(b"tmpfs", sys.argv[1].encode(), b"tmpfs", 0, b"size=" + sys.argv[2].encode()):
+    print("no mount"); sys.exit(0)
+from tests.store.test_disk import check_whole, write_until_refused
+from recollect.base.errors import StoreFull
+from recollect.store import Tuning
+folder = Path(sys.argv[1])
+kept, problem = write_until_refused(folder / "memory.db", 10_000, Tuning(synchronous="OFF"))
+assert isinstance(problem, StoreFull), repr(problem)
+libc.mount(b"tmpfs", sys.argv[1].encode(), b"tmpfs", 0x20, b"size=16m")
+check_whole(folder / "memory.db", kept)
+print("kept", len(kept))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a small file system is mounted on Linux alone")
+@pytest.mark.parametrize("size", ["8k", "64k", "300k", "1m"])
+def test_a_small_file_system_that_runs_full_loses_nothing(tmp_path: Path, size: str) -> None:
+    told = finished(start(_SMALL_DISK, str(tmp_path), size))
+    if told.startswith("no "):
+        pytest.skip(f"this user may not mount a file system: {told.strip()}")
+    assert told.startswith("kept ")

@@ -1,0 +1,175 @@
+"""The contracts in pyproject.toml can fail, cover every room, and match what is declared and documented."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "recollect"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+BIN = Path(sys.executable).parent
+
+DECIDING = {"recall", "capture", "lifecycle", "render", "redact", "model"}
+# What a distribution is called when it is imported.
+IMPORTED_AS = {"google-re2": "re2"}
+
+
+def rooms() -> set[str]:
+    return {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+
+def imports(path: Path) -> set[str]:
+    """The top-level names a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def declared() -> set[str]:
+    return {re.split(r"[<>=~! ]", line)[0] for line in PROJECT["project"]["dependencies"]}
+
+
+def pinned(lock: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+# Import contracts
+
+
+@pytest.mark.parametrize("contract", ["pure-io", "pure-base"])
+def test_every_room_that_decides_is_held_to_be_pure(contract: str):
+    contracts = {c["id"]: c for c in PROJECT["tool"]["importlinter"]["contracts"]}
+
+    held = {name.removeprefix("recollect.") for name in contracts[contract]["source_modules"]}
+
+    assert held == DECIDING & rooms()
+
+
+@pytest.mark.parametrize("room", sorted(DECIDING))
+def test_no_room_that_decides_opens_a_file(room: str):
+    """`open` needs no import, so the contracts cannot see it."""
+    for path in (PACKAGE / room).rglob("*.py"):
+        names = {n.id for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Name)}
+        assert not names & {"open", "input", "print", "exec", "eval", "__import__"}, path
+
+
+BREACHES = [
+    ("base", "import recollect.model", "Every room stands in its row"),
+    ("store", "import recollect.render", "Every room stands in its row"),
+    ("ops", "import recollect.cli", "Every room stands in its row"),
+    ("lifecycle", "import time", "Rooms that decide touch no"),
+    ("model", "from pathlib import Path", "Rooms that decide touch no"),
+    ("redact", "import os", "Rooms that decide touch no"),
+    ("render", "from recollect.base import clock", "Rooms that decide take only"),
+    ("cli", "import recollect.store", "Doors call operations"),
+    ("ops", "import apsw", "apsw belongs to the store"),
+    ("ops", "from rich.table import Table", "click and rich belong"),
+    ("store", "import re2", "re2 belongs to redact"),
+    ("attic", "", "Every room stands in its row"),
+]
+
+
+@pytest.mark.parametrize(("room", "line", "broken"), BREACHES)
+def test_a_breach_of_a_contract_is_found(room: str, line: str, broken: str, tmp_path: Path):
+    shutil.copytree(PACKAGE, tmp_path / "src" / "recollect", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    folder = tmp_path / "src" / "recollect" / room
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").touch()
+    (folder / "breach.py").write_text(line + "\n", encoding="utf-8")
+
+    found = subprocess.run(
+        [sys.executable, "-c", LINT, "--no-logo", "--no-cache"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert re.search(re.escape(broken) + r".*BROKEN", found.stdout), found.stdout
+
+
+# The copy has to come before the installed package on the path.
+LINT = "import sys; sys.path.insert(0, 'src'); from importlinter.cli import lint_imports_command as lint; lint()"
+
+
+# Bans
+
+
+BANNED = [
+    "import time\ntime.time()",
+    "from time import time_ns",
+    "from datetime import datetime\ndatetime.now()",
+    "import datetime\ndatetime.date.today()",
+    "import os\nos.environ",
+    "from os import getenv",
+    "import uuid",
+    "import random",
+    "import secrets",
+    "import pickle",
+]
+PERMITTED = ["base/clock.py", "base/ids.py", "base/paths.py", "base/settings.py", "bench/crash.py"]
+
+
+def lint(code: str, file: str) -> str:
+    """What ruff says of the bans, were `code` in `file`."""
+    command: list[str | Path] = [
+        BIN / "ruff",
+        "check",
+        "--select=TID251",
+        "--no-cache",
+        f"--stdin-filename=src/recollect/{file}",
+        "-",
+    ]
+    return subprocess.run(command, input=code, cwd=ROOT, capture_output=True, text=True, encoding="utf-8").stdout
+
+
+@pytest.mark.parametrize("code", BANNED)
+def test_a_stray_clock_environment_or_chance_is_found(code: str):
+    assert "TID251" in lint(code, "ops/threads.py")
+
+
+@pytest.mark.parametrize("file", PERMITTED)
+def test_the_bans_are_lifted_where_the_thing_lives(file: str):
+    assert "TID251" not in lint("\n".join(BANNED), file)
+
+
+# Dependencies
+
+
+def test_the_package_imports_only_what_it_declares():
+    """Tools of the check are importable here, and would be missing at a user's."""
+    outside = set().union(*(imports(path) for path in PACKAGE.rglob("*.py")))
+
+    assert outside - sys.stdlib_module_names - {"recollect"} <= {IMPORTED_AS.get(d, d) for d in declared()}
+
+
+def test_every_dependency_is_documented_in_the_version_that_is_locked():
+    documented = (ROOT / "docs" / "DEPENDENCIES.md").read_text(encoding="utf-8")
+
+    for name in sorted(declared()):
+        assert f"| {name} | {pinned('requirements.txt')[name]} |" in documented
+
+
+def test_the_check_tests_the_versions_that_users_run():
+    runtime, check = pinned("requirements.txt"), pinned("requirements-dev.txt")
+
+    assert runtime.items() <= check.items()
+
+
+def test_the_locks_name_no_index_and_no_path():
+    for lock in ("requirements.txt", "requirements-dev.txt"):
+        assert not re.search(r"://|index|find-links|file:|/(home|root|opt|Users)/", (ROOT / lock).read_text("utf-8"))
