@@ -49,6 +49,10 @@ def test_the_specimen_has_some_of_everything(tmp_path: Path):
     assert [name for name, rows in found.items() if any("Error:" in row for row in rows)] == []
 
 
+def test_the_specimen_is_the_same_every_time(tmp_path: Path):
+    assert specimen.make(tmp_path / "one.db") == specimen.make(tmp_path / "other.db")
+
+
 @pytest.mark.parametrize(
     ("harm", "seen_in"),
     [

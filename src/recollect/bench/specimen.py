@@ -1,13 +1,13 @@
-"""A small database that has some of everything: what the bit flips are made on."""
+"""A small database that has some of everything, the same at every run: what the bit flips are made on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import apsw
 
-from recollect.base.ids import Mint
 from recollect.base.moment import Moment
 from recollect.base.text import title_from
 from recollect.bench.corpus import Corpus
@@ -52,7 +52,7 @@ def make(path: Path) -> Specimen:
 
 
 class _Clock:
-    """A second later at every look, so that a specimen is the same at every run but for its ids."""
+    """A second later at every look."""
 
     def __init__(self) -> None:
         self._seconds = 0
@@ -62,11 +62,22 @@ class _Clock:
         return _NOW.plus(seconds=self._seconds)
 
 
+class _Ids:
+    """In the shape of real ones, without their chance: a flip can then be made again."""
+
+    def __init__(self, clock: _Clock) -> None:
+        self._clock = clock
+        self._number = count(1)
+
+    def draw(self, kind: str) -> str:
+        return f"{kind}_{self._clock.now().stamp()}_{next(self._number):06x}"
+
+
 class _Filler:
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
         self._clock = _Clock()
-        self._mint = Mint(self._clock)
+        self._ids = _Ids(self._clock)
         self._corpus = Corpus(0, vocabulary=1_000)
 
     def fill(self) -> None:
@@ -87,7 +98,7 @@ class _Filler:
     def _thread(self, number: int) -> Memory:
         # Every twentieth is long enough for several passages.
         body = self._corpus.text(300 if number % 20 == 0 else 20)
-        id = self._mint.draw("thread")
+        id = self._ids.draw("thread")
         now = self._clock.now()
         thread = Thread(
             id=id,
@@ -104,7 +115,7 @@ class _Filler:
             last_active_at=now,
         )
         said = [
-            Message(self._mint.draw("message"), id, self._clock.now(), "user", self._corpus.text(12)) for _ in range(2)
+            Message(self._ids.draw("message"), id, self._clock.now(), "user", self._corpus.text(12)) for _ in range(2)
         ]
         self._apply(Plan.of([Create(thread, tuple(said))]))
         return thread
@@ -113,7 +124,7 @@ class _Filler:
         now = self._clock.now()
         body = self._corpus.text(12)
         rule = Rule(
-            id=self._mint.draw("rule"),
+            id=self._ids.draw("rule"),
             title=title_from(body),
             body=body,
             rule_type=list(RuleType)[number % len(RuleType)],
@@ -128,7 +139,7 @@ class _Filler:
         now = self._clock.now()
         body = self._corpus.text(25)
         return Note(
-            id=self._mint.draw("note"),
+            id=self._ids.draw("note"),
             title=f"Note {number}",
             body=body,
             path=f"notes/{number}.md",
@@ -161,4 +172,4 @@ class _Filler:
         return act.change
 
     def _act(self, op: str, undoes: str | None = None) -> Act:
-        return Act(self._mint.draw("change"), op, "bench", "", self._clock.now(), undoes)
+        return Act(self._ids.draw("change"), op, "bench", "", self._clock.now(), undoes)

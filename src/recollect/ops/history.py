@@ -55,12 +55,10 @@ def purge(
     group: Annotated[str | None, Arg("Everything that came from this session or import.")] = None,
 ) -> Told:
     wanted = _to_purge(app, ids, group)
-    count = sum(len(found) for found in wanted.values())
     listed = [id for found in wanted.values() for id in found]
+    many = counted(len(listed), "memory", "memories")
     if app.dry_run:
-        return Told(
-            f"Would erase {counted(count, 'memory', 'memories')} with every trace.", {"dry_run": True, "ids": [*listed]}
-        )
+        return Told(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
     emptied, copies, removed = 0, 0, 0
     for scope, found in wanted.items():
         store = app.writing(scope)
@@ -69,10 +67,10 @@ def purge(
             cleaned = _purge_copy(copy, found)
             copies += cleaned
             removed += not cleaned
-    app.log.line("purge", memories=count, entries=emptied, backups=copies)
+    app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []
     return Told(
-        f"Erased {counted(count, 'memory', 'memories')}; cleaned of them: "
+        f"Erased {many}; cleaned of them: "
         f"{counted(emptied, 'journal entry', 'journal entries')}, {counted(copies, 'backup')}.",
         {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
         (*notes, *_set_aside_note(app)),

@@ -95,7 +95,7 @@ def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
 def to_memory(cells: Sequence[Any]) -> Memory:
     try:
         return decode_memory(memory_json(cells))
-    except (ValueError, AttributeError, TypeError) as problem:
+    except (ValueError, AttributeError, TypeError, OverflowError) as problem:
         raise StoreDamaged(
             f"The memory {cells[0]!r} cannot be read: {problem}",
             hint="`recollect verify` names what is damaged.",

@@ -54,7 +54,7 @@ def _findings_of(check: Callable[[apsw.Connection], Iterator[Finding]], db: apsw
         found.extend(islice(check(db), _SHOWN))
     except apsw.BusyError:
         raise  # held by another, not damaged
-    except (apsw.Error, StoreDamaged, ValueError, TypeError, KeyError) as problem:
+    except (apsw.Error, StoreDamaged, ValueError, TypeError, KeyError, OverflowError) as problem:
         found.append(Finding(check.__name__.strip("_"), "", f"cannot be read: {problem}"))
     return found
 
