@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.base.errors import RecollectError
 from recollect.bench import child
-from recollect.bench.child import Child, ChildFailed
+from recollect.bench.child import Child
 from recollect.bench.crash import pin_until_killed
 
 
 def test_a_child_that_fails_is_an_error_not_silence(capfd: pytest.CaptureFixture[str]):
-    with Child(child.answer) as broken, pytest.raises(ChildFailed) as failed:
+    with Child(child.answer) as broken, pytest.raises(RecollectError) as failed:
         broken.answer()
 
     assert failed.value.exit_code == 1

@@ -19,9 +19,8 @@ from recollect.base.errors import RecollectError
 _PROGRAM = (sys.executable, "-P", "-c", "from recollect.bench.child import answer; answer()")
 
 
-class ChildFailed(RecollectError):
-    def __init__(self, function: str, code: int) -> None:
-        super().__init__(f"The benchmark's process {function} ended with {code}.", hint="Its own words stand above.")
+def failed(function: str, code: int) -> RecollectError:
+    return RecollectError(f"The benchmark's process {function} ended with {code}.", hint="Its own words stand above.")
 
 
 class Child:
@@ -62,7 +61,7 @@ class Child:
         """The next thing it says; it must say one."""
         for value in self.heard():
             return value
-        raise ChildFailed(self._name, self._process.wait())
+        raise failed(self._name, self._process.wait())
 
     def kill(self) -> None:
         self._process.kill()
