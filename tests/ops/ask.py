@@ -8,7 +8,7 @@ from pathlib import Path
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
-from recollect.ops import memories
+from recollect.ops import memories, recalls
 from recollect.ops.app import App
 from tests.store.state import State, state
 
@@ -32,7 +32,9 @@ def said(app: App, id: str) -> tuple[Message, ...]:
 
 
 def titles(app: App, *words: str) -> set[str]:
-    return {hit.memory.title for _, hit in memories.search(app, words).hits}
+    """Of what is found by its words; what is only near in meaning is left out."""
+    found = recalls.search(app, words).found
+    return {one.hit.memory.title for one in found if dict(one.hit.components)["cover"]}
 
 
 def states(app: App) -> dict[Scope, State]:

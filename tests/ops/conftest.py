@@ -12,6 +12,8 @@ from recollect.base import project
 from recollect.base.clock import FixedClock
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment, load
+from recollect.embed import Embedder
+from recollect.embed import load as load_model
 from recollect.ops.app import App
 from tests.values import MINT, NOW
 
@@ -22,8 +24,14 @@ class Opens(Protocol):
     ) -> App: ...
 
 
+@pytest.fixture(scope="session")
+def embedder() -> Embedder:
+    """The shipped model, loaded once: it is a fifth of a second and holds no state."""
+    return load_model("shipped")
+
+
 @pytest.fixture
-def open_app() -> Iterator[Opens]:
+def open_app(embedder: Embedder) -> Iterator[Opens]:
     """An App for a folder and a home; of both the test's own where none is named."""
     opened: list[App] = []
 
@@ -38,6 +46,7 @@ def open_app() -> Iterator[Opens]:
         app = App(home=place, project=found, settings=settings, clock=clock, actor=actor, dry_run=dry_run)
         # One mint for all: several at one moment could draw the same id, which is test_writers' matter.
         app.mint = MINT
+        app._embedder = embedder
         opened.append(app)
         return app
 

@@ -8,7 +8,8 @@ from recollect.base.errors import BadInput, UnknownId
 from recollect.model.memory import Kind, Status
 from recollect.ops import history, links, memories, rules, shape
 from recollect.ops.app import App
-from recollect.ops.memories import archive, delete, edit, restore, search, show, threads
+from recollect.ops.memories import archive, delete, edit, restore, show, threads
+from recollect.ops.recalls import search
 from tests.ops.ask import kept, made, pinned, said, states, titles
 from tests.values import NOW
 
@@ -156,12 +157,12 @@ def test_search_can_be_narrowed(app: App):
     rules.add(app, "Never leave dark mode")
 
     assert titles(app, "dark") == {"old", "new", "Never leave dark mode"}
-    assert [hit.memory.title for _, hit in search(app, ("dark",), kind=Kind.RULE).hits] == ["Never leave dark mode"]
-    assert [hit.memory.title for _, hit in search(app, ("dark",), topic="ui").hits] == ["old"]
-    assert [hit.memory.title for _, hit in search(app, ("dark",), until="2026-02-01").hits] == ["old"]
-    since = search(app, ("dark",), kind=Kind.THREAD, since="2026-02-02").hits
-    assert [hit.memory.title for _, hit in since] == ["new"]
-    assert len(search(app, ("dark",), limit=1).hits) == 1
+    assert [one.hit.memory.title for one in search(app, ("dark",), kind=Kind.RULE).found] == ["Never leave dark mode"]
+    assert [one.hit.memory.title for one in search(app, ("dark",), topic="ui").found] == ["old"]
+    assert [one.hit.memory.title for one in search(app, ("dark",), until="2026-02-01").found] == ["old"]
+    since = search(app, ("dark",), kind=Kind.THREAD, since="2026-02-02").found
+    assert [one.hit.memory.title for one in since] == ["new"]
+    assert len(search(app, ("dark",), limit=1).found) == 1
 
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "", "20260230"])

@@ -10,7 +10,7 @@ import pytest
 from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadOnly
 from recollect.base.text import storable
 from recollect.model.result import Result, Scope
-from recollect.ops import history, links, memories, places, rules, shape, transfer, upkeep
+from recollect.ops import history, links, memories, places, recalls, rules, shape, transfer, upkeep
 from recollect.ops.app import App
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, pinned
@@ -20,10 +20,12 @@ EXPECTED = (BadInput, NotFound, StoreReadOnly)
 TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "pin": lambda app, id, text: memories.pin(app, text, title=text, topics=(text,)),
     "rule add": lambda app, id, text: rules.add(app, text, topics=(text,)),
-    "search": lambda app, id, text: memories.search(app, (text, text), topic=text),
-    "search words": lambda app, id, text: memories.search(app, (text,)),
-    "search since": lambda app, id, text: memories.search(app, ("x",), since=text),
-    "search until": lambda app, id, text: memories.search(app, ("x",), until=text),
+    "search": lambda app, id, text: recalls.search(app, (text, text), topic=text),
+    "search words": lambda app, id, text: recalls.search(app, (text,)),
+    "search since": lambda app, id, text: recalls.search(app, ("x",), since=text),
+    "search until": lambda app, id, text: recalls.search(app, ("x",), until=text),
+    "recall": lambda app, id, text: recalls.recall(app, (text,)),
+    "why": lambda app, id, text: recalls.why(app, text),
     "show": lambda app, id, text: memories.show(app, text),
     "threads": lambda app, id, text: memories.threads(app, topic=text),
     "rule list": lambda app, id, text: rules.listing(app, topic=text),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ops import links, memories, rules, transfer, upkeep
+from recollect.ops import links, memories, recalls, rules, transfer, upkeep
 from recollect.ops.app import App
 from tests.ops.ask import holding, kept, made, pinned
 from tests.ops.conftest import Opens
@@ -41,7 +41,7 @@ def test_a_secret_is_kept_out_of_every_argument(app: App, tmp_path: Path, sample
     id = pinned(app, "x", title=text, topics=(text,))
     memories.edit(app, id, title=f"again {text}", body=text, topics=text)
     rules.add(app, text, topics=(text,))
-    memories.search(app, (text,))
+    recalls.search(app, (text,))
 
     nowhere(app, tmp_path, sample)
 

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.base.errors import BadInput
 from recollect.model.result import Mark
-from recollect.ops import memories, upkeep
+from recollect.ops import memories, recalls, upkeep
 from recollect.ops.health import config, doctor, status
 from tests.ops.ask import kept, pinned
 from tests.ops.conftest import Opens
@@ -80,7 +80,7 @@ def test_the_largest_body_is_kept_and_found(open_app: Opens):
     id = pinned(app, words)
 
     assert kept(app, id).body == words
-    assert [hit.memory.id for _, hit in memories.search(app, ("xylographer",)).hits] == [id]
+    assert [one.hit.memory.id for one in recalls.search(app, ("xylographer",)).found] == [id]
 
 
 def test_old_backups_go_when_there_are_more_than_are_kept(open_app: Opens, monkeypatch: pytest.MonkeyPatch):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from recollect.model.codec import Json
 from recollect.model.memory import Thread
 from recollect.model.plan import Alias, Create, Link, Move, Remove, Unalias, Unlink, Update
-from recollect.model.query import Hit
+from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
 from recollect.model.result import (
     Card,
@@ -17,6 +20,9 @@ from recollect.model.result import (
     History,
     Mark,
     Overview,
+    Reasons,
+    Recalled,
+    Recollection,
     Result,
     Scope,
     SettingLine,
@@ -50,13 +56,38 @@ def shown(memory: Thread = DARK) -> Shown:
     return Shown(Card(memory, 0.85, Scope.PROJECT), OTHER.id, messages(memory, "Said apart."), joined, (OTHER.id,))
 
 
+FOUND = Found(
+    "recall_1",
+    "dark",
+    NOW,
+    (Recollection(Scope.PROJECT, Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), "Dark mode is on."), 0.85),),
+    (),
+    "words and vectors",
+    3.21,
+)
+RECALLED = Recalled(FOUND, ((bridge(DARK, OTHER), "Dark mode", "Light mode"),), 3)
+LOGGED: dict[str, Json] = {
+    "id": "recall_1",
+    "at": NOW.iso(),
+    "query": "dark",
+    "how": "words and vectors",
+    "ms": 3.21,
+    "hits": [{"id": DARK.id, "title": "Dark mode", "score": 0.784, "components": {"match": 0.8, "near": 0.6}}],
+    "dropped": [{"id": TABS.id, "reason": "is a rule"}],
+}
+
 RESULTS: tuple[Result, ...] = (
     Cards((Card(DARK, 0.85, Scope.PROJECT),), "threads"),
     Cards((Card(TABS, 1.0, Scope.USER),), "rules"),
     Cards((), "threads"),
     shown(),
-    Found("dark", ((Scope.PROJECT, Hit(DARK, 1.5, (("words", 1.5),), "Dark mode is on.")),)),
-    Found("nothing", ()),
+    FOUND,
+    replace(FOUND, explained=True, drops=(Drop(TABS.id, "is a rule"),)),
+    Found("recall_2", "nothing", NOW, (), (), "words alone: The model is not there."),
+    RECALLED,
+    Recalled(Found("recall_2", "nothing", NOW, (), (), "words and vectors"), (), 0),
+    Reasons((LOGGED,), DARK.id),
+    Reasons(()),
     DONE,
     Done("Nothing to change.", plan(), Scope.USER, None, True),
     History(((Scope.PROJECT, Entry("change_1", NOW, "pin", "user", "Pinned", (DARK.id,), None, "change_2")),)),

@@ -6,8 +6,9 @@ import pytest
 
 from recollect.model.plan import Plan
 from recollect.model.result import Card, Cards, Done, Result, Scope, Told
+from recollect.render.agent import ago
 from recollect.render.blocks import Line, Table, Tone
-from recollect.render.terminal import ago, blocks, plan_lines
+from recollect.render.terminal import blocks, plan_lines
 from tests.render.results import DARK, DONE, EVERY_CHANGE, OTHER, RESULTS, shown
 from tests.values import NOW, thread
 

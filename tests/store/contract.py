@@ -19,7 +19,9 @@ from recollect.model.bridge import BridgeType
 from recollect.model.memory import Kind, Message, Rule, Status, Thread
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
 from recollect.model.query import Query
+from recollect.recall.weigh import standing
 from recollect.store import Store
+from tests.store.asking import search, vector
 from tests.store.state import State, state
 from tests.values import AGE, MINT, NOW, act, bridge, messages, note, plan, renamed, rule, thread
 
@@ -190,7 +192,7 @@ class StoreContract:
         shared = replace(query, text="auth deploy tabs old")
 
         assert {m.title for m in store.find(query)} == titles
-        assert {hit.memory.title for hit in store.search(shared)} == titles
+        assert {hit.memory.title for hit in search(store, shared)} == titles
 
     @pytest.mark.parametrize(
         ("asked", "titles"),
@@ -210,18 +212,19 @@ class StoreContract:
     def test_words_find_titles_bodies_topics_and_messages(
         self, store: Store, house: House, asked: str, titles: list[str]
     ) -> None:
-        assert [hit.memory.title for hit in store.search(Query(text=asked))] == titles
+        assert [hit.memory.title for hit in search(store, Query(text=asked))] == titles
 
     def test_a_hit_explains_itself(self, store: Store, house: House) -> None:
-        [hit] = store.search(Query(text="slow"))
+        [hit] = search(store, Query(text="slow"))
         assert hit.passage == "billing page is slow"
-        assert hit.score == pytest.approx(sum(value for _, value in hit.components))
+        parts = dict(hit.components)
+        assert hit.score == pytest.approx(parts["match"] * standing(parts["strength"]) * parts["relevance"])
 
     def test_each_memory_is_one_hit_and_the_limit_holds(self, store: Store) -> None:
-        many = [thread(f"Thread {i}", body="tabs " * 500) for i in range(5)]
+        many = [thread(f"Thread {i}", body=f"{i} " + "tabs " * 500) for i in range(5)]
         do(store, *(Create(m, messages(m, "tabs and spaces", "more tabs")) for m in many))
 
-        hits = store.search(Query(text="tabs", limit=3))
+        hits = search(store, Query(text="tabs", limit=3))
 
         assert len(hits) == len({hit.memory.id for hit in hits}) == 3
 
@@ -230,14 +233,14 @@ class StoreContract:
         rare = rule("Indent", body="We settled on tabs after a long talk about many other things")
         do(store, *map(Create, crowd), Create(rare))
 
-        assert [hit.memory for hit in store.search(Query(text="tabs", kinds=(Kind.RULE,)))] == [rare]
+        assert [hit.memory for hit in search(store, Query(text="tabs", kinds=(Kind.RULE,)))] == [rare]
 
     def test_one_long_memory_does_not_hide_the_others(self, store: Store) -> None:
         long = thread("Long", body="\n\n".join(["tabs " + "x" * 1_100] * 300))
         short = thread("Short", body="a few words that mention tabs once, among " + "many others " * 40)
         do(store, Create(long), Create(short))
 
-        assert {hit.memory.title for hit in store.search(Query(text="tabs"))} == {"Long", "Short"}
+        assert {hit.memory.title for hit in search(store, Query(text="tabs"))} == {"Long", "Short"}
 
     def test_near_ids_offer_what_looks_alike_first(self, store: Store, house: House) -> None:
         wrong_day = house.auth.id.replace("2026", "2025")
@@ -436,7 +439,7 @@ class StoreContract:
         assert {m.content for m in store.messages(house.auth.id)} == {m.content for m in house.said + house.deployed}
         assert store.messages(house.deploy.id) == ()
         assert store.get(house.deploy.id) == store.get(house.old) == keep
-        assert [h.memory for h in store.search(Query(text="restart", statuses=(Status.ACTIVE,)))] == [keep]
+        assert [h.memory for h in search(store, Query(text="restart", statuses=(Status.ACTIVE,)))] == [keep]
         assert store.bridges() == ()
 
     def test_a_split_keeps_every_message(self, store: Store, house: House) -> None:
@@ -535,7 +538,7 @@ class StoreContract:
         assert store.get(house.deploy.id) is store.get(house.old) is None
         assert store.messages(house.deploy.id) == ()
         assert store.bridges() == ()
-        assert store.search(Query(text="validators")) == []
+        assert search(store, Query(text="validators")) == []
         assert store.log(limit=9, memory=house.deploy.id) == []
         assert [(e.change == kept, e.purged) for e in store.log(limit=9)] == [
             (True, False),
@@ -566,7 +569,7 @@ class StoreContract:
         assert any("Solana validators" in text for _, text in wanting)
         assert len(store.vectorless("small", 2)) == 2
 
-        store.put_vectors("small", [(seq, b"\x00\x01") for seq, _ in wanting[:3]])
+        store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in wanting[:3]])
 
         assert store.vectorless("small", 100) == wanting[3:]
         assert store.vectorless("large", 100) == wanting
@@ -574,13 +577,13 @@ class StoreContract:
 
     def test_a_vector_can_be_put_again_and_one_for_nothing_is_left_out(self, store: Store, house: House) -> None:
         [(seq, _)] = store.vectorless("small", 1)
-        store.put_vectors("small", [(seq, b"a")])
-        store.put_vectors("small", [(seq, b"b"), (999_999, b"c")])
+        store.put_vectors("small", [(seq, vector(1, 0))])
+        store.put_vectors("small", [(seq, vector(0, 1)), (999_999, vector(1, 1))])
         assert store.counts().vectors == 1
         assert store.verify() == []
 
     def test_vectors_go_with_their_text_and_stay_with_it(self, store: Store, house: House) -> None:
-        store.put_vectors("small", [(seq, b"v") for seq, _ in store.vectorless("small", 100)])
+        store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
         all_vectors = store.counts().vectors
 
         do(store, *change.archive(house.tabs).changes)
@@ -605,7 +608,7 @@ class StoreContract:
         assert steps == sorted(steps)
 
     def test_reindexing_a_sound_store_changes_nothing(self, store: Store, house: House) -> None:
-        store.put_vectors("small", [(seq, b"v") for seq, _ in store.vectorless("small", 100)])
+        store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
         before, steps = state(store), list[tuple[int, int]]()
 
         assert store.reindex(lambda done, total: steps.append((done, total))) == store.counts().passages
@@ -616,7 +619,7 @@ class StoreContract:
         assert store.verify() == []
 
     def test_a_backup_is_whole(self, store: Store, house: House, tmp_path: Path) -> None:
-        store.put_vectors("small", [(seq, b"v") for seq, _ in store.vectorless("small", 100)])
+        store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
         target = tmp_path / "copies" / "one"
 
         store.backup(target)

@@ -8,6 +8,7 @@ from recollect.model.bridge import Bridge
 from recollect.model.memory import Memory, Message
 from recollect.model.query import Query
 from recollect.store import Store
+from tests.store.asking import search
 
 QUESTIONS = ("dark", "solana validators", "billing", "日本", "getUserName", "tabs", "about")
 
@@ -29,7 +30,7 @@ def state(store: Store) -> State:
         bridges=frozenset(store.bridges()),
         aliases={memory.id: store.aliases(memory.id) for memory, _ in everything},
         found={
-            asked: {hit.memory.id: (round(hit.score, 12), hit.passage) for hit in store.search(Query(text=asked))}
+            asked: {hit.memory.id: (round(hit.score, 12), hit.passage) for hit in search(store, Query(text=asked))}
             for asked in QUESTIONS
         },
     )

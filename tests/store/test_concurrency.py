@@ -13,6 +13,7 @@ from recollect.base.errors import Conflict
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Tuning
+from tests.store.asking import search
 from tests.store.files import finished, start
 from tests.values import act, note, plan, renamed
 
@@ -55,6 +56,7 @@ from recollect.base.ids import Mint
 from recollect.model.plan import Create, Plan
 from recollect.store import Act, SqliteStore, Tuning
 from tests.values import NOW, note
+from tests.store.asking import search
 mint = Mint(SystemClock())
 print("ready", flush=True)
 sys.stdin.readline()
@@ -109,7 +111,7 @@ def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_pat
                 elif thread == 4:
                     store.backup(tmp_path / "copies" / f"{i}.db")
                 else:
-                    store.search(Query(text="words"))
+                    search(store, Query(text="words"))
                     list(store.each())
 
     together(6, work)

@@ -27,6 +27,7 @@ from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Tuning, migrate
 from recollect.store.connect import APPLICATION_ID
+from tests.store.asking import search
 from tests.store.files import contents, finished, start
 from tests.values import act, note, plan
 
@@ -113,7 +114,7 @@ def test_reads_of_a_damaged_page_are_errors_of_ours(path: Path) -> None:
         try:
             with closing(SqliteStore(path, QUICK)) as store:
                 store.verify()
-                for ask in (lambda s: list(s.each()), lambda s: s.search(Query(text="number words")), _write):
+                for ask in (lambda s: list(s.each()), lambda s: search(s, Query(text="number words")), _write):
                     with suppress(RecollectError):
                         ask(store)
         except StoreError:
@@ -273,7 +274,7 @@ def test_a_reader_reads_and_does_not_write(path: Path) -> None:
     before = contents(path.parent)
     with closing(SqliteStore(path, QUICK, read_only=True)) as store:
         assert [m for m, _ in store.each()] == kept
-        assert store.search(Query(text="number"))
+        assert search(store, Query(text="number"))
         with pytest.raises(StoreReadOnly):
             _write(store)
         assert store.verify() == [], "looking for damage writes nothing"
@@ -287,6 +288,7 @@ from pathlib import Path
 from recollect.base.errors import RecollectError
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Tuning
+from tests.store.asking import search
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 path = Path(sys.argv[1])

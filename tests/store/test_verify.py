@@ -13,6 +13,7 @@ from recollect.base.errors import StoreBusy
 from recollect.model.plan import Alias, Create, Link
 from recollect.store import SqliteStore, Tuning, tokenizer
 from recollect.store.salvage import salvage
+from tests.store.asking import vector
 from tests.store.state import state
 from tests.values import act, bridge, messages, plan, rule, thread
 
@@ -25,7 +26,7 @@ TABS = rule("Tabs", body="We use tabs here")
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "memory.db", Tuning(busy_timeout_ms=150, synchronous="OFF"))
     store.apply(plan(Create(AUTH, SAID), Create(TABS), Link(bridge(AUTH, TABS)), Alias("rule_old", TABS.id)), act())
-    store.put_vectors("small", [(seq, b"vector") for seq, _ in store.vectorless("small", 100)])
+    store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
     assert store.verify() == []
     yield store
     store.close()

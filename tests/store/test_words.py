@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.plan import Create, Plan, Remove, Update
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Tuning, tokenizer, words
 from recollect.store.migrate import schema
 from tests.model.strategies import texts
+from tests.store.asking import search
 from tests.values import act, messages, note, plan, renamed, thread
 
 
@@ -23,6 +25,9 @@ def store() -> Iterator[SqliteStore]:
     store = SqliteStore(None, Tuning())
     yield store
     store.close()
+
+
+MOST = words.MAX_POSTINGS
 
 
 class Vocabulary:
@@ -34,36 +39,27 @@ class Vocabulary:
         self._db.execute(schema())
         self._db.executemany("INSERT INTO term VALUES (?, ?)", counts.items())
 
-    def asked(self, question: str) -> words.Expression:
-        expression = words.expression(self._db, self._analyse, question)
-        assert expression is not None
-        return expression
+    def asked(self, question: str) -> list[str]:
+        """The terms that are looked up: those that the store knows."""
+        return [found.term for found in self.evidence(question).terms if found.passages]
 
-    def knows(self, question: str) -> bool:
-        return words.expression(self._db, self._analyse, question) is not None
+    def evidence(self, question: str) -> WordEvidence:
+        return words.evidence(self._db, self._analyse, question)
 
 
 def test_the_rarest_terms_are_asked_first_and_only_as_many_as_fit() -> None:
-    vocabulary = Vocabulary(rust=4_000, tokio=10, async_=1, server=900, python=4_500)
+    vocabulary = Vocabulary(rust=MOST - 1_000, tokio=10, async_=1, server=900, python=MOST - 900)
 
-    asked = vocabulary.asked("python rust server tokio")
-
-    assert asked.match == '"tokio" OR "server" OR "rust"'
-    assert asked.postings == 4_910
-    assert asked.newest_share == 1.0
+    assert vocabulary.asked("python rust server tokio") == ["tokio", "server", "rust"]
 
 
-def test_a_single_term_that_is_too_common_is_read_in_the_newest_part() -> None:
-    asked = Vocabulary(test=50_000).asked("tests")
-
-    assert asked.match == '"test"'
-    assert asked.newest_share == pytest.approx(0.1)
+def test_a_single_term_that_is_too_common_is_asked_all_the_same() -> None:
+    assert Vocabulary(test=MOST * 10).asked("tests") == ["test"]
 
 
 def test_no_more_terms_are_asked_than_the_limit() -> None:
     names = [f"word{chr(97 + i)}" for i in range(20)]
-    asked = Vocabulary(**{tokenizer_stem(n): 1 for n in names}).asked(" ".join(names))
-    assert asked.match.count(" OR ") == words.MAX_TERMS - 1
+    assert len(Vocabulary(**{tokenizer_stem(n): 1 for n in names}).asked(" ".join(names))) == words.MAX_TERMS
 
 
 def tokenizer_stem(word: str) -> str:
@@ -73,31 +69,38 @@ def tokenizer_stem(word: str) -> str:
 def test_words_without_meaning_are_asked_only_where_there_is_nothing_else() -> None:
     vocabulary = Vocabulary(**{tokenizer_stem(word): 7 for word in (*words.STOP_WORDS, "deploy")})
 
-    assert vocabulary.asked("how do I use this for the very deploy please").match == '"deploi"'
-    assert vocabulary.knows("how do this")
+    assert vocabulary.asked("how do I use this for the very deploy please") == ["deploi"]
+    assert vocabulary.asked("how do this")
 
 
 def test_every_stop_word_is_known_by_its_term() -> None:
     assert {tokenizer_stem(word) for word in words.STOP_WORDS} <= words.STOP
 
 
-def test_a_question_without_a_known_term_is_none() -> None:
+def test_a_question_without_a_known_term_has_no_evidence() -> None:
     vocabulary = Vocabulary(rust=1)
     for question in ("", "   ", "🎉", "tokio", "AND OR", '"'):
-        assert not vocabulary.knows(question)
+        assert vocabulary.asked(question) == []
+
+
+def test_a_term_that_is_not_known_is_named_and_stands_nowhere() -> None:
+    [known, unknown] = Vocabulary(rust=1).evidence("rust tokio").terms
+
+    assert (known.term, unknown.term) == ("rust", "tokio")
+    assert (unknown.passages, unknown.rows) == (0, ())
 
 
 def test_a_pasted_log_is_asked_by_its_beginning() -> None:
     vocabulary = Vocabulary(first=1, last=1)
-    assert vocabulary.asked("first " + "x " * 10_000 + " last").match == '"first"'
+    assert vocabulary.asked("first " + "x " * 10_000 + " last") == ["first"]
 
 
 def test_a_very_common_word_still_answers_with_the_newest(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "MAX_POSTINGS", 50)
-    many = [note(f"Note {i}", body="tests again") for i in range(400)]
+    many = [note(f"Note {i}", body=f"tests again {i}") for i in range(400)]
     store.apply(Plan(tuple(map(Create, many))), act())
 
-    found = {hit.memory.id for hit in store.search(Query(text="tests", limit=100))}
+    found = {hit.memory.id for hit in search(store, Query(text="tests", limit=100))}
 
     assert found == {m.id for m in many[-50:]}
 
@@ -107,7 +110,7 @@ def test_a_rare_word_finds_the_oldest_among_many(store: SqliteStore, monkeypatch
     old = note("Oldest", body="tests on the zeppelin")
     store.apply(Plan((Create(old), *(Create(note(f"Note {i}", body="tests again")) for i in range(400)))), act())
 
-    assert [hit.memory for hit in store.search(Query(text="tests of the zeppelin"))] == [old]
+    assert [hit.memory for hit in search(store, Query(text="tests of the zeppelin"))] == [old]
 
 
 def test_a_word_in_the_title_says_more_than_one_in_the_body(store: SqliteStore) -> None:
@@ -115,7 +118,7 @@ def test_a_word_in_the_title_says_more_than_one_in_the_body(store: SqliteStore) 
     title = note("Redis", body="a line about caches, and then some")
     store.apply(plan(Create(body), Create(title)), act())
 
-    assert [hit.memory for hit in store.search(Query(text="redis"))] == [title, body]
+    assert [hit.memory for hit in search(store, Query(text="redis"))] == [title, body]
 
 
 @given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts)
@@ -143,3 +146,40 @@ def test_terms_of_what_is_gone_are_forgotten(tmp_path: Path) -> None:
     db = apsw.Connection(str(tmp_path / "memory.db"))
     assert db.execute("SELECT * FROM term").fetchall() == []
     db.close()
+
+
+def strengths(term: TermEvidence) -> list[float]:
+    return [strength * term.unit for _, strength in term.rows]
+
+
+def test_a_term_stands_as_strongly_whatever_its_rarity(store: SqliteStore) -> None:
+    """So that stores can be weighed together: the rarity is put to it later, from all of them."""
+    alone = note("One", body="zeppelin")
+    store.apply(plan(Create(alone)), act())
+    [before] = store.words("zeppelin").terms
+    store.apply(Plan(tuple(Create(note(f"Note {i}", body="redis")) for i in range(200))), act())
+    [after] = store.words("zeppelin").terms
+
+    assert before.passages == after.passages == 1
+    assert strengths(before) == pytest.approx(strengths(after), rel=0.2)
+
+
+def test_evidence_counts_all_passages_and_those_of_each_term(store: SqliteStore) -> None:
+    store.apply(Plan(tuple(Create(note(f"Note {i}", body="redis" if i % 2 else "caches")) for i in range(20))), act())
+
+    found = store.words("redis")
+
+    assert found.passages == store.counts().passages == 20
+    assert [(term.term, term.passages, len(term.rows)) for term in found.terms] == [("redi", 10, 10)]
+
+
+@given(st.lists(st.lists(st.sampled_from("redis cache test zeppelin".split()), min_size=1), min_size=1, max_size=12))
+@settings(max_examples=40)
+def test_every_strength_is_a_number_above_zero_and_below_its_ceiling(bodies: list[list[str]]) -> None:
+    store = SqliteStore(None, Tuning())
+    store.apply(Plan(tuple(Create(note("x", body=" ".join(body))) for body in bodies)), act())
+
+    found = store.words("redis cache test zeppelin")
+
+    assert all(0 < strength <= 2.2001 for term in found.terms for strength in strengths(term))
+    store.close()

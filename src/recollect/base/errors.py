@@ -16,6 +16,9 @@
     |   +-- StoreFull             8   no space left
     |   +-- StoreReadOnly         9   cannot be written
     +-- HomeRefused              10   the home folder is not safely ours
+    +-- ModelError               11   the embedding model; words serve without it
+    |   +-- ModelMissing         11   its file is not there
+    |   +-- ModelBroken          11   its file is not what was shipped
 
 The number is the exit code. `hint` says what to do next. Expected outcomes are values, not errors.
 """
@@ -98,3 +101,20 @@ class StoreReadOnly(StoreError):
 
 class HomeRefused(RecollectError):
     exit_code = 10
+
+
+_REINSTALL = "Recall goes on with words alone. To mend it: `pip install --force-reinstall recollect`."
+
+
+class ModelError(RecollectError):
+    exit_code = 11
+
+
+class ModelMissing(ModelError):
+    def __init__(self, file: str) -> None:
+        super().__init__(f"The embedding model is not there ({file}).", hint=_REINSTALL)
+
+
+class ModelBroken(ModelError):
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(f"The embedding model {file} is not what was shipped: {problem}.", hint=_REINSTALL)

@@ -159,8 +159,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "MEMORY_EMBEDDING_MODEL", "shipped", "text", "never",
-        "The small model that comes with Recollect works offline; name a folder for a larger one.",
-        pending=True,
+        "Works offline with what is installed; shipped-fast is the same model by onnxruntime, where that is there.",
     ),
     # What is written or shown elsewhere.
     Setting(

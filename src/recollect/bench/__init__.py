@@ -5,6 +5,8 @@ crash    kill -9 and simulated power cuts: what was acknowledged must still be t
 writers  many processes on one file
 flips    single flipped bits: which change a value, and which of those are found
 start    what `recollect --help` costs
+recall   how well recall answers, beside simple systems, on suites in files (suites, systems, scores, embeddings)
+engine   what a recall costs as the store grows, beside numpy's exact search and bare FTS5
 
 Each returns a frozen report with `passed` and `to_json`. Nothing here prints or asks.
 """

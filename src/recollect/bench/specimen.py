@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -93,6 +94,9 @@ class _Filler:
             self._apply(change.archive(thread))
         last = self._apply(Plan.of([Update.between(threads[30], replace(threads[30], title="Retitled"))]))
         self._store.undo(last, self._act("undo", undoes=last))
+        self._store.note_recall(
+            self._ids.draw("recall"), self._clock.now(), "{}", [thread.id for thread in threads[:3]]
+        )
         self._vectors()
 
     def _thread(self, number: int) -> Memory:
@@ -163,8 +167,8 @@ class _Filler:
 
     def _vectors(self) -> None:
         bare = self._store.vectorless(_MODEL, 10_000)
-        made = [(seq, bytes((seq * 31 + place * 7) % 256 for place in range(_DIMENSIONS))) for seq, _ in bare]
-        self._store.put_vectors(_MODEL, made)
+        made = [array("f", ((seq * 31 + place * 7) % 256 - 128 for place in range(_DIMENSIONS))) for seq, _ in bare]
+        self._store.put_vectors(_MODEL, [(seq, floats.tobytes()) for (seq, _), floats in zip(bare, made, strict=True)])
 
     def _apply(self, plan: Plan) -> str:
         act = self._act("bench")

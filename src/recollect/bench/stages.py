@@ -95,7 +95,7 @@ def grow(path: str, standing: int, size: int) -> None:
             "single_per_s": round(single / singly.wall_s, 1),
             "single_cpu_ms": round(singly.cpu_s * 1_000 / single, 2),
             "database_bytes": Path(path).stat().st_size,
-            "peak_mb": _peak_mb(),
+            "peak_mb": peak_mb(),
         }
     )
 
@@ -103,13 +103,13 @@ def grow(path: str, standing: int, size: int) -> None:
 def open_and_ask(path: str, number: int) -> None:
     question = _questions(number + 1)[-1]
     began_cpu = time.process_time()
-    from recollect.model.query import Query
+    from recollect.ops import asking  # noqa: F401
     from recollect.store import SqliteStore, Tuning
 
     imported_cpu, imported = time.process_time(), time.perf_counter()
     store = SqliteStore(Path(path), Tuning())
     opened_cpu = time.process_time()
-    store.search(Query(text=question, limit=_LIMIT))
+    _by_words(store, question)
     ended_cpu, ended = time.process_time(), time.perf_counter()
     store.close()
     child.say(
@@ -123,11 +123,10 @@ def open_and_ask(path: str, number: int) -> None:
 
 
 def ask(path: str, questions: int) -> None:
-    from recollect.model.query import Query
     from recollect.store import SqliteStore, Tuning
 
     store = SqliteStore(Path(path), Tuning())
-    child.say(_asked(questions, lambda text: len(store.search(Query(text=text, limit=_LIMIT)))))
+    child.say(_asked(questions, lambda text: _by_words(store, text)))
     store.close()
 
 
@@ -170,6 +169,16 @@ def _questions(count: int) -> list[str]:
     return [corpus.prompt() for _ in range(count)]
 
 
+def _by_words(store: Any, question: str) -> int:
+    """The product's own engine, on words alone."""
+    from recollect.lifecycle.strength import AgeRules
+    from recollect.model.query import Query
+    from recollect.ops import asking
+
+    now = SystemClock().now()
+    return len(asking.ask([store], Query(text=question, limit=_LIMIT), now=now, rules=AgeRules()).picked.hits)
+
+
 def _asked(questions: int, ask_one: Callable[[str], int]) -> dict[str, Any]:
     costs: list[float] = []
     hits = 0
@@ -181,11 +190,11 @@ def _asked(questions: int, ask_one: Callable[[str], int]) -> dict[str, Any]:
         "p50_cpu_ms": round(percentile(costs, 50), 2),
         "p95_cpu_ms": round(percentile(costs, 95), 2),
         "hits": round(hits / questions, 1),
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
     }
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """Of this program. Where /proc tells it, because getrusage counts the parent's memory at the moment of the
     start as ours; 0 where neither does."""
     try:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.cli.paint import paint, print_json
 from recollect.cli.progress import Bar
-from recollect.render.blocks import Block, Line, Tone
+from recollect.render.blocks import Block, Line, Table, Tone
+
+if TYPE_CHECKING:
+    from recollect.bench.recall import RecallReport
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _seed = click.option("--seed", default=1, show_default=True, help="The same seed, the same accidents.")
@@ -19,7 +22,7 @@ _seed = click.option("--seed", default=1, show_default=True, help="The same seed
 
 @click.group()
 def bench() -> None:
-    """Measure it: speed, crashes, damage. Everything happens in a scratch folder."""
+    """Measure it: answers, speed, crashes, damage. Everything happens in a scratch folder."""
 
 
 @bench.command()
@@ -29,10 +32,7 @@ def store(sizes: str, as_json: bool) -> int:
     """Insert rate, size, and what a full-text query costs as the store grows."""
     from recollect.bench.store import run_store
 
-    try:
-        wanted = tuple(int(size) for size in sizes.split(","))
-    except ValueError:
-        raise click.UsageError(f"--sizes {sizes!r}: whole numbers divided by commas are wanted.") from None
+    wanted = _sizes(sizes)
     return _run(lambda folder, bar: run_store(folder, sizes=wanted, progress=bar), as_json)
 
 
@@ -81,6 +81,61 @@ def start(runs: int, as_json: bool) -> int:
     return _run(lambda folder, bar: run_start(folder, runs=runs, progress=bar), as_json)
 
 
+@bench.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option(
+    "--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions of each suite, always the same."
+)
+@click.option(
+    "--cache", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+    help="Where vectors are kept between runs (else `cache` in Recollect's home).",
+)  # fmt: skip
+@_as_json
+def recall(files: tuple[Path, ...], sample: int | None, cache: Path | None, as_json: bool) -> int:
+    """How well recall answers, beside simple systems; a small suite of its own where no FILE is named."""
+    from recollect.bench import suites
+    from recollect.bench.recall import run_recall
+
+    read = [suites.read(file) for file in files or (suites.OWN,)]
+    wanted = [suite.sampled(sample) for suite in read] if sample else read
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        report = run_recall(Path(folder), wanted, cache=cache or _cache(), progress=Bar())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        paint(_recall_blocks(report))
+    return 0
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@_as_json
+def engine(sizes: str, as_json: bool) -> int:
+    """What an answer costs as the store grows, with vectors: time, memory, cold start."""
+    from recollect.bench.engine import run_engine
+
+    wanted = _sizes(sizes)
+    return _run(lambda folder, bar: run_engine(folder, sizes=wanted, progress=bar), as_json)
+
+
+def _cache() -> Path:
+    from recollect.base.files import make_private_folder
+    from recollect.base.paths import Home, home
+
+    place = Home(home())
+    place.prepare()
+    folder = place.root / "cache"
+    make_private_folder(folder)
+    return folder
+
+
+def _sizes(said: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in said.split(","))
+    except ValueError:
+        raise click.UsageError(f"--sizes {said!r}: whole numbers divided by commas are wanted.") from None
+
+
 def _run(benchmark: Callable[[Path, Bar], Any], as_json: bool) -> int:
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
         report = benchmark(Path(folder), Bar())
@@ -89,6 +144,25 @@ def _run(benchmark: Callable[[Path, Bar], Any], as_json: bool) -> int:
     else:
         paint(_lines(report.to_json()))
     return 0 if report.passed else 1
+
+
+def _recall_blocks(report: RecallReport) -> Iterator[Block]:
+    for suite in dict.fromkeys(one.suite for one in report.figures):
+        own = [one for one in report.figures if one.suite == suite]
+        yield Line(f"{suite}: {own[0].questions:,} questions", Tone.TITLE)
+        yield Table(
+            ("system", *own[0].measures, "ms_cpu"),
+            tuple(
+                (one.system, *(f"{value:.3f}" for value in one.measures.values()), f"{one.ms_cpu:.2f}") for one in own
+            ),
+        )
+        for measure, apart in own[0].differences.items():
+            yield Line(
+                f"{measure}: {apart.mean:+.3f} to {apart.baseline}, the best baseline "
+                f"(95 % interval {apart.low:+.3f} to {apart.high:+.3f})"
+            )
+        yield Line()
+    yield Line("ms_cpu: the median of a question; embedding it comes on top (`recollect bench engine`).", Tone.DIM)
 
 
 def _lines(figures: dict[str, Any], indent: str = "") -> list[Block]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from recollect.model.memory import Memory, Message
 
-MAX_CHARS = 1_200  # about 200 words: what one embedding can hold without losing its subject
+MAX_CHARS = 600  # about 100 words: small enough for one subject; a memory is judged by the middle of them, too
 _BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
 
 
@@ -36,6 +36,11 @@ def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
         if message.content not in memory.body:
             found += [Span(message.id, start, length) for start, length in _cut(message.content)]
     return tuple(found)
+
+
+def embeddable(title: str, text: str) -> str:
+    """A passage as it is given to the embedder: under its title, unless it begins with it anyway."""
+    return text if not title or title.rstrip("\u2026") in text else f"{title}\n{text}"
 
 
 def _cut(text: str) -> Iterator[tuple[int, int]]:

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Plan
-from recollect.model.query import Hit
+from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
 
 
@@ -52,9 +53,47 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Recollection:
+    """One hit of a recall, with what can only be said of it now."""
+
+    scope: Scope
+    hit: Hit
+    strength: float
+    reactivated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
+    """What a question brought, what was left out and why, and how it was searched."""
+
+    id: str
     query: str
-    hits: tuple[tuple[Scope, Hit], ...]
+    at: Moment
+    found: tuple[Recollection, ...]
+    drops: tuple[Drop, ...]
+    how: str
+    """`words and vectors`, or `words alone` and why."""
+    ms: float = 0.0
+    explained: bool = False
+    """Asked to show every component."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """For an agent: the same, and the bridges of what was found."""
+
+    found: Found
+    bridges: tuple[tuple[Bridge, str, str], ...]
+    """Each with the titles at its ends."""
+    all_bridges: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why things were shown: recalls, newest first, as they were logged."""
+
+    recalls: tuple[Mapping[str, Json], ...]
+    memory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,4 +194,7 @@ class Tour:
     steps: tuple[Step, ...]
 
 
-Result = Cards | Shown | Found | Done | History | Overview | Verified | Checkup | Configured | Told | Tour
+Result = (
+    Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
+    | Verified | Checkup | Configured | Told | Tour
+)  # fmt: skip

@@ -34,6 +34,7 @@ from recollect.model.result import Done, Scope
 
 if TYPE_CHECKING:
     from recollect.base.log import Log
+    from recollect.embed import Embedder
     from recollect.lifecycle.strength import AgeRules
     from recollect.redact import Redactor
     from recollect.store import Act, Progress, Store, Tuning
@@ -71,6 +72,7 @@ class App:
         self._open: dict[tuple[Path | None, bool], Store] = {}
         self._found: Counter[str] = Counter()
         self._redactor: Redactor | None = None
+        self._embedder: Embedder | None = None
 
     @classmethod
     def here(cls, cwd: Path, **options: object) -> App:
@@ -214,6 +216,15 @@ class App:
             )
         taken = (one_line(self.take("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
         return tuple(dict.fromkeys(topic for topic in taken if topic))
+
+    @property
+    def embedder(self) -> Embedder:
+        """Raises ModelError where there is none: words go on alone."""
+        if self._embedder is None:
+            from recollect.embed import load
+
+            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+        return self._embedder
 
     @property
     def redactor(self) -> Redactor:

@@ -10,7 +10,7 @@ from recollect.base.paths import Home
 from recollect.base.project import find
 from recollect.model.plan import Create
 from recollect.model.result import Done, Result, Step, Tour
-from recollect.ops import history, links, memories, rules, shape
+from recollect.ops import history, links, memories, recalls, rules, shape
 from recollect.ops.app import App
 
 
@@ -65,8 +65,14 @@ def _steps(here: App, elsewhere: App) -> list[Step]:
     show(
         "Found by its words, whatever their form.",
         "recollect search deploying to production",
-        lambda: memories.search(here, ("deploying", "to", "production")),
+        lambda: recalls.search(here, ("deploying", "to", "production")),
     )
+    show(
+        "Asked as an agent would ask: not one word in common with what was kept.",
+        "recollect recall how do we ship a new version --limit 1",
+        lambda: recalls.recall(here, ("how do we ship a new version",), limit=1),
+    )
+    show("And why that was the answer.", "recollect why", lambda: recalls.why(here))
     show(
         "One thread of two: both ids lead to it, no word is lost.",
         f"recollect merge {first} {second}",
@@ -77,7 +83,7 @@ def _steps(here: App, elsewhere: App) -> list[Step]:
     show(
         "In another project none of this is seen, but the rule for every project is.",
         "cd ../blog && recollect search deploy pnpm",
-        lambda: memories.search(elsewhere, ("deploy", "pnpm")),
+        lambda: recalls.search(elsewhere, ("deploy", "pnpm")),
     )
     return steps
 

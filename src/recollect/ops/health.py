@@ -17,6 +17,7 @@ from recollect.ops.app import App
 from recollect.ops.recovery import set_aside_files
 from recollect.ops.upkeep import backups_of
 
+_REINSTALL = "pip install --force-reinstall recollect"
 _LOW_SPACE_BYTES = 100_000_000
 _SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under a reader and corrupt the file
 
@@ -45,7 +46,7 @@ def config(app: App) -> Configured:
 
 
 def doctor(app: App) -> Checkup:
-    checks = [_python(), _sqlite(), _home(app), _space(app), _settings(app), _project(app)]
+    checks = [_python(), _sqlite(), _model(app), _home(app), _space(app), _settings(app), _project(app)]
     for scope in Scope:
         if app.store_path(scope) is not None:
             checks.append(_store(app, scope))
@@ -64,6 +65,13 @@ def _sqlite() -> Check:
     version = sqlite_version()
     sound = tuple(int(part) for part in version.split(".")) >= _SOUND_SQLITE
     return Check("SQLite", Mark.GOOD if sound else Mark.BAD, version, "" if sound else "pip install --upgrade apsw")
+
+
+def _model(app: App) -> Check:
+    try:
+        return Check("model", Mark.GOOD, app.embedder.id)
+    except RecollectError as problem:
+        return Check("model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", _REINSTALL)
 
 
 def _home(app: App) -> Check:

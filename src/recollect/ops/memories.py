@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput
-from recollect.base.moment import Moment
 from recollect.base.text import storable, title_from
 from recollect.lifecycle import change
 from recollect.lifecycle.strength import strength
 from recollect.model.memory import Kind, Lane, Memory, Status
 from recollect.model.plan import Change, Plan
 from recollect.model.query import Query
-from recollect.model.result import Card, Cards, Done, Found, Scope, Shown
+from recollect.model.result import Card, Cards, Done, Scope, Shown
 from recollect.ops.app import App
 from recollect.ops.table import Arg
 
@@ -56,32 +55,6 @@ def show(app: App, id: Annotated[str, Arg("The memory's id.", metavar="ID")]) ->
         other = store.exact(bridge.target if bridge.source == memory.id else bridge.source)
         bridges.append((bridge, other.title if other else "?"))
     return Shown(card(app, scope, memory), id, store.messages(memory.id), tuple(bridges), store.aliases(memory.id))
-
-
-def search(
-    app: App,
-    query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
-    *,
-    kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
-    status: Annotated[Status | None, Arg("Only this status (else active and suspended).")] = None,
-    topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
-    since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
-    until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
-    limit: Limit = 10,
-) -> Found:
-    text = storable(" ".join(query))
-    asked = Query(
-        text=text,
-        kinds=(kind,) if kind else (),
-        statuses=(status,) if status else (Status.ACTIVE, Status.SUSPENDED),
-        topic=storable(topic or ""),
-        since=_day("since", since),
-        until=_end_of(_day("until", until)),
-        limit=at_least_one("limit", limit),
-    )
-    hits = [(scope, hit) for scope, store in app.scopes() for hit in store.search(asked)]
-    hits.sort(key=lambda pair: pair[1].score, reverse=True)
-    return Found(text, tuple(hits[:limit]))
 
 
 def pin(
@@ -199,17 +172,3 @@ def _of_one_store(app: App, ids: tuple[str, ...]) -> tuple[Scope, tuple[str, ...
     if len(scopes) > 1:
         raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")
     return scopes.pop(), tuple(dict.fromkeys(memory.id for _, memory in found))
-
-
-def _day(name: str, text: str | None) -> Moment | None:
-    if text is None:
-        return None
-    try:
-        return Moment.parse(text)
-    except ValueError:
-        raise BadInput(f"{name} is {text!r}, which is no date.", hint="Write it as 2026-11-15.") from None
-
-
-def _end_of(day: Moment | None) -> Moment | None:
-    at_midnight = day is not None and day.micros % 86_400_000_000 == 0
-    return day.plus(days=1) if day is not None and at_midnight else day

@@ -88,10 +88,5 @@ def retire(app: App, id: Annotated[str, Arg("The rule's id.", metavar="ID")]) ->
 
 def _same_rule(store: Store, words: str) -> Rule | None:
     """The same sentence, whatever its case: one rule with a count, not two."""
-    from recollect.model.query import Query
-
-    near = store.search(Query(text=words, kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=20))
-    for hit in near:
-        if isinstance(hit.memory, Rule) and one_line(hit.memory.body).casefold() == words.casefold():
-            return hit.memory
-    return None
+    same = store.same_words(Kind.RULE, words)
+    return same if isinstance(same, Rule) else None

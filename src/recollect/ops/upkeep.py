@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from recollect.base.errors import ModelError
+from recollect.base.text import counted
 from recollect.model.codec import Json
 from recollect.model.result import Scope, Told, Verified
+from recollect.ops import asking
 from recollect.ops.app import App
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+_BATCH = 64  # passages embedded and kept at once
 
 
 def verify(app: App) -> Verified:
@@ -18,16 +27,35 @@ def verify(app: App) -> Verified:
 
 
 def reindex(app: App) -> Told:
+    """Full text and counts at once; then the vectors that are missing, in batches that stay when it is stopped."""
     counts: dict[str, Json] = {}
+    vectors = 0
+    notes: tuple[str, ...] = ()
     for scope in _present(app):
         if app.dry_run:
             counts[scope] = app.reading(scope).counts().passages
-        else:
-            counts[scope] = app.writing(scope).reindex(app.progress)
-            app.log.line("reindex", scope=scope, passages=counts[scope])
+            continue
+        store = app.writing(scope)
+        counts[scope] = store.reindex(app.progress)
+        try:
+            vectors += _fill(app, store)
+        except ModelError as problem:
+            notes = (problem.message, problem.hint)
+        app.log.line("reindex", scope=scope, passages=counts[scope], vectors=vectors)
     total = sum(count for count in counts.values() if isinstance(count, int))
     word = "Would index" if app.dry_run else "Indexed"
-    return Told(f"{word} {total:,} passages.", {"passages": counts, "dry_run": app.dry_run})
+    made = f", made {counted(vectors, 'vector')}" if vectors else ""
+    facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dry_run": app.dry_run}
+    return Told(f"{word} {counted(total, 'passage')}{made}.", facts, notes)
+
+
+def _fill(app: App, store: Store) -> int:
+    counts = store.counts()
+    done = 0
+    while given := asking.fill_vectors(store, app.embedder, _BATCH):
+        done += given
+        app.progress(min(done, counts.passages), counts.passages)
+    return done
 
 
 def backup(app: App) -> Told:

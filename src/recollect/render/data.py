@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from recollect.model.codec import Json, encode_bridge, encode_memory, encode_message
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
-from recollect.model.query import Hit
 from recollect.model.report import Counts, Entry
 from recollect.model.result import (
     Card,
@@ -15,6 +14,9 @@ from recollect.model.result import (
     Found,
     History,
     Overview,
+    Reasons,
+    Recalled,
+    Recollection,
     Result,
     Scope,
     Shown,
@@ -30,8 +32,13 @@ def as_json(result: Result) -> Json:
             return [_card(card) for card in cards]
         case Shown():
             return _shown(result)
-        case Found(query, hits):
-            return {"query": query, "hits": [_hit(scope, hit) for scope, hit in hits]}
+        case Found():
+            return _found(result)
+        case Recalled(found, bridges, total):
+            shown: list[Json] = [{**encode_bridge(b), "source_title": a, "target_title": z} for b, a, z in bridges]
+            return {**_found(found), "bridges": shown, "all_bridges": total}
+        case Reasons(recalls, memory):
+            return {"memory": memory, "recalls": [dict(recall) for recall in recalls]}
         case Done():
             return _done(result)
         case History(entries):
@@ -91,14 +98,28 @@ def _shown(shown: Shown) -> Json:
     }
 
 
-def _hit(scope: Scope, hit: Hit) -> Json:
+def _found(found: Found) -> dict[str, Json]:
+    return {
+        "recall": found.id,
+        "query": found.query,
+        "how": found.how,
+        "ms": round(found.ms, 2),
+        "hits": [_hit(one) for one in found.found],
+        "dropped": [{"id": drop.id, "reason": drop.reason} for drop in found.drops],
+    }
+
+
+def _hit(one: Recollection) -> Json:
+    hit = one.hit
     return {
         "id": hit.memory.id,
         "kind": str(hit.memory.kind),
         "title": hit.memory.title,
-        "scope": str(scope),
+        "scope": str(one.scope),
         "lane": str(hit.memory.lane),
         "status": str(hit.memory.status),
+        "weight": round(one.strength, 4),
+        "_reactivated": one.reactivated,
         "score": hit.score,
         "components": dict(hit.components),
         "passage": hit.passage,

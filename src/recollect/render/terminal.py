@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
+from recollect.model.codec import Json
 from recollect.model.memory import Rule
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
 from recollect.model.result import (
@@ -17,16 +18,20 @@ from recollect.model.result import (
     History,
     Mark,
     Overview,
+    Reasons,
+    Recalled,
     Result,
     Shown,
     Told,
     Tour,
     Verified,
 )
+from recollect.render.agent import ago, recall_text
 from recollect.render.blocks import Block, Line, Table, Tone
 
 _TITLE_CHARS = 60
 _PASSAGE_CHARS = 160
+_USUAL = frozenset({"words and vectors", "by id"})
 
 
 def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
@@ -37,6 +42,10 @@ def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
             yield from _shown(result, now)
         case Found():
             yield from _found(result, now)
+        case Recalled():
+            yield Line(recall_text(result, now=now))
+        case Reasons():
+            yield from _reasons(result)
         case Done():
             yield from _done(result)
         case History():
@@ -54,16 +63,6 @@ def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
             yield from _notes(notes)
         case Tour():
             yield from _tour(result, now)
-
-
-def ago(then: Moment, now: Moment) -> str:
-    """`2 days ago`: the largest unit that fits."""
-    seconds = int(now.days_since(then) * 86_400)
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        count = seconds // size
-        if count:
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 def _cards(result: Cards, now: Moment) -> Iterator[Block]:
@@ -115,15 +114,41 @@ def _shown(shown: Shown, now: Moment) -> Iterator[Block]:
 
 
 def _found(found: Found, now: Moment) -> Iterator[Block]:
-    if not found.hits:
+    if not found.found:
         yield Line("Nothing matches.", Tone.DIM)
-        return
-    for scope, hit in found.hits:
-        memory = hit.memory
+    for one in found.found:
+        memory = one.hit.memory
         yield Line(clip(one_line(memory.title), _TITLE_CHARS), Tone.TITLE)
-        parts = ", ".join(f"{name} {value:.3g}" for name, value in hit.components)
-        yield Line(f"  {memory.id}  {memory.kind}, {scope}, {ago(memory.last_active_at, now)}  ({parts})", Tone.DIM)
-        yield Line(f"  {clip(one_line(hit.passage), _PASSAGE_CHARS)}")
+        where = f"{memory.kind}, {memory.status}, {one.scope}, from {memory.lane}, {ago(memory.last_active_at, now)}"
+        yield Line(f"  {one.hit.score:.2f}  {memory.id}  {where}", Tone.DIM)
+        if found.explained:
+            yield Line("  " + ", ".join(f"{name} {value:.2f}" for name, value in one.hit.components), Tone.DIM)
+        yield Line(f"  {clip(one_line(one.hit.passage), _PASSAGE_CHARS)}")
+    for drop in found.drops:
+        yield Line(f"left out: {drop.id} ({drop.reason})", Tone.DIM)
+    if found.how not in _USUAL:
+        yield Line(f"Searched by {found.how}.", Tone.WARN)
+
+
+def _reasons(reasons: Reasons) -> Iterator[Block]:
+    if not reasons.recalls:
+        yield Line("Nothing was recalled yet.", Tone.DIM)
+    for recall in reasons.recalls:
+        yield Line(f"{recall['id']}  {str(recall['at'])[:19]}  by {recall['how']}, {recall['ms']} ms", Tone.TITLE)
+        yield Line(f"  asked: {recall['query']}")
+        for hit in _listed(recall, "hits", reasons.memory):
+            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}")
+            parts = hit["components"]
+            if isinstance(parts, dict):
+                yield Line("      " + ", ".join(f"{name} {value}" for name, value in parts.items()), Tone.DIM)
+        for drop in _listed(recall, "dropped", reasons.memory):
+            yield Line(f"  left out: {drop['id']} ({drop['reason']})", Tone.DIM)
+
+
+def _listed(recall: Mapping[str, Json], name: str, memory: str) -> list[dict[str, Json]]:
+    found = recall[name]
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return [row for row in rows if not memory or row["id"] == memory]
 
 
 def _done(done: Done) -> Iterator[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import apsw
@@ -10,7 +11,6 @@ import apsw
 from recollect.base.errors import StoreBusy, StoreDamaged, StoreFull
 from recollect.base.files import make_private_folder
 from recollect.base.moment import Moment
-from recollect.model.memory import Memory, Message
 from recollect.model.passage import Span, spans
 from recollect.model.report import Counts
 from recollect.store import reads, rows, sql, words
@@ -23,15 +23,15 @@ _TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT
 
 
 def index_memory(
-    db: apsw.Connection, analyse: Analyse, seq: int, memory: Memory, messages: tuple[Message, ...]
+    db: apsw.Connection, analyse: Analyse, seq: int, found: tuple[Span, ...], counts: Counter[str]
 ) -> None:
-    _put_passages(db, seq, spans(memory, messages))
-    words.index(db, analyse, sql.every(db, _TEXTS, seq))
+    _put_passages(db, seq, found)
+    words.index(db, analyse, sql.every(db, _TEXTS, seq), counts)
 
 
-def unindex_memory(db: apsw.Connection, analyse: Analyse, seq: int) -> None:
+def unindex_memory(db: apsw.Connection, analyse: Analyse, seq: int, counts: Counter[str]) -> None:
     """Before the text changes: the index is told what it was."""
-    words.unindex(db, analyse, sql.every(db, _TEXTS, seq))
+    words.unindex(db, analyse, sql.every(db, _TEXTS, seq), counts)
     db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
 
 
@@ -57,6 +57,7 @@ def reindex(db: apsw.Connection, analyse: Analyse, progress: Progress) -> int:
     db.execute("DELETE FROM term")
     open_vocabulary(db)
     db.execute("INSERT INTO term SELECT term, doc FROM temp.vocabulary")
+    db.execute("INSERT INTO term SELECT '', count(*) FROM passage HAVING count(*) > 0")
     return _count(db, "passage")
 
 
@@ -150,6 +151,7 @@ def forget_plans(db: apsw.Connection, ids: tuple[str, ...]) -> int:
         cells = (change, at, op, actor, "purged", None, undoes)
         db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
     db.execute(f"DELETE FROM journal_memory WHERE id IN ({marks})", ids)  # noqa: S608
+    db.execute(f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN ({marks}))", ids)  # noqa: S608
     return len(found)
 
 

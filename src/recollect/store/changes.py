@@ -6,14 +6,17 @@ Runs inside the store's write transaction; never begins or ends one.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import apsw
 
 from recollect.base.errors import Conflict, IdTaken, StoreDamaged
 from recollect.model.bridge import Bridge
 from recollect.model.codec import decode_memory
 from recollect.model.memory import Memory, Message
+from recollect.model.passage import spans
 from recollect.model.plan import Alias, Change, Create, Link, Move, Remove, Unalias, Unlink, Update
-from recollect.store import care, reads, rows
+from recollect.store import care, reads, rows, words
 from recollect.store.tokenizer import Analyse
 
 _INDEXED = frozenset({"title", "body", "topics"})
@@ -24,6 +27,16 @@ class Changes:
     def __init__(self, db: apsw.Connection, analyse: Analyse) -> None:
         self._db = db
         self._analyse = analyse
+        self._counts: Counter[str] = Counter()
+
+    def settle(self) -> None:
+        """Before the transaction ends: what its changes did to the counts of terms."""
+        if self._counts:
+            words.settle(self._db, self._counts)
+
+    def forget(self) -> None:
+        """The transaction was rolled back, and the counts with it."""
+        self._counts.clear()
 
     def do(self, change: Change) -> bool:
         match change:
@@ -51,9 +64,10 @@ class Changes:
                 raise IdTaken(memory.id)
             return False
         self._insert("memory", rows.memory_cells(memory))
+        seq = self._db.last_insert_rowid()
         for message in messages:
             self._insert("message", rows.message_cells(message))
-        self._index(memory.id)
+        self._index_new(seq, memory, messages)
         return True
 
     def _remove(self, memory: Memory, messages: tuple[Message, ...]) -> bool:
@@ -158,11 +172,13 @@ class Changes:
     def _index(self, id: str) -> None:
         memory = reads.exact(self._db, id)
         if memory is not None:
-            seq = self._seq(id)
-            care.index_memory(self._db, self._analyse, seq, memory, reads.messages(self._db, id))
+            self._index_new(self._seq(id), memory, reads.messages(self._db, id))
+
+    def _index_new(self, seq: int, memory: Memory, messages: tuple[Message, ...]) -> None:
+        care.index_memory(self._db, self._analyse, seq, spans(memory, messages), self._counts)
 
     def _unindex(self, id: str) -> None:
-        care.unindex_memory(self._db, self._analyse, self._seq(id))
+        care.unindex_memory(self._db, self._analyse, self._seq(id), self._counts)
 
     def _seq(self, id: str) -> int:
         row = self._db.execute("SELECT seq FROM memory WHERE id = ?", (id,)).fetchone()

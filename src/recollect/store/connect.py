@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import apsw
@@ -54,14 +56,38 @@ def connect(path: Path | None, tuning: Tuning, *, read_only: bool = False) -> ap
         return _set_up(apsw.Connection(str(path), vfs=tuning.vfs), tuning)
 
 
-def use_wal(connection: apsw.Connection, path: Path | None) -> None:
+def use_wal(connection: apsw.Connection, path: Path | None, timeout_ms: int) -> None:
     """Only once the file is known to be ours: this writes."""
     mode = "delete" if path is not None and on_network_mount(path) else "wal"
-    connection.execute(f"PRAGMA journal_mode = {mode}").fetchall()
+    patience = _Patience(timeout_ms)
+    for tries in count():
+        try:
+            connection.execute(f"PRAGMA journal_mode = {mode}").fetchall()
+            return
+        except apsw.BusyError:  # this pragma alone does not ask the busy handler
+            if not patience(tries):
+                raise
+
+
+class _Patience:
+    """Waits for other writers in short steps that differ from process to process. SQLite's own steps grow, and
+    with sixteen writers the one that waited longest then asked least often: waits of 15 s, here of 2."""
+
+    def __init__(self, timeout_ms: int) -> None:
+        self._timeout_s = timeout_ms / 1_000
+        self._until = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        if tries == 0:
+            self._until = time.monotonic() + self._timeout_s
+        if time.monotonic() >= self._until:
+            return False
+        time.sleep((1 + (os.getpid() * 31 + tries * 7) % 10) / 1_000)
+        return True
 
 
 def _set_up(connection: apsw.Connection, tuning: Tuning) -> apsw.Connection:
-    connection.set_busy_timeout(tuning.busy_timeout_ms)
+    connection.set_busy_handler(_Patience(tuning.busy_timeout_ms))
     for pragma in (
         f"synchronous = {tuning.synchronous}",
         f"wal_autocheckpoint = {tuning.checkpoint_pages}",

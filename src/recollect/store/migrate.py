@@ -34,9 +34,10 @@ def schema() -> str:
 
 def inspect(db: apsw.Connection, path: Path | None) -> int:
     """The file's version; 0 for an empty file. Refuses what is not ours to touch."""
+    # In this order: while another process makes the file, what is seen later can only be more than before.
+    empty = db.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0] == 0
     ours = db.pragma("application_id") == APPLICATION_ID
     version = int(db.pragma("user_version"))
-    empty = db.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0][0] == 0
     if empty and not ours:
         return 0
     if not ours:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
+from recollect.model.evidence import Place, VectorEvidence, WordEvidence
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Plan
-from recollect.model.query import Hit, Query
+from recollect.model.query import Query
 from recollect.model.report import Counts, Entry, Finding
 
 Progress = Callable[[int, int], None]
@@ -47,8 +48,23 @@ class Store(Protocol):
     def find(self, query: Query) -> list[Memory]:
         """By filters alone, most recently active first."""
 
-    def search(self, query: Query) -> list[Hit]:
-        """By words, best first; filters as in `find`."""
+    def words(self, question: str) -> WordEvidence:
+        """Where the rarest terms of the question stand."""
+
+    def nearest(self, model: str, question: bytes, count: int, also: Sequence[int]) -> VectorEvidence:
+        """By 32-bit floats: the nearest memories, and how near those of `also` are."""
+
+    def owners(self, passages: Sequence[int]) -> dict[int, int]:
+        """Whose passage it is, by row number."""
+
+    def places(self, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
+        """The groups of memories, and of the first `beside` who stands next to them."""
+
+    def whole(self, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
+        """Memories by row number, each with the text of one of its passages."""
+
+    def same_words(self, kind: str, body: str) -> Memory | None:
+        """An active memory that says exactly this."""
 
     def messages(self, thread_id: str) -> tuple[Message, ...]: ...
 
@@ -76,7 +92,14 @@ class Store(Protocol):
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Passages (seq, text) that have no vector of this model yet."""
 
-    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None: ...
+    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
+        """Of passages, as 32-bit floats."""
+
+    def note_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
+        """Keeps what was recalled and why; the oldest go."""
+
+    def recalls(self, *, limit: int, id: str = "", memory: str = "") -> list[str]:
+        """As they were noted, newest first."""
 
     def counts(self) -> Counts: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,14 +10,17 @@ import apsw
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
+from recollect.model.evidence import Place
 from recollect.model.memory import Memory, Message
-from recollect.model.query import Hit, Query
+from recollect.model.query import Query
 from recollect.model.report import Entry
-from recollect.store import rows, sql, words
-from recollect.store.tokenizer import Analyse
+from recollect.store import rows, sql
 
-_CANDIDATES = 200  # passages read before filters and folding; all of them only where that leaves too few
 _PAGE = 500
+# The last condition says what the index on groups is made of; without it SQLite would not use it.
+_BESIDE = """
+    SELECT (SELECT max(seq) FROM memory WHERE "group" = ?1 AND seq < ?2 AND "group" <> ''),
+           (SELECT min(seq) FROM memory WHERE "group" = ?1 AND seq > ?2 AND "group" <> '')"""
 
 
 def exact(db: apsw.Connection, id: str) -> Memory | None:
@@ -58,43 +62,65 @@ def find(db: apsw.Connection, query: Query) -> list[Memory]:
     return [rows.to_memory(row) for row in sql.every(db, wanted, *values, query.limit)]
 
 
-def search(db: apsw.Connection, analyse: Analyse, query: Query) -> list[Hit]:
-    asked = words.expression(db, analyse, query.text)
-    if asked is None:
-        return []
-    where, values = _filters(query)
-    # The best passage of each memory: where a group has a maximum, SQLite takes p.seq from that row.
+def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, int]:
+    """Whose passage it is."""
+    wanted = "SELECT seq, memory_seq FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
+    return dict(sql.every(db, wanted, json.dumps(list(passages))))
+
+
+def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
+    wanted = "SELECT seq FROM passage WHERE memory_seq IN (SELECT value FROM json_each(?))"
+    return [row[0] for row in sql.every(db, wanted, json.dumps(list(memories)))]
+
+
+def places(db: apsw.Connection, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
+    """Of all: the group. Of the first `beside`: who stands next to them in it."""
+    listed = json.dumps(list(memories))
+    wanted = """SELECT seq, "group", octet_length(body) FROM memory
+                WHERE seq IN (SELECT value FROM json_each(?)) AND "group" <> ''"""
+    found = {seq: Place(group, (), (), size) for seq, group, size in sql.every(db, wanted, listed)}
+    for seq in memories[:beside]:
+        if seq in found:
+            place = found[seq]
+            before, after = sql.first(db, _BESIDE, place.group, seq)
+            found[seq] = Place(place.group, _one(before), _one(after), place.size)
+    return found
+
+
+def _one(seq: int | None) -> tuple[int, ...]:
+    return () if seq is None else (seq,)
+
+
+def whole(db: apsw.Connection, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
+    """Memories by row number, each with the text of one of its passages."""
+    found = []
     wanted = f"""
-        WITH matched AS MATERIALIZED (
-            SELECT rowid AS seq, -{words.BM25} AS score FROM words
-            WHERE words MATCH ? AND rowid > ? ORDER BY score DESC LIMIT ?
-        ), best AS MATERIALIZED (
-            SELECT p.seq, max(matched.score) AS score
-            FROM matched JOIN passage p ON p.seq = matched.seq JOIN memory m ON m.seq = p.memory_seq
-            WHERE {where} GROUP BY p.memory_seq ORDER BY 2 DESC, 1 DESC LIMIT ?
-        )
-        SELECT best.score, p.start, p.length, g.content, {rows.select("memory", prefix="m")}
-        FROM best JOIN passage p ON p.seq = best.seq JOIN memory m ON m.seq = p.memory_seq
-        LEFT JOIN message g ON g.id = p.message_id ORDER BY best.score DESC, best.seq DESC"""  # noqa: S608
-    found: list[Any] = []
-    for candidates in (_CANDIDATES, -1):
-        found = sql.every(db, wanted, asked.match, _floor(db, asked), candidates, *values, query.limit)
-        if len(found) == query.limit or asked.postings <= _CANDIDATES:
-            break
-    return [_hit(*row) for row in found]
+        SELECT p.start, p.length, g.content, {rows.select("memory", prefix="m")} FROM memory m
+        LEFT JOIN passage p ON p.seq = ? AND p.memory_seq = m.seq LEFT JOIN message g ON g.id = p.message_id
+        WHERE m.seq = ?"""  # noqa: S608
+    for seq, passage in zip(memories, passages, strict=True):
+        row = sql.first(db, wanted, passage, seq)
+        if row is not None:
+            start, length, content, *cells = row
+            memory = rows.to_memory(cells)
+            text = memory.body if content is None else content
+            found.append((seq, memory, text[start or 0 : (start or 0) + (length or len(text))]))
+    return found
 
 
-def _hit(score: float, start: int, length: int, content: str | None, *cells: Any) -> Hit:
-    memory = rows.to_memory(cells)
-    passage = (memory.body if content is None else content)[start : start + length]
-    return Hit(memory, score, (("words", score),), passage)
+def recalls(db: apsw.Connection, *, limit: int, id: str, memory: str) -> list[str]:
+    wanted = """
+        SELECT answer FROM recall WHERE (?1 = '' OR id = ?1)
+        AND (?2 = '' OR seq IN (SELECT seq FROM recall_memory WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3"""
+    return [row[0] for row in sql.every(db, wanted, id, memory, limit)]
 
 
-def _floor(db: apsw.Connection, asked: words.Expression) -> int:
-    if asked.newest_share >= 1:
-        return 0
-    newest = sql.value(db, "SELECT coalesce(max(seq), 0) FROM passage")
-    return int(newest * (1 - asked.newest_share))
+def same_words(db: apsw.Connection, kind: str, body: str) -> Memory | None:
+    """An active memory of this kind that says exactly this, whatever its case."""
+    wanted = f"""SELECT {rows.select("memory")} FROM memory
+                 WHERE kind = ? AND status = 'active' AND lower(body) = lower(?) ORDER BY seq LIMIT 1"""  # noqa: S608
+    row = sql.first(db, wanted, kind, body)
+    return rows.to_memory(row) if row else None
 
 
 def near_ids(db: apsw.Connection, id: str) -> tuple[str, ...]:
@@ -153,7 +179,7 @@ def _filters(query: Query) -> tuple[str, list[Any]]:
     if query.topic:
         add("EXISTS (SELECT 1 FROM json_each(m.topics) t WHERE lower(t.value) = lower(?))", query.topic)
     if query.group:
-        add('m."group" = ?', query.group)
+        add('m."group" = ? AND m."group" <> \'\'', query.group)
     if query.since:
         add("m.last_active_at >= ?", query.since.micros)
     if query.until:

@@ -18,14 +18,14 @@ from recollect.model.codec import (
     Json,
     canonical,
     decode_bridge,
-    decode_memory,
     decode_message,
     encode_bridge,
     encode_memory,
     encode_message,
 )
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import KINDS, Anchor, Kind, Lane, Memory, Message, Rating, RuleType, Status
 
+EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
 _TIMES = frozenset({"created_at", "reinforced_at", "last_active_at", "at"})
 _REALS = frozenset({"weight", "boost"})
 _LISTS = frozenset({"topics", "tags", "ratings", "anchors"})
@@ -38,9 +38,10 @@ MESSAGE = ("id", "thread_id", "at", "source", "content")
 BRIDGE = ("source", "target", "type", "weight", "created_at", "origin")
 ALIAS = ("old", "new")
 JOURNAL = ("change", "at", "op", "actor", "summary", "plan", "undoes")
-COLUMNS = {"memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL}
+RECALL = ("id", "at", "answer")
+COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL}
 KEYS = {"memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"), "alias": ("old",),
-        "journal": ("seq",)}  # fmt: skip
+        "journal": ("seq",), "recall": ("id",)}  # fmt: skip
 
 Cell = str | int | float | bytes | None
 
@@ -93,13 +94,62 @@ def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
 
 
 def to_memory(cells: Sequence[Any]) -> Memory:
+    """Straight from the cells: this runs for every hit of every question. What a person or a file gives goes
+    through the strict codec instead."""
     try:
-        return decode_memory(memory_json(cells))
-    except (ValueError, AttributeError, TypeError, OverflowError) as problem:
+        return _memory(*cells)
+    except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
         raise StoreDamaged(
-            f"The memory {cells[0]!r} cannot be read: {problem}",
-            hint="`recollect verify` names what is damaged.",
+            f"The memory {cells[0]!r} cannot be read: {problem}", hint="`recollect verify` names what is damaged."
         ) from None
+
+
+def _memory(
+    id: str, kind: str, title: str, body: str, topics: str, tags: str, status: str, weight: float, pinned: int,
+    boost: float, seen: int, frequency: int, last_session: int, activations: int, ratings: str, origin: str,
+    lane: str, superseded_by: str | None, group: str, anchors: str, created_at: int, reinforced_at: int,
+    last_active_at: int, own: str,
+) -> Memory:  # fmt: skip
+    which = Kind(kind)
+    only: dict[str, Any] = json.loads(own)
+    if "drift" in only:
+        only["drift"] = tuple(only["drift"])
+    if "rule_type" in only:
+        only["rule_type"] = RuleType(only["rule_type"])
+    return KINDS[which](
+        id=_text(id), title=_text(title), body=_text(body), topics=_texts(topics), tags=_texts(tags),
+        status=Status(status), weight=float(weight), pinned=bool(pinned), boost=float(boost), seen=int(seen),
+        frequency=int(frequency), last_session=int(last_session), activations=int(activations),
+        ratings=_ratings(ratings), origin=_text(origin), lane=Lane(lane), superseded_by=superseded_by,
+        group=_text(group), anchors=_anchors(anchors), created_at=_moment(created_at),
+        reinforced_at=_moment(reinforced_at), last_active_at=_moment(last_active_at), **only,
+    )  # fmt: skip
+
+
+def _text(cell: Any) -> str:
+    if not isinstance(cell, str):
+        raise TypeError(f"a text is wanted, not {type(cell).__name__}")
+    return cell
+
+
+def _texts(cell: str) -> tuple[str, ...]:
+    return () if cell == "[]" else tuple(_text(part) for part in json.loads(cell))
+
+
+def _ratings(cell: str) -> tuple[Rating, ...]:
+    if cell == "[]":
+        return ()
+    return tuple(Rating(bool(r["useful"]), Moment.parse(r["timestamp"]), r["reason"]) for r in json.loads(cell))
+
+
+def _anchors(cell: str) -> tuple[Anchor, ...]:
+    return () if cell == "[]" else tuple(Anchor(a["path"], a["hash"]) for a in json.loads(cell))
+
+
+def _moment(cell: int) -> Moment:
+    if not EARLIEST <= cell <= LATEST:
+        raise ValueError(f"{cell} is no time")
+    return Moment(cell)
 
 
 def message_cells(message: Message) -> tuple[Cell, ...]:

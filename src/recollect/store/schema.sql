@@ -6,11 +6,10 @@
 -- Times are microseconds since 1970 in UTC. Lists are JSON.
 
 CREATE TABLE memory (
-    seq             INTEGER PRIMARY KEY,
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice: vectors in memory go by it
     id              TEXT    NOT NULL UNIQUE,
     kind            TEXT    NOT NULL CHECK (kind IN ('thread', 'rule', 'note')),
     title           TEXT    NOT NULL,
-    body            TEXT    NOT NULL,
     topics          TEXT    NOT NULL,
     tags            TEXT    NOT NULL,
     status          TEXT    NOT NULL CHECK (status IN ('active', 'suspended', 'archived', 'superseded', 'candidate')),
@@ -31,7 +30,8 @@ CREATE TABLE memory (
     reinforced_at   INTEGER NOT NULL,
     last_active_at  INTEGER NOT NULL,
     own             TEXT    NOT NULL,           -- what only this kind has: drift, rule_type, path
-    hash            BLOB    NOT NULL
+    hash            BLOB    NOT NULL,
+    body            TEXT    NOT NULL            -- last: what stands before it is read without it
 );
 CREATE INDEX memory_by_activity ON memory (kind, status, last_active_at);
 CREATE INDEX memory_by_group ON memory ("group") WHERE "group" <> '';
@@ -91,6 +91,22 @@ CREATE TABLE journal_memory (
 ) WITHOUT ROWID;
 CREATE INDEX journal_memory_by_seq ON journal_memory (seq);
 
+-- What was recalled, and why: the answer with every component, for `why`. The last thousand.
+CREATE TABLE recall (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    id              TEXT    NOT NULL UNIQUE,
+    at              INTEGER NOT NULL,
+    answer          TEXT    NOT NULL,
+    hash            BLOB    NOT NULL
+);
+
+CREATE TABLE recall_memory (
+    id              TEXT    NOT NULL,
+    seq             INTEGER NOT NULL REFERENCES recall (seq) ON DELETE CASCADE,
+    PRIMARY KEY (id, seq)
+) WITHOUT ROWID;
+CREATE INDEX recall_memory_by_seq ON recall_memory (seq);
+
 -- Derived from here on. A passage is a range of characters of a body or of one message.
 CREATE TABLE passage (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -101,8 +117,12 @@ CREATE TABLE passage (
 );
 CREATE INDEX passage_by_memory ON passage (memory_seq);
 
+-- A title that was made from the text does not count twice in the passage that begins with it.
 CREATE VIEW passage_text (seq, title, body, topics) AS
-    SELECT p.seq, m.title, substr(coalesce(g.content, m.body), p.start + 1, p.length), m.topics
+    SELECT p.seq,
+           iif(p.message_id IS NULL AND p.start = 0
+               AND substr(m.body, 1, length(rtrim(m.title, '…'))) = rtrim(m.title, '…'), '', m.title),
+           substr(coalesce(g.content, m.body), p.start + 1, p.length), m.topics
     FROM passage p JOIN memory m ON m.seq = p.memory_seq LEFT JOIN message g ON g.id = p.message_id;
 
 -- No text of its own: content is the view above, so every word is stored once.
@@ -110,7 +130,8 @@ CREATE VIRTUAL TABLE words USING fts5 (
     title, body, topics, content = 'passage_text', content_rowid = 'seq', tokenize = 'recollect'
 );
 
--- In how many passages a term stands: the rarest words of a question are asked first.
+-- In how many passages a term stands: the rarest words of a question are asked first. The empty term counts
+-- all passages.
 CREATE TABLE term (
     term            TEXT    NOT NULL PRIMARY KEY,
     passages        INTEGER NOT NULL

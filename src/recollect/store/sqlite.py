@@ -7,20 +7,29 @@ look after them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.base.errors import Conflict, NotFound, StoreError
+from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
+from recollect.model.evidence import Place, VectorEvidence, WordEvidence
 from recollect.model.memory import Memory, Message
+from recollect.model.passage import embeddable
 from recollect.model.plan import Change, Plan, Remove, Unlink
-from recollect.model.query import Hit, Query
+from recollect.model.query import Query
 from recollect.model.report import Counts, Entry, Finding
-from recollect.store import care, journal, migrate, reads, rows, sql, tokenizer, verify
+from recollect.store import care, journal, migrate, reads, rows, sql, tokenizer, verify, words
 from recollect.store.changes import Changes
 from recollect.store.connect import Tuning, connect, in_our_words, use_wal
 from recollect.store.protocol import Act, Progress, silent
+
+if TYPE_CHECKING:
+    from recollect.store.vectors import Vectors
+
+_RECALLS_KEPT = 1_000
 
 
 class SqliteStore:
@@ -36,12 +45,13 @@ class SqliteStore:
         self._db = connect(path, tuning, read_only=read_only)
         self._analyse = tokenizer.register(self._db)
         self._changes = Changes(self._db, self._analyse)
+        self._vectors: dict[str, Vectors] = {}
         if read_only:
             return
         try:
             with in_our_words(path):
                 migrate.inspect(self._db, path)
-                use_wal(self._db, path)
+                use_wal(self._db, path, tuning.busy_timeout_ms)
                 migrate.bring_up(self._db, path, self._analyse)
         except BaseException:
             with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to tell
@@ -70,9 +80,39 @@ class SqliteStore:
         with in_our_words(self._path):
             return reads.find(self._db, query)
 
-    def search(self, query: Query) -> list[Hit]:
+    def words(self, question: str) -> WordEvidence:
         with in_our_words(self._path):
-            return reads.search(self._db, self._analyse, query)
+            return words.evidence(self._db, self._analyse, question)
+
+    def nearest(self, model: str, question: bytes, count: int, also: Sequence[int]) -> VectorEvidence:
+        from recollect.store.vectors import Vectors
+
+        with in_our_words(self._path):
+            vectors = self._vectors.setdefault(model, Vectors(model))
+            vectors.refresh(self._db)
+            missing = max(
+                0, sql.value(self._db, "SELECT passages FROM term WHERE term = '' UNION ALL SELECT 0") - len(vectors)
+            )
+            near = vectors.nearest(question, count, also)
+            while vectors.stale and near and vectors.forget(near, reads.passages_of(self._db, list(near))):
+                near = vectors.nearest(question, count, also)
+            return VectorEvidence(near, missing)
+
+    def owners(self, passages: Sequence[int]) -> dict[int, int]:
+        with in_our_words(self._path):
+            return reads.owners(self._db, passages)
+
+    def places(self, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
+        with in_our_words(self._path):
+            return reads.places(self._db, memories, beside=beside)
+
+    def whole(self, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
+        with in_our_words(self._path):
+            return reads.whole(self._db, memories, passages)
+
+    def same_words(self, kind: str, body: str) -> Memory | None:
+        with in_our_words(self._path):
+            return reads.same_words(self._db, kind, body)
 
     def messages(self, thread_id: str) -> tuple[Message, ...]:
         with in_our_words(self._path):
@@ -102,10 +142,17 @@ class SqliteStore:
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         wanted = """
-            SELECT t.seq, t.title || char(10) || t.body FROM passage_text t
-            WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?) LIMIT ?"""
+            SELECT t.seq, t.title, t.body FROM passage_text t
+            WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
+            ORDER BY t.seq LIMIT ?"""
         with in_our_words(self._path):
-            return [(int(seq), str(text)) for seq, text in sql.stream(self._db, wanted, model, limit)]
+            return [
+                (int(seq), embeddable(title, body)) for seq, title, body in sql.stream(self._db, wanted, model, limit)
+            ]
+
+    def recalls(self, *, limit: int, id: str = "", memory: str = "") -> list[str]:
+        with in_our_words(self._path):
+            return reads.recalls(self._db, limit=limit, id=id, memory=memory)
 
     def counts(self) -> Counts:
         with in_our_words(self._path):
@@ -150,13 +197,22 @@ class SqliteStore:
         return emptied
 
     def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
+        from recollect.store.vectors import pack
+
         with self._writing():
             self._db.executemany(
                 """INSERT INTO vector SELECT ?1, ?2, ?3, ?4
                    WHERE EXISTS (SELECT 1 FROM passage WHERE seq = ?1)
                    ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash""",
-                [(seq, *rows.sealed((model, data))) for seq, data in vectors],
+                [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors],
             )
+
+    def note_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
+        with self._writing():
+            self._db.execute(rows.insert_sql("recall"), rows.sealed((id, at.micros, answer)))
+            seq = self._db.last_insert_rowid()
+            self._db.executemany("INSERT OR IGNORE INTO recall_memory VALUES (?, ?)", [(m, seq) for m in ids])
+            self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - _RECALLS_KEPT,))
 
     # Upkeep
 
@@ -184,8 +240,10 @@ class SqliteStore:
             try:
                 migrate.refuse_other_version(self._db, self._path)
                 yield
+                self._changes.settle()
                 self._db.execute("COMMIT" if keep else "ROLLBACK")
             except BaseException:
+                self._changes.forget()
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise

@@ -45,6 +45,7 @@ def register(connection: apsw.Connection) -> Analyse:
         found = stems(word.encode())
         return found[0][2] if found else word.lower()
 
+    @lru_cache(maxsize=16)  # a text is asked for twice in a row: by the index, and to count its terms
     def analyse(utf8: bytes) -> list[Token]:
         tokens = stems(utf8)
         if _NEEDS_WORK.search(utf8):
@@ -68,10 +69,13 @@ def _clipped(token: Token) -> Token:
 
 
 def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> Iterator[Token]:
-    joined = _snake_names(utf8, tokens)
+    joined = _snake_names(utf8, tokens) if b"_" in utf8 else {}
     for index, token in enumerate(tokens):
         start, end = token[0], token[1]
         word = utf8[start:end].decode()
+        if index not in joined and word.isascii() and (word.islower() or word[1:].islower()):
+            yield token
+            continue
         if not word.isascii() and _CJK.search(word):
             yield from _pairs(word, start, stem)
             continue

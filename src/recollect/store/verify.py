@@ -128,8 +128,9 @@ def _full_text(db: apsw.Connection) -> Iterator[Finding]:
 
 def _terms(db: apsw.Connection) -> Iterator[Finding]:
     care.open_vocabulary(db)
-    sql = """
-        SELECT term FROM (SELECT term, doc FROM temp.vocabulary EXCEPT SELECT term, passages FROM term) UNION
-        SELECT term FROM (SELECT term, passages FROM term EXCEPT SELECT term, doc FROM temp.vocabulary)"""
+    counted = "SELECT term, doc FROM temp.vocabulary UNION ALL SELECT '', count(*) FROM passage HAVING count(*) > 0"
+    sql = f"""
+        SELECT term FROM (SELECT * FROM ({counted}) EXCEPT SELECT term, passages FROM term) UNION
+        SELECT term FROM (SELECT term, passages FROM term EXCEPT SELECT * FROM ({counted}))"""  # noqa: S608
     for (term,) in db.execute(sql):
         yield Finding("term", str(term), "its count is wrong (`recollect reindex` mends it)")

@@ -1,0 +1,219 @@
+"""How well recall answers, on suites of documents and questions, beside simple systems in the same run.
+
+Every task is loaded into a fresh store as an import would do it: one document, one memory, secrets kept out. It is
+asked through the product's own engine with the product's defaults (ten hits, no limit of characters). A task whose
+documents have dates is asked at the last of them, else now.
+
+The figures are of the ten best (scores.py). `ms_cpu` is the median CPU time of an answer; the embedding of the
+question comes on top, the same for every system that needs it (engine.py measures it).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.base.clock import SystemClock
+from recollect.base.moment import Moment
+from recollect.base.paths import Home
+from recollect.base.settings import load
+from recollect.base.text import title_from
+from recollect.bench import scores
+from recollect.bench.embeddings import Embeddings
+from recollect.bench.scores import DEPTH, MEASURES, Difference
+from recollect.bench.suites import Document, Suite, Task
+from recollect.bench.systems import BASELINES, Baselines
+from recollect.model.memory import Note
+from recollect.model.plan import Create, Plan
+from recollect.model.query import Query
+from recollect.ops import asking
+from recollect.ops.app import App
+from recollect.store import Act, Progress, SqliteStore, Tuning
+
+OURS = "recollect"
+COMPARED = ("recall@5", "any@1")
+_A_PLAN = 300
+_A_PAGE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one system on one suite."""
+
+    suite: str
+    system: str
+    questions: int
+    measures: dict[str, float]
+    ms_cpu: float
+    differences: dict[str, Difference]
+    """By measure, to the best baseline; of our own system alone."""
+
+    def to_json(self) -> dict[str, Any]:
+        figures: dict[str, Any] = {"suite": self.suite, "system": self.system, "queries": self.questions}
+        figures |= {name: round(value, 4) for name, value in self.measures.items()}
+        figures["ms_cpu"] = round(self.ms_cpu, 2)
+        if self.differences:
+            figures["differences"] = {name: _rounded(asdict(d)) for name, d in self.differences.items()}
+        return figures
+
+
+@dataclass(frozen=True, slots=True)
+class RecallReport:
+    figures: tuple[Figures, ...]
+
+    def of(self, suite: str, system: str) -> Figures:
+        return next(one for one in self.figures if (one.suite, one.system) == (suite, system))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [one.to_json() for one in self.figures]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    measures: dict[str, float]
+    ms_cpu: float
+
+
+_Answers = dict[str, list[_Answer]]
+"""By system, in the order of the questions."""
+
+
+def run_recall(folder: Path, suites: Sequence[Suite], *, cache: Path, progress: Progress) -> RecallReport:
+    """`cache` is the folder of the vectors that outlive this run."""
+    # Nobody's settings but the defaults.
+    app = App(home=Home(folder), project=None, settings=load(None, None, {}), clock=SystemClock(), actor="bench")
+    embeddings = Embeddings(app.embedder, cache)
+    total = sum(suite.documents + suite.questions for suite in suites)
+    done = 0
+    figures: list[Figures] = []
+    try:
+        for suite in suites:
+            answers: _Answers = {system: [] for system in (OURS, *BASELINES)}
+            for task in suite.tasks:
+                begun = done
+
+                def tell(more: int, begun: int = begun) -> None:
+                    progress(begun + more, total)
+
+                for system, answer in _asked(app, embeddings, folder / "task.db", task, tell):
+                    answers[system].append(answer)
+                done += len(task.documents) + len(task.questions)
+            figures += _figures(suite, answers)
+    finally:
+        embeddings.close()
+        app.close()
+    return RecallReport(tuple(figures))
+
+
+def _asked(
+    app: App, embeddings: Embeddings, path: Path, task: Task, progress: Callable[[int], None]
+) -> Iterator[tuple[str, _Answer]]:
+    store = SqliteStore(path, Tuning())
+    try:
+        ids = _load(app, store, task.documents)
+        vectors, owners = _embed(store, embeddings, ids, progress)
+        baselines = Baselines([document.text for document in task.documents], vectors, owners)
+        now = max((d.at for d in task.documents if d.at is not None), default=app.clock.now())
+        asked = embeddings.of([question.text for question in task.questions])
+        store.nearest(embeddings.model, asked[0].tobytes(), 1, ())  # the engine is warm before the first question
+        for number, (question, vector) in enumerate(zip(task.questions, asked, strict=True), start=1):
+            answer = asking.ask(
+                [store],
+                Query(text=question.text, limit=DEPTH),
+                now=now,
+                rules=app.age_rules,
+                asked=asking.Asked(embeddings.model, vector.tobytes()),
+            )
+            ranked = [task.documents[ids[hit.memory.id]].id for hit in answer.picked.hits]
+            yield OURS, _Answer(scores.score(ranked, question.gold), answer.ms)
+            for system, ranking in baselines.rank(question.text, vector).items():
+                ranked = [task.documents[place].id for place in ranking.documents]
+                yield system, _Answer(scores.score(ranked, question.gold), ranking.ms_cpu)
+            progress(len(task.documents) + number)
+        baselines.close()
+    finally:
+        store.close()
+        for file in path.parent.glob(f"{path.name}*"):
+            file.unlink()
+
+
+def _load(app: App, store: SqliteStore, documents: Sequence[Document]) -> dict[str, int]:
+    """Which document a memory is, by its id: a suite's own ids need not look like ours."""
+    ids: dict[str, int] = {}
+    for start in range(0, len(documents), _A_PLAN):
+        creates = []
+        for place, document in enumerate(documents[start : start + _A_PLAN], start=start):
+            note = _note(app, document)
+            ids[note.id] = place
+            creates.append(Create(note))
+        act = Act(app.mint.draw("change"), "import", app.actor, "", app.clock.now())
+        store.apply(app.redacted(Plan.of(creates)), act)
+    return ids
+
+
+def _note(app: App, document: Document) -> Note:
+    at: Moment = document.at or app.clock.now()
+    body = app.take("body", document.text)
+    return Note(
+        id=app.mint.draw("note"),
+        title=title_from(body),
+        body=body,
+        group=document.group,
+        origin="import",
+        created_at=at,
+        reinforced_at=at,
+        last_active_at=at,
+    )
+
+
+def _embed(
+    store: SqliteStore, embeddings: Embeddings, ids: dict[str, int], progress: Callable[[int], None]
+) -> tuple[NDArray[np.float32], list[int]]:
+    """Gives every passage its vector; returns them with the document of each."""
+    found: list[NDArray[np.float32]] = []
+    owners: list[int] = []
+    while page := store.vectorless(embeddings.model, _A_PAGE):
+        seqs = [seq for seq, _ in page]
+        whose = store.owners(seqs)
+        memories = {seq: ids[memory.id] for seq, memory, _ in store.whole(*_pairs(whose))}
+        # Documents that came before, and of this page the share that is done.
+        begun = len(set(owners))
+
+        def tell(done: int, begun: int = begun, here: int = len(memories), of: int = len(page)) -> None:
+            progress(begun + here * done // of)
+
+        vectors = embeddings.of([text for _, text in page], tell)
+        store.put_vectors(embeddings.model, [(seq, row.tobytes()) for seq, row in zip(seqs, vectors, strict=True)])
+        found.append(vectors)
+        owners += [memories[whose[seq]] for seq in seqs]
+    return np.concatenate(found), owners
+
+
+def _pairs(owners: dict[int, int]) -> tuple[list[int], list[int]]:
+    """Each memory once, with one of its passages."""
+    once = {memory: passage for passage, memory in owners.items()}
+    return list(once), list(once.values())
+
+
+def _figures(suite: Suite, answers: _Answers) -> Iterator[Figures]:
+    for system, given in answers.items():
+        measures = {name: scores.mean([answer.measures[name] for answer in given]) for name in MEASURES}
+        ms_cpu = statistics.median(answer.ms_cpu for answer in given)
+        differences = {name: _difference(name, answers) for name in COMPARED} if system == OURS else {}
+        yield Figures(suite.name, system, len(given), measures, ms_cpu, differences)
+
+
+def _difference(measure: str, answers: _Answers) -> Difference:
+    by_system = {system: [answer.measures[measure] for answer in given] for system, given in answers.items()}
+    best = max(BASELINES, key=lambda system: scores.mean(by_system[system]))
+    return scores.difference(best, by_system[OURS], by_system[best])
+
+
+def _rounded(difference: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in difference.items()}

@@ -1,0 +1,58 @@
+"""What a store knows of a question before anyone ranks: where its words stand, and what lies near it.
+
+Memories and passages are named by their row numbers here; only what is shown is read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TermEvidence:
+    """One term of the question, and how strongly it stands in each passage."""
+
+    term: str
+    passages: int
+    """In how many passages of this store it stands: what makes it rare or common."""
+    rows: tuple[tuple[int, float], ...]
+    """(passage, strength): frequency against length, without the rarity, in the store's own unit."""
+    unit: float = 1.0
+    """What one of them is worth; what a term gives at most is the same in every store."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordEvidence:
+    passages: int
+    """How many there are in the store."""
+    terms: tuple[TermEvidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a memory's meaning is: its nearest passage, and the middle of all of them."""
+
+    best: float
+    middle: float
+    passage: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorEvidence:
+    near: Mapping[int, Nearness]
+    """By memory: those nearest to the question, and those that were asked about."""
+    missing: int
+    """How many passages have no vector of this model yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a memory stands among those of its group, in the order they came."""
+
+    group: str
+    before: tuple[int, ...]
+    """Nearest first."""
+    after: tuple[int, ...]
+    size: int = 0
+    """Of the body, in bytes."""

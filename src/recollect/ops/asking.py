@@ -1,0 +1,190 @@
+"""Asking the stores: loads the evidence, lets `recall` decide, loads what it chose. One engine for every door.
+
+Words always; vectors when the embedder answers. Memories that have no vector yet are found by their words, and
+a few of them are given theirs on the way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.base.moment import Moment
+from recollect.lifecycle.strength import AgeRules, status_at, strength
+from recollect.model.evidence import Nearness, Place, WordEvidence
+from recollect.model.query import Hit, Query
+from recollect.recall import fuse, lexical, pick, weigh
+from recollect.recall.lexical import Ref
+from recollect.recall.weigh import Focus
+
+if TYPE_CHECKING:
+    from recollect.embed import Embedder
+    from recollect.store import Store
+
+NEAREST = 100  # passages by vector whose memories join those by words
+IN_COMPANY = 60  # of the best: whose neighbours are looked up
+PLACED = 300  # whose groups are looked up
+_PAGE = 20  # memories read whole at a time
+_MOST_READ = 400
+_FURTHER = 15  # times as deep, where filters or one very long memory leave less than was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question as a vector, and of which model."""
+
+    model: str
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    picked: pick.Picked
+    sources: dict[str, int]
+    """By memory: which store it came from."""
+    without_vectors: int
+    ms: float
+
+
+def ask(
+    stores: Sequence[Store],
+    query: Query,
+    *,
+    now: Moment,
+    rules: AgeRules,
+    asked: Asked | None = None,
+    focus: Sequence[Focus] = (),
+    seen: Set[str] = frozenset(),
+) -> Answer:
+    began = time.process_time()
+    evidence = [store.words(query.text) for store in stores]
+    answer = _answer(stores, evidence, query, 1, now=now, rules=rules, asked=asked, focus=focus, seen=seen)
+    if len(answer.picked.hits) < query.limit and _cut_short(evidence, answer):
+        answer = _answer(stores, evidence, query, _FURTHER, now=now, rules=rules, asked=asked, focus=focus, seen=seen)
+    return replace(answer, ms=(time.process_time() - began) * 1_000)
+
+
+def _cut_short(evidence: Sequence[WordEvidence], answer: Answer) -> bool:
+    """Something stood in the way of others: by words there is more, or what was read was not what was asked for."""
+    more_words = any(sum(len(term.rows) for term in e.terms) > lexical.KEPT for e in evidence)
+    refused = sum(drop.reason != pick.NOTHING_IN_COMMON for drop in answer.picked.drops)
+    return more_words or refused >= NEAREST // 2
+
+
+def _answer(
+    stores: Sequence[Store],
+    evidence: Sequence[WordEvidence],
+    query: Query,
+    depth: int,
+    *,
+    now: Moment,
+    rules: AgeRules,
+    asked: Asked | None,
+    focus: Sequence[Focus],
+    seen: Set[str],
+) -> Answer:
+    words = lexical.wording(evidence, depth * lexical.KEPT)
+    owners = [store.owners(list(spoken.passages)) for store, spoken in zip(stores, words.spoken, strict=True)]
+    said = lexical.matches(words, owners)
+    near, missing = _near(stores, said, asked, depth * NEAREST)
+    matches = fuse.fuse(said, near, words.most)
+    best = sorted(matches, key=lambda ref: matches[ref].score, reverse=True)
+    matches = fuse.in_company(matches, said, _places(stores, best), words.most)
+    sources: dict[str, int] = {}
+    ranked = _ranked(stores, matches, query, sources, depth * _MOST_READ, now=now, rules=rules, focus=focus)
+    picked = pick.pick(ranked, query, seen=seen)
+    return Answer(picked, sources, missing, 0.0)
+
+
+def _near(
+    stores: Sequence[Store], said: dict[Ref, lexical.WordMatch], asked: Asked | None, count: int
+) -> tuple[dict[Ref, Nearness], int]:
+    found: dict[Ref, Nearness] = {}
+    missing = 0
+    if asked is None:
+        return found, missing
+    for number, store in enumerate(stores):
+        also = [seq for which, seq in said if which == number]
+        evidence = store.nearest(asked.model, asked.vector, count, also)
+        missing += evidence.missing
+        found |= {(number, seq): near for seq, near in evidence.near.items()}
+    return found, missing
+
+
+def _places(stores: Sequence[Store], best: list[Ref]) -> dict[Ref, Place]:
+    found: dict[Ref, Place] = {}
+    for number, store in enumerate(stores):
+        own = [seq for which, seq in best[:PLACED] if which == number]
+        found |= {(number, seq): place for seq, place in store.places(own, beside=IN_COMPANY).items()}
+    return found
+
+
+def _ranked(
+    stores: Sequence[Store],
+    matches: dict[Ref, fuse.Match],
+    query: Query,
+    sources: dict[str, int],
+    most: int,
+    *,
+    now: Moment,
+    rules: AgeRules,
+    focus: Sequence[Focus],
+) -> list[Hit]:
+    """Whole memories in order of priority. Strength, relevance and focus can move a memory only so far, so the
+    best matches are read a page at a time until enough of them pass the question's filters."""
+    order = sorted(matches, key=lambda ref: matches[ref].score, reverse=True)
+    hits: list[Hit] = []
+    wanted = 0
+    for start in range(0, min(len(order), most), _PAGE):
+        for ref, hit in _read(stores, order[start : start + _PAGE], matches, now, rules, focus):
+            hits.append(hit)
+            sources[hit.memory.id] = ref[0]
+            wanted += not pick.refused(hit.memory, query)
+        if wanted >= 2 * query.limit:
+            break
+    return sorted(hits, key=lambda hit: hit.score, reverse=True)
+
+
+def _read(
+    stores: Sequence[Store],
+    refs: list[Ref],
+    matches: dict[Ref, fuse.Match],
+    now: Moment,
+    rules: AgeRules,
+    focus: Sequence[Focus],
+) -> Iterator[tuple[Ref, Hit]]:
+    for number, store in enumerate(stores):
+        own = [ref for ref in refs if ref[0] == number]
+        for seq, stored, passage in store.whole([ref[1] for ref in own], [matches[ref].passage for ref in own]):
+            memory = replace(stored, status=status_at(stored, now=now, rules=rules))
+            match = matches[number, seq]
+            force = strength(memory, now=now, rules=rules)
+            weighed = weigh.priority(memory, match.score, force, focus)
+            components = (
+                ("match", match.score),
+                ("words", match.words),
+                ("cover", match.cover),
+                ("near", match.near),
+                ("neighbours", match.neighbours),
+                ("group", match.group),
+                ("length", match.length),
+                ("strength", weighed.strength),
+                ("relevance", weighed.relevance),
+                ("focus", weighed.focus),
+            )
+            yield (number, seq), Hit(memory, weighed.score, components, passage)
+
+
+def fill_vectors(store: Store, embedder: Embedder, most: int) -> int:
+    """Gives passages their vectors, at most so many; returns how many it gave."""
+    missing = store.vectorless(embedder.id, most)
+    if missing:
+        vectors = embedder.embed([text for _, text in missing])
+        store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(missing, vectors, strict=True)])
+    return len(missing)
+
+
+def question_vector(embedder: Embedder, text: str) -> Asked:
+    return Asked(embedder.id, embedder.embed_one(text).tobytes())

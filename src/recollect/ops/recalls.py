@@ -1,0 +1,237 @@
+"""Recall, search and why: asking memory, and asking why it answered so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+from recollect.base.errors import BadInput, ModelError, NotFound, RecollectError
+from recollect.base.ids import is_id
+from recollect.base.moment import Moment
+from recollect.base.text import clip, one_line, storable
+from recollect.lifecycle.strength import reinforced, status_at
+from recollect.model.bridge import Bridge
+from recollect.model.codec import Json
+from recollect.model.memory import Kind, Memory, Status
+from recollect.model.plan import Plan, Update
+from recollect.model.query import Hit, Query
+from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
+from recollect.ops import asking
+from recollect.ops.app import App
+from recollect.ops.memories import Limit, at_least_one, card
+from recollect.ops.table import Arg
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+WAKE_ABOVE = 0.5  # a suspended thread that comes nearer than this wakes
+MAX_BRIDGES = 5
+_FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
+_LOGGED_DROPS = 50
+_LOGGED_QUERY_CHARS = 300
+
+Words = Annotated[tuple[str, ...], Arg("What to look for; an id shows that memory.", metavar="WORDS", many=True)]
+
+
+def recall(
+    app: App,
+    query: Words,
+    *,
+    limit: Annotated[int, Arg("At most so many.", metavar="N")] = 5,
+    include_suspended: Annotated[bool, Arg("Sleeping threads too; one that comes near enough wakes.")] = True,
+) -> Recalled:
+    text = storable(" ".join(query)).strip()
+    statuses = (Status.ACTIVE, Status.SUSPENDED) if include_suspended else (Status.ACTIVE,)
+    asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
+    found = _by_id(app, text) if is_id(text) else _answered(app, asked)
+    woken = tuple(_woken(app, one) for one in found.found)
+    bridges = _bridges(app, woken)
+    found = replace(found, found=woken)
+    _note(app, found)
+    return Recalled(found, tuple(bridges[:MAX_BRIDGES]), len(bridges))
+
+
+def search(
+    app: App,
+    query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
+    *,
+    kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
+    status: Annotated[Status | None, Arg("Only this status (else active and suspended).")] = None,
+    topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
+    group: Annotated[str | None, Arg("Only those of this session, conversation or import.")] = None,
+    scope: Annotated[Scope | None, Arg("Only this store.")] = None,
+    since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
+    until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
+    include_inbox: Annotated[bool, Arg("What waits for review, too.")] = False,
+    explain: Annotated[bool, Arg("Show every component, and what was left out and why.")] = False,
+    limit: Limit = 10,
+) -> Found:
+    statuses = (status,) if status else (Status.ACTIVE, Status.SUSPENDED)
+    asked = Query(
+        text=storable(" ".join(query)),
+        kinds=(kind,) if kind else (),
+        statuses=(*statuses, Status.CANDIDATE) if include_inbox else statuses,
+        topic=storable(topic or ""),
+        group=storable(group or ""),
+        since=_day("since", since),
+        until=_end_of(_day("until", until)),
+        limit=at_least_one("limit", limit),
+    )
+    found = _answered(app, asked, scope)
+    _note(app, found)
+    return replace(found, explained=True) if explain else replace(found, drops=())
+
+
+def why(
+    app: App,
+    id: Annotated[str | None, Arg("A recall or a memory; the last recall if none is given.", metavar="[ID]")] = None,
+    *,
+    limit: Annotated[int, Arg("At most so many recalls.", metavar="N")] = 5,
+) -> Reasons:
+    most = at_least_one("limit", limit)
+    if id is None:
+        return Reasons(_recalls(app, limit=1))
+    by_recall = _recalls(app, limit=1, id=storable(id))
+    if by_recall:
+        return Reasons(by_recall)
+    memory = app.find(id)[1].id
+    found = _recalls(app, limit=most, memory=memory)
+    if not found:
+        raise NotFound(f"{memory} was in no recall that is still known.", hint="`recollect recall WORDS` makes one.")
+    return Reasons(found, memory)
+
+
+def _answered(app: App, query: Query, only: Scope | None = None) -> Found:
+    if not query.text.strip():
+        raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
+    scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
+    now = app.clock.now()
+    asked, how = _as_vector(app, query.text, scopes)
+    stores = [app.reading(scope) for scope in scopes]
+    answer = asking.ask(stores, query, now=now, rules=app.age_rules, asked=asked)
+    if answer.without_vectors:
+        how += f" ({answer.without_vectors:,} passages have no vector yet: `recollect reindex`)"
+    found = tuple(
+        Recollection(scopes[answer.sources[hit.memory.id]], hit, dict(hit.components)["strength"])
+        for hit in answer.picked.hits
+    )
+    return Found(app.mint.draw("recall"), query.text, now, found, answer.picked.drops, how, answer.ms)
+
+
+def _as_vector(app: App, text: str, scopes: list[Scope]) -> tuple[asking.Asked | None, str]:
+    """Without the model, words alone answer, and it is said."""
+    try:
+        embedder = app.embedder
+    except (ModelError, BadInput) as problem:  # missing, broken, or a setting that names none
+        return None, f"words alone: {problem.message}"
+    for scope in scopes:
+        try:
+            asking.fill_vectors(app.writing(scope), embedder, _FILLED_AT_ONCE)
+        except RecollectError:
+            continue  # a store that cannot be written is asked all the same
+    return asking.question_vector(embedder, text), "words and vectors"
+
+
+def _by_id(app: App, id: str) -> Found:
+    scope, stored = app.find(id)
+    memory = replace(stored, status=status_at(stored, now=app.clock.now(), rules=app.age_rules))
+    shown = card(app, scope, memory)
+    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", shown.strength)), memory.body)
+    return Found(app.mint.draw("recall"), id, app.clock.now(), (Recollection(scope, hit, shown.strength),), (), "by id")
+
+
+def _woken(app: App, one: Recollection) -> Recollection:
+    """A sleeping thread that comes near enough wakes, a little stronger."""
+    memory = one.hit.memory
+    parts = dict(one.hit.components)
+    near = parts.get("near") or parts.get("cover", 0.0)
+    if memory.status is not Status.SUSPENDED or memory.kind is not Kind.THREAD or near <= WAKE_ABOVE:
+        return one
+    now = app.clock.now()
+
+    def make(store: Store) -> Plan:
+        standing = store.exact(memory.id)
+        if standing is None:
+            return Plan.empty()
+        stronger = reinforced(standing, now=now, rules=app.age_rules)
+        return Plan.of(
+            [Update.between(standing, replace(stronger, status=Status.ACTIVE, activations=standing.activations + 1))]
+        )
+
+    try:
+        app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
+    except RecollectError:
+        return one  # a store that cannot be written still answers
+    awake = _after(app, one.scope, memory)
+    return replace(
+        one, hit=replace(one.hit, memory=awake), strength=card(app, one.scope, awake).strength, reactivated=True
+    )
+
+
+def _after(app: App, scope: Scope, memory: Memory) -> Memory:
+    return replace(app.reading(scope).exact(memory.id) or memory, status=Status.ACTIVE)
+
+
+def _bridges(app: App, found: tuple[Recollection, ...]) -> list[tuple[Bridge, str, str]]:
+    listed = []
+    for scope in Scope:
+        ids = [one.hit.memory.id for one in found if one.scope is scope]
+        if not ids:
+            continue
+        store = app.reading(scope)
+        for bridge in store.bridges(*ids):
+            ends = [store.exact(end) for end in (bridge.source, bridge.target)]
+            titles = [end.title if end else "?" for end in ends]
+            listed.append((bridge, titles[0], titles[1]))
+    return sorted(listed, key=lambda entry: -entry[0].weight)
+
+
+def _note(app: App, found: Found) -> None:
+    """What `why` will say. A store that cannot be written does not stop the answer; where there is none, none
+    is made."""
+    scopes = [scope for scope, _ in app.scopes()]
+    if not scopes:
+        return
+    listed: list[Json] = [
+        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "score": round(one.hit.score, 4),
+         "components": {name: round(value, 4) for name, value in one.hit.components}}
+        for one in found.found
+    ]  # fmt: skip
+    drops: list[Json] = [{"id": drop.id, "reason": drop.reason} for drop in found.drops[:_LOGGED_DROPS]]
+    answer: dict[str, Json] = {
+        "id": found.id,
+        "at": found.at.iso(),
+        "query": app.redactor.clean(clip(one_line(found.query), _LOGGED_QUERY_CHARS)).text,
+        "how": found.how,
+        "ms": round(found.ms, 2),
+        "hits": listed,
+        "dropped": drops,
+    }
+    ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in found.drops[:_LOGGED_DROPS]]
+    for scope in scopes:
+        try:
+            app.writing(scope).note_recall(found.id, found.at, json.dumps(answer, ensure_ascii=False), ids)
+        except RecollectError:
+            continue
+        app.log.line("recall", id=found.id, hits=len(listed), dropped=len(found.drops), ms=round(found.ms, 1))
+        return
+
+
+def _recalls(app: App, *, limit: int, id: str = "", memory: str = "") -> tuple[dict[str, Json], ...]:
+    found = [json.loads(text) for _, store in app.scopes() for text in store.recalls(limit=limit, id=id, memory=memory)]
+    return tuple(sorted(found, key=lambda answer: str(answer["at"]), reverse=True)[:limit])
+
+
+def _day(name: str, text: str | None) -> Moment | None:
+    if text is None:
+        return None
+    try:
+        return Moment.parse(text)
+    except ValueError:
+        raise BadInput(f"{name} is {text!r}, which is no date.", hint="Write it as 2026-11-15.") from None
+
+
+def _end_of(day: Moment | None) -> Moment | None:
+    at_midnight = day is not None and day.micros % 86_400_000_000 == 0
+    return day.plus(days=1) if day is not None and at_midnight else day

@@ -1,0 +1,72 @@
+"""Picks what is shown: the filters of the question, no two that say the same, at most K, and why the rest is not.
+
+Does not rank (fuse.py, weigh.py), does not word anything (render).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+
+from recollect.base.text import one_line
+from recollect.model.memory import Memory, Status
+from recollect.model.query import Drop, Hit, Query
+
+BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
+
+NOTHING_IN_COMMON = "nothing in common"
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    hits: tuple[Hit, ...]
+    drops: tuple[Drop, ...]
+
+
+def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -> Picked:
+    """`ranked` in order, best first. `seen` are ids that this session was shown before."""
+    hits: list[Hit] = []
+    drops: list[Drop] = []
+    said: dict[str, str] = {}
+    for hit in ranked:
+        memory = hit.memory
+        words = one_line(memory.body).casefold() or one_line(memory.title).casefold()
+        reason = refused(memory, query)
+        if not reason and nothing_in_common(hit):
+            reason = NOTHING_IN_COMMON
+        elif not reason and memory.id in seen:
+            reason = "shown before"
+        elif not reason and words in said:
+            reason = f"says the same as {said[words]}"
+        elif not reason and len(hits) == query.limit:
+            reason = "beyond the limit"
+        if reason:
+            drops.append(Drop(memory.id, reason))
+            continue
+        said[words] = memory.id
+        hits.append(hit)
+    return Picked(tuple(hits), tuple(drops))
+
+
+def nothing_in_common(hit: Hit) -> bool:
+    """Not one of the question's words, and a meaning no nearer than any two texts have by chance."""
+    parts = dict(hit.components)
+    company = parts.get("neighbours", 0.0) + parts.get("group", 0.0) + parts.get("focus", 0.0)
+    return parts.get("cover", 0.0) == 0 and parts.get("near", 0.0) < BY_CHANCE and company == 0
+
+
+def refused(memory: Memory, query: Query) -> str:
+    """Why the question does not want it; empty when it does."""
+    if query.kinds and memory.kind not in query.kinds:
+        return f"is a {memory.kind}"
+    if query.statuses and memory.status not in query.statuses:
+        return "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
+    if query.topic and query.topic.lower() not in {topic.lower() for topic in memory.topics}:
+        return "another topic"
+    if query.group and memory.group != query.group:
+        return "another group"
+    if query.since and memory.last_active_at < query.since:
+        return "before the time asked for"
+    if query.until and memory.last_active_at > query.until:
+        return "after the time asked for"
+    return ""

@@ -1,0 +1,81 @@
+"""What an agent reads: a recall as text, in a fixed shape and within a fixed size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from recollect.base.moment import Moment
+from recollect.base.text import clip, one_line
+from recollect.model.memory import Kind
+from recollect.model.result import Recalled, Recollection
+
+MAX_CHARS = 8_000
+SUMMARY_CHARS = 100
+MAX_THREADS = 5
+MAX_BRIDGES = 5
+_TITLE_CHARS = 120
+_TOPICS_CHARS = 200  # fifty long topics would leave no room for the next thread
+_SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
+
+
+def ago(then: Moment, now: Moment) -> str:
+    """`2 days ago`: the largest unit that fits."""
+    seconds = max(0, int(now.days_since(then) * 86_400))  # another machine's clock may be ahead
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        count = seconds // size
+        if count:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+def recall_text(recalled: Recalled, *, now: Moment) -> str:
+    """Whole blocks only: one that does not fit is left out with all that follow, and that is said."""
+    kept: list[str] = []
+    used = 0
+    note = "(cut here: more was found than fits)"
+    for block in _blocks(recalled, now):
+        if used + len(block) + 2 > MAX_CHARS - len(note) - 2:
+            kept.append(note)
+            break
+        kept.append(block)
+        used += len(block) + 2
+    return "\n\n".join(kept)
+
+
+def _blocks(recalled: Recalled, now: Moment) -> Iterator[str]:
+    found = recalled.found
+    when = found.at.datetime().strftime("%Y-%m-%d %H:%M:%S")
+    yield f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
+    threads = [one for one in found.found if one.hit.memory.kind is Kind.THREAD]
+    yield f"## Matching Threads ({len(threads)} found)"
+    yield from (_block(one, now) for one in threads[:MAX_THREADS])
+    bridges = recalled.bridges[:MAX_BRIDGES]
+    if bridges:
+        yield f"## Related Bridges ({len(bridges)} of {recalled.all_bridges})"
+        yield "\n".join(
+            f"- {clip(one_line(a), _TITLE_CHARS)} -> {clip(one_line(z), _TITLE_CHARS)}"
+            f" ({bridge.type}, weight: {bridge.weight:.2f})"
+            for bridge, a, z in bridges
+        )
+    for kind, name in _SECTIONS:
+        of_kind = [one for one in found.found if one.hit.memory.kind is kind]
+        if of_kind:
+            yield f"## Matching {name} ({len(of_kind)} found)"
+            yield from (_block(one, now) for one in of_kind)
+    if found.how.startswith("words alone"):
+        yield f"(searched by {found.how})"
+
+
+def _block(one: Recollection, now: Moment) -> str:
+    memory = one.hit.memory
+    topics = f" | Topics: {clip(one_line(', '.join(memory.topics)), _TOPICS_CHARS)}" if memory.topics else ""
+    lines = [
+        f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
+        f"Weight: {one.strength:.2f}{topics}",
+        f"Summary: {clip(one_line(one.hit.passage or memory.body), SUMMARY_CHARS)}",
+        f"Last active: {ago(memory.last_active_at, now)}",
+        f"Match score: {one.hit.score:.2f}",
+    ]
+    if one.reactivated:
+        lines.append("-> Reactivated by this recall")
+    return "\n".join(lines)

@@ -1,0 +1,176 @@
+"""Vectors: how they are kept, and exact search among them. The only place in this room that knows numpy.
+
+A vector is kept as signed bytes with one scale (388 bytes for 384 numbers). In memory stand the bytes and
+one bit a number: a question is compared by bits with all, which is cheap, and by bytes with the best of
+those. A memory's nearness is that of its nearest passage, and that of the middle of all its passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.model.evidence import Nearness
+from recollect.store import sql
+
+_ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
+_RESCORED = 1_000
+_MAX_ROWS = 64  # passages of one memory that are looked at; longer ones are sampled evenly
+_PAGE = 50_000
+_LEAST_SCALE = 1e-30  # of a vector of nothing: a row whose scale is 0 is one that was deleted
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+def pack(vector: bytes) -> bytes:
+    """From 32-bit floats to a scale and signed bytes."""
+    values = np.frombuffer(vector, dtype="<f4")
+    scale = max(float(np.abs(values).max()) / 127, _LEAST_SCALE)
+    return np.float32(scale).tobytes() + np.rint(values / scale).astype(np.int8).tobytes()
+
+
+class Vectors:
+    """Those of one model, refreshed when the database has changed."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._stamp: tuple[int, int] | None = None
+        self.stale = False
+        """Some of these were deleted since."""
+        self._clear(0)
+
+    def _clear(self, dim: int) -> None:
+        self._dim = dim
+        self._passages: Rows = np.empty(0, np.int64)
+        self._memories: Rows = np.empty(0, np.int64)
+        self._bytes = np.empty((0, dim), np.int8)
+        self._scales: Floats = np.empty(0, np.float32)
+        self._bits = np.empty((0, -(-dim // 64)), np.uint64)
+
+    def refresh(self, db: apsw.Connection) -> None:
+        """Takes up what was added. What was deleted stays until half of it is gone, and `forget` is told of
+        those that come up."""
+        stamp = (int(db.pragma("data_version")), db.total_changes())
+        if stamp == self._stamp:
+            return
+        standing = sql.value(db, "SELECT count(*) FROM vector WHERE model = ?", self._model)
+        last = int(self._passages[-1]) if len(self._passages) else 0
+        added = sql.value(db, "SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
+        if not len(self._passages) / 2 <= standing - added <= len(self._passages):  # above: older ones came late
+            self._clear(self._dim)
+            last = 0
+        self.stale = standing - added < len(self._passages)
+        self._load(db, last)
+        self._order()
+        self._stamp = stamp
+
+    def _load(self, db: apsw.Connection, last: int) -> None:
+        wanted = f"""
+            SELECT v.passage_seq, p.memory_seq, v.data FROM vector v JOIN passage p ON p.seq = v.passage_seq
+            WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
+        while page := sql.every(db, wanted, self._model, last):
+            last = page[-1][0]
+            size = len(page[0][2])
+            sound = [row for row in page if len(row[2]) == size]
+            raw = np.frombuffer(b"".join(row[2] for row in sound), np.uint8).reshape(len(sound), size)
+            numbers = np.ascontiguousarray(raw[:, 4:]).view(np.int8)
+            if not len(self._passages):
+                self._clear(numbers.shape[1])
+            self._passages = np.concatenate([self._passages, np.array([row[0] for row in sound], np.int64)])
+            self._memories = np.concatenate([self._memories, np.array([row[1] for row in sound], np.int64)])
+            self._bytes = np.concatenate([self._bytes, numbers])
+            self._scales = np.concatenate([self._scales, np.ascontiguousarray(raw[:, :4]).view("<f4")[:, 0]])
+            self._bits = np.concatenate([self._bits, _bits(numbers)])
+
+    def _order(self) -> None:
+        """By memory, so that all passages of one are found at once."""
+        self._by_memory = np.argsort(self._memories, kind="stable")
+        self._known, self._starts = np.unique(self._memories[self._by_memory], return_index=True)
+        self._ends = np.append(self._starts[1:], len(self._by_memory))
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def nearest(self, question: bytes, count: int, also: Iterable[int]) -> dict[int, Nearness]:
+        """The nearest memories, and those of `also` that have vectors."""
+        asked = np.frombuffer(question, dtype="<f4")
+        if not len(self) or len(asked) != self._dim:
+            return {}
+        rows = self._best_rows(asked, count)
+        memories = np.union1d(self._memories[rows], np.fromiter(also, np.int64))
+        return self._nearness(asked, memories)
+
+    def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
+        """Strikes out those vectors of the memories whose passages no longer stand; False where all do."""
+        of_them = np.isin(self._memories, np.fromiter(memories, np.int64))
+        gone = of_them & (self._scales > 0) & ~np.isin(self._passages, np.fromiter(standing, np.int64))
+        self._scales[gone] = 0
+        return bool(gone.any())
+
+    def _best_rows(self, asked: Floats, count: int) -> Rows:
+        if len(self) <= _ALL_EXACT:
+            return _top(self._closeness(asked, np.arange(len(self))), count)
+        differing = np.bitwise_count(self._bits ^ _bits(asked[None, :])).sum(axis=1, dtype=np.uint16)
+        likely = _top(-differing.astype(np.int32), max(_RESCORED, 2 * count))
+        return likely[_top(self._closeness(asked, likely), count)]
+
+    def _closeness(self, asked: Floats, rows: Rows) -> Floats:
+        found: Floats = (self._bytes[rows].astype(np.float32) @ asked) * self._scales[rows]
+        return found
+
+    def _nearness(self, asked: Floats, memories: Rows) -> dict[int, Nearness]:
+        places = np.searchsorted(self._known, memories)
+        there = places < len(self._known)
+        there[there] = self._known[places[there]] == memories[there]
+        memories, places = memories[there], places[there]
+        if not len(memories):
+            return {}
+        rows, begins, counts = self._rows_of(places)
+        vectors = self._bytes[rows].astype(np.float32) * self._scales[rows, None]
+        close = vectors @ asked
+        best = np.maximum.reduceat(close, begins)
+        sums = np.add.reduceat(close, begins)
+        lengths = np.ones(len(begins), np.float32)
+        several = counts > 1
+        if several.any():
+            lengths[several] = np.linalg.norm(np.add.reduceat(vectors, begins, axis=0)[several], axis=1)
+        first = np.flatnonzero(close == np.repeat(best, counts))
+        leads = first[np.searchsorted(first, begins)]
+        middles = sums / np.maximum(lengths, 1e-9)
+        found = zip(
+            memories.tolist(), best.tolist(), middles.tolist(), self._passages[rows[leads]].tolist(), strict=True
+        )
+        alive = np.add.reduceat(self._scales[rows], begins) > 0
+        return {
+            memory: Nearness(near, middle, passage)
+            for (memory, near, middle, passage), lives in zip(found, alive.tolist(), strict=True)
+            if lives
+        }
+
+    def _rows_of(self, places: Rows) -> tuple[Rows, Rows, Rows]:
+        """All rows of these memories one after the other, where each begins, and how many it has."""
+        starts, ends = self._starts[places], self._ends[places]
+        strides = -(-(ends - starts) // _MAX_ROWS)
+        counts = -(-(ends - starts) // strides)
+        begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        steps = np.arange(int(counts.sum())) - np.repeat(begins, counts)
+        return self._by_memory[np.repeat(starts, counts) + steps * np.repeat(strides, counts)], begins, counts
+
+
+def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
+    packed = np.packbits(numbers > 0, axis=1)
+    spare = -packed.shape[1] % 8
+    if spare:
+        packed = np.pad(packed, ((0, 0), (0, spare)))
+    return np.ascontiguousarray(packed).view(np.uint64)
+
+
+def _top(values: NDArray[np.float32] | NDArray[np.int32], count: int) -> Rows:
+    if len(values) <= count:
+        return np.argsort(-values, kind="stable")
+    likely = np.argpartition(-values, count)[:count]
+    return likely[np.argsort(-values[likely], kind="stable")]

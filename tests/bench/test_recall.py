@@ -1,0 +1,230 @@
+"""The recall benchmark reads what it should, refuses the rest, and holds the figures of the project's own suite."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.base.errors import BadInput, NotFound
+from recollect.bench import suites
+from recollect.bench.embeddings import Embeddings
+from recollect.bench.engine import run_engine
+from recollect.bench.recall import OURS, RecallReport, run_recall
+from recollect.bench.scores import MEASURES
+from recollect.bench.systems import BASELINES, Baselines
+from recollect.store.protocol import silent
+from tests.cli.run import run
+
+# What it reached when this was written, less one question of forty-four.
+LEAST = {"recall@5": 0.88, "any@1": 0.61, "all@10": 0.93}
+
+DOCS = [
+    {"id": "7", "text": "The cache is written by the worker.", "group": "a", "date": "2026-02-01"},
+    {"id": "8", "text": "Deploys wait for the canary.", "group": "a"},
+]
+TASK: dict[str, Any] = {
+    "task": "small",
+    "docs": DOCS,
+    "queries": [{"id": "q", "text": "who writes the cache?", "gold": ["7"], "type": "t"}],
+}
+
+
+def written(folder: Path, *lines: object, name: str = "small.jsonl") -> Path:
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n"
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return path
+
+
+# Reading
+
+
+@pytest.mark.parametrize("name", ["small.jsonl", "small.jsonl.gz", "small"])
+def test_a_suite_is_read_gzipped_or_not_and_named_after_its_file(name: str, tmp_path: Path):
+    suite = suites.read(written(tmp_path, TASK, "", TASK, name=name))
+
+    assert suite.name == "small"
+    assert suite.documents == 4
+    assert suite.questions == 2
+    assert suite.tasks[0].documents[0].at is not None
+    assert suite.tasks[0].documents[1].at is None
+
+
+BAD = {
+    "no JSON": "{",
+    "no object": "[]",
+    "no documents": {"task": "t", "queries": []},
+    "text that is none": TASK | {"docs": [{"id": "7", "text": 7}]},
+    "no gold": TASK | {"queries": [{"id": "q", "text": "?", "gold": []}]},
+    "unknown gold": TASK | {"queries": [{"id": "q", "text": "?", "gold": ["9"]}]},
+    "an id twice": TASK | {"docs": [*DOCS, {"id": "7", "text": "other"}]},
+    "no date": TASK | {"docs": [DOCS[0] | {"date": "soon"}]},
+    "too deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("line", BAD.values(), ids=BAD)
+def test_a_line_that_is_wrong_is_named_with_its_file(line: object, tmp_path: Path):
+    with pytest.raises(BadInput, match=r"small\.jsonl, line 2: "):
+        suites.read(written(tmp_path, TASK, line))
+
+
+def test_a_file_that_is_not_there_or_not_whole_is_refused(tmp_path: Path):
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(written(tmp_path, TASK, name="small.jsonl.gz").read_bytes()[:-12])
+    empty = written(tmp_path, "")
+
+    with pytest.raises(NotFound):
+        suites.read(tmp_path / "none.jsonl")
+    with pytest.raises(NotFound):
+        suites.read(tmp_path)
+    for path in (cut, empty):
+        with pytest.raises(BadInput, match=path.name):
+            suites.read(path)
+
+
+def test_a_document_that_stands_there_twice_is_one(tmp_path: Path):
+    assert suites.read(written(tmp_path, TASK | {"docs": [*DOCS, DOCS[0]]})).documents == 2
+
+
+def test_a_sample_is_the_same_every_time_and_drops_tasks_without_a_question():
+    question = suites.Question("q", "?", frozenset({"d"}), "")
+    tasks = tuple(suites.Task(str(n), (), tuple([question] * 3)) for n in range(50))
+    suite = suites.Suite("s", tasks)
+
+    sample = suite.sampled(10)
+
+    assert sample == suite.sampled(10) != suite.sampled(10, seed=2)
+    assert sample.questions == 10
+    assert all(task.questions for task in sample.tasks)
+    assert suite.sampled(1_000) == suite
+
+
+# Baselines
+
+
+def ranked(question: str, vector: list[float]) -> dict[str, tuple[int, ...]]:
+    texts = ["the cache is written by the worker", "deploys wait for the canary", "caches of the canary"]
+    # The first document has two passages, the second of them far from everything.
+    vectors = np.array([[1, 0], [0, -1], [0.6, 0.8], [0, 1]], np.float32)
+    baselines = Baselines(texts, vectors, [0, 0, 1, 2])
+    found = baselines.rank(question, np.array(vector, np.float32))
+    baselines.close()
+    assert tuple(found) == BASELINES
+    return {system: ranking.documents for system, ranking in found.items()}
+
+
+def test_words_alone_are_stemmed_and_find_only_what_says_them():
+    assert set(ranked("which caching?", [1, 0])["fts5"]) == {0, 2}
+    assert ranked("", [1, 0])["fts5"] == ()
+
+
+def test_vectors_alone_take_the_nearest_passage_of_a_document():
+    assert ranked("cache", [1, 0])["dense"] == (0, 1, 2)
+
+
+def test_operators_and_quotes_are_words_like_others():
+    assert ranked('canary" OR NEAR( * AND', [1, 0])["fts5"]
+
+
+@pytest.mark.parametrize("mix", ["rrf60", "convex"])
+def test_a_mix_puts_first_what_both_put_high(mix: str):
+    assert ranked("canary caches", [0, 1])[mix][0] == 2
+
+
+# Embeddings
+
+
+class Counting:
+    """An embedder that says how much it was asked."""
+
+    id, dim = "counting", 2
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Any) -> Any:
+        self.asked += texts
+        return np.array([[len(text), 1 / 3] for text in texts], np.float32)
+
+    def embed_one(self, text: str) -> Any:
+        return self.embed([text])[0]
+
+
+def test_a_text_is_embedded_once_and_the_next_run_finds_the_same_vector(tmp_path: Path):
+    embedder = Counting()
+    first, second = Embeddings(embedder, tmp_path), Embeddings(embedder, tmp_path)
+
+    made = first.of(["a", "bb", "a"])
+    kept = second.of(["bb", "a"])
+    first.close()
+    second.close()
+
+    assert embedder.asked == ["a", "bb"]
+    assert made.dtype == np.float32
+    assert np.array_equal(made[[1, 0]], kept)
+
+
+# The whole
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> RecallReport:
+    folder, cache = tmp_path_factory.mktemp("bench"), tmp_path_factory.mktemp("cache")
+    return run_recall(folder, [suites.read(suites.OWN)], cache=cache, progress=silent)
+
+
+@pytest.mark.parametrize("measure", LEAST)
+def test_the_own_suite_is_answered_as_well_as_before(own: RecallReport, measure: str):
+    assert own.of("own", OURS).measures[measure] >= LEAST[measure]
+
+
+@pytest.mark.parametrize("measure", ["recall@5", "any@1"])
+def test_recall_is_behind_no_baseline_beyond_chance(own: RecallReport, measure: str):
+    assert own.of("own", OURS).differences[measure].high >= 0
+
+
+def test_every_system_has_every_measure_and_only_ours_a_difference(own: RecallReport):
+    listed = own.to_json()
+
+    assert [one["system"] for one in listed] == [OURS, *BASELINES]
+    for one in listed:
+        assert set(MEASURES) < set(one)
+        assert one["queries"] == 44
+        assert ("differences" in one) == (one["system"] == OURS)
+
+
+def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_path: Path):
+    file = str(written(tmp_path, TASK))
+
+    shown, listed = run("bench", "recall", file), run("bench", "recall", file, "--sample", "1", "--json")
+
+    assert shown.code == listed.code == 0, shown.err + listed.err
+    assert "any@1" in shown.out
+    assert "best baseline" in shown.out
+    assert [one["any@1"] for one in listed.json if one["system"] == OURS] == [1.0]
+    assert list((tmp_path / "home" / ".recollect" / "cache").iterdir())
+
+
+def test_a_suite_that_is_wrong_ends_with_its_line(tmp_path: Path):
+    ran = run("bench", "recall", str(written(tmp_path, "{")), "--json")
+
+    assert ran.code == 2
+    assert "small.jsonl, line 1" in ran.error["message"]
+
+
+def test_the_engine_has_figures_for_every_size(tmp_path: Path):
+    report = run_engine(tmp_path, sizes=(20, 60), questions=3, progress=silent)
+
+    assert [figures.memories for figures in report.sizes] == [20, 60]
+    for figures in report.sizes:
+        assert figures.passages >= figures.memories
+        assert figures.recall.p95_cpu_ms >= figures.recall.p50_cpu_ms > 0
+        assert figures.peak_with_model_mb > figures.recall.peak_mb > 0
+        assert figures.cold.first_answer_cpu_ms > 0
+    assert report.embedding.p50_cpu_ms > 0

@@ -1,0 +1,598 @@
+"""Recall, search and why through the operations, with the model that is shipped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.base.errors import BadInput, NotFound, UnknownId
+from recollect.embed import model
+from recollect.model.bridge import BridgeType
+from recollect.model.memory import Kind, Memory, Status
+from recollect.model.plan import Create, Plan
+from recollect.model.query import Hit
+from recollect.model.result import Found, Mark, Recalled, Scope
+from recollect.ops import health, history, links, memories, rules, shape, upkeep
+from recollect.ops.app import App
+from recollect.ops.recalls import recall, search, why
+from recollect.render.agent import recall_text
+from recollect.render.data import as_json
+from tests.naughty import NAUGHTY
+from tests.ops.ask import holding, kept, pinned, states
+from tests.ops.conftest import Opens
+from tests.values import NOW, act, note, rule, thread
+
+LOGIN = "OAuth login: users sign in with their Google account and get a session cookie."
+
+
+def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
+    app.writing(scope).apply(Plan(tuple(map(Create, given))), act())
+
+
+def hits(answer: Found | Recalled) -> list[Hit]:
+    found = answer.found if isinstance(answer, Recalled) else answer
+    return [one.hit for one in found.found]
+
+
+def shown(answer: Found | Recalled) -> list[str]:
+    return [hit.memory.title for hit in hits(answer)]
+
+
+def text(answer: Recalled) -> str:
+    return recall_text(answer, now=NOW)
+
+
+def as_object(answer: Found | Recalled) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(json.dumps(as_json(answer)))
+    return value
+
+
+def part(hit: Hit, name: str) -> float:
+    return dict(hit.components)[name]
+
+
+def vectors(app: App) -> int:
+    return app.reading(Scope.PROJECT).counts().vectors
+
+
+@pytest.fixture
+def office(app: App) -> App:
+    """A few memories of different subjects, all active."""
+    put(
+        app,
+        thread("Google sign-in", body=LOGIN, topics=("auth",), group="monday"),
+        thread("Invoices", body="Invoices are rounded to whole cents before tax.", topics=("billing",), group="monday"),
+        thread("Cache", body="Redis evicts the oldest keys when memory is full.", days_old=3),
+        rule("Use tabs", body="Indent with tabs, never with spaces.", days_old=20),
+        note("Runbook", body="Restart the queue worker, then look at the dashboard.", days_old=40),
+    )
+    return app
+
+
+# Finding
+
+
+def test_a_paraphrase_without_a_common_word_is_found(office: App):
+    [first, *_] = hits(recall(office, ("authentication",)))
+
+    assert first.memory.title == "Google sign-in"
+    assert part(first, "cover") == 0, "by its meaning, not by its words"
+    assert part(first, "near") > 0.2
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("redis", "Cache"),
+        ("how are bills calculated", "Invoices"),
+        ("indentation style", "Use tabs"),
+        ("what to do when background jobs are stuck", "Runbook"),
+    ],
+)
+def test_words_and_meaning_find_every_kind(office: App, question: str, title: str):
+    assert shown(search(office, (question,)))[0] == title
+
+
+def test_every_component_stands_with_its_hit(office: App):
+    for hit in hits(search(office, ("session cookie",))):
+        names = {name for name, _ in hit.components}
+        assert names >= {"match", "words", "cover", "near", "neighbours", "group", "strength", "relevance", "focus"}
+        assert all(np.isfinite(value) for _, value in hit.components)
+
+
+def test_the_project_and_the_user_are_asked_together(office: App):
+    put(office, rule("Everywhere", body="Sign every commit."), scope=Scope.USER)
+
+    found = search(office, ("sign",)).found
+
+    assert {(one.hit.memory.title, one.scope) for one in found if part(one.hit, "cover")} == {
+        ("Google sign-in", Scope.PROJECT),
+        ("Everywhere", Scope.USER),
+    }
+
+
+def test_an_id_shows_that_memory(office: App):
+    id = pinned(office, "Something else entirely.")
+
+    answer = recall(office, (id,))
+
+    assert [hit.memory.id for hit in hits(answer)] == [id]
+    assert answer.found.how == "by id"
+    with pytest.raises(UnknownId):
+        recall(office, ("thread_20200101_000000_000000",))
+
+
+def test_a_merged_id_leads_to_what_it_became(app: App):
+    a, b = pinned(app, "alpha"), pinned(app, "beta")
+    shape.merge(app, a, b)
+
+    assert {hits(recall(app, (id,)))[0].memory.id for id in (a, b)} == {a}
+
+
+def test_the_limit_holds(office: App):
+    assert len(hits(recall(office, ("redis invoices tabs queue google",), limit=2))) == 2
+    assert len(hits(recall(office, ("redis invoices tabs queue google",)))) == 5
+    with pytest.raises(BadInput, match="at least 1"):
+        recall(office, ("x",), limit=0)
+
+
+def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
+    ids = [pinned(app, f"Zeppelin number {name}.", title=name) for name in "abcdefgh"]
+    for other in ids[1:]:
+        links.link(app, ids[0], other, type=BridgeType.EXTENDS)
+
+    answer = recall(app, (ids[0],))
+
+    assert (len(answer.bridges), answer.all_bridges) == (5, 7)
+    weights = [bridge.weight for bridge, _, _ in answer.bridges]
+    assert weights == sorted(weights, reverse=True)
+    assert "## Related Bridges (5 of 7)\n\n- a -> b (EXTENDS, weight: " in text(answer)
+
+
+def test_copies_of_one_text_are_shown_once(app: App):
+    put(app, *(thread(f"Copy {i}", body="Zeppelins are filled with helium.") for i in range(4)))
+
+    found = search(app, ("zeppelins",), explain=True)
+
+    assert len(found.found) == 1
+    assert [drop.reason for drop in found.drops] == [f"says the same as {found.found[0].hit.memory.id}"] * 3
+
+
+# What never surfaces
+
+
+def test_what_is_superseded_archived_cold_or_in_the_inbox_does_not_surface(app: App):
+    put(
+        app,
+        *(
+            thread(str(status), body=f"Zeppelin, {status}.", status=status)
+            for status in (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
+        ),
+        thread("cold", body="Zeppelin, long ago.", days_old=200),
+        thread("live", body="Zeppelin, now."),
+    )
+
+    assert shown(recall(app, ("zeppelin",))) == ["live"]
+    assert shown(search(app, ("zeppelin",))) == ["live"]
+    assert set(shown(search(app, ("zeppelin",), include_inbox=True))) == {"live", "candidate"}
+
+
+def test_many_cold_memories_do_not_hide_the_live_one(app: App):
+    cold = [thread(f"Zeppelin {i}", body=f"Zeppelin zeppelin {i}", days_old=300) for i in range(600)]
+    put(app, *cold, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
+
+    assert shown(search(app, ("zeppelin",))) == ["live"]
+
+
+def test_other_projects_are_never_seen(open_app: Opens, tmp_path: Path):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    here, there = open_app(tmp_path / "here"), open_app(tmp_path / "there")
+    pinned(here, LOGIN)
+    pinned(there, "Invoices are rounded.")
+
+    assert shown(recall(there, ("OAuth login Google session",))) != [LOGIN]
+    assert LOGIN[:20] not in text(recall(there, ("authentication",)))
+
+
+# Filters
+
+
+@pytest.mark.parametrize(
+    ("filters", "titles"),
+    [
+        ({"kind": Kind.RULE}, {"Use tabs"}),
+        ({"kind": Kind.NOTE}, {"Runbook"}),
+        ({"topic": "AUTH"}, {"Google sign-in"}),
+        ({"group": "monday"}, {"Google sign-in", "Invoices"}),
+        ({"since": "2026-01-29"}, {"Google sign-in", "Invoices", "Cache"}),
+        ({"until": "2026-01-15"}, {"Use tabs", "Runbook"}),
+        ({"since": "2026-01-10", "until": "2026-01-12"}, {"Use tabs"}),
+        ({"scope": Scope.USER}, set()),
+        ({"scope": Scope.PROJECT, "kind": Kind.RULE}, {"Use tabs"}),
+        ({"status": Status.SUPERSEDED}, set()),
+        ({"limit": 1}, {"Google sign-in"}),
+    ],
+)
+def test_a_search_can_be_narrowed(office: App, filters: dict[str, Any], titles: set[str]):
+    question = "google session cookie invoices redis keys tabs queue worker"
+
+    assert set(shown(search(office, (question,), **filters))) == titles
+
+
+def test_explain_tells_what_was_left_out_and_why(office: App):
+    asked = ("tabs invoices",)
+
+    assert search(office, asked, kind=Kind.RULE).drops == ()
+    explained = search(office, asked, kind=Kind.RULE, explain=True)
+
+    assert "is a thread" in {drop.reason for drop in explained.drops}
+
+
+# Waking
+
+
+@pytest.fixture
+def asleep(app: App) -> str:
+    """A thread that has faded so far that it sleeps: 0.5 to the fifth of its weight."""
+    sleeping = thread("Google sign-in", body=LOGIN, days_old=15)
+    put(app, sleeping)
+    return sleeping.id
+
+
+def test_a_sleeping_thread_that_comes_near_wakes_a_little_stronger(app: App, asleep: str):
+    answer = recall(app, ("users sign in with a Google account by OAuth login",))
+
+    [one] = answer.found.found
+    assert part(one.hit, "near") > 0.5
+    assert one.reactivated
+    assert one.hit.memory.status is Status.ACTIVE
+    assert kept(app, asleep).status is Status.ACTIVE
+    assert kept(app, asleep).weight == pytest.approx(0.5**5 + 0.1)
+    assert kept(app, asleep).last_active_at == NOW
+    assert "### [ACTIVE] Google sign-in" in text(answer)
+    assert "-> Reactivated by this recall" in text(answer)
+    assert as_object(answer)["hits"][0]["_reactivated"] is True
+
+
+def test_it_wakes_once_and_that_can_be_undone(app: App, asleep: str):
+    before = states(app)
+    question = ("users sign in with a Google account by OAuth login",)
+    recall(app, question)
+
+    again = recall(app, question)
+
+    assert not again.found.found[0].reactivated
+    assert as_object(again)["hits"][0]["_reactivated"] is False
+    assert next(entry.op for _, entry in history.log(app).entries) == "wake"
+    history.undo(app)
+    assert states(app) == before
+
+
+def test_what_does_not_come_near_enough_sleeps_on(app: App, asleep: str):
+    answer = recall(app, ("authentication",))
+
+    [one] = answer.found.found
+    assert part(one.hit, "near") <= 0.5
+    assert not one.reactivated
+    assert "### [SUSPENDED] Google sign-in" in text(answer)
+    assert kept(app, asleep).weight == 1.0
+
+
+def test_a_search_wakes_nothing(app: App, asleep: str):
+    [hit] = hits(search(app, ("users sign in with a Google account by OAuth login",)))
+
+    assert hit.memory.status is Status.SUSPENDED
+    assert kept(app, asleep).weight == 1.0
+
+
+def test_an_id_wakes_what_sleeps(app: App, asleep: str):
+    answer = recall(app, (asleep,))
+
+    assert answer.found.found[0].reactivated
+    assert kept(app, asleep).weight == pytest.approx(0.5**5 + 0.1)
+
+
+def test_sleeping_threads_can_be_left_out(app: App, asleep: str):
+    assert hits(recall(app, ("OAuth login",), include_suspended=False)) == []
+    assert kept(app, asleep).weight == 1.0
+
+
+# Why
+
+
+def test_why_tells_of_the_last_recall_of_one_and_of_a_memory(office: App):
+    assert why(office).recalls == ()
+    first = recall(office, ("redis",)).found
+    second = search(office, ("invoices",), kind=Kind.THREAD)
+    cache = first.found[0].hit
+
+    [last] = why(office).recalls
+    [named] = why(office, first.id).recalls
+    of_memory = why(office, cache.memory.id)
+
+    assert (last["id"], last["query"]) == (second.id, "invoices")
+    assert (named["id"], named["query"]) == (first.id, "redis")
+    logged: Any = named["hits"]
+    assert logged[0]["id"] == cache.memory.id
+    assert logged[0]["components"]["match"] == round(part(cache, "match"), 4)
+    assert of_memory.memory == cache.memory.id
+    assert {recall["id"] for recall in of_memory.recalls} >= {first.id}
+
+
+def test_why_tells_of_a_memory_that_was_left_out(office: App):
+    found = search(office, ("tabs",), kind=Kind.THREAD)
+    tabs = next(memory.id for memory, _ in office.reading(Scope.PROJECT).each() if memory.kind is Kind.RULE)
+
+    [recall] = why(office, tabs).recalls
+
+    assert recall["id"] == found.id
+    assert {"id": tabs, "reason": "is a rule"} in recall["dropped"]  # type: ignore[operator]
+
+
+def test_why_of_what_was_never_recalled_says_so(office: App):
+    id = pinned(office, "Never asked for.")
+
+    with pytest.raises(NotFound, match="no recall"):
+        why(office, id)
+    with pytest.raises(UnknownId):
+        why(office, "thread_20200101_000000_000000")
+
+
+def test_the_log_of_recalls_keeps_no_secret(app: App, tmp_path: Path):
+    pinned(app, "Deploys need a token.")
+    secret = "ghp_" + "a1B2" * 9
+    search(app, ("deploy with", secret))
+    recall(app, (f"what is {secret} for",))
+    app.close()
+
+    assert secret not in str(why(app).recalls)
+    assert holding(tmp_path, secret) == []
+
+
+def test_a_purged_memory_leaves_the_log_of_recalls(app: App, tmp_path: Path):
+    id = pinned(app, "Zeppelins are filled with xylocarp.", title="Xylocarp")
+    recall(app, ("zeppelins",))
+
+    history.purge(app, (id,))
+    app.close()
+
+    assert holding(tmp_path, "Xylocarp") == holding(tmp_path, "xylocarp") == []
+
+
+# The index
+
+
+def test_vectors_come_with_the_next_recall(app: App):
+    pinned(app, LOGIN)
+    before = vectors(app)
+
+    assert shown(recall(app, ("authentication",)))
+    assert vectors(app) > before
+    pinned(app, "Invoices are rounded to whole cents.", title="Invoices")
+    assert "Invoices" in shown(recall(app, ("calculation of bills",))), "in the same process, at once"
+
+
+def test_what_another_process_wrote_is_found_at_once(open_app: Opens):
+    ours, theirs = open_app(), open_app()
+    pinned(ours, LOGIN, title="Login")
+    recall(ours, ("authentication",))
+    pinned(theirs, "Invoices are rounded to whole cents.", title="Invoices")
+
+    assert shown(recall(ours, ("rounding of invoices",)))[0] == "Invoices"
+
+
+def many(app: App, count: int) -> None:
+    put(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(count)))
+
+
+def test_a_recall_makes_a_few_vectors_and_says_how_many_are_missing(app: App):
+    many(app, 100)
+
+    found = search(app, ("zeppelin 99",))
+
+    assert 0 < vectors(app) < 100
+    assert f"{100 - vectors(app)} passages have no vector yet" in found.how
+    assert "recollect reindex" in found.how
+
+
+def test_words_serve_what_has_no_vector_yet(app: App):
+    many(app, 100)
+
+    found = search(app, ("zeppelin 99",))
+
+    assert vectors(app) < 100
+    assert shown(found)[0] == "Note 99", "the only one that speaks of 99"
+
+
+def test_reindex_makes_all_vectors_and_tells_how_far_it_is(app: App):
+    many(app, 100)
+    steps: list[tuple[int, int]] = []
+    app.progress = lambda done, total: steps.append((done, total))
+
+    told = upkeep.reindex(app)
+
+    assert vectors(app) == told.facts["vectors"] == 100
+    assert steps[-1] == (100, 100)
+    assert upkeep.reindex(app).facts["vectors"] == 0, "nothing is made twice"
+    assert search(app, ("zeppelin",)).how == "words and vectors"
+    assert upkeep.verify(app).clean
+
+
+def test_a_reindex_that_was_stopped_goes_on_where_it_was(app: App):
+    many(app, 150)
+    made = 0
+
+    def stop(done: int, total: int) -> None:
+        nonlocal made
+        made = vectors(app)
+        if made:
+            raise KeyboardInterrupt
+
+    app.progress = stop
+    with pytest.raises(KeyboardInterrupt):
+        upkeep.reindex(app)
+    app.progress = lambda done, total: None
+
+    assert 0 < vectors(app) == made < 150
+    assert upkeep.reindex(app).facts["vectors"] == 150 - made
+    assert vectors(app) == 150
+
+
+def test_half_of_the_vectors_is_enough_to_answer(app: App):
+    put(app, thread("Google sign-in", body=LOGIN))
+    upkeep.reindex(app)
+    many(app, 60)
+
+    found = search(app, ("authentication with an account",))
+
+    assert shown(found)[0] == "Google sign-in"
+    assert "no vector yet" in found.how
+
+
+def test_vectors_of_another_model_are_not_compared(app: App):
+    put(app, thread("Google sign-in", body=LOGIN), thread("Cache", body="Redis evicts keys."))
+    store = app.writing(Scope.PROJECT)
+    wrong = np.full(384, 0.05, np.float32).tobytes()
+    store.put_vectors("another", [(seq, wrong) for seq, _ in store.vectorless("another", 9)])
+
+    assert shown(recall(app, ("authentication",)))[0] == "Google sign-in"
+    assert app.reading(Scope.PROJECT).counts().vectors == 4, "the other model's stay; ours stand beside them"
+
+
+# Without the model
+
+
+@pytest.fixture(params=["missing", "empty", "half"])
+def without_model(request: pytest.FixtureRequest, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
+    path = tmp_path / "model.safetensors"
+    if request.param == "empty":
+        path.touch()
+    elif request.param == "half":
+        path.write_bytes(model.SHIPPED_FILE.read_bytes()[:9_000_000])
+    monkeypatch.setattr(model, "SHIPPED_FILE", path)
+    app._embedder = None
+    return app
+
+
+def test_without_its_model_words_answer_and_it_is_said(without_model: App):
+    app = without_model
+    pinned(app, LOGIN, title="Google sign-in")
+
+    answer = recall(app, ("login",))
+
+    assert shown(answer) == ["Google sign-in"]
+    assert answer.found.how.startswith("words alone: The embedding model")
+    assert text(answer).count("searched by words alone") == 1
+    assert shown(search(app, ("authentication",))) == [], "its meaning is not known"
+    assert vectors(app) == 0
+
+
+def test_without_its_model_the_index_is_made_and_the_repair_is_named(without_model: App):
+    app = without_model
+    pinned(app, LOGIN)
+
+    told = upkeep.reindex(app)
+
+    assert told.facts["vectors"] == 0
+    assert "reinstall" in " ".join(told.notes)
+    [check] = [check for check in health.doctor(app).checks if check.name == "model"]
+    assert check.mark is not Mark.GOOD
+    assert "reinstall" in check.repair
+
+
+def test_without_its_model_a_sleeping_thread_wakes_by_its_words(without_model: App):
+    sleeping = thread("Zeppelin", body="Zeppelins fly on helium.", days_old=15)
+    put(without_model, sleeping)
+
+    assert recall(without_model, ("zeppelins helium",)).found.found[0].reactivated
+
+
+# Any question
+
+
+@pytest.mark.parametrize("question", [(), ("",), ("   ",), ("\n\t",), ("", " ")])
+def test_an_empty_question_is_refused_with_a_hint(office: App, question: tuple[str, ...]):
+    for ask in (recall, search):
+        with pytest.raises(BadInput, match="empty"):
+            ask(office, question)
+
+
+ODD = {
+    "one letter": "a",
+    "a megabyte": "zeppelin " * 120_000,
+    "a megabyte without a space": "z" * 1_000_000,
+    "binary": bytes(range(256)).decode("latin-1") * 4,
+    "emoji": "🎉🚀👩‍👩‍👧",
+    "CJK": "日本語の設定はどこですか",
+    "operators": 'NEAR(a b, 2) AND "unclosed OR title:x NOT *',
+    "quotes": "'\"\"'`",
+    "surrogates": "login \ud800\udfff \udc00",
+    "punctuation": "?!",
+    "nul": "login\x00",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_question_is_answered(office: App, name: str):
+    answer = recall(office, (ODD[name],))
+    found = search(office, (ODD[name],), explain=True)
+
+    assert len(answer.found.found) <= 5
+    assert len(text(answer)) <= 8_000
+    as_object(found)
+    assert len(str(why(office).recalls)) < 20_000
+    assert upkeep.verify(office).clean
+
+
+def test_no_question_breaks_recall(office: App):
+    for question in NAUGHTY:
+        if question.strip():
+            text(recall(office, (question, "x")))
+
+
+@pytest.mark.parametrize(
+    ("body", "question"), [("設定は日本語です", "日本語"), ("Мы используем табуляцию", "табуляцию")]
+)
+def test_other_scripts_find_their_own(office: App, body: str, question: str):
+    pinned(office, body, title="Found")
+
+    assert shown(search(office, (question,)))[0] == "Found"
+
+
+def test_an_empty_store_answers_with_nothing_and_makes_nothing(app: App):
+    answer = recall(app, ("anything",))
+
+    assert shown(answer) == []
+    assert "## Matching Threads (0 found)" in text(answer)
+    assert why(app).recalls == ()
+    assert not app.home.root.exists()
+
+
+def test_a_store_that_was_emptied_answers_with_nothing(app: App):
+    id = pinned(app, LOGIN)
+    recall(app, ("login",))
+    memories.delete(app, (id,))
+
+    assert shown(recall(app, ("login",))) == []
+
+
+def test_nothing_in_common_is_found_nothing(app: App):
+    rules.add(app, "Indent with tabs.")
+
+    assert shown(search(app, ("qwxzv",))) == []
+    assert search(app, ("qwxzv",)).how == "words and vectors", "searched, and found nothing"
+
+
+def test_a_question_is_no_change(app: App):
+    """Undo takes back what was done, not what was asked."""
+    pinned(app, "alpha")
+    for question in ("alpha", "beta"):
+        search(app, (question,))
+        recall(app, (question,))
+
+    assert [entry.op for _, entry in history.log(app).entries] == ["pin"]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.model.memory import Rating
+from recollect.recall.weigh import FOCUS_MOST, Focus, focus_boost, priority, relevance, standing
+from tests.values import NOW, thread
+
+GOOD, BAD = Rating(True, NOW), Rating(False, NOW)
+ID = "thread_20260201_083000_abc123"
+AUTH = thread("Google login", id=ID, topics=("Auth", "web"))
+marks = st.lists(st.booleans().map(lambda useful: Rating(useful, NOW)), max_size=30)
+
+
+def focus(topic: str, weight: float = 1.0) -> Focus:
+    return Focus(topic, weight, NOW)
+
+
+# Focus
+
+
+@pytest.mark.parametrize(
+    ("topic", "weight", "boost"),
+    [
+        ("auth", 1.0, 0.3),
+        ("AUTH", 0.5, 0.15),
+        (ID, 1.0, 0.5),
+        (ID, 0.4, 0.2),
+        ("login", 1.0, 0.2),
+        ("LOGIN", 0.5, 0.1),
+        ("billing", 1.0, 0.0),
+        (ID[:-1], 1.0, 0.0),
+    ],
+)
+def test_a_focused_topic_lifts_by_where_it_stands(topic: str, weight: float, boost: float):
+    assert focus_boost(AUTH, [focus(topic, weight)]) == pytest.approx(boost)
+
+
+def test_a_topic_and_a_title_add_up_and_the_sum_has_a_ceiling():
+    both = thread("Auth service", topics=("auth",))
+
+    assert focus_boost(both, [focus("auth")]) == pytest.approx(0.5)
+    assert focus_boost(both, [focus("auth"), focus("service"), focus(both.id)]) == FOCUS_MOST == 0.5
+
+
+@given(st.lists(st.builds(focus, st.sampled_from(["auth", "web", "login", ID, "x"]), st.floats(0, 1))))
+def test_focus_never_lowers_and_never_lifts_above_its_ceiling(points: list[Focus]):
+    assert 0 <= focus_boost(AUTH, points) <= 0.5
+
+
+# Ratings
+
+
+def test_without_ratings_a_memory_is_wholly_relevant():
+    assert relevance(()) == 1.0
+
+
+def test_one_bad_rating_leaves_three_quarters():
+    assert relevance((BAD,)) == 0.75
+
+
+def test_only_good_ratings_leave_it_whole():
+    assert relevance((GOOD,) * 20) == 1.0
+
+
+def test_later_ratings_weigh_more():
+    assert relevance((BAD, GOOD)) == pytest.approx((3 + 1.1) / (3 + 1.0 + 1.1))
+    assert relevance((BAD, GOOD)) > relevance((GOOD, BAD))
+
+
+def test_only_the_last_ten_count_and_the_oldest_of_them_weighs_one():
+    ten = (BAD, *(GOOD,) * 9)
+
+    assert relevance((BAD,) * 50 + ten) == relevance(ten)
+    assert relevance(ten) == pytest.approx((3 + sum(1 + 0.1 * i for i in range(1, 10))) / (3 + 14.5))
+
+
+@given(marks)
+def test_relevance_stays_above_zero_and_at_most_one(ratings: list[Rating]):
+    assert 0 < relevance(ratings) <= 1
+
+
+# Priority
+
+
+def test_priority_is_match_by_standing_by_relevance_and_focus_on_top():
+    memory = thread("Auth", topics=("auth",), ratings=(BAD,))
+
+    found = priority(memory, 0.8, 1.0, [focus("auth", 0.5)])
+
+    assert found.score == pytest.approx(0.8 * standing(1.0) * 0.75 + 0.25)
+    assert (found.strength, found.relevance) == (1.0, 0.75)
+    assert found.focus == pytest.approx(0.25)
+
+
+def test_an_old_perfect_match_beats_a_fresh_poor_one():
+    old = priority(thread("old"), 1.0, 0.0, [])
+    fresh = priority(thread("fresh"), 0.45, 1.0, [])
+
+    assert old.score > fresh.score
+
+
+def test_a_pin_stands_a_little_above_what_is_fresh():
+    assert standing(1.0) < standing(1.3) < 1.2 * standing(1.0)
+
+
+@given(st.floats(0, 3), st.floats(0, 3))
+def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
+    low, high = sorted((one, other))
+
+    assert 0.5 <= standing(low) <= standing(high) <= 1.5

@@ -1,0 +1,209 @@
+"""What an agent reads, to the letter, and never longer than it may be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.base.moment import Moment
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.memory import Memory, Status
+from recollect.model.query import Hit
+from recollect.model.result import Found, Recalled, Recollection, Scope
+from recollect.render.agent import MAX_CHARS, ago, recall_text
+from tests.model.strategies import bridges, figures, memories, moments, texts
+from tests.values import NOW, bridge, note, rule, thread
+
+AUTH = thread("OAuth login", topics=("auth", "web"), days_old=2)
+DEPLOY = thread("Deploys", status=Status.SUSPENDED, days_old=9)
+
+
+def one(memory: Memory, score: float = 0.784, *, passage: str = "", strength: float = 0.85, woken: bool = False):
+    return Recollection(Scope.PROJECT, Hit(memory, score, (), passage), strength, woken)
+
+
+def recalled(*found: Recollection, query: str = "sign in", how: str = "words and vectors") -> Recalled:
+    return Recalled(Found("recall_1", query, NOW, found, (), how), (), 0)
+
+
+def text(answer: Recalled, now: Moment = NOW) -> str:
+    return recall_text(answer, now=now)
+
+
+def test_a_recall_reads_exactly_so():
+    joined = tuple(
+        (replace(bridge(AUTH, DEPLOY, BridgeType.EXTENDS), weight=weight), "OAuth login", "Deploys")
+        for weight in (0.65, 0.5, 0.25)
+    )
+    answer = Recalled(
+        recalled(
+            one(AUTH, passage="Google sign-in\nfails at night."),
+            one(replace(DEPLOY, status=Status.ACTIVE, last_active_at=NOW), 0.5, strength=0.2, woken=True),
+            one(thread("Sleeping", status=Status.SUSPENDED, days_old=9), 0.3, strength=0.05),
+            one(rule("Use tabs"), 0.2, strength=1.0),
+            one(note("Runbook"), 0.1, strength=1.0),
+        ).found,
+        joined,
+        5,
+    )
+
+    assert text(answer) == (
+        "# Memory Recall: sign in\n"
+        "Query executed at: 2026-02-01 08:30:00\n"
+        "\n"
+        "## Matching Threads (3 found)\n"
+        "\n"
+        "### [ACTIVE] OAuth login\n"
+        "Weight: 0.85 | Topics: auth, web\n"
+        "Summary: Google sign-in fails at night.\n"
+        "Last active: 2 days ago\n"
+        "Match score: 0.78\n"
+        "\n"
+        "### [ACTIVE] Deploys\n"
+        "Weight: 0.20\n"
+        "Summary: About Deploys.\n"
+        "Last active: just now\n"
+        "Match score: 0.50\n"
+        "-> Reactivated by this recall\n"
+        "\n"
+        "### [SUSPENDED] Sleeping\n"
+        "Weight: 0.05\n"
+        "Summary: About Sleeping.\n"
+        "Last active: 9 days ago\n"
+        "Match score: 0.30\n"
+        "\n"
+        "## Related Bridges (3 of 5)\n"
+        "\n"
+        "- OAuth login -> Deploys (EXTENDS, weight: 0.65)\n"
+        "- OAuth login -> Deploys (EXTENDS, weight: 0.50)\n"
+        "- OAuth login -> Deploys (EXTENDS, weight: 0.25)\n"
+        "\n"
+        "## Matching Rules (1 found)\n"
+        "\n"
+        "### [ACTIVE] Use tabs\n"
+        "Weight: 1.00\n"
+        "Summary: About Use tabs.\n"
+        "Last active: just now\n"
+        "Match score: 0.20\n"
+        "\n"
+        "## Matching Notes (1 found)\n"
+        "\n"
+        "### [ACTIVE] Runbook\n"
+        "Weight: 1.00\n"
+        "Summary: About Runbook.\n"
+        "Last active: just now\n"
+        "Match score: 0.10"
+    )
+
+
+def test_nothing_found_is_said_in_the_same_shape():
+    assert text(recalled()) == (
+        "# Memory Recall: sign in\nQuery executed at: 2026-02-01 08:30:00\n\n## Matching Threads (0 found)"
+    )
+
+
+def test_words_alone_are_said():
+    assert "(searched by words alone: no model)" in text(recalled(how="words alone: no model"))
+    assert "searched by" not in text(recalled())
+
+
+def test_a_summary_is_cut_at_a_hundred_characters():
+    [line] = [row for row in text(recalled(one(AUTH, passage="word " * 100))).splitlines() if "Summary" in row]
+
+    assert len(line.removeprefix("Summary: ")) <= 100
+    assert line.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 minute ago"),
+        (3_599, "59 minutes ago"),
+        (3_600, "1 hour ago"),
+        (86_399, "23 hours ago"),
+        (86_400, "1 day ago"),
+        (2 * 86_400, "2 days ago"),
+        (-90_000, "just now"),
+    ],
+)
+def test_how_long_ago_is_told_in_the_largest_unit(seconds: float, words: str):
+    assert ago(NOW.plus(seconds=-seconds), NOW) == words
+
+
+def test_at_most_five_threads_and_five_bridges_are_shown_and_all_are_counted():
+    many = tuple(one(thread(f"Thread {i}")) for i in range(9))
+    joined = tuple((bridge(AUTH, DEPLOY), f"A{i}", f"Z{i}") for i in range(9))
+
+    shown = text(replace(recalled(*many), bridges=joined, all_bridges=12))
+
+    assert shown.count("### [ACTIVE]") == 5
+    assert "## Matching Threads (9 found)" in shown
+    assert "## Related Bridges (5 of 12)" in shown
+    assert shown.count(" -> ") == 5
+
+
+def test_what_does_not_fit_is_left_out_whole_and_that_is_said():
+    rules = tuple(one(rule(f"{i} " + "x" * 110, topics=("t" * 80,) * 5), passage="y" * 200) for i in range(60))
+
+    shown = text(recalled(*rules))
+
+    assert MAX_CHARS - 1_000 < len(shown) <= MAX_CHARS
+    assert shown.endswith("(cut here: more was found than fits)")
+    assert shown.count("### ") == shown.count("Match score: ")
+
+
+def test_many_long_topics_do_not_push_out_the_next_thread():
+    wordy = thread("Wordy", topics=tuple(f"{i}" * 40 for i in range(100, 150)))
+
+    assert "### [ACTIVE] OAuth login" in text(recalled(one(wordy), one(wordy), one(wordy), one(wordy), one(AUTH)))
+
+
+def test_a_title_cannot_forge_a_heading():
+    forged = thread("x\n## Related Bridges (9 of 9)\n- a -> b", topics=("a\n# b",))
+
+    lines = text(recalled(one(forged, passage="\n# Memory Recall: y"), query="q\n## z")).splitlines()
+
+    assert [line for line in lines if line.startswith(("# ", "## "))] == [
+        "# Memory Recall: q ## z",
+        "## Matching Threads (1 found)",
+    ]
+
+
+long_texts = st.text(st.characters(codec="utf-8"), max_size=30).flatmap(
+    lambda short: st.sampled_from([short, short * 400])
+)
+recollections = st.builds(
+    Recollection,
+    st.sampled_from(Scope),
+    st.builds(Hit, memories, figures, st.just(()), long_texts),
+    figures,
+    st.booleans(),
+)
+joined = st.lists(st.tuples(bridges, long_texts, long_texts), max_size=8).map(tuple)
+
+
+@st.composite
+def recalls(draw: st.DrawFn) -> Recalled:
+    title = draw(long_texts)
+    found = [
+        replace(each, hit=replace(each.hit, memory=replace(each.hit.memory, title=title, topics=(title,) * 3)))
+        for each in draw(st.lists(recollections, max_size=12))
+    ]
+    all_of_them: tuple[tuple[Bridge, str, str], ...] = draw(joined)
+    answer = Found("recall_1", draw(long_texts), draw(moments), tuple(found), (), draw(texts))
+    return Recalled(answer, all_of_them, len(all_of_them))
+
+
+@given(recalls(), moments)
+@settings(max_examples=100)
+def test_any_recall_fits(answer: Recalled, now: Moment):
+    shown = text(answer, now)
+
+    assert len(shown) <= 8_000
+    assert shown.startswith("# Memory Recall: ")
+    assert shown.count("\n-> Reactivated by this recall") <= shown.count("\n### [")

@@ -1,0 +1,314 @@
+"""Vectors as they are kept, and the search among them held against comparing with every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
+
+from recollect.model.memory import Note
+from recollect.model.plan import Create, Plan, Remove, Update
+from recollect.store import SqliteStore, Tuning, vectors
+from tests.store.asking import vector
+from tests.values import act, messages, note, plan, renamed, thread
+
+Floats = NDArray[np.float32]
+DIM = 64
+QUICK = Tuning(synchronous="OFF")
+
+
+@pytest.fixture
+def store() -> Iterator[SqliteStore]:
+    store = SqliteStore(None, Tuning())
+    yield store
+    store.close()
+
+
+def of_length_one(count: int, *, dim: int = DIM, seed: int = 7) -> Floats:
+    """In a few heaps, as meanings lie: all apart from each other would make the search too easy."""
+    chance = np.random.default_rng(seed)
+    heaps = chance.normal(size=(max(1, count // 40), dim))
+    found = heaps[chance.integers(0, len(heaps), count)] + 0.7 * chance.normal(size=(count, dim))
+    scaled: Floats = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
+
+
+def filled(store: SqliteStore, values: Floats, model: str = "m") -> None:
+    """One note a vector, the nth note with the nth one; its row number is n + 1."""
+    store.apply(Plan(tuple(Create(note(f"Note {i}", body=f"b{i}")) for i in range(len(values)))), act())
+    put(store, values, model)
+
+
+def put(store: SqliteStore, values: Floats, model: str = "m") -> None:
+    waiting = store.vectorless(model, len(values))
+    store.put_vectors(model, [(seq, row.tobytes()) for (seq, _), row in zip(waiting, values, strict=True)])
+
+
+def nearest(store: SqliteStore, asked: bytes, count: int = 10, model: str = "m") -> dict[int, float]:
+    return {seq: near.best for seq, near in store.nearest(model, asked, count, ()).near.items()}
+
+
+def unpacked(packed: bytes) -> Floats:
+    scale = np.frombuffer(packed[:4], "<f4")[0]
+    values: Floats = np.frombuffer(packed[4:], np.int8).astype(np.float32) * scale
+    return values
+
+
+# As they are kept
+
+
+@given(arrays.arrays(np.float32, st.integers(1, 50), elements=st.floats(-1, 1, width=32)))
+def test_a_kept_vector_is_the_given_one_but_for_half_a_step(values: Floats):
+    packed = vectors.pack(values.tobytes())
+
+    assert len(packed) == 4 + len(values)
+    step = max(float(np.abs(values).max()) / 127, 1e-30)
+    assert np.abs(unpacked(packed) - values).max() <= 0.51 * step
+
+
+def test_nearness_loses_less_than_a_hundredth_by_keeping():
+    values = of_length_one(200, dim=384)
+    kept = np.stack([unpacked(vectors.pack(row.tobytes())) for row in values])
+
+    assert np.abs(kept @ values.T - values @ values.T).max() < 0.01
+
+
+def test_a_vector_of_nothing_is_kept_and_near_to_nothing(store: SqliteStore):
+    filled(store, np.zeros((1, DIM), np.float32))
+
+    assert all(near == 0 for near in nearest(store, of_length_one(1).tobytes()).values())
+
+
+# Searching
+
+
+@pytest.mark.parametrize("count", [1, 9, 500])
+def test_up_to_a_few_thousand_the_nearest_are_those_of_comparing_all(store: SqliteStore, count: int):
+    values = of_length_one(count)
+    filled(store, values)
+    for asked in of_length_one(20, seed=8):
+        truth = values @ asked
+
+        found = nearest(store, asked.tobytes())
+
+        assert len(found) == min(10, count)
+        for seq, near in found.items():
+            assert near == pytest.approx(float(truth[seq - 1]), abs=0.01)
+        assert min(found.values()) >= np.sort(truth)[-len(found)] - 0.02
+
+
+def near_some(values: Floats, count: int) -> Floats:
+    """Questions that something answers: a stored vector each, with as much again of something else."""
+    chance = np.random.default_rng(9)
+    noise = chance.normal(size=(count, values.shape[1])) / np.sqrt(values.shape[1])
+    asked = values[chance.integers(0, len(values), count)] + noise
+    scaled: Floats = (asked / np.linalg.norm(asked, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
+
+
+def test_above_that_nearly_all_of_the_nearest_are_found():
+    values = of_length_one(vectors._ALL_EXACT + 2_000, dim=384)
+    with closing(SqliteStore(None, Tuning())) as store:
+        filled(store, values)
+
+        assert share_found(store, values, near_some(values, 30)) >= 0.95
+        # Far from all there is, the ten nearest are hardly nearer than the rest: bits tell them apart less well.
+        assert share_found(store, values, of_length_one(30, dim=384, seed=8)) >= 0.8
+
+
+def share_found(store: SqliteStore, values: Floats, questions: Floats) -> float:
+    hits = 0
+    for asked in questions:
+        truth = set((np.argsort(-(values @ asked))[:10] + 1).tolist())
+        hits += len(truth & set(nearest(store, asked.tobytes())))
+    return hits / (10 * len(questions))
+
+
+def test_those_asked_about_are_told_however_far(store: SqliteStore):
+    filled(store, np.eye(DIM, dtype=np.float32))
+
+    found = store.nearest("m", np.eye(DIM, dtype=np.float32)[0].tobytes(), 1, [5, 9, 999]).near
+
+    assert set(found) == {1, 5, 9}, "999 is nobody"
+
+
+def test_a_memory_is_as_near_as_its_nearest_passage_and_has_a_middle(store: SqliteStore):
+    talk = thread("Talk", body="body")
+    store.apply(plan(Create(talk, messages(talk, "one", "two"))), act())
+    waiting = store.vectorless("m", 9)
+    assert len(waiting) == 3
+    given = [vector(1, 0), vector(0, 1), vector(0.6, 0.8)]
+    store.put_vectors("m", [(seq, value) for (seq, _), value in zip(waiting, given, strict=True)])
+
+    [near] = store.nearest("m", vector(0, 1), 5, ()).near.values()
+
+    assert near.best == pytest.approx(1, abs=0.01)
+    assert near.passage == waiting[1][0]
+    assert near.middle == pytest.approx(1.8 / np.hypot(1.6, 1.8), abs=0.01)
+
+
+def test_a_memory_of_hundreds_of_passages_is_judged_by_a_sample(store: SqliteStore):
+    long = note("Long", body="\n\n".join(f"{i} " + "x" * 590 for i in range(300)))
+    store.apply(plan(Create(long)), act())
+    put(store, of_length_one(len(store.vectorless("m", 1_000))))
+
+    [near] = store.nearest("m", of_length_one(1, seed=3).tobytes(), 5, ()).near.values()
+
+    assert -1 <= near.middle <= 1.01
+
+
+# What changes meanwhile
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def test_what_another_writes_is_seen(path: Path):
+    values = of_length_one(30)
+    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+        assert nearest(ours, values[0].tobytes()) == {}
+        for part in (values[:10], values[10:]):
+            filled(theirs, part)
+            assert 1 in nearest(ours, values[0].tobytes())
+        assert nearest(ours, values[20].tobytes(), 1).keys() == {21}
+
+
+def test_vectors_may_come_in_any_order(store: SqliteStore):
+    store.apply(Plan(tuple(Create(note(f"Note {i}", body=f"b{i}")) for i in range(3))), act())
+    first, *others = store.vectorless("m", 3)
+    store.put_vectors("m", [(seq, vector(0, 1)) for seq, _ in others])
+    assert len(nearest(store, vector(1, 0))) == 2
+
+    store.put_vectors("m", [(first[0], vector(1, 0))])
+
+    assert nearest(store, vector(1, 0), 1).keys() == {1}
+
+
+def test_passages_without_a_vector_are_told_oldest_first(store: SqliteStore):
+    first = note("First", body="a")
+    store.apply(plan(Create(first), Create(note("Second", body="b"))), act())
+    store.apply(plan(Update.between(first, renamed(first, "Again"))), act())
+
+    waiting = [seq for seq, _ in store.vectorless("m", 9)]
+
+    assert waiting == sorted(waiting)
+
+
+def test_what_another_deletes_is_no_longer_near(path: Path):
+    values = of_length_one(30)
+    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+        filled(theirs, values)
+        assert 4 in nearest(ours, values[3].tobytes(), 3)
+        gone = [memory for memory, _ in theirs.each()][3]
+        theirs.apply(plan(Remove(gone, ())), act())
+
+        assert 4 not in nearest(ours, values[3].tobytes(), 3)
+        assert len(nearest(ours, values[3].tobytes(), 3)) >= 2, "the next ones stand in its place"
+
+
+def test_a_memory_that_was_reworded_is_not_near_by_its_old_words(path: Path):
+    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+        filled(theirs, np.eye(8, dtype=np.float32))
+        asked = np.eye(8, dtype=np.float32)[2].tobytes()
+        assert nearest(ours, asked)[3] == pytest.approx(1, abs=0.01)
+        old = [memory for memory, _ in theirs.each()][2]
+        assert isinstance(old, Note)
+        theirs.apply(plan(Update.between(old, renamed(old, "Other words"))), act())
+
+        assert 3 not in nearest(ours, asked), "until its new words have a vector, none is known"
+        put(theirs, np.eye(8, dtype=np.float32)[:1])
+        assert nearest(ours, asked)[3] == pytest.approx(0, abs=0.01)
+
+
+def test_when_most_is_gone_the_rest_is_still_found(path: Path):
+    values = of_length_one(40)
+    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+        filled(theirs, values)
+        nearest(ours, values[0].tobytes())
+        theirs.apply(Plan(tuple(Remove(memory, ()) for memory, _ in list(theirs.each())[:35])), act())
+
+        assert set(nearest(ours, values[38].tobytes(), 40)) == {36, 37, 38, 39, 40}
+
+
+# Models
+
+
+def test_vectors_of_another_model_are_never_compared(store: SqliteStore):
+    filled(store, of_length_one(5), model="theirs")
+
+    found = store.nearest("ours", of_length_one(1).tobytes(), 10, [1, 2, 3])
+
+    assert dict(found.near) == {}
+    assert found.missing == 5
+
+
+def test_two_models_stand_side_by_side(store: SqliteStore):
+    filled(store, np.eye(2, dtype=np.float32), model="small")
+    put(store, np.eye(3, dtype=np.float32)[:2], model="large")
+
+    assert nearest(store, vector(1, 0), 1, "small").keys() == {1}
+    assert nearest(store, vector(0, 1, 0), 1, "large").keys() == {2}
+
+
+@pytest.mark.parametrize("dim", [1, DIM - 1, DIM + 1, 384])
+def test_a_question_of_another_size_finds_nothing(store: SqliteStore, dim: int):
+    filled(store, of_length_one(5))
+
+    assert nearest(store, of_length_one(1, dim=dim).tobytes()) == {}
+
+
+def test_a_vector_of_another_size_among_the_others_is_left_out(store: SqliteStore):
+    filled(store, np.eye(4, dtype=np.float32)[:2])
+    store.apply(plan(Create(note("Odd"))), act())
+    put(store, np.ones((1, 9), np.float32))
+
+    assert set(nearest(store, vector(1, 0, 0, 0))) == {1, 2}
+
+
+def test_how_many_passages_wait_for_a_vector_is_told(store: SqliteStore):
+    asked = of_length_one(1).tobytes()
+    assert store.nearest("m", asked, 5, ()).missing == 0
+    filled(store, of_length_one(10))
+    assert store.nearest("m", asked, 5, ()).missing == 0
+    store.apply(plan(Create(note("New", body="a")), Create(note("Newer", body="b"))), act())
+    assert store.nearest("m", asked, 5, ()).missing == 2
+
+
+# Places
+
+
+def test_neighbours_are_those_before_and_after_in_the_group(store: SqliteStore):
+    said = [note(f"{i}", body=f"b{i}", group="talk" if i != 2 else "other") for i in range(5)]
+    store.apply(Plan((*map(Create, said), Create(note("alone")))), act())
+
+    places = store.places([1, 2, 3, 4, 5, 6, 99], beside=9)
+
+    assert {seq: place.group for seq, place in places.items()} == {
+        1: "talk",
+        2: "talk",
+        3: "other",
+        4: "talk",
+        5: "talk",
+    }
+    assert (places[1].before, places[1].after[:1]) == ((), (2,))
+    assert (places[2].before[:1], places[2].after[:1]) == ((1,), (4,))
+    assert (places[3].before, places[3].after) == ((), ())
+    assert (places[5].before[:1], places[5].after) == ((4,), ())
+
+
+def test_neighbours_are_looked_up_for_the_first_alone(store: SqliteStore):
+    store.apply(Plan(tuple(Create(note(f"{i}", body=f"b{i}", group="talk")) for i in range(3))), act())
+
+    places = store.places([2, 3], beside=1)
+
+    assert (places[2].before, places[2].after) == ((1,), (3,))
+    assert (places[3].group, places[3].before, places[3].after) == ("talk", (), ())
