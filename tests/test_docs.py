@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from recollect.base.settings import SETTINGS
+from recollect.base.setting import SETTINGS
 from recollect.cli.command import command_of, parameters
 from recollect.cli.docs import operations_page
 from recollect.cli.main import program

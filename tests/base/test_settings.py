@@ -12,7 +12,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from recollect.base import settings
-from recollect.base.settings import SETTINGS, Setting, Settings, load
+from recollect.base.setting import SETTINGS, Setting
+from recollect.base.settings import Settings, load
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
 NAMES = [setting.name for setting in SETTINGS]

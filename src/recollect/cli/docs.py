@@ -13,7 +13,8 @@ import click
 
 from recollect.base import errors
 from recollect.base.errors import RecollectError
-from recollect.base.settings import SETTINGS, Narrow, Setting, expected
+from recollect.base.setting import SETTINGS, Narrow, Setting
+from recollect.base.settings import expected
 from recollect.cli.command import Parameter, command_of, parameters
 from recollect.ops.table import OPS, Effect, Op
 

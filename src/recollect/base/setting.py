@@ -1,0 +1,181 @@
+"""Every setting: its name, default, range and reason, and who may change it. One table; how it is laid over with
+files and the environment is settings.py's."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["switch", "count", "figure", "choice", "text", "schedule", "pair"]
+# What a project's file and a hook's environment may do.
+Narrow = Literal["off_only", "lower_only", "never"]
+
+
+class Setting(NamedTuple):
+    name: str
+    default: str
+    kind: Kind
+    narrow: Narrow
+    reason: str
+    low: float = 0
+    high: float = 0
+    choices: tuple[str, ...] = ()
+    # The feature is not built yet; said wherever the setting is shown.
+    pending: bool = False
+
+
+SETTINGS: tuple[Setting, ...] = (
+    # What happens at all.
+    Setting(
+        "MEMORY_RECALL", "on", "switch", "off_only",
+        "Recall at each prompt is what memory is for; off means no prompt is looked at.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_UPDATE", "on", "switch", "off_only",
+        "A review after each turn keeps memory fresh; it does nothing until MEMORY_LLM is on.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_FORGETTING", "on", "switch", "off_only",
+        "Unused memories are proposed for cold storage, so that recall stays sharp; nothing is lost.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_VALIDATION", "on", "switch", "off_only",
+        "Facts go stale; a sample is checked now and then and flagged.",
+        pending=True,
+    ),
+    # Recall through a language model.
+    Setting(
+        "MEMORY_RECALL_SCHEME", "double", "choice", "never",
+        "The second pass reads whole memories and can only remove, which keeps the block short.",
+        choices=("single", "double"), pending=True,
+    ),
+    Setting(
+        "MEMORY_RECALL_MODELS", "opus/opus", "pair", "never",
+        "First and second pass; judging relevance is where a strong model pays.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_RECALL_PROMPTS", "recall-broad/recall-strict", "pair", "never",
+        "First and second pass; a file of that name in your own prompts folder takes precedence.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_RECALL_PRESEARCH", "off", "switch", "never",
+        "A keyword filter before the model is cheaper and misses paraphrases, so it is asked for.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_RECALL_PRESEARCH_CONTENT", "off", "switch", "never",
+        "Names and descriptions are made to be matched; whole contents match nearly everything.",
+        pending=True,
+    ),
+    # When the agents run, as offset/cycle in sessions.
+    Setting(
+        "MEMORY_FORGETTING_SCHEDULE", "0/200", "schedule", "never",
+        "The forgetting score has a half-life of 200 sessions; sooner would judge on noise.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_VALIDATION_SCHEDULE", "75/100", "schedule", "never",
+        "Off the forgetting schedule, so that the two never run in one session.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_VALIDATION_AMOUNT", "20", "count", "lower_only",
+        "A sample that one run can check within its time.",
+        low=1, high=1_000, pending=True,
+    ),
+    # Language models: what they may cost.
+    Setting(
+        "MEMORY_LLM", "off", "switch", "off_only",
+        "No language model is called, and nothing spent, unless you switch it on.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_LLM_COMMAND", "claude", "text", "never",
+        "The command line that agents' users already have and have signed in to.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_LLM_CALLS_PER_DAY", "50", "count", "lower_only",
+        "A day's work fits; a loop gone wrong stops within the hour.",
+        high=100_000, pending=True,
+    ),
+    Setting(
+        "MEMORY_LLM_TOKENS_PER_DAY", "500000", "count", "lower_only",
+        "Fifty calls of ten thousand tokens; over it no call is made.",
+        high=1_000_000_000, pending=True,
+    ),
+    Setting(
+        "MEMORY_EMBEDDING_MODEL", "shipped", "text", "never",
+        "Works offline with what is installed; shipped-fast is the same model by onnxruntime, where that is there.",
+    ),
+    # What is written or shown elsewhere.
+    Setting(
+        "MEMORY_RULES_SYNC", "off", "switch", "off_only",
+        "Writing into an agent's own memory folder is a choice, not a surprise.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_SKILLS", "off", "switch", "off_only",
+        "Skill files appear in the project's tree, so they are asked for.",
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_TOASTS", "off", "switch", "off_only",
+        "The agent's own notice line already says it; desktop notices distract.",
+        pending=True,
+    ),
+    # How a thread ages.
+    Setting(
+        "MEMORY_HALF_LIFE_DAYS", "3", "figure", "never",
+        "An unused thread halves in weight in three days and is at 0.08 after eleven.",
+        low=0.1, high=3_650,
+    ),
+    Setting(
+        "MEMORY_SUSPEND_BELOW", "0.1", "figure", "never",
+        "Ten idle days at the default half-life: beyond that a thread is no longer open work.",
+        low=0, high=1,
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_ARCHIVE_AFTER_DAYS", "30", "figure", "never",
+        "A month asleep without one recall coming near.",
+        low=1, high=3_650,
+        pending=True,
+    ),
+    Setting(
+        "MEMORY_REINFORCEMENT", "0.1", "figure", "never",
+        "One use is a weak sign; ten bring a faded thread back whole.",
+        low=0, high=1,
+        pending=True,
+    ),
+    # The store.
+    Setting(
+        "MEMORY_MAX_BODY_CHARS", "1000000", "count", "lower_only",
+        "Longer than any note and short enough to index at once.",
+        low=1_000, high=100_000_000,
+    ),
+    Setting(
+        "MEMORY_BUSY_TIMEOUT_MS", "15000", "count", "never",
+        "Waits for another writer reached 3.3 s when measured; no wait at all loses writes.",
+        low=100, high=600_000,
+    ),
+    Setting(
+        "MEMORY_BACKUPS_KEPT", "5", "count", "never",
+        "Damage is often noticed late; under three copies the good one may be gone.",
+        low=3, high=1_000,
+    ),
+    Setting(
+        "MEMORY_JOURNAL_DAYS", "365", "count", "never",
+        "What can be undone; never under thirty days.",
+        low=30, high=36_500,
+    ),
+    Setting(
+        "MEMORY_LOG_MAX_MB", "20", "count", "never",
+        "Weeks of decisions at one line each.",
+        low=1, high=10_000,
+    ),
+)  # fmt: skip
