@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from recollect.store import Salvaged, Store
 
 _FOLDER = "set-aside"
-_DERIVED = frozenset({"passage", "words", "term", "vector", "passages", "full_text", "terms", "vectors"})
+_DERIVED = frozenset(
+    {"passage", "words", "term", "vector", "vector_count", "passages", "full_text", "terms", "vectors"}
+)
 _BATCH = 200
 
 

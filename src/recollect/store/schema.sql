@@ -145,3 +145,21 @@ CREATE TABLE vector (
     hash            BLOB    NOT NULL,
     PRIMARY KEY (passage_seq, model)
 ) WITHOUT ROWID;
+
+-- How many there are of a model, and how often that changed: a process that keeps vectors in memory sees in one
+-- look whether its own are still right.
+CREATE TABLE vector_count (
+    model           TEXT    NOT NULL PRIMARY KEY,
+    vectors         INTEGER NOT NULL,
+    changes         INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TRIGGER vector_added AFTER INSERT ON vector BEGIN
+    INSERT INTO vector_count VALUES (new.model, 1, 1)
+    ON CONFLICT (model) DO UPDATE SET vectors = vectors + 1, changes = changes + 1;
+END;
+CREATE TRIGGER vector_changed AFTER UPDATE ON vector BEGIN
+    UPDATE vector_count SET changes = changes + 1 WHERE model = new.model;
+END;
+CREATE TRIGGER vector_removed AFTER DELETE ON vector BEGIN
+    UPDATE vector_count SET vectors = vectors - 1, changes = changes + 1 WHERE model = old.model;
+END;

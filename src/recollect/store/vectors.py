@@ -38,7 +38,7 @@ class Vectors:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self._stamp: tuple[int, int] | None = None
+        self._changes = 0
         self.stale = False
         """Some of these were deleted since."""
         self._clear(0)
@@ -54,10 +54,10 @@ class Vectors:
     def refresh(self, db: apsw.Connection) -> None:
         """Takes up what was added. What was deleted stays until half of it is gone, and `forget` is told of
         those that come up."""
-        stamp = (int(db.pragma("data_version")), db.total_changes())
-        if stamp == self._stamp:
+        counted = sql.first(db, "SELECT vectors, changes FROM vector_count WHERE model = ?", self._model)
+        standing, changes = counted or (0, 0)
+        if changes == self._changes:
             return
-        standing = sql.value(db, "SELECT count(*) FROM vector WHERE model = ?", self._model)
         last = int(self._passages[-1]) if len(self._passages) else 0
         added = sql.value(db, "SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
         if not len(self._passages) / 2 <= standing - added <= len(self._passages):  # above: older ones came late
@@ -66,7 +66,7 @@ class Vectors:
         self.stale = standing - added < len(self._passages)
         self._load(db, last)
         self._order()
-        self._stamp = stamp
+        self._changes = changes
 
     def _load(self, db: apsw.Connection, last: int) -> None:
         wanted = f"""

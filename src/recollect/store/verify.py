@@ -16,7 +16,7 @@ import apsw
 from recollect.base.errors import StoreDamaged
 from recollect.model.passage import spans
 from recollect.model.report import Finding
-from recollect.store import care, migrate, reads, rows, tokenizer
+from recollect.store import care, migrate, reads, rows, sql, tokenizer
 from recollect.store.journal import ids_in
 from recollect.store.protocol import Progress
 
@@ -88,6 +88,9 @@ def _vectors(db: apsw.Connection) -> Iterator[Finding]:
     for seq, model, data, seal in db.execute("SELECT passage_seq, model, data, hash FROM vector"):
         if rows.seal((model, data)) != seal:
             yield Finding("vector", str(seq), "its values are not what was written")
+    counted = sql.every(db, "SELECT model, vectors FROM vector_count WHERE vectors <> 0 ORDER BY model")
+    if counted != sql.every(db, "SELECT model, count(*) FROM vector GROUP BY model ORDER BY model"):
+        yield Finding("vector_count", "", "does not count the vectors")
 
 
 def _references(db: apsw.Connection) -> Iterator[Finding]:
