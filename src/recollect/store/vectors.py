@@ -1,8 +1,9 @@
-"""Vectors: how they are kept, and exact search among them. The only place in this room that knows numpy.
+"""Vectors: how they are kept, and the search among them. The only place in this room that knows numpy.
 
 A vector is kept as signed bytes with one scale (388 bytes for 384 numbers). In memory stand the bytes and
-one bit a number: a question is compared by bits with all, which is cheap, and by bytes with the best of
-those. A memory's nearness is that of its nearest passage, and that of the middle of all its passages.
+one bit a number: a question is compared by bits with all, which is cheap, and by bytes with the best of those
+(up to a few thousand, by bytes with all). A memory's nearness is that of its nearest passage, and that of the
+middle of all its passages.
 """
 
 from __future__ import annotations
