@@ -68,9 +68,9 @@ def test_a_pin_is_not_indexed_twice() -> None:
 
 def test_long_text_is_cut_at_a_paragraph_before_a_sentence_before_a_word() -> None:
     sentence = "One two three. "
-    paragraph = "p" * 400 + "\n\n"
+    paragraph = "p" * (2 * MAX_CHARS // 3) + "\n\n"
     assert _first_piece(paragraph + sentence * 60).endswith("p\n\n")
-    assert _first_piece("s" * 400 + ". " + "word " * 200).endswith("s. ")
+    assert _first_piece("s" * (2 * MAX_CHARS // 3) + ". " + "word " * 200).endswith("s. ")
     assert _first_piece("word " * 400).endswith("word ")
     assert _first_piece("x" * 4_000) == "x" * MAX_CHARS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from recollect.base.errors import BadInput, NotFound, UnknownId
 from recollect.embed import model
 from recollect.model.bridge import BridgeType
 from recollect.model.memory import Kind, Memory, Status
-from recollect.model.plan import Create, Plan
+from recollect.model.plan import Create, Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
 from recollect.ops import health, history, links, memories, rules, shape, upkeep
@@ -24,8 +25,11 @@ from recollect.render.data import as_json
 from tests.naughty import NAUGHTY
 from tests.ops.ask import holding, kept, pinned, states
 from tests.ops.conftest import Opens
-from tests.values import NOW, act, note, rule, thread
+from tests.values import NOW, act, bridge, note, rule, thread
 
+COMPONENTS = {
+    "match", "words", "cover", "near", "neighbours", "group", "length", "time", "strength", "relevance", "focus"
+}  # fmt: skip
 LOGIN = "OAuth login: users sign in with their Google account and get a session cookie."
 
 
@@ -99,8 +103,7 @@ def test_words_and_meaning_find_every_kind(office: App, question: str, title: st
 
 def test_every_component_stands_with_its_hit(office: App):
     for hit in hits(search(office, ("session cookie",))):
-        names = {name for name, _ in hit.components}
-        assert names >= {"match", "words", "cover", "near", "neighbours", "group", "strength", "relevance", "focus"}
+        assert {name for name, _ in hit.components} == COMPONENTS
         assert all(np.isfinite(value) for _, value in hit.components)
 
 
@@ -153,6 +156,55 @@ def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
     assert "## Related Bridges (5 of 7)\n\n- a -> b (EXTENDS, weight: " in text(answer)
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [{"status": Status.ARCHIVED}, {"status": Status.SUPERSEDED}, {"status": Status.CANDIDATE}, {"days_old": 200}],
+    ids=["archived", "superseded", "candidate", "cold"],
+)
+def test_a_bridge_tells_no_title_that_must_not_surface(app: App, hidden: dict[str, Any]):
+    found, seen, unseen = thread("Zeppelin"), thread("Helium"), thread("Hydrogen", **hidden)
+    put(app, found, seen, unseen)
+    store = app.writing(Scope.PROJECT)
+    store.apply(Plan((Link(bridge(found, seen)), Link(bridge(unseen, found, weight=0.9)))), act())
+
+    answer = recall(app, ("zeppelin",), limit=1)
+
+    assert shown(answer) == ["Zeppelin"]
+    assert "## Related Bridges (1 of 1)\n\n- Zeppelin -> Helium" in text(answer)
+    assert "Hydrogen" not in text(answer) + json.dumps(as_object(answer))
+    by_id = recall(app, (unseen.id,))
+    assert [(source, target) for _, source, target in by_id.bridges] == [("Hydrogen", "Zeppelin")], "it was asked for"
+
+
+def test_one_id_in_both_stores_keeps_the_scope_of_each(app: App):
+    ours = thread("Zeppelin here", body="The zeppelin of this project flies on helium.")
+    theirs = replace(ours, title="Zeppelin everywhere", body="Every other zeppelin flies on hydrogen.")
+    put(app, ours)
+    put(app, theirs, scope=Scope.USER)
+
+    found = search(app, ("zeppelin",)).found
+
+    assert {(one.hit.memory.title, one.scope) for one in found} == {
+        ("Zeppelin here", Scope.PROJECT),
+        ("Zeppelin everywhere", Scope.USER),
+    }
+
+
+def test_one_id_that_sleeps_in_both_stores_wakes_in_each(app: App):
+    ours = thread("Zeppelin here", body="The zeppelin of this project flies on helium.", days_old=15)
+    theirs = replace(ours, title="Zeppelin everywhere", body="Every zeppelin of the world flies on helium.")
+    put(app, ours)
+    put(app, theirs, scope=Scope.USER)
+
+    answer = recall(app, ("the zeppelin flies on helium",))
+
+    assert [one.reactivated for one in answer.found.found] == [True, True]
+    for scope, title in ((Scope.PROJECT, "Zeppelin here"), (Scope.USER, "Zeppelin everywhere")):
+        awake = app.reading(scope).exact(ours.id)
+        assert awake is not None
+        assert (awake.title, awake.last_active_at) == (title, NOW)
+
+
 def test_copies_of_one_text_are_shown_once(app: App):
     put(app, *(thread(f"Copy {i}", body="Zeppelins are filled with helium.") for i in range(4)))
 
@@ -160,6 +212,53 @@ def test_copies_of_one_text_are_shown_once(app: App):
 
     assert len(found.found) == 1
     assert [drop.reason for drop in found.drops] == [f"says the same as {found.found[0].hit.memory.id}"] * 3
+
+
+# The time and the person that a question asks for
+
+
+@pytest.fixture
+def decided(app: App) -> App:
+    """Three decisions alike in words, of different times; today is a Sunday."""
+    for title, days in (("today", 0), ("last week", 9), ("December", 45)):
+        put(app, note(f"Of {title}", body=f"We decided on the release, number {days}.", days_old=days))
+    return app
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("what did we decide last week", "Of last week"),
+        ("what did we decide today", "Of today"),
+        ("what did we decide in December", "Of December"),
+        ("what did we decide before 2026-01-12", "Of December"),
+        ("what did we decide on 2026-01-23", "Of last week"),
+    ],
+)
+def test_a_time_in_the_question_brings_up_the_memory_of_that_time(decided: App, asked: str, first: str):
+    answer = recall(decided, (asked,))
+
+    assert shown(answer)[0] == first
+    assert part(hits(answer)[0], "time") > 0
+    assert [part(hit, "time") for hit in hits(answer)[1:]] == [0, 0]
+
+
+def test_a_question_without_a_time_gives_nothing_for_it(decided: App):
+    answer = recall(decided, ("what did we decide on the release",))
+
+    assert [part(hit, "time") for hit in hits(answer)] == [0, 0, 0]
+
+
+def test_a_question_about_oneself_brings_up_what_one_said(app: App):
+    mine = note("Mine", body="I moved the cache to Redis, and I keep my session keys in it as we said.")
+    put(app, mine, note("Guide", body="A cache moved to Redis keeps the session keys in it, as everybody knows."))
+
+    own = {hit.memory.title: hit for hit in hits(search(app, ("which cache did I move",)))}
+    other = {hit.memory.title: hit for hit in hits(search(app, ("which cache was moved",)))}
+
+    assert part(own["Mine"], "words") / part(own["Guide"], "words") > 1.2
+    assert part(other["Mine"], "words") / part(other["Guide"], "words") == pytest.approx(1, abs=0.1)
+    assert next(iter(own)) == "Mine"
 
 
 # What never surfaces
@@ -544,7 +643,8 @@ def test_an_odd_question_is_answered(office: App, name: str):
 
     assert len(answer.found.found) <= 5
     assert len(text(answer)) <= 8_000
-    as_object(found)
+    for told in (as_object(answer), as_object(found)):
+        assert len(told["query"]) <= 2_000, "who asked knows what he asked"
     assert len(str(why(office).recalls)) < 20_000
     assert upkeep.verify(office).clean
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from recollect.model.evidence import Nearness, Place, TermEvidence, WordEvidence
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from recollect.base.moment import Moment
+from recollect.model.evidence import Nearness, Owner, Place, TermEvidence, WordEvidence
 from recollect.recall.lexical import Ref, Wording, WordMatch, matches, wording
 
 
@@ -15,17 +19,30 @@ def spoken(passages: int, *terms: TermEvidence) -> WordEvidence:
     return WordEvidence(passages, terms)
 
 
-def matched(*stores: WordEvidence, owners: dict[int, int] | None = None) -> tuple[Wording, dict[Ref, WordMatch]]:
-    """Every passage is its own memory unless `owners` says whose it is."""
+def matched(
+    *stores: WordEvidence,
+    owners: dict[int, int] | None = None,
+    voices: Mapping[int, int] = MappingProxyType({}),
+    voice: float = 0.0,
+) -> tuple[Wording, dict[Ref, WordMatch]]:
+    """Every passage is its own memory unless `owners` says whose it is; `voices` says which are in the first person."""
     words = wording(stores)
     own = [owners or {p: p for t in store.terms for p, _ in t.rows} for store in stores]
-    return words, matches(words, own)
+    whose = [{p: Owner(memory, voices.get(p, 0)) for p, memory in of_store.items()} for of_store in own]
+    return words, matches(words, whose, voice)
 
 
-def near(best: float, middle: float | None = None) -> Nearness:
-    return Nearness(best, best if middle is None else middle, 1)
+def near(best: float, middle: float | None = None, *, voiced: float | None = None) -> Nearness:
+    return Nearness(best, best if middle is None else middle, 1, best if voiced is None else voiced)
 
 
-def place(group: str, *, before: tuple[int, ...] = (), after: tuple[int, ...] = ()) -> Place:
-    """Of a short turn in a conversation."""
-    return Place(group, before, after)
+def place(
+    group: str = "",
+    *,
+    before: tuple[int, ...] = (),
+    after: tuple[int, ...] = (),
+    size: int = 0,
+    times: tuple[Moment, ...] = (),
+) -> Place:
+    """Of a short turn in a conversation, unless its size is given."""
+    return Place(group, before, after, size, times)

@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.evidence import Nearness
-from recollect.recall.fuse import Match, fuse, in_company
+from recollect.model.evidence import Nearness, Place
+from recollect.recall.fuse import TURN_BYTES, WEIGHTS, Match, fuse, in_company
 from recollect.recall.lexical import Ref, WordMatch
+from recollect.recall.when import Span
 from tests.recall.evidence import matched, near, place, spoken, term
+from tests.values import NOW
 
 MOST = 10.0
+YESTERDAY = Span.of(NOW.plus(days=-1.5).datetime(), NOW.plus(days=-0.5).datetime())
 refs = st.tuples(st.integers(0, 1), st.integers(1, 8))
 parts = st.floats(0.001, MOST)
 
@@ -22,7 +25,7 @@ def word_matches(draw: st.DrawFn) -> WordMatch:
     return WordMatch(best, max(best, draw(parts)), draw(st.floats(0.01, 1)), 3, ((0, best),))
 
 
-nearnesses = st.builds(Nearness, st.floats(-1, 1), st.floats(-1, 1), st.integers(1, 9))
+nearnesses = st.builds(near, st.floats(-1, 1), st.floats(-1, 1))
 by_words = st.dictionaries(refs, word_matches())
 by_vectors = st.dictionaries(refs, nearnesses)
 places = st.dictionaries(
@@ -134,3 +137,99 @@ def test_what_belongs_to_no_group_is_left_as_it_is():
     alone = fuse(said, {}, words.most)
 
     assert in_company(alone, said, {(0, 1): place(""), (0, 2): place("")}, words.most) == alone
+
+
+# The time that was asked for
+
+
+def equals(count: int = 2) -> tuple[dict[Ref, WordMatch], float]:
+    """Memories that say the same of the question."""
+    words, said = matched(spoken(100, term("a", *range(1, count + 1))))
+    return said, words.most
+
+
+def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
+    said, most = equals()
+    alone = fuse(said, {}, most)
+    where = {(0, 1): place(times=(NOW.plus(days=-9),)), (0, 2): place(times=(NOW.plus(days=-1),))}
+
+    asked = in_company(alone, said, where, most, YESTERDAY)
+
+    assert ranked(asked) == [2, 1]
+    assert asked[0, 2].time == pytest.approx(WEIGHTS.time / WEIGHTS.own)
+    assert asked[0, 1] == alone[0, 1], "one of another time loses nothing"
+    assert in_company(alone, said, where, most) == alone, "nobody asked for a time"
+
+
+def test_any_of_a_memorys_times_is_one_of_its_times():
+    said, most = equals()
+    where = {(0, 1): place(times=(NOW.plus(days=-1), NOW)), (0, 2): place(times=(NOW.plus(days=-1),))}
+
+    asked = in_company(fuse(said, {}, most), said, where, most, YESTERDAY)
+
+    assert asked[0, 1].time == asked[0, 2].time > 0
+
+
+def test_time_comes_on_top_of_company_and_without_a_group_too():
+    said, most = equals(3)
+    yesterday = (NOW.plus(days=-1),)
+    where = {
+        (0, 1): place("talk", after=(2,), times=yesterday),
+        (0, 2): place("talk", before=(1,)),
+        (0, 3): place(times=yesterday),
+    }
+    alone = fuse(said, {}, most)
+
+    together = in_company(alone, said, where, most, YESTERDAY)
+
+    for ref, match in together.items():
+        parts = match.neighbours + match.group + match.length + match.time
+        assert match.score == pytest.approx(alone[ref].score + parts), "every part of a score is named"
+    assert together[0, 1].time == together[0, 3].time > together[0, 2].time == 0
+
+
+def test_time_does_not_bring_up_what_fits_much_less():
+    words, said = matched(spoken(100, term("rare", 1), term("other", 1), term("common", *range(1, 60))))
+    where = {(0, 2): place(times=(NOW.plus(days=-1),))}
+
+    assert ranked(in_company(fuse(said, {}, words.most), said, where, words.most, YESTERDAY))[0] == 1
+
+
+times = st.lists(st.floats(-400, 400).map(lambda days: NOW.plus(days=days)), max_size=2).map(tuple)
+
+
+@given(by_words, by_vectors, st.dictionaries(refs, times), st.floats(-400, 400), st.floats(0, 400))
+def test_the_asked_time_never_lowers_a_score(words, close, when, start: float, days: float):
+    alone = fuse(words, close, MOST)
+    where: dict[Ref, Place] = {ref: place(times=moments) for ref, moments in when.items()}
+    span = Span.of(NOW.plus(days=start).datetime(), NOW.plus(days=start + days).datetime())
+
+    asked = in_company(alone, words, where, MOST, span)
+
+    assert set(asked) == set(alone)
+    for ref, match in asked.items():
+        assert 0 <= match.time <= WEIGHTS.time
+        assert match.score == pytest.approx(alone[ref].score + match.time)
+
+
+# Whose words
+
+
+def test_what_is_said_in_the_first_person_leads_by_its_vector_where_it_counts_more():
+    close = {(0, 1): near(0.6), (0, 2): near(0.55, 0.6, voiced=0.8)}
+
+    assert ranked(fuse({}, close, 0.0)) == [2, 1]
+    assert fuse({}, close, 0.0)[0, 2].near == 0.55, "as near as it is, however it was said"
+
+
+def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
+    said, most = equals()
+    where = {
+        (0, 1): place("talk", after=(2,), size=8 * TURN_BYTES),
+        (0, 2): place("talk", before=(1,), size=TURN_BYTES),
+    }
+
+    together = in_company(fuse(said, {}, most), said, where, most)
+
+    assert ranked(together) == [2, 1]
+    assert together[0, 1].length < 0 == together[0, 2].length

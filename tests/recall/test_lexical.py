@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.evidence import TermEvidence, WordEvidence
+from recollect.model.evidence import Owner, TermEvidence, WordEvidence
 from recollect.recall.lexical import KEPT, matches, wording
 from tests.recall.evidence import matched, spoken, term
 
@@ -66,7 +66,7 @@ def test_cover_is_the_share_of_the_questions_rarity():
 def test_a_passage_that_nobody_owns_any_more_is_left_out():
     words = wording([spoken(9, term("a", 1, 2))])
 
-    assert set(matches(words, [{2: 5}])) == {(0, 5)}
+    assert set(matches(words, [{2: Owner(5, 0)}])) == {(0, 5)}
 
 
 def test_only_the_best_passages_go_on():
@@ -75,6 +75,61 @@ def test_only_the_best_passages_go_on():
 
     assert set(wording(evidence).spoken[0].passages) == set(range(1_001 - KEPT, 1_001))
     assert len(wording(evidence, 1_000).spoken[0].passages) == 1_000
+
+
+# Whose words
+
+TWO = spoken(100, term("cache", 1, 2))
+
+
+def test_the_first_person_leads_for_a_question_about_oneself_and_not_for_another():
+    spoken_by_me = {2: 100}
+
+    _, of_self = matched(TWO, voices=spoken_by_me, voice=0.6)
+    _, of_a_thing = matched(TWO, voices=spoken_by_me)
+
+    assert of_self[0, 2].best > of_self[0, 1].best
+    assert of_a_thing[0, 2].best == of_a_thing[0, 1].best
+
+
+def test_the_more_a_passage_is_in_the_first_person_the_more_it_counts():
+    five = spoken(100, term("cache", 1, 2, 3, 4, 5))
+
+    _, found = matched(five, voices={p: 25 * (p - 1) for p in range(1, 6)}, voice=0.6)
+
+    scores = [found[0, p].best for p in range(1, 6)]
+    assert scores == sorted(set(scores)), "each more than the one before"
+
+
+def test_a_passage_all_in_the_first_person_counts_as_it_would_have():
+    _, plain = matched(TWO)
+    _, of_self = matched(TWO, voices={1: 100, 2: 0}, voice=0.6)
+
+    assert of_self[0, 1].best == pytest.approx(plain[0, 1].best)
+    assert of_self[0, 2].best == pytest.approx(plain[0, 2].best / 1.6)
+    assert of_self[0, 2].cover == plain[0, 2].cover, "it speaks of as much as before"
+
+
+def test_the_passage_in_the_first_person_is_the_best_of_its_memory():
+    _, found = matched(TWO, owners={1: 7, 2: 7}, voices={2: 100}, voice=0.6)
+
+    assert found[0, 7].passage == 2
+
+
+# Words that frame a question
+
+
+def test_a_word_that_frames_the_question_counts_half():
+    words, found = matched(spoken(100, term("cache", 1), term("ago", 2)))
+
+    assert words.rarity[1] == pytest.approx(words.rarity[0] / 2)
+    assert found[0, 2].best == pytest.approx(found[0, 1].best / 2)
+
+
+def test_where_there_is_nothing_but_the_frame_it_counts_whole():
+    bare = wording([spoken(100, term("cache", 1))]).rarity[0]
+
+    assert wording([spoken(100, term("last", 1), term("week", 2))]).rarity == (bare, bare)
 
 
 def test_without_words_nothing_matches():

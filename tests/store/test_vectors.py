@@ -298,11 +298,13 @@ def test_neighbours_are_those_before_and_after_in_the_group(store: SqliteStore):
         3: "other",
         4: "talk",
         5: "talk",
+        6: "",
     }
     assert (places[1].before, places[1].after[:1]) == ((), (2,))
     assert (places[2].before[:1], places[2].after[:1]) == ((1,), (4,))
     assert (places[3].before, places[3].after) == ((), ())
     assert (places[5].before[:1], places[5].after) == ((4,), ())
+    assert (places[6].before, places[6].after) == ((), ())
 
 
 def test_neighbours_are_looked_up_for_the_first_alone(store: SqliteStore):

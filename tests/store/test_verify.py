@@ -96,7 +96,7 @@ DERIVED = {
     "the full text emptied": ("INSERT INTO words (words) VALUES ('delete-all')", "words"),
     "a passage missing": (f"DELETE FROM passage WHERE message_id = '{SAID[1].id}'", "passage"),
     "a passage moved": ("UPDATE passage SET start = 1 WHERE seq = 1", "passage"),
-    "a passage of nobody": ("INSERT INTO passage (memory_seq, start, length) VALUES (99, 0, 1)", "passage"),
+    "a passage of nobody": ("INSERT INTO passage (memory_seq, start, length, voice) VALUES (99, 0, 1, 0)", "passage"),
 }
 
 

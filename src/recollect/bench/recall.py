@@ -29,6 +29,7 @@ from recollect.bench.embeddings import Embeddings
 from recollect.bench.scores import DEPTH, MEASURES, Difference
 from recollect.bench.suites import Document, Suite, Task
 from recollect.bench.systems import BASELINES, Baselines
+from recollect.model.evidence import Owner
 from recollect.model.memory import Note
 from recollect.model.plan import Create, Plan
 from recollect.model.query import Query
@@ -191,13 +192,13 @@ def _embed(
         vectors = embeddings.of([text for _, text in page], tell)
         store.put_vectors(embeddings.model, [(seq, row.tobytes()) for seq, row in zip(seqs, vectors, strict=True)])
         found.append(vectors)
-        owners += [memories[whose[seq]] for seq in seqs]
+        owners += [memories[whose[seq].memory] for seq in seqs]
     return np.concatenate(found), owners
 
 
-def _pairs(owners: dict[int, int]) -> tuple[list[int], list[int]]:
+def _pairs(owners: dict[int, Owner]) -> tuple[list[int], list[int]]:
     """Each memory once, with one of its passages."""
-    once = {memory: passage for passage, memory in owners.items()}
+    once = {owner.memory: passage for passage, owner in owners.items()}
     return list(once), list(once.values())
 
 

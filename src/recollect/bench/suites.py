@@ -64,9 +64,16 @@ class Suite:
         return sum(len(task.documents) for task in self.tasks)
 
     def sampled(self, count: int, seed: int = SAMPLE_SEED) -> Suite:
-        """So many of its questions, always the same; tasks that lose all of theirs are left out."""
+        """So many of its questions, always the same."""
+        return self._only(set(random.Random(seed).sample(range(self.questions), min(count, self.questions))))
+
+    def held_out(self) -> Suite:
+        """Every second question: those that the weights were not chosen on."""
+        return self._only(set(range(1, self.questions, 2)))
+
+    def _only(self, chosen: set[int]) -> Suite:
+        """Tasks that lose all of their questions are left out."""
         every = [(place, question) for place, task in enumerate(self.tasks) for question in task.questions]
-        chosen = set(random.Random(seed).sample(range(len(every)), min(count, len(every))))
         kept: dict[int, list[Question]] = {}
         for number, (place, question) in enumerate(every):
             if number in chosen:

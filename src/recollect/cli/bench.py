@@ -86,18 +86,20 @@ def start(runs: int, as_json: bool) -> int:
 @click.option(
     "--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions of each suite, always the same."
 )
+@click.option("--held-out", is_flag=True, help="Only every second question: the weights were chosen on the others.")
 @click.option(
     "--cache", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
     help="Where vectors are kept between runs (else `cache` in Recollect's home).",
 )  # fmt: skip
 @_as_json
-def recall(files: tuple[Path, ...], sample: int | None, cache: Path | None, as_json: bool) -> int:
+def recall(files: tuple[Path, ...], sample: int | None, held_out: bool, cache: Path | None, as_json: bool) -> int:
     """How well recall answers, beside simple systems; a small suite of its own where no FILE is named."""
     from recollect.bench import suites
     from recollect.bench.recall import run_recall
 
     read = [suites.read(file) for file in files or (suites.OWN,)]
-    wanted = [suite.sampled(sample) for suite in read] if sample else read
+    wanted = [suite.held_out() for suite in read] if held_out else read
+    wanted = [suite.sampled(sample) for suite in wanted] if sample else wanted
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
         report = run_recall(Path(folder), wanted, cache=cache or _cache(), progress=Bar())
     if as_json:

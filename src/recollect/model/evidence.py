@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from recollect.base.moment import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,23 @@ class WordEvidence:
     terms: tuple[TermEvidence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Nearness:
+# NamedTuples from here on: hundreds are made for a question, at a third of a frozen dataclass's time.
+class Owner(NamedTuple):
+    """Whose passage it is."""
+
+    memory: int
+    voice: int
+    """How much of the passage is somebody speaking of himself, in percent."""
+
+
+class Nearness(NamedTuple):
     """How near a memory's meaning is: its nearest passage, and the middle of all of them."""
 
     best: float
     middle: float
     passage: int
+    voiced: float
+    """As `best`, what is said in the first person counting more where the question asks for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +59,7 @@ class VectorEvidence:
     """How many passages have no vector of this model yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a memory stands among those of its group, in the order they came."""
 
     group: str
@@ -56,3 +68,5 @@ class Place:
     after: tuple[int, ...]
     size: int = 0
     """Of the body, in bytes."""
+    times: tuple[Moment, ...] = ()
+    """When it came, and when it was last spoken of."""

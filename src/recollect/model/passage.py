@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.model.memory import Memory, Message
+from recollect.model.voice import voice
 
-MAX_CHARS = 600  # about 100 words: small enough for one subject; a memory is judged by the middle of them, too
+MAX_CHARS = 250  # about 45 words: one thing said. A memory is judged by the middle of them, too
 _BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
 
 
@@ -23,6 +24,8 @@ class Span:
     message_id: str
     start: int
     length: int
+    voice: int = 0
+    """How much of it is somebody speaking of himself, in percent."""
 
     def of(self, text: str) -> str:
         return text[self.start : self.start + self.length]
@@ -31,11 +34,16 @@ class Span:
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Never empty: a memory without text is still found by its title. A message that only repeats the
     body (as a pin's does) is not indexed twice."""
-    found = [Span("", start, length) for start, length in _cut(memory.body)] or [Span("", 0, 0)]
+    found = list(_spans("", memory.body)) or [Span("", 0, 0)]
     for message in messages:
         if message.content not in memory.body:
-            found += [Span(message.id, start, length) for start, length in _cut(message.content)]
+            found += _spans(message.id, message.content)
     return tuple(found)
+
+
+def _spans(message_id: str, text: str) -> Iterator[Span]:
+    for start, length in _cut(text):
+        yield Span(message_id, start, length, voice(text[start : start + length]))
 
 
 def embeddable(title: str, text: str) -> str:

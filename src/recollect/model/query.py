@@ -21,6 +21,8 @@ class Query:
     since: Moment | None = None
     until: Moment | None = None
     limit: int = 20
+    once: bool = False
+    """The same words are shown once, even if they were said in two sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Hit:
     components: tuple[tuple[str, float], ...]
     passage: str
     """The piece of text that matched best."""
+    store: int = 0
+    """Which of those that were asked: one id may stand in two, after an import."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ class Found:
 
     id: str
     query: str
+    """Its beginning, where it is very long."""
     at: Moment
     found: tuple[Recollection, ...]
     drops: tuple[Drop, ...]

@@ -15,7 +15,8 @@ from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.evidence import Nearness, Place, WordEvidence
 from recollect.model.query import Hit, Query
-from recollect.recall import fuse, lexical, pick, weigh
+from recollect.model.voice import asks_of_self
+from recollect.recall import fuse, lexical, pick, weigh, when
 from recollect.recall.lexical import Ref
 from recollect.recall.weigh import Focus
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.store import Store
 
-NEAREST = 100  # passages by vector whose memories join those by words
+NEAREST = 150  # passages by vector whose memories join those by words
 IN_COMPANY = 60  # of the best: whose neighbours are looked up
 PLACED = 300  # whose groups are looked up
 _PAGE = 20  # memories read whole at a time
@@ -42,8 +43,6 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Answer:
     picked: pick.Picked
-    sources: dict[str, int]
-    """By memory: which store it came from."""
     without_vectors: int
     ms: float
 
@@ -57,11 +56,13 @@ def ask(
     asked: Asked | None = None,
     focus: Sequence[Focus] = (),
     seen: Set[str] = frozenset(),
+    deep: bool = True,
 ) -> Answer:
+    """Not `deep`: no second look where filters leave less than was asked for, because somebody waits."""
     began = time.process_time()
     evidence = [store.words(query.text) for store in stores]
     answer = _answer(stores, evidence, query, 1, now=now, rules=rules, asked=asked, focus=focus, seen=seen)
-    if len(answer.picked.hits) < query.limit and _cut_short(evidence, answer):
+    if deep and len(answer.picked.hits) < query.limit and _cut_short(evidence, answer):
         answer = _answer(stores, evidence, query, _FURTHER, now=now, rules=rules, asked=asked, focus=focus, seen=seen)
     return replace(answer, ms=(time.process_time() - began) * 1_000)
 
@@ -87,19 +88,19 @@ def _answer(
 ) -> Answer:
     words = lexical.wording(evidence, depth * lexical.KEPT)
     owners = [store.owners(list(spoken.passages)) for store, spoken in zip(stores, words.spoken, strict=True)]
-    said = lexical.matches(words, owners)
-    near, missing = _near(stores, said, asked, depth * NEAREST)
+    voice = fuse.WEIGHTS.voice if asks_of_self(query.text) else 0.0
+    said = lexical.matches(words, owners, voice)
+    near, missing = _near(stores, said, asked, depth * NEAREST, voice)
     matches = fuse.fuse(said, near, words.most)
-    best = sorted(matches, key=lambda ref: matches[ref].score, reverse=True)
-    matches = fuse.in_company(matches, said, _places(stores, best), words.most)
-    sources: dict[str, int] = {}
-    ranked = _ranked(stores, matches, query, sources, depth * _MOST_READ, now=now, rules=rules, focus=focus)
+    best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))
+    matches = fuse.in_company(matches, said, _places(stores, best), words.most, when.asked_time(query.text, now))
+    ranked = _ranked(stores, matches, query, depth * _MOST_READ, now=now, rules=rules, focus=focus)
     picked = pick.pick(ranked, query, seen=seen)
-    return Answer(picked, sources, missing, 0.0)
+    return Answer(picked, missing, 0.0)
 
 
 def _near(
-    stores: Sequence[Store], said: dict[Ref, lexical.WordMatch], asked: Asked | None, count: int
+    stores: Sequence[Store], said: dict[Ref, lexical.WordMatch], asked: Asked | None, count: int, voice: float
 ) -> tuple[dict[Ref, Nearness], int]:
     found: dict[Ref, Nearness] = {}
     missing = 0
@@ -107,7 +108,7 @@ def _near(
         return found, missing
     for number, store in enumerate(stores):
         also = [seq for which, seq in said if which == number]
-        evidence = store.nearest(asked.model, asked.vector, count, also)
+        evidence = store.nearest(asked.model, asked.vector, count, also, voice=voice)
         missing += evidence.missing
         found |= {(number, seq): near for seq, near in evidence.near.items()}
     return found, missing
@@ -125,7 +126,6 @@ def _ranked(
     stores: Sequence[Store],
     matches: dict[Ref, fuse.Match],
     query: Query,
-    sources: dict[str, int],
     most: int,
     *,
     now: Moment,
@@ -134,13 +134,12 @@ def _ranked(
 ) -> list[Hit]:
     """Whole memories in order of priority. Strength, relevance and focus can move a memory only so far, so the
     best matches are read a page at a time until enough of them pass the question's filters."""
-    order = sorted(matches, key=lambda ref: matches[ref].score, reverse=True)
+    order = sorted(matches, key=lambda ref: (-matches[ref].score, ref))  # of equals the first that came
     hits: list[Hit] = []
     wanted = 0
     for start in range(0, min(len(order), most), _PAGE):
-        for ref, hit in _read(stores, order[start : start + _PAGE], matches, now, rules, focus):
+        for hit in _read(stores, order[start : start + _PAGE], matches, now, rules, focus):
             hits.append(hit)
-            sources[hit.memory.id] = ref[0]
             wanted += not pick.refused(hit.memory, query)
         if wanted >= 2 * query.limit:
             break
@@ -154,7 +153,7 @@ def _read(
     now: Moment,
     rules: AgeRules,
     focus: Sequence[Focus],
-) -> Iterator[tuple[Ref, Hit]]:
+) -> Iterator[Hit]:
     for number, store in enumerate(stores):
         own = [ref for ref in refs if ref[0] == number]
         for seq, stored, passage in store.whole([ref[1] for ref in own], [matches[ref].passage for ref in own]):
@@ -170,11 +169,12 @@ def _read(
                 ("neighbours", match.neighbours),
                 ("group", match.group),
                 ("length", match.length),
+                ("time", match.time),
                 ("strength", weighed.strength),
                 ("relevance", weighed.relevance),
                 ("focus", weighed.focus),
             )
-            yield (number, seq), Hit(memory, weighed.score, components, passage)
+            yield Hit(memory, weighed.score, components, passage, number)
 
 
 def fill_vectors(store: Store, embedder: Embedder, most: int) -> int:

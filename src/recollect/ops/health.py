@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from recollect import __version__
-from recollect.base.errors import RecollectError
+from recollect.base.errors import ModelError, RecollectError
 from recollect.base.text import counted
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
@@ -71,7 +71,8 @@ def _model(app: App) -> Check:
     try:
         return Check("model", Mark.GOOD, app.embedder.id)
     except RecollectError as problem:
-        return Check("model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", _REINSTALL)
+        repair = _REINSTALL if isinstance(problem, ModelError) else problem.hint  # a setting is not mended by pip
+        return Check("model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", repair)
 
 
 def _home(app: App) -> Check:

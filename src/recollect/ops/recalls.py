@@ -30,6 +30,7 @@ MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
+_TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
 
 Words = Annotated[tuple[str, ...], Arg("What to look for; an id shows that memory.", metavar="WORDS", many=True)]
 
@@ -112,11 +113,9 @@ def _answered(app: App, query: Query, only: Scope | None = None) -> Found:
     answer = asking.ask(stores, query, now=now, rules=app.age_rules, asked=asked)
     if answer.without_vectors:
         how += f" ({answer.without_vectors:,} passages have no vector yet: `recollect reindex`)"
-    found = tuple(
-        Recollection(scopes[answer.sources[hit.memory.id]], hit, dict(hit.components)["strength"])
-        for hit in answer.picked.hits
-    )
-    return Found(app.mint.draw("recall"), query.text, now, found, answer.picked.drops, how, answer.ms)
+    found = tuple(Recollection(scopes[hit.store], hit, dict(hit.components)["strength"]) for hit in answer.picked.hits)
+    told = clip(query.text, _TOLD_QUERY_CHARS)
+    return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
 
 
 def _as_vector(app: App, text: str, scopes: list[Scope]) -> tuple[asking.Asked | None, str]:
@@ -124,7 +123,7 @@ def _as_vector(app: App, text: str, scopes: list[Scope]) -> tuple[asking.Asked |
     try:
         embedder = app.embedder
     except (ModelError, BadInput) as problem:  # missing, broken, or a setting that names none
-        return None, f"words alone: {problem.message}"
+        return None, f"words alone: {problem.message.rstrip('.')}"
     for scope in scopes:
         try:
             asking.fill_vectors(app.writing(scope), embedder, _FILLED_AT_ONCE)
@@ -174,6 +173,7 @@ def _after(app: App, scope: Scope, memory: Memory) -> Memory:
 
 
 def _bridges(app: App, found: tuple[Recollection, ...]) -> list[tuple[Bridge, str, str]]:
+    """Those between memories that a recall may show: no title comes in by the side door."""
     listed = []
     for scope in Scope:
         ids = [one.hit.memory.id for one in found if one.scope is scope]
@@ -182,9 +182,14 @@ def _bridges(app: App, found: tuple[Recollection, ...]) -> list[tuple[Bridge, st
         store = app.reading(scope)
         for bridge in store.bridges(*ids):
             ends = [store.exact(end) for end in (bridge.source, bridge.target)]
-            titles = [end.title if end else "?" for end in ends]
-            listed.append((bridge, titles[0], titles[1]))
+            titles = [end.title for end in ends if end and (end.id in ids or _surfaces(app, end))]
+            if len(titles) == len(ends):
+                listed.append((bridge, titles[0], titles[1]))
     return sorted(listed, key=lambda entry: -entry[0].weight)
+
+
+def _surfaces(app: App, memory: Memory) -> bool:
+    return status_at(memory, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
 
 
 def _note(app: App, found: Found) -> None:

@@ -8,30 +8,36 @@ meaning rules where they are not, without a rule that tells questions apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.model.evidence import Nearness, Place
 from recollect.recall.lexical import Ref, WordMatch
+from recollect.recall.when import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """Chosen by measurement; docs/BENCHMARKS.md says how, and what else was tried."""
 
-    best: float = 0.05
+    best: float = 0.10
     best_of_all: float = 0.25
     whole: float = 0.10
     whole_of_all: float = 0.15
     near: float = 0.10
     near_of_all: float = 0.30
-    middle: float = 0.15
-    middle_of_all: float = 0.30
-    neighbours: float = 0.10
-    group: float = 0.25
+    middle: float = 0.10
+    middle_of_all: float = 0.25
+    neighbours: float = 0.07
+    group: float = 0.15
     group_of_all: float = 0.15
-    long_turn: float = 0.10
+    long_turn: float = 0.15
     """In a conversation the short turn is what was said, the long one the reply to it."""
+    voice: float = 0.60
+    """How much more a passage counts that is all in the first person, where a question is about its asker."""
+    time: float = 0.20
+    """For a memory of the time that a question names."""
 
     @property
     def words(self) -> float:
@@ -44,13 +50,13 @@ class Weights:
 
 
 WEIGHTS = Weights()
+_LEAST = 1e-9  # a lead over nothing is no lead
 TURN_BYTES = 500  # up to here a turn of a conversation is short
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     score: float
-    """0 to 1, as far as the memory itself goes; company may lift it a little above."""
+    """0 to 1, as far as the memory itself goes; company, a time that fits and words about oneself may lift it above."""
     words: float
     cover: float
     near: float
@@ -58,50 +64,53 @@ class Match:
     neighbours: float = 0.0
     group: float = 0.0
     length: float = 0.0
+    time: float = 0.0
 
 
 def fuse(
     words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], most: float, weights: Weights = WEIGHTS
 ) -> dict[Ref, Match]:
-    lead = _Lead(
-        best=max((m.best for m in words.values()), default=0.0) or 1.0,
-        whole=max((m.whole for m in words.values()), default=0.0) or 1.0,
-        near=max((n.best for n in near.values()), default=0.0) or 1.0,
-        middle=max((n.middle for n in near.values()), default=0.0) or 1.0,
-        most=most or 1.0,
-    )
-    return {ref: _fused(words.get(ref), near.get(ref), lead, weights) for ref in {*words, *near}}
+    scale = _Scale.of(words, near, most or 1.0, weights)
+    return {ref: scale.match(words.get(ref), near.get(ref)) for ref in {*words, *near}}
 
 
 @dataclass(frozen=True, slots=True)
-class _Lead:
+class _Scale:
+    """What a point of each kind of evidence is worth for this question: the weights, over the best of all and over
+    a perfect match, worked out once."""
+
     best: float
     whole: float
     near: float
     middle: float
-    most: float
+    meant_as_said: float
+
+    @classmethod
+    def of(cls, words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], most: float, w: Weights) -> _Scale:
+        lead_best, lead_whole = _lead(m.best for m in words.values()), _lead(m.whole for m in words.values())
+        lead_near, lead_middle = _lead(n.voiced for n in near.values()), _lead(n.middle for n in near.values())
+        meant = w.near + w.near_of_all * lead_near + w.middle + w.middle_of_all * lead_middle
+        return cls(
+            best=(w.best / lead_best + w.best_of_all / most) / w.own,
+            whole=(w.whole / lead_whole + w.whole_of_all / most) / w.own,
+            near=(w.near / lead_near + w.near_of_all) / w.own,
+            middle=(w.middle / lead_middle + w.middle_of_all) / w.own,
+            meant_as_said=meant / w.words,
+        )
+
+    def match(self, word: WordMatch | None, near: Nearness | None) -> Match:
+        said = self.best * word.best + self.whole * word.whole if word is not None else 0.0
+        cover = word.cover if word is not None else 0.0
+        if near is None:
+            # No vector yet: its meaning is taken to be as near as its words are, not to be nothing.
+            passage = word.passage if word is not None else 0
+            return Match(said + said * self.meant_as_said, said, cover, 0.0, passage)
+        score = said + self.near * max(0.0, near.voiced) + self.middle * max(0.0, near.middle)
+        return Match(score, said, cover, max(0.0, near.best), word.passage if word is not None else near.passage)
 
 
-def _fused(word: WordMatch | None, near: Nearness | None, lead: _Lead, w: Weights) -> Match:
-    said = meant = 0.0
-    if word is not None:
-        said = w.best * word.best / lead.best + w.best_of_all * word.best / lead.most
-        said += w.whole * word.whole / lead.whole + w.whole_of_all * word.whole / lead.most
-    if near is None:
-        # No vector yet: its meaning is taken to be as near as its words are, not to be nothing.
-        meant = said / w.words * (w.near + w.near_of_all * lead.near + w.middle + w.middle_of_all * lead.middle)
-    else:
-        best, middle = max(0.0, near.best), max(0.0, near.middle)
-        meant = w.near * best / lead.near + w.near_of_all * best
-        meant += w.middle * middle / lead.middle + w.middle_of_all * middle
-    passage = word.passage if word is not None else near.passage if near is not None else 0
-    return Match(
-        score=(said + meant) / w.own,
-        words=said / w.own,
-        cover=word.cover if word is not None else 0.0,
-        near=max(0.0, near.best) if near is not None else 0.0,
-        passage=passage,
-    )
+def _lead(values: Iterable[float]) -> float:
+    return max(_LEAST, *values, _LEAST)
 
 
 def in_company(
@@ -109,16 +118,23 @@ def in_company(
     words: Mapping[Ref, WordMatch],
     places: Mapping[Ref, Place],
     most: float,
+    asked: Span | None = None,
     weights: Weights = WEIGHTS,
 ) -> dict[Ref, Match]:
-    """A memory gains by what stands beside it in its conversation, and by how much of the question its whole
-    conversation speaks of. Memories that have no place of their own are left as they are."""
+    """A memory gains by what stands beside it in its conversation, by how much of the question its whole conversation
+    speaks of, and by being of the time that was asked for."""
     groups = _groups(words, places)
     lead = max(groups.values(), default=0.0) or 1.0
     lifted = dict(matches)
     for ref, place in places.items():
         match = matches.get(ref)
-        if match is None or not place.group:
+        if match is None:
+            continue
+        if asked is not None and place.times:
+            time = weights.time * max(asked.holds(at) for at in place.times) / weights.own
+            match = match._replace(score=match.score + time, time=time)
+            lifted[ref] = match
+        if not place.group:
             continue
         beside = [matches.get((ref[0], seq)) for seq in (*place.before[:1], *place.after[:1])]
         neighbours = weights.neighbours * sum(m.score for m in beside if m is not None)
@@ -127,7 +143,7 @@ def in_company(
         talk = (ref[0], place.group) in groups
         length = -weights.long_turn * math.log(max(place.size, TURN_BYTES) / TURN_BYTES) / weights.own if talk else 0.0
         score = max(0.0, match.score + neighbours + group + length)
-        lifted[ref] = replace(match, score=score, neighbours=neighbours, group=group, length=length)
+        lifted[ref] = match._replace(score=score, neighbours=neighbours, group=group, length=length)
     return lifted
 
 

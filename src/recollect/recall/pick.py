@@ -27,10 +27,10 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
     """`ranked` in order, best first. `seen` are ids that this session was shown before."""
     hits: list[Hit] = []
     drops: list[Drop] = []
-    said: dict[str, str] = {}
+    said: dict[tuple[str, str], str] = {}
     for hit in ranked:
         memory = hit.memory
-        words = one_line(memory.body).casefold() or one_line(memory.title).casefold()
+        words = _words(memory, query)
         reason = refused(memory, query)
         if not reason and nothing_in_common(hit):
             reason = NOTHING_IN_COMMON
@@ -46,6 +46,11 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
         said[words] = memory.id
         hits.append(hit)
     return Picked(tuple(hits), tuple(drops))
+
+
+def _words(memory: Memory, query: Query) -> tuple[str, str]:
+    """What must not be shown twice. The same words in two sessions are two events, unless each should come once."""
+    return one_line(memory.body).casefold() or one_line(memory.title).casefold(), "" if query.once else memory.group
 
 
 def nothing_in_common(hit: Hit) -> bool:

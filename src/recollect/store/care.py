@@ -37,8 +37,8 @@ def unindex_memory(db: apsw.Connection, analyse: Analyse, seq: int, counts: Coun
 
 def _put_passages(db: apsw.Connection, seq: int, found: tuple[Span, ...]) -> None:
     db.executemany(
-        "INSERT INTO passage (memory_seq, message_id, start, length) VALUES (?, ?, ?, ?)",
-        [(seq, span.message_id or None, span.start, span.length) for span in found],
+        "INSERT INTO passage (memory_seq, message_id, start, length, voice) VALUES (?, ?, ?, ?, ?)",
+        [(seq, span.message_id or None, span.start, span.length, span.voice) for span in found],
     )
 
 
@@ -62,8 +62,8 @@ def reindex(db: apsw.Connection, analyse: Analyse, progress: Progress) -> int:
 
 
 def passages_of(db: apsw.Connection, seq: int) -> tuple[Span, ...]:
-    wanted = "SELECT message_id, start, length FROM passage WHERE memory_seq = ? ORDER BY seq"
-    return tuple(Span(id or "", start, length) for id, start, length in sql.stream(db, wanted, seq))
+    wanted = "SELECT message_id, start, length, voice FROM passage WHERE memory_seq = ? ORDER BY seq"
+    return tuple(Span(id or "", *rest) for id, *rest in sql.stream(db, wanted, seq))
 
 
 def open_vocabulary(db: apsw.Connection) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Plan
 from recollect.model.query import Query
@@ -51,10 +51,13 @@ class Store(Protocol):
     def words(self, question: str) -> WordEvidence:
         """Where the rarest terms of the question stand."""
 
-    def nearest(self, model: str, question: bytes, count: int, also: Sequence[int]) -> VectorEvidence:
-        """By 32-bit floats: the nearest memories, and how near those of `also` are."""
+    def nearest(
+        self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
+    ) -> VectorEvidence:
+        """By 32-bit floats: the nearest memories, and how near those of `also` are. `voice`: how much more a passage
+        counts that is all in the first person."""
 
-    def owners(self, passages: Sequence[int]) -> dict[int, int]:
+    def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         """Whose passage it is, by row number."""
 
     def places(self, memories: Sequence[int], *, beside: int) -> dict[int, Place]:

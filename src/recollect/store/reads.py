@@ -10,7 +10,7 @@ import apsw
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Place
+from recollect.model.evidence import Owner, Place
 from recollect.model.memory import Memory, Message
 from recollect.model.query import Query
 from recollect.model.report import Entry
@@ -62,10 +62,10 @@ def find(db: apsw.Connection, query: Query) -> list[Memory]:
     return [rows.to_memory(row) for row in sql.every(db, wanted, *values, query.limit)]
 
 
-def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, int]:
-    """Whose passage it is."""
-    wanted = "SELECT seq, memory_seq FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
-    return dict(sql.every(db, wanted, json.dumps(list(passages))))
+def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, Owner]:
+    wanted = "SELECT seq, memory_seq, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
+    found = sql.every(db, wanted, json.dumps(list(passages)))
+    return {seq: Owner(memory, voice) for seq, memory, voice in found}
 
 
 def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
@@ -74,16 +74,19 @@ def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
 
 
 def places(db: apsw.Connection, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
-    """Of all: the group. Of the first `beside`: who stands next to them in it."""
+    """Of all: the group and the time. Of the first `beside`: who stands next to them in it."""
     listed = json.dumps(list(memories))
-    wanted = """SELECT seq, "group", octet_length(body) FROM memory
-                WHERE seq IN (SELECT value FROM json_each(?)) AND "group" <> ''"""
-    found = {seq: Place(group, (), (), size) for seq, group, size in sql.every(db, wanted, listed)}
+    wanted = """SELECT seq, "group", octet_length(body), created_at, last_active_at FROM memory
+                WHERE seq IN (SELECT value FROM json_each(?))"""
+    found = {
+        seq: Place(group, (), (), size, (Moment(created), Moment(active)))
+        for seq, group, size, created, active in sql.every(db, wanted, listed)
+    }
     for seq in memories[:beside]:
-        if seq in found:
-            place = found[seq]
+        place = found.get(seq)
+        if place is not None and place.group:
             before, after = sql.first(db, _BESIDE, place.group, seq)
-            found[seq] = Place(place.group, _one(before), _one(after), place.size)
+            found[seq] = place._replace(before=_one(before), after=_one(after))
     return found
 
 
@@ -93,18 +96,17 @@ def _one(seq: int | None) -> tuple[int, ...]:
 
 def whole(db: apsw.Connection, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
     """Memories by row number, each with the text of one of its passages."""
-    found = []
     wanted = f"""
-        SELECT p.start, p.length, g.content, {rows.select("memory", prefix="m")} FROM memory m
-        LEFT JOIN passage p ON p.seq = ? AND p.memory_seq = m.seq LEFT JOIN message g ON g.id = p.message_id
-        WHERE m.seq = ?"""  # noqa: S608
-    for seq, passage in zip(memories, passages, strict=True):
-        row = sql.first(db, wanted, passage, seq)
-        if row is not None:
-            start, length, content, *cells = row
-            memory = rows.to_memory(cells)
-            text = memory.body if content is None else content
-            found.append((seq, memory, text[start or 0 : (start or 0) + (length or len(text))]))
+        SELECT m.seq, p.start, p.length, g.content, {rows.select("memory", prefix="m")} FROM json_each(?1) w
+        CROSS JOIN memory m ON m.seq = w.value LEFT JOIN passage p ON p.seq = ?2 ->> w.key AND p.memory_seq = m.seq
+        LEFT JOIN message g ON g.id = p.message_id"""  # noqa: S608
+    found = []
+    for seq, start, length, content, *cells in sql.every(
+        db, wanted, json.dumps(list(memories)), json.dumps(list(passages))
+    ):
+        memory = rows.to_memory(cells)
+        text = memory.body if content is None else content
+        found.append((seq, memory, text[start or 0 : (start or 0) + (length or len(text))]))
     return found
 
 

@@ -113,16 +113,19 @@ CREATE TABLE passage (
     memory_seq      INTEGER NOT NULL REFERENCES memory (seq),
     message_id      TEXT,                       -- NULL: of the body
     start           INTEGER NOT NULL,
-    length          INTEGER NOT NULL
+    length          INTEGER NOT NULL,
+    voice           INTEGER NOT NULL            -- in percent: how much of it is somebody speaking of himself
 );
 CREATE INDEX passage_by_memory ON passage (memory_seq);
 
--- A title that was made from the text does not count twice in the passage that begins with it.
-CREATE VIEW passage_text (seq, title, body, topics) AS
+-- A title that was made from the text does not count twice in the passage that begins with it; and it says nothing
+-- new of the other passages' meaning (own_title).
+CREATE VIEW passage_text (seq, title, body, topics, own_title) AS
     SELECT p.seq,
            iif(p.message_id IS NULL AND p.start = 0
                AND substr(m.body, 1, length(rtrim(m.title, '…'))) = rtrim(m.title, '…'), '', m.title),
-           substr(coalesce(g.content, m.body), p.start + 1, p.length), m.topics
+           substr(coalesce(g.content, m.body), p.start + 1, p.length), m.topics,
+           iif(instr(substr(m.body, 1, 200), rtrim(m.title, '…')), '', m.title)
     FROM passage p JOIN memory m ON m.seq = p.memory_seq LEFT JOIN message g ON g.id = p.message_id;
 
 -- No text of its own: content is the view above, so every word is stored once.

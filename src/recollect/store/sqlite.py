@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from recollect.base.errors import Conflict, NotFound, StoreError
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import embeddable
 from recollect.model.plan import Change, Plan, Remove, Unlink
@@ -84,21 +84,21 @@ class SqliteStore:
         with in_our_words(self._path):
             return words.evidence(self._db, self._analyse, question)
 
-    def nearest(self, model: str, question: bytes, count: int, also: Sequence[int]) -> VectorEvidence:
+    def nearest(
+        self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
+    ) -> VectorEvidence:
         from recollect.store.vectors import Vectors
 
         with in_our_words(self._path):
             vectors = self._vectors.setdefault(model, Vectors(model))
             vectors.refresh(self._db)
-            missing = max(
-                0, sql.value(self._db, "SELECT passages FROM term WHERE term = '' UNION ALL SELECT 0") - len(vectors)
-            )
-            near = vectors.nearest(question, count, also)
+            missing = vectors.missing(self._db)
+            near = vectors.nearest(question, count, also, voice)
             while vectors.stale and near and vectors.forget(near, reads.passages_of(self._db, list(near))):
-                near = vectors.nearest(question, count, also)
+                near = vectors.nearest(question, count, also, voice)
             return VectorEvidence(near, missing)
 
-    def owners(self, passages: Sequence[int]) -> dict[int, int]:
+    def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         with in_our_words(self._path):
             return reads.owners(self._db, passages)
 
@@ -142,7 +142,7 @@ class SqliteStore:
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         wanted = """
-            SELECT t.seq, t.title, t.body FROM passage_text t
+            SELECT t.seq, t.own_title, t.body FROM passage_text t
             WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
             ORDER BY t.seq LIMIT ?"""
         with in_our_words(self._path):

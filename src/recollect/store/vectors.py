@@ -18,8 +18,8 @@ from recollect.model.evidence import Nearness
 from recollect.store import sql
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
-_RESCORED = 1_000
-_MAX_ROWS = 64  # passages of one memory that are looked at; longer ones are sampled evenly
+_RESCORED = 2_000
+_MAX_ROWS = 256  # passages of one memory that are looked at; longer ones are sampled evenly
 _PAGE = 50_000
 _LEAST_SCALE = 1e-30  # of a vector of nothing: a row whose scale is 0 is one that was deleted
 
@@ -50,7 +50,11 @@ class Vectors:
         self._memories: Rows = np.empty(0, np.int64)
         self._bytes = np.empty((0, dim), np.int8)
         self._scales: Floats = np.empty(0, np.float32)
-        self._bits = np.empty((0, -(-dim // 64)), np.uint64)
+        self._voices: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self._bits = np.empty((-(-dim // 64), 0), np.uint64)
+        self._by_memory: Rows = np.empty(0, np.int64)
+        self._known: Rows = np.empty(0, np.int64)
+        self._starts: Rows = np.empty(0, np.int64)
 
     def refresh(self, db: apsw.Connection) -> None:
         """Takes up what was added. What was deleted stays until half of it is gone, and `forget` is told of
@@ -71,7 +75,7 @@ class Vectors:
 
     def _load(self, db: apsw.Connection, last: int) -> None:
         wanted = f"""
-            SELECT v.passage_seq, p.memory_seq, v.data FROM vector v JOIN passage p ON p.seq = v.passage_seq
+            SELECT v.passage_seq, p.memory_seq, v.data, p.voice FROM vector v JOIN passage p ON p.seq = v.passage_seq
             WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
         while page := sql.every(db, wanted, self._model, last):
             last = page[-1][0]
@@ -85,25 +89,42 @@ class Vectors:
             self._memories = np.concatenate([self._memories, np.array([row[1] for row in sound], np.int64)])
             self._bytes = np.concatenate([self._bytes, numbers])
             self._scales = np.concatenate([self._scales, np.ascontiguousarray(raw[:, :4]).view("<f4")[:, 0]])
-            self._bits = np.concatenate([self._bits, _bits(numbers)])
+            self._voices = np.concatenate([self._voices, np.array([row[3] for row in sound], np.uint8)])
+            self._bits = np.concatenate([self._bits, _bits(numbers)], axis=1)
 
     def _order(self) -> None:
         """By memory, so that all passages of one are found at once."""
-        self._by_memory = np.argsort(self._memories, kind="stable")
-        self._known, self._starts = np.unique(self._memories[self._by_memory], return_index=True)
-        self._ends = np.append(self._starts[1:], len(self._by_memory))
+        done = len(self._by_memory)
+        added = self._memories[done:]
+        if done and len(added) and not (added[0] > self._known[-1] and np.all(added[1:] >= added[:-1])):
+            done = 0  # an old memory has new passages
+            added = self._memories
+        order = np.argsort(added, kind="stable")
+        known, starts = np.unique(added[order], return_index=True)
+        if done:
+            order, starts = order + done, starts + done
+            order, known = np.concatenate([self._by_memory, order]), np.concatenate([self._known, known])
+            starts = np.concatenate([self._starts, starts])
+        self._by_memory, self._known, self._starts = order, known, starts
+        self._ends = np.append(starts[1:], len(order))
 
     def __len__(self) -> int:
         return len(self._passages)
 
-    def nearest(self, question: bytes, count: int, also: Iterable[int]) -> dict[int, Nearness]:
+    def missing(self, db: apsw.Connection) -> int:
+        """Passages that have no vector of this model."""
+        wanted = """SELECT coalesce((SELECT passages FROM term WHERE term = ''), 0)
+                    - coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)"""
+        return max(0, int(sql.value(db, wanted, self._model)))
+
+    def nearest(self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0) -> dict[int, Nearness]:
         """The nearest memories, and those of `also` that have vectors."""
         asked = np.frombuffer(question, dtype="<f4")
         if not len(self) or len(asked) != self._dim:
             return {}
         rows = self._best_rows(asked, count)
         memories = np.union1d(self._memories[rows], np.fromiter(also, np.int64))
-        return self._nearness(asked, memories)
+        return self._nearness(asked, memories, voice)
 
     def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
         """Strikes out those vectors of the memories whose passages no longer stand; False where all do."""
@@ -115,15 +136,23 @@ class Vectors:
     def _best_rows(self, asked: Floats, count: int) -> Rows:
         if len(self) <= _ALL_EXACT:
             return _top(self._closeness(asked, np.arange(len(self))), count)
-        differing = np.bitwise_count(self._bits ^ _bits(asked[None, :])).sum(axis=1, dtype=np.uint16)
-        likely = _top(-differing.astype(np.int32), max(_RESCORED, 2 * count))
+        likely = self._likely(asked, max(_RESCORED, 2 * count))
         return likely[_top(self._closeness(asked, likely), count)]
+
+    def _likely(self, asked: Floats, count: int) -> Rows:
+        """At least so many rows, those whose bits differ least. A count of each distance finds the limit without
+        sorting: there are only as many distances as a vector has numbers."""
+        differing = np.zeros(len(self), np.uint16)
+        for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
+            differing += np.bitwise_count(column ^ word)
+        limit = np.searchsorted(np.cumsum(np.bincount(differing)), count)
+        return np.flatnonzero(differing <= limit)
 
     def _closeness(self, asked: Floats, rows: Rows) -> Floats:
         found: Floats = (self._bytes[rows].astype(np.float32) @ asked) * self._scales[rows]
         return found
 
-    def _nearness(self, asked: Floats, memories: Rows) -> dict[int, Nearness]:
+    def _nearness(self, asked: Floats, memories: Rows, voice: float) -> dict[int, Nearness]:
         places = np.searchsorted(self._known, memories)
         there = places < len(self._known)
         there[there] = self._known[places[there]] == memories[there]
@@ -134,6 +163,9 @@ class Vectors:
         vectors = self._bytes[rows].astype(np.float32) * self._scales[rows, None]
         close = vectors @ asked
         best = np.maximum.reduceat(close, begins)
+        voiced = best
+        if voice:
+            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._voices[rows]), begins)
         sums = np.add.reduceat(close, begins)
         lengths = np.ones(len(begins), np.float32)
         several = counts > 1
@@ -143,14 +175,15 @@ class Vectors:
         leads = first[np.searchsorted(first, begins)]
         middles = sums / np.maximum(lengths, 1e-9)
         found = zip(
-            memories.tolist(), best.tolist(), middles.tolist(), self._passages[rows[leads]].tolist(), strict=True
+            memories.tolist(),
+            best.tolist(),
+            middles.tolist(),
+            self._passages[rows[leads]].tolist(),
+            voiced.tolist(),
+            strict=True,
         )
         alive = np.add.reduceat(self._scales[rows], begins) > 0
-        return {
-            memory: Nearness(near, middle, passage)
-            for (memory, near, middle, passage), lives in zip(found, alive.tolist(), strict=True)
-            if lives
-        }
+        return {memory: Nearness(*near) for (memory, *near), lives in zip(found, alive.tolist(), strict=True) if lives}
 
     def _rows_of(self, places: Rows) -> tuple[Rows, Rows, Rows]:
         """All rows of these memories one after the other, where each begins, and how many it has."""
@@ -167,10 +200,11 @@ def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
     spare = -packed.shape[1] % 8
     if spare:
         packed = np.pad(packed, ((0, 0), (0, spare)))
-    return np.ascontiguousarray(packed).view(np.uint64)
+    # One row a word of 64 bits: a comparison then runs along memory, which is many times faster.
+    return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
 
 
-def _top(values: NDArray[np.float32] | NDArray[np.int32], count: int) -> Rows:
+def _top(values: Floats, count: int) -> Rows:
     if len(values) <= count:
         return np.argsort(-values, kind="stable")
     likely = np.argpartition(-values, count)[:count]

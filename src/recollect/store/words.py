@@ -7,6 +7,7 @@ User text never reaches MATCH: only terms that our own tokenizer made, each in q
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -85,7 +86,9 @@ def _asked(db: apsw.Connection, analyse: Analyse, question: str) -> tuple[list[t
     """The known terms with their counts, rarest first, and the unknown ones."""
     asked = dict.fromkeys(tokenizer.terms(analyse, question[:MAX_QUESTION_CHARS]))
     meaning = [term for term in asked if term not in STOP] or list(asked)
-    counts = [(_count(db, term), term) for term in meaning]
+    wanted = "SELECT term, passages FROM term WHERE term IN (SELECT value FROM json_each(?))"
+    standing = dict(sql.every(db, wanted, json.dumps(meaning)))
+    counts = [(int(standing.get(term, 0)), term) for term in meaning]
     return sorted(pair for pair in counts if pair[0]), [term for count, term in counts if not count]
 
 

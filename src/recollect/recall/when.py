@@ -1,0 +1,198 @@
+"""Time words of a question: `yesterday`, `two weeks ago`, `last Tuesday`, `in March`, `before 2026-03-01`.
+
+A memory of that time gains; one of another time loses nothing, because people misremember dates. English; the
+words are data (_UNITS, _MONTHS, …). Days are UTC's. What a time is told by (`before the release`) is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from recollect.base.moment import Moment
+
+_FAR = 36_500  # days: a question about what is further away is about something else
+_FADES = 0.25  # of the span's own length: how fast its edges fade
+_LEAST_EDGE = timedelta(hours=18)
+_MAX_CHARS = 2_000
+
+_UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "night": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
+_NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple": 2, "few": 3, "several": 4,
+}  # fmt: skip
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_MONTHS = (
+    "january february march april may june july august september october november december "
+    "jan feb mar apr may jun jul aug sep oct nov dec"
+).split()
+
+_BOUNDS = ("since", "before", "until", "after")
+_UNIT = "(minute|hour|day|night|week|month|year)s?"
+_NUMBER = rf"(\d{{1,4}}|{'|'.join(_NUMBERS)})"
+_DAY_NAME = f"({'|'.join(_DAYS)})"
+_MONTH_NAME = f"({'|'.join(dict.fromkeys(_MONTHS))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    since: datetime
+    until: datetime
+    edge: timedelta
+    """How far beyond its ends it fades to nothing."""
+
+    @classmethod
+    def of(cls, since: datetime, until: datetime) -> Span:
+        return cls(since, until, max(_LEAST_EDGE, (until - since) * _FADES))
+
+    def holds(self, at: Moment) -> float:
+        """1 inside, fading to 0 beyond the edges."""
+        when = at.datetime()
+        if self.since <= when < self.until:
+            return 1.0
+        gap = self.since - when if when < self.since else when - self.until
+        return max(0.0, 1.0 - gap / self.edge)
+
+
+def asked_time(question: str, now: Moment) -> Span | None:
+    """The time that a question names; of several the most exact. None: it names none."""
+    text = question[:_MAX_CHARS].lower()
+    today = now.datetime().replace(hour=0, minute=0, second=0, microsecond=0)
+    for pattern, read in _READERS:
+        found = pattern.search(text)
+        if found is None:
+            continue
+        try:
+            return _bounded(read(found, today, now.datetime()), text[: found.start()], found[0], now.datetime())
+        except (ValueError, OverflowError):
+            continue  # the 31st of February
+    return None
+
+
+def _bounded(span: Span, before: str, said: str, now: datetime) -> Span:
+    """`since Monday`, `before March`, `after yesterday`: as sharp as the time that is named, however long the rest."""
+    first = said.split(maxsplit=1)[0]
+    word = first if first in _BOUNDS else (re.findall(r"[a-z]+", before[-12:]) or [""])[-1]
+    if word == "since":
+        return replace(span, until=now)
+    if word in ("before", "until"):
+        return replace(span, since=span.since - timedelta(days=_FAR), until=span.since)
+    if word == "after":
+        return replace(span, since=span.until, until=now)
+    return span
+
+
+def _ago(found: re.Match[str], _today: datetime, now: datetime) -> Span:
+    number, unit = _count(found[1]), _UNITS[found[2]]
+    if number * unit > _FAR:
+        raise ValueError("too long ago")
+    middle, half = now - timedelta(days=number * unit), timedelta(days=unit / 2)
+    return Span.of(middle - half, middle + half)
+
+
+def _past(found: re.Match[str], _today: datetime, now: datetime) -> Span:
+    """`the last three days`, `in the past week`."""
+    length = _count(found[1] or "one") * _UNITS[found[2]]
+    if length > _FAR:
+        raise ValueError("too long ago")
+    return Span.of(now - timedelta(days=length), now)
+
+
+def _last(found: re.Match[str], today: datetime, now: datetime) -> Span:
+    unit = found[1]
+    if unit == "weekend":
+        saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
+        return Span.of(saturday, saturday + timedelta(days=2))
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday())
+        return Span.of(monday - timedelta(days=7), monday)
+    if unit == "month":
+        first = today.replace(day=1)
+        return Span.of((first - timedelta(days=1)).replace(day=1), first)
+    if unit == "year":
+        return Span.of(_year(today.year - 1), _year(today.year))
+    length = timedelta(days=_UNITS[unit])
+    return Span.of(now - 2 * length, now)
+
+
+def _this(found: re.Match[str], today: datetime, now: datetime) -> Span:
+    starts = {
+        "week": today - timedelta(days=today.weekday()),
+        "month": today.replace(day=1),
+        "year": _year(today.year),
+        "morning": today,
+        "afternoon": today,
+        "evening": today,
+    }
+    return Span.of(starts[found[1]], max(now, starts[found[1]] + timedelta(hours=1)))
+
+
+def _day_word(found: re.Match[str], today: datetime, _now: datetime) -> Span:
+    back = {"today": 0, "tonight": 0, "yesterday": 1}[found[1]] + (1 if found[0].startswith("the day before") else 0)
+    start = today - timedelta(days=back)
+    return Span.of(start, start + timedelta(days=1))
+
+
+def _weekday(found: re.Match[str], today: datetime, _now: datetime) -> Span:
+    start = today - timedelta(days=(today.weekday() - _DAYS.index(found[1])) % 7 or 7)
+    return Span.of(start, start + timedelta(days=1))
+
+
+def _month(found: re.Match[str], today: datetime, _now: datetime) -> Span:
+    number = _MONTHS.index(found[1]) % 12 + 1
+    year = int(found[2]) if found[2] else today.year - (number > today.month)
+    start = datetime(year, number, 1, tzinfo=UTC)
+    return Span.of(start, start + timedelta(days=monthrange(year, number)[1]))
+
+
+def _day_of_month(found: re.Match[str], today: datetime, _now: datetime) -> Span:
+    name, day = (found[1], found[2]) if found[1] else (found[4], found[3])
+    number = _MONTHS.index(name) % 12 + 1
+    year = int(found[5]) if found[5] else today.year
+    start = datetime(year, number, int(day), tzinfo=UTC)
+    if not found[5] and start > today:
+        start = start.replace(year=year - 1)
+    return Span.of(start, start + timedelta(days=1))
+
+
+def _iso(found: re.Match[str], _today: datetime, _now: datetime) -> Span:
+    year, month = int(found[1]), int(found[2])
+    if found[3]:
+        start = datetime(year, month, int(found[3]), tzinfo=UTC)
+        return Span.of(start, start + timedelta(days=1))
+    start = datetime(year, month, 1, tzinfo=UTC)
+    return Span.of(start, start + timedelta(days=monthrange(year, month)[1]))
+
+
+def _count(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word]
+
+
+def _year(number: int) -> datetime:
+    return datetime(number, 1, 1, tzinfo=UTC)
+
+
+_Read = Callable[["re.Match[str]", datetime, datetime], Span]
+_READERS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
+    (re.compile(rf"\b(?:{pattern})\b", re.ASCII), read)
+    for pattern, read in (
+        (rf"(?:a )?{_NUMBER}(?: of)? {_UNIT} ago", _ago),
+        (rf"(?:last|past|previous) (?:{_NUMBER}(?: of)? )?{_UNIT[:-2]}s", _past),
+        (rf"past (?:{_NUMBER} )?{_UNIT}", _past),
+        (r"(?:last|previous) (night|week|month|year|weekend)", _last),
+        (r"this (week|month|year|morning|afternoon|evening)", _this),
+        (r"(?:the day before )?(today|tonight|yesterday)", _day_word),
+        (rf"(?:last|on|since|before|until|after|past) {_DAY_NAME}", _weekday),
+        (r"(\d{4})-(\d{2})(?:-(\d{2}))?", _iso),
+        (
+            rf"(?:{_MONTH_NAME} (\d{{1,2}})(?:st|nd|rd|th)?|(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME})"
+            r"(?:,? (\d{4}))?",
+            _day_of_month,
+        ),
+        (rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH_NAME}(?: (\d{{4}}))?", _month),
+        (rf"{_MONTH_NAME} (\d{{4}})", _month),
+    )
+)
