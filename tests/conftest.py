@@ -22,8 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_RECOLLECT = Path.home() / ".recollect"
 OURS = ("MEMORY_", "RECOLLECT_", "GIT_", "XDG_")
 # Chance, the editor, colours and the agent's own variables would make a test's answer the user's.
-OTHERS = ("BLOCK_HOOK_AGENTS", "CLAUDE_PROJECT_DIR", "EDITOR", "VISUAL", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
-MADE_BY_TOOLS = {".git", ".venv", ".cache", "__pycache__"}
+OTHERS = (
+    "BLOCK_HOOK_AGENTS", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CONFIG_DIR", "CLAUDE_ENV_FILE",
+    "CLAUDE_PROJECT_DIR", "COLUMNS", "EDITOR", "FORCE_COLOR", "NO_COLOR", "VISUAL",
+)  # fmt: skip
+MADE_BY_TOOLS = {".git", ".agents", ".venv", ".cache", "__pycache__"}
 
 set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 # No deadline: a shared machine is slow at times, and a slow example is not a wrong one.

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope, Told
-from recollect.ops import history, links, memories, places, recovery, rules, shape, transfer, upkeep
+from recollect.ops import history, install, links, memories, places, recovery, rules, shape, transfer, upkeep
 from recollect.ops.app import App
 from recollect.ops.table import OPS, Effect
 from tests.ops.ask import files, made, pinned
@@ -24,6 +24,8 @@ class World(NamedTuple):
 
 
 WRITES: dict[str, Callable[[App, World], Done | Told]] = {
+    "install": lambda app, w: install.install(app),
+    "uninstall": lambda app, w: install.uninstall(app),
     "pin": lambda app, w: memories.pin(app, "new words", topics=("x",)),
     "rule add": lambda app, w: rules.add(app, "Use tabs"),
     "rule retire": lambda app, w: rules.retire(app, w.rule),

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
+from recollect.recall import when as when_module
 from recollect.recall.when import Span, asked_time
 from tests.naughty import NAUGHTY
 
@@ -131,6 +132,19 @@ def test_a_span_holds_what_lies_in_it(one: Moment, other: Moment, when: Moment):
 
     assert 0 <= span.holds(when) <= 1
     assert span.holds(when) == 1 or not first <= when < end
+
+
+WORDS = (
+    "a two 3 few of day days week last past previous ago this morning today yesterday the before since on in "
+    "tuesday march may 12 2026 2026-03 1st cart deploy mid"
+).split()
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join))
+def test_a_question_that_is_not_looked_at_closely_names_no_time(question: str):
+    is_found = any(pattern.search(question) for pattern, _ in when_module._readers())
+
+    assert when_module._may_name_one(question) or not is_found
 
 
 def test_no_text_breaks_it():

@@ -11,7 +11,7 @@ import pytest
 from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import SqliteStore, Tuning, migrate, tokenizer
 from recollect.store.tokenizer import Analyse
 from tests.store.files import contents, finished, start
 from tests.values import act, note, plan
@@ -75,7 +75,7 @@ def test_an_older_database_is_migrated_after_a_backup(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = version(path)
-    monkeypatch.setattr(migrate, "MIGRATIONS", (Migrations(),))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, Migrations()))
 
     with closing(SqliteStore(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
@@ -94,7 +94,7 @@ def test_a_current_database_is_not_migrated_again(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migration = Migrations()
-    monkeypatch.setattr(migrate, "MIGRATIONS", (migration,))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, migration))
     for _ in range(3):
         SqliteStore(path, Tuning()).close()
     assert migration.runs == 1
@@ -103,9 +103,9 @@ def test_a_current_database_is_not_migrated_again(
 
 def test_a_new_database_needs_no_migration_and_no_backup(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     migration = Migrations()
-    monkeypatch.setattr(migrate, "MIGRATIONS", (migration,))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, migration))
     SqliteStore(path, Tuning()).close()
-    assert (migration.runs, backups(path), version(path)) == (0, [], 2)
+    assert (migration.runs, backups(path), version(path)) == (0, [], migrate.current_version())
 
 
 @pytest.mark.parametrize("stop_before", range(len(STEPS) + 1))
@@ -113,7 +113,7 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch, stop_before: int
 ) -> None:
     old = version(path)
-    monkeypatch.setattr(migrate, "MIGRATIONS", (Migrations(stop_before),))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, Migrations(stop_before)))
 
     with pytest.raises(Killed):
         SqliteStore(path, Tuning())
@@ -129,7 +129,7 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
 _KILLED = """
 import os, sys
 from pathlib import Path
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import SqliteStore, Tuning, migrate, tokenizer
 from tests.store.test_migrate import STEPS
 def migration(db, analyse):
     db.execute("PRAGMA cache_size = 1")
@@ -137,7 +137,7 @@ def migration(db, analyse):
         if number == int(sys.argv[2]): os._exit(0)
         db.execute(step)
     os._exit(0)
-migrate.MIGRATIONS = (migration,)
+migrate.MIGRATIONS = (*migrate.MIGRATIONS, migration)
 SqliteStore(Path(sys.argv[1]), Tuning())
 """
 
@@ -155,7 +155,7 @@ def test_a_program_that_is_killed_while_migrating_leaves_the_old_version_whole(
 
 def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch) -> None:
     migration = Migrations()
-    monkeypatch.setattr(migrate, "MIGRATIONS", (migration,))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, migration))
 
     def full(*_: object) -> None:
         raise StoreFull("No space left for the backup.")
@@ -171,8 +171,24 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
 
 
 def test_backups_never_overwrite_each_other(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "MIGRATIONS", (Migrations(0),))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, Migrations(0)))
     for _ in range(3):
         with pytest.raises(Killed):
             SqliteStore(path, Tuning())
-    assert backups(path) == ["memory-before-v2-2.db", "memory-before-v2-3.db", "memory-before-v2.db"]
+    v = migrate.current_version()
+    assert backups(path) == [f"memory-before-v{v}-2.db", f"memory-before-v{v}-3.db", f"memory-before-v{v}.db"]
+
+
+def test_a_file_of_version_1_is_sound_and_searchable_afterwards(path: Path, kept: list[Note]) -> None:
+    with closing(apsw.Connection(str(path))) as db:
+        tokenizer.register(db)
+        for table in ("words", "vector", "vector_count", "term", "passage", "session", "shown", "state", "event"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("DROP VIEW passage_text")
+        db.execute((Path(__file__).parent / "derived_v1.sql").read_text(encoding="utf-8"))
+        db.execute("PRAGMA user_version = 1")
+
+    with closing(SqliteStore(path, Tuning())) as store:
+        assert store.verify() == []
+        assert [memory.id for memory, _ in store.each()] == [one.id for one in kept]
+        assert store.words("Note 7").passages == len(kept)

@@ -46,6 +46,19 @@ def write_private(path: Path, text: str) -> None:
         _sync(folder)
 
 
+def write_view(path: Path, text: str) -> None:
+    """Replace `path`, in a project's tree, with what it shows: whole or not at all, never through a link of folder
+    or file. Not synced: it can be made again."""
+    with _opened(path.parent, follow=False) as folder:
+        _refuse_links(folder, path)
+        spare = _write_spare(folder, path, text, 0o644, sync=False)
+        try:
+            os.replace(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            _remove(folder, spare)
+            raise
+
+
 def create_new(path: Path, text: str, *, mode: int) -> bool:
     """Make `path` with `text` unless something is there already; nobody ever sees half of it.
 
@@ -121,8 +134,8 @@ def _refuse_links(folder: int | None, path: Path) -> None:
         )
 
 
-def _write_spare(folder: int | None, path: Path, text: str, mode: int) -> Path:
-    """A new file beside `path` that holds `text` and is on the disk."""
+def _write_spare(folder: int | None, path: Path, text: str, mode: int, *, sync: bool = True) -> Path:
+    """A new file beside `path` that holds `text` and, unless told otherwise, is on the disk."""
     while True:
         # No chance needed: O_EXCL refuses a name that is taken, and the next number is tried.
         spare = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp")
@@ -138,7 +151,8 @@ def _write_spare(folder: int | None, path: Path, text: str, mode: int) -> Path:
                 os.fchmod(fd, mode)
             file.write(text.encode("utf-8"))
             file.flush()
-            os.fsync(fd)
+            if sync:
+                os.fsync(fd)
     except BaseException:
         _remove(folder, spare)
         raise

@@ -28,7 +28,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_RECALL", "on", "switch", "off_only",
         "Recall at each prompt is what memory is for; off means no prompt is looked at.",
-        pending=True,
     ),
     Setting(
         "MEMORY_UPDATE", "on", "switch", "off_only",
@@ -138,7 +137,6 @@ SETTINGS: tuple[Setting, ...] = (
         "MEMORY_SUSPEND_BELOW", "0.1", "figure", "never",
         "Ten idle days at the default half-life: beyond that a thread is no longer open work.",
         low=0, high=1,
-        pending=True,
     ),
     Setting(
         "MEMORY_ARCHIVE_AFTER_DAYS", "30", "figure", "never",
@@ -150,7 +148,12 @@ SETTINGS: tuple[Setting, ...] = (
         "MEMORY_REINFORCEMENT", "0.1", "figure", "never",
         "One use is a weak sign; ten bring a faded thread back whole.",
         low=0, high=1,
-        pending=True,
+    ),
+    # The daemon.
+    Setting(
+        "MEMORY_DAEMON_IDLE_MINUTES", "480", "figure", "never",
+        "A working day: the first prompt after a pause finds it awake, and at night its memory is given back.",
+        low=0.01, high=10_080,
     ),
     # The store.
     Setting(

@@ -15,8 +15,10 @@ from recollect.bench.corpus import Corpus
 from recollect.lifecycle import change, merge
 from recollect.lifecycle.strength import AgeRules
 from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.ledger import Pointer, Talker, Way
 from recollect.model.memory import Anchor, Memory, Message, Note, Rating, Rule, RuleType, Status, Thread
 from recollect.model.plan import Create, Link, Plan, Update
+from recollect.model.session import Session
 from recollect.store import Act, SqliteStore, Tuning
 
 _NOW = Moment.parse("2026-02-01T08:30:00Z")
@@ -97,7 +99,17 @@ class _Filler:
         self._store.note_recall(
             self._ids.draw("recall"), self._clock.now(), "{}", [thread.id for thread in threads[:3]]
         )
+        self._sessions([thread.id for thread in threads])
         self._vectors()
+
+    def _sessions(self, ids: list[str]) -> None:
+        sessions = self._store.sessions
+        sessions.put_state("heartbeat", '{"beat": 847}')
+        for number in range(8):
+            id, now = f"session-{number}", self._clock.now()
+            sessions.put_session(Session(id=id, host="bench", started_at=now, number=number), at=now)
+            sessions.show(Talker(id), Way.TOLD, ids[number::8], at=now, call=f"call-{number}")
+            sessions.receive(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
 
     def _thread(self, number: int) -> Memory:
         # Every twentieth is long enough for several passages.

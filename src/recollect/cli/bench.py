@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recollect.bench.recall import RecallReport
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_from_none = click.IntRange(min=0)
 _seed = click.option("--seed", default=1, show_default=True, help="The same seed, the same accidents.")
 
 
@@ -118,6 +119,32 @@ def engine(sizes: str, as_json: bool) -> int:
 
     wanted = _sizes(sizes)
     return _run(lambda folder, bar: run_engine(folder, sizes=wanted, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@click.option("--prompts", default=500, show_default=True, type=_from_none, help="Hooks with a warm daemon, a size.")
+@click.option("--firsts", default=50, show_default=True, type=_from_none, help="Hooks without a daemon, a size.")
+@click.option("--sessions", default=16, show_default=True, type=_from_none, help="Sessions at once.")
+@click.option("--events", default=1000, show_default=True, type=_from_none, help="Events of each session.")
+@click.option("--runs", default=10000, show_default=True, type=_from_none, help="Hooks over all faults.")
+@click.option("--soak", default=100000, show_default=True, type=_from_none, help="Events for one daemon.")
+@_as_json
+def hooks(
+    sizes: str, prompts: int, firsts: int, sessions: int, events: int, runs: int, soak: int, as_json: bool
+) -> int:
+    """What hooks cost, beside a bare interpreter, and what they survive. A number of 0 leaves its part out."""
+    from recollect.bench.hooks import Plan, run_hooks
+    from recollect.cli.hook_figures import blocks
+
+    plan = Plan(_sizes(sizes), prompts, firsts, sessions, events, runs, soak)
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        report = run_hooks(Path(folder), plan=plan, progress=Bar())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        paint(blocks(report))
+    return 0 if report.passed else 1
 
 
 def _cache() -> Path:

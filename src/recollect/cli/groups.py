@@ -14,6 +14,9 @@ from recollect.ops.table import OPS, Op
 _EXTRA = {
     "bench": "Measure it: speed, crashes, damage.",
     "completion": "Print the completion script of a shell.",
+    "daemon": "The process that answers hooks: start, stop, status, run.",
+    "hook": "Answer one event from standard input, in this process, to see what an agent would get.",
+    "logs": "Watch what it decides, one line a decision.",
 }
 
 
@@ -105,6 +108,18 @@ def _extra(name: str) -> click.Command:
         from recollect.cli.bench import bench
 
         return bench
+    if name == "daemon":
+        from recollect.cli.daemon import daemon
+
+        return daemon
+    if name == "hook":
+        from recollect.cli.hook import hook
+
+        return hook
+    if name == "logs":
+        from recollect.cli.logs import logs
+
+        return logs
     from recollect.cli.completion import completion
 
     return completion

@@ -1,11 +1,30 @@
-"""Who is talking to us, and what they said. Hosts' own shapes are turned into these at the door."""
+"""Who is talking to us, what they said, and what we answer. Hosts' own shapes are turned into these, and back,
+at the door (`agents`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from recollect.base.moment import Moment
+
+
+class EventName(StrEnum):
+    SESSION_STARTED = "session-started"
+    PROMPT = "prompt"
+    TOOL_CALLED = "tool-called"
+    """It has not run yet."""
+    TOOLS_RAN = "tools-ran"
+    TOOL_FAILED = "tool-failed"
+    TURN_ENDED = "turn-ended"
+    SUBAGENT_STARTED = "subagent-started"
+    SUBAGENT_ENDED = "subagent-ended"
+    COMPACTING = "compacting"
+    PERMISSION_DENIED = "permission-denied"
+    SESSION_ENDED = "session-ended"
+    OTHER = "other"
+    """An event that this version knows nothing of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +39,56 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ToolCall:
+    id: str
     name: str
-    session_id: str
+    """The agent's own name of the tool."""
+    input: Mapping[str, object]
+    output: str = ""
+    """What the model sees of the result; empty before it ran."""
+    failed: bool | None = None
+    """None: the host does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    name: EventName
     host: str
+    session_id: str
     at: Moment
     cwd: str = ""
+    project_folder: str = ""
+    """What the agent says its project is; it does not follow `cd`."""
+    transcript: str = ""
+    prompt_id: str = ""
     agent_id: str = ""
-    payload: Mapping[str, object]
+    """Inside a subagent."""
+    agent_type: str = ""
+    source: str = ""
+    """Why a session started or ended, or what made it compact: startup, resume, clear, compact, fork, auto…"""
+    text: str = ""
+    """The prompt; the last words of the agent; the error."""
+    machine_made: bool = False
+    """A prompt that no person wrote: a task notification, a scheduled wake-up."""
+    tools: tuple[ToolCall, ...] = ()
+    silent_s: float | None = None
+    """Of a session that goes on from another: how long ago that one was last answered, where the host says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What an event is answered with. Empty: nothing is printed at all."""
+
+    context: str = ""
+    """For the model."""
+    notice: str = ""
+    """One line for the person's eyes."""
+    read_instead: str = ""
+    """A file that we just wrote, read in place of the virtual one. The only reply that decides a permission."""
+    read_input: Mapping[str, object] = field(default_factory=dict)
+    """The input of the read that is redirected: hosts replace the whole of it, so an offset and a limit are copied."""
+    shown: tuple[str, ...] = ()
+    """Memories that count as shown once the hook has confirmed that it printed this."""
+
+    def __bool__(self) -> bool:
+        return bool(self.context or self.notice or self.read_instead)

@@ -50,6 +50,9 @@ def _silent(_done: int, _total: int) -> None:
 
 
 class App:
+    fills_on_the_way = True
+    """A recall gives a few passages the vectors that they lack."""
+
     def __init__(
         self,
         *,

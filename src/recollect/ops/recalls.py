@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput, ModelError, NotFound, RecollectError
@@ -19,6 +20,7 @@ from recollect.model.query import Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.ops import asking
 from recollect.ops.app import App
+from recollect.ops.focus import focused
 from recollect.ops.memories import Limit, at_least_one, card
 from recollect.ops.table import Arg
 
@@ -45,12 +47,9 @@ def recall(
     text = storable(" ".join(query)).strip()
     statuses = (Status.ACTIVE, Status.SUSPENDED) if include_suspended else (Status.ACTIVE,)
     asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
-    found = _by_id(app, text) if is_id(text) else _answered(app, asked)
-    woken = tuple(_woken(app, one) for one in found.found)
-    bridges = _bridges(app, woken)
-    found = replace(found, found=woken)
-    _note(app, found)
-    return Recalled(found, tuple(bridges[:MAX_BRIDGES]), len(bridges))
+    answer = whole(app, by_id(app, text) if is_id(text) else answered(app, asked))
+    note(app, answer.found)
+    return answer
 
 
 def search(
@@ -79,8 +78,8 @@ def search(
         until=_end_of(_day("until", until)),
         limit=at_least_one("limit", limit),
     )
-    found = _answered(app, asked, scope)
-    _note(app, found)
+    found = answered(app, asked, scope)
+    note(app, found)
     return replace(found, explained=True) if explain else replace(found, drops=())
 
 
@@ -103,22 +102,55 @@ def why(
     return Reasons(found, memory)
 
 
-def _answered(app: App, query: Query, only: Scope | None = None) -> Found:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injected:
+    """For whom it was, when it was put in front of an agent."""
+
+    session: str
+    event: str
+    agent: str = ""
+    chars: int = 0
+
+
+def whole(app: App, found: Found) -> Recalled:
+    """With the bridges of what was found; sleeping threads that came near enough are awake now."""
+    woken = tuple(_woken(app, one) for one in found.found)
+    bridges = _bridges(app, woken)
+    return Recalled(replace(found, found=woken), tuple(bridges[:MAX_BRIDGES]), len(bridges))
+
+
+def answered(
+    app: App,
+    query: Query,
+    only: Scope | None = None,
+    *,
+    seen: Set[str] = frozenset(),
+    hasty: bool = False,
+    words_alone: str = "",
+) -> Found:
+    """`hasty`: someone waits, and no passage is given its vector on the way. `words_alone` says why vectors are
+    not to be used."""
     if not query.text.strip():
         raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
     scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
     now = app.clock.now()
-    asked, how = _as_vector(app, query.text, scopes)
+    asked, how = None, f"words alone: {words_alone}"
+    if not words_alone:
+        asked, how = as_vector(app, query.text, () if hasty or not app.fills_on_the_way else scopes)
     stores = [app.reading(scope) for scope in scopes]
-    answer = asking.ask(stores, query, now=now, rules=app.age_rules, asked=asked)
-    if answer.without_vectors:
-        how += f" ({answer.without_vectors:,} passages have no vector yet: `recollect reindex`)"
+    focus = focused(app)
+    answer = asking.ask(
+        stores, query, now=now, rules=app.age_rules, asked=asked, focus=focus, seen=seen, deep=not hasty
+    )
+    if answer.without_vectors and not hasty:
+        cure = ": `recollect reindex`" if app.fills_on_the_way else ""
+        how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
     found = tuple(Recollection(scopes[hit.store], hit, dict(hit.components)["strength"]) for hit in answer.picked.hits)
     told = clip(query.text, _TOLD_QUERY_CHARS)
     return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
 
 
-def _as_vector(app: App, text: str, scopes: list[Scope]) -> tuple[asking.Asked | None, str]:
+def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking.Asked | None, str]:
     """Without the model, words alone answer, and it is said."""
     try:
         embedder = app.embedder
@@ -132,7 +164,7 @@ def _as_vector(app: App, text: str, scopes: list[Scope]) -> tuple[asking.Asked |
     return asking.question_vector(embedder, text), "words and vectors"
 
 
-def _by_id(app: App, id: str) -> Found:
+def by_id(app: App, id: str) -> Found:
     scope, stored = app.find(id)
     memory = replace(stored, status=status_at(stored, now=app.clock.now(), rules=app.age_rules))
     shown = card(app, scope, memory)
@@ -192,7 +224,7 @@ def _surfaces(app: App, memory: Memory) -> bool:
     return status_at(memory, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
 
 
-def _note(app: App, found: Found) -> None:
+def note(app: App, found: Found, injected: Injected | None = None) -> None:
     """What `why` will say. A store that cannot be written does not stop the answer; where there is none, none
     is made."""
     scopes = [scope for scope, _ in app.scopes()]
@@ -213,13 +245,17 @@ def _note(app: App, found: Found) -> None:
         "hits": listed,
         "dropped": drops,
     }
+    if injected is not None:
+        answer |= {"event": injected.event, "session": injected.session, "agent": injected.agent}
+        answer |= {"chars": injected.chars}
     ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in found.drops[:_LOGGED_DROPS]]
     for scope in scopes:
         try:
             app.writing(scope).note_recall(found.id, found.at, json.dumps(answer, ensure_ascii=False), ids)
         except RecollectError:
             continue
-        app.log.line("recall", id=found.id, hits=len(listed), dropped=len(found.drops), ms=round(found.ms, 1))
+        if injected is None:
+            app.log.line("recall", id=found.id, hits=len(listed), dropped=len(found.drops), ms=round(found.ms, 1))
         return
 
 

@@ -50,7 +50,8 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
 
 def _words(memory: Memory, query: Query) -> tuple[str, str]:
     """What must not be shown twice. The same words in two sessions are two events, unless each should come once."""
-    return one_line(memory.body).casefold() or one_line(memory.title).casefold(), "" if query.once else memory.group
+    said = one_line(memory.body).casefold() or f"# {one_line(memory.title).casefold()}"  # a title alone says less
+    return said, "" if query.once else memory.group
 
 
 def nothing_in_common(hit: Hit) -> bool:

@@ -7,10 +7,10 @@ words are data (_UNITS, _MONTHS, …). Days are UTC's. What a time is told by (`
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from recollect.base.moment import Moment
 
@@ -60,8 +60,10 @@ class Span:
 def asked_time(question: str, now: Moment) -> Span | None:
     """The time that a question names; of several the most exact. None: it names none."""
     text = question[:_MAX_CHARS].lower()
+    if not _may_name_one(text):
+        return None
     today = now.datetime().replace(hour=0, minute=0, second=0, microsecond=0)
-    for pattern, read in _READERS:
+    for pattern, read in _readers():
         found = pattern.search(text)
         if found is None:
             continue
@@ -145,7 +147,7 @@ def _month(found: re.Match[str], today: datetime, _now: datetime) -> Span:
     number = _MONTHS.index(found[1]) % 12 + 1
     year = int(found[2]) if found[2] else today.year - (number > today.month)
     start = datetime(year, number, 1, tzinfo=UTC)
-    return Span.of(start, start + timedelta(days=monthrange(year, number)[1]))
+    return Span.of(start, start + timedelta(days=_days_in(year, number)))
 
 
 def _day_of_month(found: re.Match[str], today: datetime, _now: datetime) -> Span:
@@ -164,7 +166,13 @@ def _iso(found: re.Match[str], _today: datetime, _now: datetime) -> Span:
         start = datetime(year, month, int(found[3]), tzinfo=UTC)
         return Span.of(start, start + timedelta(days=1))
     start = datetime(year, month, 1, tzinfo=UTC)
-    return Span.of(start, start + timedelta(days=monthrange(year, month)[1]))
+    return Span.of(start, start + timedelta(days=_days_in(year, month)))
+
+
+def _days_in(year: int, month: int) -> int:
+    from calendar import monthrange  # brings `locale` along, and few questions need it
+
+    return monthrange(year, month)[1]
 
 
 def _count(word: str) -> int:
@@ -176,23 +184,32 @@ def _year(number: int) -> datetime:
 
 
 _Read = Callable[["re.Match[str]", datetime, datetime], Span]
-_READERS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
-    (re.compile(rf"\b(?:{pattern})\b", re.ASCII), read)
-    for pattern, read in (
-        (rf"(?:a )?{_NUMBER}(?: of)? {_UNIT} ago", _ago),
-        (rf"(?:last|past|previous) (?:{_NUMBER}(?: of)? )?{_UNIT[:-2]}s", _past),
-        (rf"past (?:{_NUMBER} )?{_UNIT}", _past),
-        (r"(?:last|previous) (night|week|month|year|weekend)", _last),
-        (r"this (week|month|year|morning|afternoon|evening)", _this),
-        (r"(?:the day before )?(today|tonight|yesterday)", _day_word),
-        (rf"(?:last|on|since|before|until|after|past) {_DAY_NAME}", _weekday),
-        (r"(\d{4})-(\d{2})(?:-(\d{2}))?", _iso),
-        (
-            rf"(?:{_MONTH_NAME} (\d{{1,2}})(?:st|nd|rd|th)?|(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME})"
-            r"(?:,? (\d{4}))?",
-            _day_of_month,
-        ),
-        (rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH_NAME}(?: (\d{{4}}))?", _month),
-        (rf"{_MONTH_NAME} (\d{{4}})", _month),
-    )
+_READERS: tuple[tuple[str, _Read], ...] = (
+    (rf"(?:a )?{_NUMBER}(?: of)? {_UNIT} ago", _ago),
+    (rf"(?:last|past|previous) (?:{_NUMBER}(?: of)? )?{_UNIT[:-2]}s", _past),
+    (rf"past (?:{_NUMBER} )?{_UNIT}", _past),
+    (r"(?:last|previous) (night|week|month|year|weekend)", _last),
+    (r"this (week|month|year|morning|afternoon|evening)", _this),
+    (r"(?:the day before )?(today|tonight|yesterday)", _day_word),
+    (rf"(?:last|on|since|before|until|after|past) {_DAY_NAME}", _weekday),
+    (r"(\d{4})-(\d{2})(?:-(\d{2}))?", _iso),
+    (
+        rf"(?:{_MONTH_NAME} (\d{{1,2}})(?:st|nd|rd|th)?|(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME})"
+        r"(?:,? (\d{4}))?",
+        _day_of_month,
+    ),
+    (rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH_NAME}(?: (\d{{4}}))?", _month),
+    (rf"{_MONTH_NAME} (\d{{4}})", _month),
 )
+# Without one of these, or a number, no reader finds anything.
+_TELLING = frozenset("ago last past previous this today tonight yesterday".split()) | {*_DAYS, *_MONTHS}
+
+
+def _may_name_one(text: str) -> bool:
+    return any(char.isdigit() for char in text) or not _TELLING.isdisjoint(re.findall("[a-z]+", text))
+
+
+@cache
+def _readers() -> tuple[tuple[re.Pattern[str], _Read], ...]:
+    """Made when they are first needed: few questions name a time, and a daemon that starts is waited for."""
+    return tuple((re.compile(rf"\b(?:{pattern})\b", re.ASCII), read) for pattern, read in _READERS)

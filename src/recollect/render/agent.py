@@ -28,13 +28,13 @@ def ago(then: Moment, now: Moment) -> str:
     return "just now"
 
 
-def recall_text(recalled: Recalled, *, now: Moment) -> str:
+def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS) -> str:
     """Whole blocks only: one that does not fit is left out with all that follow, and that is said."""
     kept: list[str] = []
     used = 0
     note = "(cut here: more was found than fits)"
     for block in _blocks(recalled, now):
-        if used + len(block) + 2 > MAX_CHARS - len(note) - 2:
+        if used + len(block) + 2 > max_chars - len(note) - 2:
             kept.append(note)
             break
         kept.append(block)

@@ -11,6 +11,7 @@ from typing import Any
 
 from recollect.base.errors import Conflict
 from recollect.model.codec import (
+    USAGE,
     Json,
     canonical,
     content_hash,
@@ -61,7 +62,7 @@ def inverse(data: Any, current: Current) -> Change:
         case "remove":
             return Create(decode_memory(data["memory"]), tuple(decode_message(m) for m in data["messages"]))
         case "update":
-            return Update(data["id"], data["after"], data["before"])
+            return _take_back_update(data, current)
         case "move":
             return Move(tuple(data["ids"]), data["target"], data["source"])
         case "link":
@@ -76,6 +77,15 @@ def inverse(data: Any, current: Current) -> Change:
             return Alias(data["old"], data["new"])
         case other:
             raise Conflict(f"The journal holds a change of an unknown kind: {other!r}.", hint="Nothing was written.")
+
+
+def _take_back_update(data: Any, current: Current) -> Update:
+    """What is counted as memories are used has perhaps gone on counting, which is no reason to refuse: it stays."""
+    found = current(data["id"])
+    standing = encode_memory(found[0]) if found else {}
+    gone_on = {name for name in USAGE & data["after"].keys() if standing.get(name) != data["after"][name]}
+    kept = data["after"].keys() - gone_on
+    return Update(data["id"], {n: data["after"][n] for n in kept}, {n: data["before"][n] for n in kept})
 
 
 def _take_back(data: Any, current: Current) -> Remove:

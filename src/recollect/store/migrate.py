@@ -16,12 +16,26 @@ import apsw
 from recollect.base.errors import Conflict, StoreForeign, StoreTooNew
 from recollect.store import care
 from recollect.store.connect import APPLICATION_ID
+from recollect.store.protocol import silent
 from recollect.store.tokenizer import Analyse
 
 Migration = Callable[[apsw.Connection, Analyse], None]
 
-# MIGRATIONS[n] brings version n + 1 to n + 2. schema.sql is always the newest. Additive only.
-MIGRATIONS: tuple[Migration, ...] = ()
+_DERIVED = "-- Derived from here on."
+
+
+def _to_2(db: apsw.Connection, analyse: Analyse) -> None:
+    """Sessions are new, and passages are cut smaller: what is derived is made anew. These parts of the schema as they
+    stand; when they are changed, what version 2 had is to be kept here."""
+    db.execute("DROP TABLE words; DROP VIEW passage_text; DROP TABLE vector; DROP TABLE IF EXISTS vector_count")
+    db.execute("DROP TABLE term; DROP TABLE passage")
+    db.execute(schema().partition(_DERIVED)[2].partition("\n")[2])
+    care.reindex(db, analyse, silent)
+
+
+# MIGRATIONS[n] brings version n + 1 to n + 2. schema.sql is always the newest. What is derived may be rebuilt; to the
+# rest a migration only adds.
+MIGRATIONS: tuple[Migration, ...] = (_to_2,)
 
 
 def current_version() -> int:

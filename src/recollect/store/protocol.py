@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,10 +11,12 @@ from typing import Protocol
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
+from recollect.model.ledger import Pointer, Talker, Way
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Plan
 from recollect.model.query import Query
 from recollect.model.report import Counts, Entry, Finding
+from recollect.model.session import Session
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is to do."""
@@ -35,9 +38,41 @@ class Act:
     undoes: str | None = None
 
 
+class Sessions(Protocol):
+    """State that changes at every prompt: counters and marks, neither planned nor journalled."""
+
+    def session(self, id: str, agent: str = "") -> Session | None: ...
+
+    def put_session(self, session: Session, agent: str = "", *, at: Moment) -> None:
+        """Those that were not heard of for a month go, with their ledgers."""
+
+    def shown(self, talker: Talker, way: Way) -> frozenset[str]: ...
+
+    def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None: ...
+
+    def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
+        """Counts; `used` may change only what `codec.USAGE` names."""
+
+    def state(self, name: str) -> str | None: ...
+
+    def put_state(self, name: str, value: str) -> None: ...
+
+    def receive(self, pointer: Pointer) -> bool:
+        """False: it was here before, and there is no more to read than then."""
+
+    def received(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
+        """In the order they came, numbered."""
+
+
 class Store(Protocol):
     @property
     def path(self) -> Path | None: ...
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Several writes as one: all or none, and one wait for the disk."""
 
     def get(self, id: str) -> Memory | None:
         """By id; a merged memory answers as what it became."""
@@ -56,6 +91,9 @@ class Store(Protocol):
     ) -> VectorEvidence:
         """By 32-bit floats: the nearest memories, and how near those of `also` are. `voice`: how much more a passage
         counts that is all in the first person."""
+
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
+        """How near each of these is, by its nearest passage; those without a vector are left out."""
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         """Whose passage it is, by row number."""

@@ -62,6 +62,11 @@ def find(db: apsw.Connection, query: Query) -> list[Memory]:
     return [rows.to_memory(row) for row in sql.every(db, wanted, *values, query.limit)]
 
 
+def seqs(db: apsw.Connection, ids: Sequence[str]) -> dict[int, str]:
+    wanted = "SELECT seq, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(sql.every(db, wanted, json.dumps(list(ids))))
+
+
 def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, Owner]:
     wanted = "SELECT seq, memory_seq, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
     found = sql.every(db, wanted, json.dumps(list(passages)))
@@ -76,7 +81,7 @@ def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
 def places(db: apsw.Connection, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
     """Of all: the group and the time. Of the first `beside`: who stands next to them in it."""
     listed = json.dumps(list(memories))
-    wanted = """SELECT seq, "group", octet_length(body), created_at, last_active_at FROM memory
+    wanted = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at FROM memory
                 WHERE seq IN (SELECT value FROM json_each(?))"""
     found = {
         seq: Place(group, (), (), size, (Moment(created), Moment(active)))

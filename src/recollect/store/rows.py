@@ -39,9 +39,15 @@ BRIDGE = ("source", "target", "type", "weight", "created_at", "origin")
 ALIAS = ("old", "new")
 JOURNAL = ("change", "at", "op", "actor", "summary", "plan", "undoes")
 RECALL = ("id", "at", "answer")
-COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL}
+SESSION = ("id", "agent", "host", "started_at", "last_at", "number", "epoch")
+SHOWN = ("session", "agent", "epoch", "way", "memory", "at", "call")
+STATE = ("name", "value")
+EVENT = ("key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at")
+COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL,
+           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT}  # fmt: skip
 KEYS = {"memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"), "alias": ("old",),
-        "journal": ("seq",), "recall": ("id",)}  # fmt: skip
+        "journal": ("seq",), "recall": ("id",), "session": ("id", "agent"), "shown": SHOWN[:5], "state": ("name",),
+        "event": ("key",)}  # fmt: skip
 
 Cell = str | int | float | bytes | None
 

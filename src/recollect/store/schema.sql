@@ -3,6 +3,8 @@
 -- The truth:   memory, message, bridge, alias, journal. Every row carries a hash of its values, so that
 --              a flipped bit is found by `verify` although SQLite itself would not see it.
 -- Derived:     passage, words (full text), term, vector. They can be deleted and rebuilt (`reindex`).
+-- State:       session, shown, state, event: who is talking, what they were shown, what was received. Hashed too,
+--              not journalled, kept for a while. No text that anyone said stands in it.
 -- Times are microseconds since 1970 in UTC. Lists are JSON.
 
 CREATE TABLE memory (
@@ -166,3 +168,57 @@ END;
 CREATE TRIGGER vector_removed AFTER DELETE ON vector BEGIN
     UPDATE vector_count SET vectors = vectors - 1, changes = changes + 1 WHERE model = old.model;
 END;
+
+-- Sessions, since version 2. An agent is the session's own ('') or one of its subagents.
+CREATE TABLE session (
+    id              TEXT    NOT NULL,
+    agent           TEXT    NOT NULL,
+    host            TEXT    NOT NULL,
+    started_at      INTEGER NOT NULL,
+    last_at         INTEGER NOT NULL,
+    number          INTEGER NOT NULL,           -- counts sessions that were used; 0 until the first message
+    epoch           INTEGER NOT NULL,           -- rises when the agent loses what it was shown
+    hash            BLOB    NOT NULL,
+    PRIMARY KEY (id, agent)
+) WITHOUT ROWID;
+CREATE INDEX session_by_time ON session (last_at);
+
+-- The ledger: what an agent was shown, and is not shown again in this epoch.
+CREATE TABLE shown (
+    session         TEXT    NOT NULL,
+    agent           TEXT    NOT NULL,
+    epoch           INTEGER NOT NULL,
+    way             TEXT    NOT NULL,           -- told, or reminded of before a tool ran: once each
+    memory          TEXT    NOT NULL,
+    at              INTEGER NOT NULL,
+    call            TEXT    NOT NULL,           -- the tool call that it was shown before, if any
+    hash            BLOB    NOT NULL,
+    PRIMARY KEY (session, agent, epoch, way, memory)
+) WITHOUT ROWID;
+CREATE INDEX shown_by_memory ON shown (memory);
+
+-- What a project or the user is about just now: heartbeat, focus, counters. JSON by name.
+CREATE TABLE state (
+    name            TEXT    NOT NULL PRIMARY KEY,
+    value           TEXT    NOT NULL,
+    hash            BLOB    NOT NULL
+) WITHOUT ROWID;
+
+-- Events that were received and wait to be looked at: where to read, never what was said. The same event comes
+-- twice when a hook gave up on an answer that was on its way; its key says so.
+CREATE TABLE event (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    key             TEXT    NOT NULL UNIQUE,
+    name            TEXT    NOT NULL,
+    host            TEXT    NOT NULL,
+    session         TEXT    NOT NULL,
+    agent           TEXT    NOT NULL,
+    prompt          TEXT    NOT NULL,           -- its id
+    calls           TEXT    NOT NULL,           -- ids of tool calls
+    source          TEXT    NOT NULL,
+    transcript      TEXT    NOT NULL,           -- where it stands, and how long it was
+    size            INTEGER NOT NULL,
+    cwd             TEXT    NOT NULL,
+    at              INTEGER NOT NULL,
+    hash            BLOB    NOT NULL
+);

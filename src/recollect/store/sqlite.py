@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from recollect.store import care, journal, migrate, reads, rows, sql, tokenizer,
 from recollect.store.changes import Changes
 from recollect.store.connect import Tuning, connect, in_our_words, use_wal
 from recollect.store.protocol import Act, Progress, silent
+from recollect.store.sessions import SqliteSessions
 
 if TYPE_CHECKING:
     from recollect.store.vectors import Vectors
@@ -46,6 +47,7 @@ class SqliteStore:
         self._analyse = tokenizer.register(self._db)
         self._changes = Changes(self._db, self._analyse)
         self._vectors: dict[str, Vectors] = {}
+        self._sessions = SqliteSessions(self._db, path, self._writing)
         if read_only:
             return
         try:
@@ -61,6 +63,13 @@ class SqliteStore:
     @property
     def path(self) -> Path | None:
         return self._path
+
+    @property
+    def sessions(self) -> SqliteSessions:
+        return self._sessions
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._writing()
 
     def close(self) -> None:
         with in_our_words(self._path):
@@ -97,6 +106,12 @@ class SqliteStore:
             while vectors.stale and near and vectors.forget(near, reads.passages_of(self._db, list(near))):
                 near = vectors.nearest(question, count, also, voice)
             return VectorEvidence(near, missing)
+
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
+        with in_our_words(self._path):
+            seqs = reads.seqs(self._db, ids)
+        near = self.nearest(model, question, 1, list(seqs)).near
+        return {id: near[seq].best for seq, id in seqs.items() if seq in near}
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         with in_our_words(self._path):
@@ -234,7 +249,10 @@ class SqliteStore:
     def _writing(self, *, keep: bool = True) -> Iterator[None]:
         """One transaction that takes the write lock at once: waiting is then the busy timeout's work, and a
         read can never turn into a failed write. The schema version is looked at inside, because another
-        program may have migrated the file since we opened it."""
+        program may have migrated the file since we opened it. Inside another one it is a part of that."""
+        if self._db.in_transaction:
+            yield
+            return
         with in_our_words(self._path):
             self._db.execute("BEGIN IMMEDIATE")
             try:

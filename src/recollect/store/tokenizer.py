@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import apsw
@@ -24,8 +24,6 @@ _BASE = ("porter", ["unicode61", "remove_diacritics", "2"])
 _NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\xe1-\xf0]")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_CJK = re.compile(f"[{_CJK_RANGES}]")
-_RUNS = re.compile(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
 
 Token = tuple[int, int, str, *tuple[str, ...]]
 """Where it begins and ends, in bytes, and the terms that stand there."""
@@ -76,7 +74,7 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
         if index not in joined and word.isascii() and (word.islower() or word[1:].islower()):
             yield token
             continue
-        if not word.isascii() and _CJK.search(word):
+        if not word.isascii() and _cjk().search(word):
             yield from _pairs(word, start, stem)
             continue
         extra = [stem(hump) for hump in _HUMPS.findall(word)] if _has_humps(word) else []
@@ -84,6 +82,19 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
             extra.append(stem(joined[index]))
         more = [term for term in dict.fromkeys(extra) if term != token[2]]
         yield (start, end, token[2], *more)
+
+
+# Made when they are first needed: that takes some milliseconds, and a daemon that starts is waited for.
+
+
+@cache
+def _cjk() -> re.Pattern[str]:
+    return re.compile(f"[{_CJK_RANGES}]")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
 
 
 def _has_humps(word: str) -> bool:
@@ -107,8 +118,8 @@ def _snake_names(utf8: bytes, tokens: list[Token]) -> dict[int, str]:
 def _pairs(word: str, start: int, stem: Callable[[str], str]) -> Iterator[Token]:
     """Each character of a run, and beside it the pair it begins: one character can be asked for too."""
     offset = start
-    for run in _RUNS.findall(word):
-        if not _CJK.match(run):
+    for run in _runs().findall(word):
+        if not _cjk().match(run):
             yield (offset, offset + len(run.encode()), stem(run))
             offset += len(run.encode())
             continue

@@ -9,6 +9,7 @@ middle of all its passages.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -21,6 +22,8 @@ _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would s
 _RESCORED = 2_000
 _MAX_ROWS = 256  # passages of one memory that are looked at; longer ones are sampled evenly
 _PAGE = 50_000
+_BLOCK = 4_096  # memories measured at a time
+_SCALE_BYTES = 4
 _LEAST_SCALE = 1e-30  # of a vector of nothing: a row whose scale is 0 is one that was deleted
 
 Floats = NDArray[np.float32]
@@ -55,6 +58,7 @@ class Vectors:
         self._by_memory: Rows = np.empty(0, np.int64)
         self._known: Rows = np.empty(0, np.int64)
         self._starts: Rows = np.empty(0, np.int64)
+        self._lengths: Floats = np.empty(0, np.float32)
 
     def refresh(self, db: apsw.Connection) -> None:
         """Takes up what was added. What was deleted stays until half of it is gone, and `forget` is told of
@@ -77,20 +81,21 @@ class Vectors:
         wanted = f"""
             SELECT v.passage_seq, p.memory_seq, v.data, p.voice FROM vector v JOIN passage p ON p.seq = v.passage_seq
             WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
+        pages: list[_Page] = []
         while page := sql.every(db, wanted, self._model, last):
             last = page[-1][0]
-            size = len(page[0][2])
-            sound = [row for row in page if len(row[2]) == size]
-            raw = np.frombuffer(b"".join(row[2] for row in sound), np.uint8).reshape(len(sound), size)
-            numbers = np.ascontiguousarray(raw[:, 4:]).view(np.int8)
-            if not len(self._passages):
-                self._clear(numbers.shape[1])
-            self._passages = np.concatenate([self._passages, np.array([row[0] for row in sound], np.int64)])
-            self._memories = np.concatenate([self._memories, np.array([row[1] for row in sound], np.int64)])
-            self._bytes = np.concatenate([self._bytes, numbers])
-            self._scales = np.concatenate([self._scales, np.ascontiguousarray(raw[:, :4]).view("<f4")[:, 0]])
-            self._voices = np.concatenate([self._voices, np.array([row[3] for row in sound], np.uint8)])
-            self._bits = np.concatenate([self._bits, _bits(numbers)], axis=1)
+            pages.append(_Page.of(page, self._dim or len(page[0][2]) - _SCALE_BYTES))
+        if not pages:
+            return
+        if not len(self):
+            self._clear(pages[0].numbers.shape[1])
+        # Joined once: a page at a time would hold everything twice, again and again.
+        self._passages = np.concatenate([self._passages, *(page.passages for page in pages)])
+        self._memories = np.concatenate([self._memories, *(page.memories for page in pages)])
+        self._scales = np.concatenate([self._scales, *(page.scales for page in pages)])
+        self._voices = np.concatenate([self._voices, *(page.voices for page in pages)])
+        self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
+        self._bytes = np.concatenate([self._bytes, *(page.numbers for page in pages)])
 
     def _order(self) -> None:
         """By memory, so that all passages of one are found at once."""
@@ -105,8 +110,23 @@ class Vectors:
             order, starts = order + done, starts + done
             order, known = np.concatenate([self._by_memory, order]), np.concatenate([self._known, known])
             starts = np.concatenate([self._starts, starts])
+        measured = len(self._known) if done else 0
         self._by_memory, self._known, self._starts = order, known, starts
         self._ends = np.append(starts[1:], len(order))
+        new = [
+            self._measured(np.arange(at, min(at + _BLOCK, len(known)))) for at in range(measured, len(known), _BLOCK)
+        ]
+        self._lengths = np.concatenate([self._lengths[:measured], *new])
+
+    def _measured(self, places: Rows) -> Floats:
+        """How long the sum of a memory's vectors is: what its middle is divided by, whatever is asked."""
+        rows, begins, counts = self._rows_of(places)
+        lengths = np.ones(len(begins), np.float32)
+        several = counts > 1
+        if several.any():
+            vectors = self._bytes[rows].astype(np.float32) * self._scales[rows, None]
+            lengths[several] = np.linalg.norm(np.add.reduceat(vectors, begins, axis=0)[several], axis=1)
+        return np.maximum(lengths, 1e-9)
 
     def __len__(self) -> int:
         return len(self._passages)
@@ -131,6 +151,9 @@ class Vectors:
         of_them = np.isin(self._memories, np.fromiter(memories, np.int64))
         gone = of_them & (self._scales > 0) & ~np.isin(self._passages, np.fromiter(standing, np.int64))
         self._scales[gone] = 0
+        places = np.searchsorted(self._known, np.unique(self._memories[gone]))
+        if len(places):
+            self._lengths[places] = self._measured(places)
         return bool(gone.any())
 
     def _best_rows(self, asked: Floats, count: int) -> Rows:
@@ -160,20 +183,15 @@ class Vectors:
         if not len(memories):
             return {}
         rows, begins, counts = self._rows_of(places)
-        vectors = self._bytes[rows].astype(np.float32) * self._scales[rows, None]
-        close = vectors @ asked
+        close = self._closeness(asked, rows)
         best = np.maximum.reduceat(close, begins)
         voiced = best
         if voice:
             voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._voices[rows]), begins)
         sums = np.add.reduceat(close, begins)
-        lengths = np.ones(len(begins), np.float32)
-        several = counts > 1
-        if several.any():
-            lengths[several] = np.linalg.norm(np.add.reduceat(vectors, begins, axis=0)[several], axis=1)
         first = np.flatnonzero(close == np.repeat(best, counts))
         leads = first[np.searchsorted(first, begins)]
-        middles = sums / np.maximum(lengths, 1e-9)
+        middles = sums / self._lengths[places]
         found = zip(
             memories.tolist(),
             best.tolist(),
@@ -193,6 +211,28 @@ class Vectors:
         begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
         steps = np.arange(int(counts.sum())) - np.repeat(begins, counts)
         return self._by_memory[np.repeat(starts, counts) + steps * np.repeat(strides, counts)], begins, counts
+
+
+class _Page(NamedTuple):
+    """Rows as they were read, those of another size left out."""
+
+    passages: Rows
+    memories: Rows
+    scales: Floats
+    voices: NDArray[np.uint8]
+    numbers: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, rows: list[tuple[int, int, bytes, int]], dim: int) -> _Page:
+        sound = [row for row in rows if len(row[2]) == dim + _SCALE_BYTES]
+        raw = np.frombuffer(b"".join([row[2] for row in sound]), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
+        return cls(
+            np.array([row[0] for row in sound], np.int64),
+            np.array([row[1] for row in sound], np.int64),
+            np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0],
+            np.array([row[3] for row in sound], np.uint8),
+            np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8),
+        )
 
 
 def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:

@@ -1,0 +1,168 @@
+"""Reads what an agent wrote down of a session, from where we last stopped.
+
+A transcript is a file of JSON lines that grows while we read it. Lines come one at a time; a last line that is not
+yet whole waits for the next look; one that is no JSON object, or too long to be of use, is counted and passed over.
+A file that is no longer the one we read (shorter, or other bytes before our mark) is read from its beginning.
+
+Does not know what stands in a line: that is each agent's own file. Keeps nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from recollect.base.moment import Moment
+from recollect.model.session import ToolCall
+
+# Agents write whole requests into their transcripts; what a person or a tool said is far below this.
+MAX_LINE_BYTES = 4_000_000
+_CHUNK_BYTES = 1 << 16
+_MARK_BYTES = 256
+_LAST_BYTES = 1 << 20
+
+
+class Voice(StrEnum):
+    PROMPT = "prompt"
+    REPLY = "reply"
+    TOOL_CALL = "tool-call"
+    TOOL_RESULT = "tool-result"
+    INJECTION = "injection"
+    """What a hook put in, ours among them: never to be learnt from."""
+    SUMMARY = "summary"
+    """What the agent made of the session when it compacted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterance:
+    voice: Voice
+    text: str = ""
+    id: str = ""
+    """The line's own, where it has one: several utterances may share it."""
+    call: ToolCall | None = None
+    prompt_id: str = ""
+    agent_id: str = ""
+    at: Moment | None = None
+    machine_made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a transcript was read. `mark` is a hash of the bytes just before, so that another file is noticed."""
+
+    offset: int = 0
+    mark: str = ""
+
+
+class Tail:
+    """The whole lines after a cursor, as JSON objects. `cursor` moves with what has been handed out."""
+
+    def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
+        self.path = path
+        self.cursor = cursor or Cursor()
+        self.skipped = 0
+        self.restarted = False
+
+    @classmethod
+    def after(cls, path: Path, offset: int) -> Tail:
+        """What was written beyond so many bytes, of a file that is known by its size alone."""
+        try:
+            fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        except (OSError, ValueError):
+            return cls(path)
+        try:
+            return cls(path, Cursor(offset, _mark(fd, offset)) if offset > 0 else None)
+        except OSError:  # a pipe, a folder
+            return cls(path)
+        finally:
+            os.close(fd)
+
+    def __iter__(self) -> Iterator[Mapping[str, object]]:
+        try:
+            fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        except (OSError, ValueError):  # not there; or a name no file can have
+            return
+        try:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
+                return
+            start = self._start(fd, found.st_size)
+            for line, end in self._lines(fd, start):
+                parsed = _parsed(line) if line is not None else None
+                if parsed is None:
+                    self.skipped += line is None or bool(line.strip())
+                self.cursor = Cursor(end, _mark(fd, end))
+                if parsed is not None:
+                    yield parsed
+        finally:
+            os.close(fd)
+
+    def _start(self, fd: int, size: int) -> int:
+        offset = self.cursor.offset
+        if 0 < offset <= size and _mark(fd, offset) == self.cursor.mark:
+            return offset
+        self.restarted = offset != 0
+        self.cursor = Cursor()
+        return 0
+
+    def _lines(self, fd: int, start: int) -> Iterator[tuple[bytes | None, int]]:
+        """Each line with the offset after it; None for one that is too long, of which only a chunk is ever held."""
+        held, too_long, at = bytearray(), False, start
+        while chunk := _read(fd, at):
+            at += len(chunk)
+            *whole, rest = chunk.split(b"\n")
+            end = at - len(chunk)
+            for piece in whole:
+                end += len(piece) + 1
+                held += piece
+                yield (None if too_long or len(held) > MAX_LINE_BYTES else bytes(held)), end
+                held, too_long = bytearray(), False
+            held += rest
+            if len(held) > MAX_LINE_BYTES:
+                held, too_long = bytearray(), True
+
+
+def last_lines(path: Path) -> Iterator[Mapping[str, object]]:
+    """The whole lines at the end, the last one first; of a long transcript only the last megabyte."""
+    try:
+        with path.open("rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES)
+            file.seek(start)
+            lines = file.read(_LAST_BYTES).split(b"\n")
+    except (OSError, ValueError):
+        return
+    for line in reversed(lines[1 if start else 0 : -1]):
+        parsed = _parsed(line)
+        if parsed is not None:
+            yield parsed
+
+
+def _read(fd: int, at: int) -> bytes:
+    os.lseek(fd, at, os.SEEK_SET)
+    try:
+        return os.read(fd, _CHUNK_BYTES)
+    except OSError:
+        return b""  # the disk or the mount went away: what came so far stands
+
+
+def _mark(fd: int, offset: int) -> str:
+    before = max(0, offset - _MARK_BYTES)
+    os.lseek(fd, before, os.SEEK_SET)
+    try:
+        return hashlib.sha256(os.read(fd, offset - before)).hexdigest()[:16]
+    except OSError:
+        return ""
+
+
+def _parsed(line: bytes) -> Mapping[str, object] | None:
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        return None
+    return value if isinstance(value, dict) else None

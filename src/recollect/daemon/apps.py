@@ -1,0 +1,281 @@
+"""What answers: an open App for each project that was lately spoken of, with a lock each, since an App is one
+thread's at a time.
+
+The settings are looked at each time an App is taken, so a changed `agent.conf` holds from the next hook on. An App
+whose database was deleted or replaced underneath, or that met a damaged one, is opened anew. An App is *warm* once
+its vectors are in memory; before that it answers with words alone. Large stores are warmed on connections of their
+own and then take the place of the cold ones, so that no hook waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.base import project as projects
+from recollect.base.clock import Clock
+from recollect.base.errors import BadInput, ModelError, RecollectError, StoreBusy, StoreError
+from recollect.base.paths import Home
+from recollect.base.project import Project
+from recollect.base.settings import PREFIX, Settings, load
+from recollect.daemon.model import LOADING, Model
+from recollect.model.result import Scope
+from recollect.ops.app import App
+
+if TYPE_CHECKING:
+    from recollect.embed import Embedder
+
+MOST_APPS = 8  # five to ten descriptors each, and the vectors
+UNUSED_AFTER_S = 900.0
+LOCK_WAIT_S = 1.0  # longer than any hook waits
+# A hook that cannot write says so in time, and the event is spooled; a command can wait for another writer.
+BUSY_TIMEOUT_MS = 60
+WARMED_AT_ONCE_BYTES = 20_000_000  # a store so small is warmed by who asks first: some 10 ms
+
+Stamp = tuple[object, ...]
+
+
+class WarmApp(App):
+    """Never loads the model itself, and uses it only once its own vectors are there."""
+
+    model: Model
+    warm = False
+    fills_on_the_way = False  # a chore does, on connections of its own, while nobody waits for this one's lock
+    _paths: dict[Scope, Path]
+
+    def store_path(self, scope: Scope) -> Path | None:
+        """Looked up once a visit (`forget_paths`): a prompt asks for it 25 times, and each look reads a folder."""
+        found = self._paths.get(scope) or super().store_path(scope)
+        if found is not None:
+            self._paths[scope] = found
+        return found
+
+    def forget_paths(self) -> None:
+        self._paths = {}
+
+    @property
+    def embedder(self) -> Embedder:
+        if not self.warm:
+            raise ModelError(LOADING, hint="It takes a moment.")
+        return self.model.embedder(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+
+    def store_bytes(self) -> int:
+        paths = (self.store_path(scope) for scope in Scope)
+        return sum(path.stat().st_size for path in paths if path is not None and path.is_file())
+
+    def load_vectors(self) -> None:
+        """Raises as the model and the stores do."""
+        embedder = self.model.embedder(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+        for _, store in self.scopes():
+            store.nearest(embedder.id, bytes(4 * embedder.dim), 1, ())
+        self.warm = True
+
+
+class _Kept:
+    def __init__(self, app: WarmApp, now_s: float) -> None:
+        self.app = app
+        self.lock = threading.Lock()
+        self.settings_stamp: Stamp = ()
+        self.files: Stamp = ()
+        self.used_s = now_s
+        self.filled_s = 0.0
+        """When missing vectors were last looked for."""
+        self.over = False
+        """No longer among the kept: closed by whoever has it last."""
+
+
+class Apps:
+    def __init__(self, home: Home, user_home: Path, clock: Clock, model: Model, *, most: int = MOST_APPS) -> None:
+        self._home = home
+        self._user_home = user_home
+        self._clock = clock
+        self._model = model
+        self._most = most
+        self._kept: OrderedDict[Stamp, _Kept] = OrderedDict()
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
+        """The App of a project, for one thread. StoreBusy where others have it for too long."""
+        kept = self._keep(self._project(project_folder or cwd or "/"))
+        if not kept.lock.acquire(timeout=LOCK_WAIT_S):
+            raise StoreBusy("Too many ask at once.", hint="Nothing was done. Try again in a moment.")
+        try:
+            self._freshen(kept, environ)
+            yield kept.app
+        except StoreBusy:
+            raise
+        except (StoreError, OSError):
+            self._drop(kept)
+            raise
+        finally:
+            kept.lock.release()
+            _close_if_over(kept)
+
+    def _project(self, folder: str) -> projects.Project | None:
+        """None for a folder that is gone and of which nothing was ever kept: nothing is made for it."""
+        found = projects.find(Path(folder), self._user_home)
+        if found is not None and not found.root.is_dir():
+            return found if projects.store_folder(self._home.projects, found) else None
+        return found
+
+    @contextmanager
+    def own(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
+        """An App that is nobody else's, for what takes long: no hook waits for it."""
+        project = self._project(project_folder or cwd or "/")
+        conf = project.conf if project else None
+        app = self._made(project, load(self._home.conf, conf, environ, hook=True))
+        try:
+            yield app
+        finally:
+            app.close()
+
+    def each(self) -> Iterator[App]:
+        """Those that are open, one after the other, each locked while it is looked at; busy ones are left out."""
+        for kept in self._snapshot():
+            if not kept.lock.acquire(timeout=LOCK_WAIT_S):
+                continue
+            try:
+                if not kept.over:
+                    yield kept.app
+            finally:
+                kept.lock.release()
+                _close_if_over(kept)
+
+    def warm_one(self) -> bool:
+        """Gives one cold App its vectors; False where none is left, or none can be."""
+        for kept in self._snapshot():
+            if kept.app.warm or not self._model.ready(kept.app.settings.text("MEMORY_EMBEDDING_MODEL")):
+                continue
+            fresh = self._made(kept.app.project, kept.app.settings)
+            try:
+                fresh.load_vectors()
+            except (RecollectError, OSError):
+                fresh.close()
+                continue
+            with kept.lock:
+                kept.app, cold = fresh, kept.app
+                fresh.project = cold.project
+            cold.close()
+            _close_if_over(kept)
+            return True
+        return False
+
+    def background(self, every_s: float) -> App | None:
+        """An App of its own for work that may take long, for one of the projects that it is due for. To be closed."""
+        now_s = time.monotonic()
+        for kept in self._snapshot():
+            if kept.app.warm and now_s - kept.filled_s >= every_s:
+                kept.filled_s = now_s
+                app = self._made(kept.app.project, kept.app.settings)
+                app.warm = True
+                return app
+        return None
+
+    def close_unused(self, unused_s: float = UNUSED_AFTER_S) -> None:
+        before_s = time.monotonic() - unused_s
+        for kept in self._snapshot():
+            if kept.used_s <= before_s:
+                self._drop(kept)
+                _close_if_over(kept)
+
+    def close(self) -> None:
+        self.close_unused(0)
+
+    def names(self) -> list[tuple[str, bool]]:
+        """Each open project and whether it is warm."""
+        return [(kept.app.project.name if kept.app.project else "", kept.app.warm) for kept in self._snapshot()]
+
+    def _snapshot(self) -> list[_Kept]:
+        with self._guard:
+            return list(self._kept.values())
+
+    def _keep(self, project: Project | None) -> _Kept:
+        key: Stamp = (project.key, project.root) if project else ()
+        now_s = time.monotonic()
+        with self._guard:
+            kept = self._kept.get(key)
+            if kept is None:
+                kept = self._kept[key] = _Kept(self._made(project, load(None, None, {})), now_s)
+            kept.used_s = now_s
+            self._kept.move_to_end(key)
+            over = [self._kept.popitem(last=False)[1] for _ in range(len(self._kept) - self._most)]
+        for old in over:
+            old.over = True
+            _close_if_over(old)
+        return kept
+
+    def _drop(self, kept: _Kept) -> None:
+        with self._guard:
+            for key, other in self._kept.items():
+                if other is kept:
+                    del self._kept[key]
+                    break
+        kept.over = True
+
+    def _made(self, project: Project | None, settings: Settings) -> WarmApp:
+        app = WarmApp(home=self._home, project=project, settings=settings, clock=self._clock, actor="agent")
+        app.model = self._model
+        app.forget_paths()
+        return app
+
+    def _freshen(self, kept: _Kept, environ: Mapping[str, str]) -> None:
+        app = kept.app
+        app.notes()  # what an earlier one left is not this one's to tell
+        app.forget_paths()
+        files = tuple(_identity(app.store_path(scope)) for scope in Scope)
+        if any(before not in (None, now) for before, now in zip(kept.files, files, strict=False)):
+            app.close()
+            kept.app = app = self._made(app.project, app.settings)
+        kept.files = files
+        conf = app.project.conf if app.project else None
+        ours = tuple(sorted((name, value) for name, value in environ.items() if name.startswith(PREFIX)))
+        stamp = (_version(self._home.conf), _version(conf), ours)
+        if stamp != kept.settings_stamp:
+            app.settings = _hasty(load(self._home.conf, conf, environ, hook=True))
+            kept.settings_stamp = stamp
+            self._model.wanted = app.settings.text("MEMORY_EMBEDDING_MODEL")
+        if not app.warm and self._model.ready(app.settings.text("MEMORY_EMBEDDING_MODEL")):
+            with suppress(ModelError, BadInput):
+                if app.store_bytes() <= WARMED_AT_ONCE_BYTES:
+                    app.load_vectors()
+
+
+def _close_if_over(kept: _Kept) -> None:
+    """Called with the lock free: by who put it out, and by who had it then. One of the two gets the lock."""
+    if kept.over and kept.lock.acquire(blocking=False):
+        try:
+            with suppress(RecollectError):
+                kept.app.close()
+        finally:
+            kept.lock.release()
+
+
+def _hasty(settings: Settings) -> Settings:
+    name = "MEMORY_BUSY_TIMEOUT_MS"
+    waits = str(min(BUSY_TIMEOUT_MS, settings.count(name)))
+    return settings._replace(
+        values=tuple(one._replace(value=waits) if one.name == name else one for one in settings.values)
+    )
+
+
+def _version(path: Path | None) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path) if path is not None else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path) if path is not None else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found else None

@@ -1,0 +1,92 @@
+"""Looking at the daemon and ending it, from another process.
+
+It is asked first. One that holds the lock and does not answer (stopped, swapped out, hung) is ended by a signal, and
+only the process that the system itself names as the lock's holder: a pid from a file may be another's by now.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from recollect.daemon import lock as locks
+from recollect.wire import client, frame
+from recollect.wire.place import Place
+
+_ANSWER_WITHIN_S = 2.0
+_END_WITHIN_S = 3.0
+_LOOK_S = 0.02
+
+
+class Ended(StrEnum):
+    NOT_RUNNING = "not running"
+    STOPPED = "stopped"
+    KILLED = "killed"
+    """It did not answer."""
+    ALIVE = "still alive"
+    """It does not answer, and which process it is cannot be proved."""
+
+
+def status(place: Place, within_s: float = _ANSWER_WITHIN_S) -> dict[str, Any] | None:
+    """What it tells of itself; None where none answers."""
+    try:
+        kind, body = client.ask(place, {"op": "status"}, b"", within_s)
+        told = json.loads(body) if kind == frame.OK else None
+    except (client.Unanswered, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def stop(place: Place) -> Ended:
+    path = Path(place.lock)
+    if not locks.is_held(path):
+        return Ended.NOT_RUNNING
+    with suppress(client.Unanswered):
+        client.ask(place, {"op": "stop"}, b"", _ANSWER_WITHIN_S)
+        if _is_free_soon(path):
+            return Ended.STOPPED
+    for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        if not locks.is_held(path):
+            return Ended.STOPPED
+        if not _signal_holder(path, number):
+            return Ended.ALIVE
+        if _is_free_soon(path):
+            return Ended.KILLED
+    return Ended.ALIVE
+
+
+def _signal_holder(path: Path, number: signal.Signals) -> bool:
+    """By a descriptor of the process, so that it cannot become another one between the proof and the signal."""
+    pid = locks.holder(path)
+    pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
+    if pid is None or pidfd_open is None:
+        return False
+    try:
+        process = pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if locks.holder(path) != pid:
+            return False
+        signal.pidfd_send_signal(process, number)
+    except OSError:
+        return False
+    finally:
+        os.close(process)
+    return True
+
+
+def _is_free_soon(path: Path) -> bool:
+    until_s = time.monotonic() + _END_WITHIN_S
+    while locks.is_held(path):
+        if time.monotonic() > until_s:
+            return False
+        time.sleep(_LOOK_S)
+    return True

@@ -1,0 +1,141 @@
+"""What a request asks for, and who answers it. One row an operation.
+
+A hook's error is an answer too: `busy` where trying later helps (the hook then spools a pointer), `error` otherwise;
+neither ever stops the agent. Texts of requests are not logged, only that something failed and what kind of thing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from recollect import __version__
+from recollect.base.errors import BadInput, RecollectError, StoreBusy, StoreFull
+from recollect.base.log import Log
+from recollect.daemon.apps import Apps
+from recollect.daemon.server import Answer, Request
+from recollect.hooks import Hooks
+from recollect.wire import frame
+
+_AGAIN_S = 0.02
+HOOK_NEEDS_S = 0.08  # of its deadline, for its own start and for the pointer that it leaves if we are late
+STOP_ASKED = "it was asked to stop"
+RETIRED = "a newer version asked it to retire"
+
+
+class Desk:
+    def __init__(self, apps: Apps, hooks: Hooks, log: Log) -> None:
+        self._apps = apps
+        self._hooks = hooks
+        self._log = log
+        self.stop: Callable[[str], None] = lambda _reason: None
+        self.status: Callable[[], dict[str, object]] = dict
+        self._rows: dict[str, Callable[[Request], Answer]] = {
+            "hook": self._hook,
+            "ask": self._ask,
+            "status": self._status,
+            "stop": self._stop,
+            "retire": self._retire,
+        }
+
+    def answer(self, request: Request) -> Answer:
+        if self._is_newer(request.header):
+            self.stop(RETIRED)
+            return Answer(frame.RETIRING)
+        row = self._rows.get(request.header.get("op", "hook"))
+        return row(request) if row else Answer(frame.ERROR, b"There is no such request.")
+
+    def _is_newer(self, header: Mapping[str, str]) -> bool:
+        """A newer hook, or a newer protocol, is taken by a daemon of its own version. Never the other way round: two
+        that retire each other would never end."""
+        if _number(header.get("protocol", "")) > frame.PROTOCOL:
+            return True
+        return header.get("op") == "hook" and version_key(header.get("version", "")) > version_key(__version__)
+
+    def failed(self, problem: Exception) -> None:
+        where = problem.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        at = f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}" if where else ""
+        # The text of an unforeseen error may quote a prompt; its kind and place cannot.
+        self._log.line("daemon-failed", problem=type(problem).__name__, at=at)
+
+    def late(self, request: Request) -> None:
+        """Nobody waits for the answer any more."""
+        if request.header.get("op", "hook") != "hook" or self._is_newer(request.header):
+            return
+        header = request.header
+        with suppress(RecollectError):  # then it is where its hook left it
+            self._hooks.deliver(
+                header.get("host", ""), header.get("event", ""), request.body, _environ(header), header.get("cwd", "")
+            )
+
+    def _hook(self, request: Request) -> Answer:
+        header = request.header
+        try:
+            answer = self._hooks.answer(
+                header.get("host", ""),
+                header.get("event", ""),
+                request.body,
+                _environ(header),
+                header.get("cwd", ""),
+                request.until_s - HOOK_NEEDS_S,
+            )
+        except BadInput:
+            return Answer(frame.OK)  # not an event that can be read: nothing to print, nothing to keep
+        except (StoreBusy, StoreFull) as problem:
+            self._log.line("hook-busy", hook=header.get("event", ""), problem=type(problem).__name__)
+            return Answer(frame.BUSY)
+        except RecollectError as problem:
+            self._log.line("hook-failed", hook=header.get("event", ""), problem=problem.message)
+            return Answer(frame.ERROR)
+        return Answer(frame.OK, answer.stdout, answer.confirm if answer.stdout else None)
+
+    def _ask(self, request: Request) -> Answer:
+        from recollect.daemon import asks  # no hook needs it
+
+        environ = _environ(request.header)
+        try:
+            op, values = asks.read(request.body)
+            place = self._apps.own if asks.takes_long(op) else self._apps.app
+            while True:
+                try:
+                    with place(environ.get("CLAUDE_PROJECT_DIR", ""), request.header.get("cwd", ""), environ) as app:
+                        return Answer(frame.OK, asks.run(app, op, values))
+                except StoreBusy:
+                    # Apps of the daemon wait for other writers no longer than a hook can; who asks here can.
+                    if time.monotonic() >= request.until_s:
+                        raise
+                    time.sleep(_AGAIN_S)
+        except RecollectError as problem:
+            return Answer(frame.ERROR, asks.told(problem))
+
+    def _status(self, _request: Request) -> Answer:
+        return Answer(frame.OK, json.dumps(self.status()).encode())
+
+    def _stop(self, _request: Request) -> Answer:
+        self.stop(STOP_ASKED)
+        return Answer(frame.OK)
+
+    def _retire(self, request: Request) -> Answer:
+        if version_key(request.header.get("version", "")) <= version_key(__version__):
+            return Answer(frame.ERROR, b"It is not older than you.")
+        self.stop(RETIRED)
+        return Answer(frame.OK)
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """`0.10.0` is newer than `0.9.1`; what cannot be read is the oldest."""
+    parts = version.split(".")
+    return tuple(int(part) for part in parts) if all(part.isascii() and part.isdigit() for part in parts) else ()
+
+
+def _environ(header: Mapping[str, str]) -> dict[str, str]:
+    return {name[4:]: value for name, value in header.items() if name.startswith("env-")}
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,0 +1,135 @@
+"""The life of a daemon, from the lock to the last answer.
+
+Order matters. The lock first: whoever has it may replace the socket, so a name left behind is no obstacle. Then the
+socket, before anything large is loaded: hooks that connect meanwhile wait in line, a few hundredths of a second.
+At the end the other way round: the name goes first, so that nobody new comes, and the lock last.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from recollect.base.errors import HomeRefused
+from recollect.base.ids import fresh_key
+from recollect.base.paths import Home, home, user_home
+from recollect.base.settings import one_thread_for_numbers
+from recollect.daemon import lock as locks
+from recollect.wire import transport
+from recollect.wire.place import Place, find_place
+
+_LOCK_WAIT_S = 3.0  # one that is ending holds the lock for two seconds at most
+_LOOK_S = 0.02
+_END_WITHIN_S = 1.9
+
+
+def live(environ: Mapping[str, str]) -> int:
+    """Serves until there is a reason to end; the exit code."""
+    _settle_in()
+    try:
+        ours = Home(home(environ))
+        user = user_home(environ)
+        place = find_place(str(ours.root), environ)
+        ours.prepare()
+        lock = _locked(place)
+        if lock is None:
+            return _fail("Another daemon serves this home already.", 0)
+        tries = _tries(place)
+        token = fresh_key()
+        listener = transport.listen(place, token)
+    except HomeRefused as problem:
+        return _fail(f"{problem.message} {problem.hint}", problem.exit_code)
+    except OSError as problem:
+        return _fail(f"It cannot listen: {problem}", 1)
+    name = _Name(place)
+    try:
+        from recollect.daemon.service import Service
+
+        service = Service(ours, user, place, listener, token, lock)
+    except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
+        name.give_up()
+        _remember(place, tries)
+        return _fail(f"It cannot start: {type(problem).__name__}: {problem}", 1)
+    try:
+        service.run(hang_up=lambda: _hang_up(name))
+    finally:
+        name.give_up()
+        lock.release()
+    return 0
+
+
+def _settle_in() -> None:
+    os.umask(0o077)
+    os.chdir("/")  # no folder is kept from being removed or unmounted
+    one_thread_for_numbers()
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
+
+
+def _locked(place: Place) -> locks.Lock | None:
+    """None where another daemon answers, or does not let go."""
+    until_s = time.monotonic() + _LOCK_WAIT_S
+    while (lock := locks.take(Path(place.lock))) is None:
+        with suppress(OSError):
+            transport.connect(place, 0.1).close()
+            return None
+        if time.monotonic() > until_s:
+            return None
+        time.sleep(_LOOK_S)
+    return lock
+
+
+def _tries(place: Place) -> bytes:
+    """What the spawner keeps of starts that failed (wire/spawn.py); listening empties it."""
+    try:
+        return Path(place.spawn_lock).read_bytes()
+    except OSError:
+        return b""
+
+
+def _remember(place: Place, tries: bytes) -> None:
+    """One that listened and then could not start did not come up: hooks are not to try it again and again."""
+    with suppress(OSError):
+        Path(place.spawn_lock).write_bytes(tries)
+
+
+class _Name:
+    """The socket's name, given up only while it is ours: after a home was replaced it may be another daemon's."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._mark = self._look()
+
+    def give_up(self) -> None:
+        if self._mark is not None and self._look() == self._mark:
+            transport.leave(self._place)
+        self._mark = None
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.lstat(self._place.address if self._place.tcp else self._place.socket)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+def _hang_up(name: _Name) -> None:
+    import threading
+
+    name.give_up()
+    # Whatever hangs now, the process does not: what was acknowledged is on the disk already.
+    last_resort = threading.Timer(_END_WITHIN_S, os._exit, (0,))
+    last_resort.daemon = True
+    last_resort.start()
+
+
+def _fail(message: str, code: int) -> int:
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"recollect: {message}\n")
+    return code

@@ -1,0 +1,370 @@
+"""Takes requests off the socket and gives answers back.
+
+One thread waits on every connection at once and gathers what comes, so a client that sends slowly, or nothing,
+costs a buffer and no more; whole requests go to a few threads that answer them. Everything has a limit: connections,
+bytes, seconds. Over a limit the answer is `busy`, and a hook then leaves a pointer in the spool.
+
+Knows frames, not what is asked for (desk.py).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import queue
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from recollect.wire import frame
+from recollect.wire.place import Place
+from recollect.wire.transport import peer_uid
+
+WORKERS = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
+MOST_TALKS = 256
+MOST_BUFFERED_BYTES = 64_000_000
+REQUEST_WITHIN_S = 5.0
+CONFIRM_WITHIN_S = 2.0
+REPLY_WITHIN_S = 2.0
+STOP_WITHIN_S = 1.5
+TICK_S = 2.0
+_CHUNK_BYTES = 262_144
+_SWEEP_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    header: Mapping[str, str]
+    body: bytes
+    until_s: float
+    """On the monotonic clock: when nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    kind: str
+    body: bytes = b""
+    confirm: Callable[[], None] | None = None
+    """Called once the client says that it has printed the body."""
+
+
+class Desk(Protocol):
+    def answer(self, request: Request) -> Answer: ...
+
+    def late(self, request: Request) -> None: ...
+
+    def failed(self, problem: Exception) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class _Talk:
+    """One connection, from its first byte to its end."""
+
+    sock: socket.socket
+    expires_s: float
+    admitted: bool
+    got: bytearray = field(default_factory=bytearray)
+    confirm: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        self.got = bytearray()
+        self.sock.close()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What `status` tells."""
+
+    requests: int = 0
+    busy: int = 0
+    late: int = 0
+    refused: int = 0
+    broken: int = 0
+    failed: int = 0
+    confirmed: int = 0
+
+
+class Server:
+    def __init__(
+        self, place: Place, listener: socket.socket, token: str, desk: Desk, *, workers: int = WORKERS
+    ) -> None:
+        self._place = place
+        self._listener = listener
+        self._token = token.encode("ascii")
+        self._desk = desk
+        self._talks: set[_Talk] = set()
+        self._working = 0
+        self._work: queue.SimpleQueue[tuple[_Talk, Request] | Callable[[], None] | None] = queue.SimpleQueue()
+        self._answered: queue.SimpleQueue[_Talk] = queue.SimpleQueue()
+        self._guard = threading.Lock()
+        self._stopping = ""
+        self._selector = selectors.DefaultSelector()
+        self._woken, self._waker = socket.socketpair()
+        self._threads = [
+            threading.Thread(target=self._worker, name=f"answer-{number}", daemon=True) for number in range(workers)
+        ]
+        self.tally = Tally()
+
+    # Asked by others
+
+    def stop(self, reason: str) -> None:
+        """From any thread, or a signal's handler. The first reason stands; an empty one is none."""
+        self._stopping = self._stopping or reason
+        self._wake()
+
+    @property
+    def waiting(self) -> int:
+        """Requests that are being answered or wait for it."""
+        return self._working
+
+    @property
+    def connections(self) -> int:
+        return len(self._talks)
+
+    # The loop
+
+    def serve(self, tick: Callable[[], str], hang_up: Callable[[], None]) -> str:
+        """Until told to stop, or until `tick` (called every few seconds) names a reason; returns the reason.
+
+        `hang_up` takes the socket's name away, so that nobody new comes while the last are answered.
+        """
+        for end in (self._listener, self._woken, self._waker):
+            end.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        for thread in self._threads:
+            thread.start()
+        next_tick_s = time.monotonic() + TICK_S
+        while not self._stopping:
+            self._pass(_SWEEP_S if self._talks else max(0.0, next_tick_s - time.monotonic()))
+            if time.monotonic() >= next_tick_s:
+                self.stop(tick())
+                next_tick_s = time.monotonic() + TICK_S
+        self._finish(hang_up)
+        return self._stopping
+
+    def _finish(self, hang_up: Callable[[], None]) -> None:
+        hang_up()
+        self._accept()  # who had connected already is still answered
+        self._selector.unregister(self._listener)
+        self._listener.close()
+        until_s = time.monotonic() + STOP_WITHIN_S
+        while (self._talks or self._working) and time.monotonic() < until_s:
+            self._pass(0.05)
+        for _ in self._threads:
+            self._work.put(None)
+        for talk in list(self._talks):
+            self._end(talk)
+        for thread in self._threads:
+            thread.join(max(0.0, until_s - time.monotonic()))
+        self._selector.close()
+        self._woken.close()
+        self._waker.close()
+
+    def _pass(self, wait_s: float) -> None:
+        for key, _ in self._selector.select(wait_s):
+            if key.fileobj is self._listener:
+                self._accept()
+            elif key.fileobj is self._woken:
+                with suppress(OSError):
+                    self._woken.recv(4096)
+            else:
+                self._hear(key.data)
+        self._take_answered()
+        now_s = time.monotonic()
+        for talk in [talk for talk in self._talks if talk.expires_s < now_s]:
+            self.tally.late += 1
+            self._end(talk)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as problem:
+                if problem.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    time.sleep(0.02)  # the name stays readable: without a pause this would spin
+                return
+            sock.setblocking(False)
+            if not self._place.tcp and peer_uid(sock) != os.geteuid():
+                self.tally.refused += 1
+                sock.close()
+            elif len(self._talks) >= MOST_TALKS:
+                self._turn_away(sock)
+            else:
+                talk = _Talk(sock, time.monotonic() + REQUEST_WITHIN_S, admitted=not self._place.tcp)
+                self._talks.add(talk)
+                self._selector.register(sock, selectors.EVENT_READ, talk)
+
+    def _turn_away(self, sock: socket.socket) -> None:
+        self.tally.busy += 1
+        with suppress(OSError):
+            sock.send(frame.encode_reply(frame.BUSY))
+        sock.close()
+
+    def _hear(self, talk: _Talk) -> None:
+        try:
+            chunk = talk.sock.recv(_CHUNK_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:  # gone: what it was shown stays uncounted
+            self._end(talk)
+        elif talk.confirm is not None:
+            if chunk[:1] == frame.SHOWN:
+                self.tally.confirmed += 1
+                self._work.put(talk.confirm)
+            self._end(talk)
+        else:
+            talk.got += chunk
+            if talk.admitted or self._has_token(talk):
+                self._try_to_read(talk)
+
+    def _has_token(self, talk: _Talk) -> bool:
+        """Over TCP the first bytes have to be what only this user can read."""
+        import hmac
+
+        if len(talk.got) < len(self._token):
+            return False
+        talk.admitted = hmac.compare_digest(bytes(talk.got[: len(self._token)]), self._token)
+        del talk.got[: len(self._token)]
+        if not talk.admitted:
+            self.tally.refused += 1
+            self._end(talk)
+        return talk.admitted
+
+    def _try_to_read(self, talk: _Talk) -> None:
+        try:
+            header, body = frame.read_request(_Reader(talk.got).recv)
+        except _More:
+            if self._buffered() > MOST_BUFFERED_BYTES:
+                self._take_off(talk)
+                self._turn_away(talk.sock)
+            return
+        except (frame.BadFrame, ValueError):
+            self.tally.broken += 1
+            self._end(talk)
+            return
+        now_s = time.monotonic()
+        self.tally.requests += 1
+        self._take_off(talk)
+        talk.got = bytearray()
+        with self._guard:
+            self._working += 1
+        self._work.put((talk, Request(header, body, now_s + _deadline_s(header))))
+
+    def _buffered(self) -> int:
+        return sum(len(talk.got) for talk in self._talks)
+
+    def _take_answered(self) -> None:
+        """Connections whose answer was sent and which now have to confirm it."""
+        while not self._answered.empty():
+            talk = self._answered.get()
+            talk.expires_s = time.monotonic() + CONFIRM_WITHIN_S
+            self._talks.add(talk)
+            try:
+                self._selector.register(talk.sock, selectors.EVENT_READ, talk)
+            except (OSError, ValueError):
+                self._end(talk)
+
+    def _take_off(self, talk: _Talk) -> None:
+        self._talks.discard(talk)
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(talk.sock)
+
+    def _end(self, talk: _Talk) -> None:
+        self._take_off(talk)
+        talk.close()
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            self._waker.send(b"\0")
+
+    # The threads that answer
+
+    def _worker(self) -> None:
+        while True:
+            work = self._work.get()
+            if work is None:
+                return
+            if callable(work):
+                self._confirm(work)
+                continue
+            talk, request = work
+            try:
+                self._answer(talk, request)
+            finally:
+                with self._guard:
+                    self._working -= 1
+                self._wake()
+
+    def _answer(self, talk: _Talk, request: Request) -> None:
+        if time.monotonic() > request.until_s:  # it has gone
+            self.tally.late += 1
+            talk.close()
+            try:
+                self._desk.late(request)
+            except Exception as problem:  # noqa: BLE001 as below
+                self.tally.failed += 1
+                self._desk.failed(problem)
+            return
+        try:
+            answer = self._desk.answer(request)
+        except Exception as problem:  # noqa: BLE001 the loop's edge: one bad request ends no daemon
+            self.tally.failed += 1
+            self._desk.failed(problem)
+            answer = Answer(frame.ERROR)
+        if answer.kind == frame.BUSY:
+            self.tally.busy += 1
+        try:
+            talk.sock.settimeout(REPLY_WITHIN_S)
+            talk.sock.sendall(frame.encode_reply(answer.kind, answer.body))
+            talk.sock.setblocking(False)
+        except OSError:
+            talk.close()
+            return
+        if answer.confirm is None:
+            talk.close()
+            return
+        talk.confirm = answer.confirm
+        self._answered.put(talk)
+
+    def _confirm(self, confirm: Callable[[], None]) -> None:
+        try:
+            confirm()
+        except Exception as problem:  # noqa: BLE001 the loop's edge, as above
+            self.tally.failed += 1
+            self._desk.failed(problem)
+
+
+class _More(Exception):
+    """The request is not whole yet."""
+
+
+class _Reader:
+    """Hands out what has come so far, as a socket would."""
+
+    def __init__(self, got: bytearray) -> None:
+        self._got = got
+        self._at = 0
+
+    def recv(self, most: int) -> bytes:
+        found = bytes(self._got[self._at : self._at + most])
+        if not found and most:
+            raise _More
+        self._at += len(found)
+        return found
+
+
+def _deadline_s(header: Mapping[str, str]) -> float:
+    try:
+        return min(max(int(header.get("deadline_ms", "1000")), 1), 600_000) / 1_000
+    except ValueError:
+        return 1.0

@@ -1,0 +1,273 @@
+"""One short function an event: asks `ops`, has `render` word it, says it.
+
+A store that cannot be written does not keep an agent from being told what is remembered: that is tried, logged, and
+gone on from. A damaged one is for whoever opened it. Events that are only received must be written, or the hook is
+told that they were not.
+"""
+
+from __future__ import annotations
+
+from recollect import agents
+from recollect.agents.transcript import Voice
+from recollect.base.errors import RecollectError, StoreDamaged, UnknownId
+from recollect.base.ids import fresh_key, is_id
+from recollect.hooks import keeping, virtual
+from recollect.hooks.visit import Said, Visit
+from recollect.model.heartbeat import Heartbeat
+from recollect.model.ledger import Talker, Way
+from recollect.model.memory import Memory, Rule, Status
+from recollect.model.query import Query
+from recollect.model.result import Found, Scope
+from recollect.model.session import Reply, ToolCall
+from recollect.ops import briefs, heartbeat, recalls, rendered, sessions
+from recollect.ops.sessions import Showing
+from recollect.render import inject
+from recollect.render.harmless import plain
+
+_THREADS_NEED_S = 0.05
+_ANSWER_NEEDS_S = 0.1
+_MAX_FORK_BYTES = 100_000_000  # nobody reads more than that in half a second
+
+
+def started(visit: Visit) -> Said:
+    """What holds here, and what is open. Again after compaction; only what is new after a resume."""
+    rendered.sweep(visit.folder, visit.event.at)
+    is_known = sessions.known(visit.app, visit.event) is not None
+    talker = _begun(visit)
+    rules = briefs.rules(visit.app)
+    nonce = fresh_key()[:8]
+    match visit.event.source:
+        case "compact":
+            said = inject.rules_again(_rules(rules), nonce=nonce)
+        case "resume" if is_known:
+            said = inject.new_rules(_unseen(visit, rules, talker), nonce=nonce)
+        case "fork" if _rebuilt(visit, talker):
+            said = inject.new_rules(_unseen(visit, rules, talker), nonce=nonce)
+        case _:
+            return _load(visit, talker, rules, nonce)
+    return _listed(visit, talker, said, {id: scope for id, (scope, _) in rules.items()}, list(rules.values()))
+
+
+def prompted(visit: Visit) -> Said:
+    """What the prompt brings to mind, and how long nobody spoke."""
+    app, event = visit.app, visit.event
+    if event.machine_made:
+        app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
+        return Said()
+    talker = sessions.talker(app, event)
+    is_on = app.settings.switch("MEMORY_RECALL")
+    mind = _brought(visit, event.text, talker, briefs.PROMPT_HITS) if is_on else briefs.NOT_ASKED
+    said = inject.NOTHING
+
+    def write() -> None:
+        nonlocal said
+        sessions.spoke(app, event)
+        before = heartbeat.interact(app)
+        sessions.receive(app, sessions.pointer(event))
+        said = _worded(mind, before) if is_on else inject.NOTHING
+        keeping.note(visit, mind, said)
+
+    if not keeping.together(visit, write) and is_on:
+        said = _worded(mind, heartbeat.look(app))
+    keeping.log(visit, mind, said)
+    notice = said.notice or _trouble(mind)
+    showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
+    return Said(Reply(context=said.text, notice=notice, shown=said.shown), (showing,) if said.shown else ())
+
+
+def called(visit: Visit) -> Said:
+    """Before a tool runs: a read of a virtual file is answered, other calls are met by the rules that bear on them."""
+    event = visit.event
+    if not event.tools:
+        return Said()
+    call = event.tools[0]
+    visit.tasks.give(event.session_id, call)
+    root = str(visit.app.project.root) if visit.app.project else ""
+    asked = virtual.question(call, (event.cwd, event.project_folder, root))
+    return _read(visit, call, asked) if asked else _reminded(visit, call)
+
+
+def subagent_started(visit: Visit) -> Said:
+    """A subagent begins with nothing: the rules, and what its task brings to mind."""
+    app, event = visit.app, visit.event
+    talker = sessions.talker(app, event)
+    rules = briefs.rules(app)
+    task = visit.tasks.take(event.session_id, event.agent_type)
+    is_on = task and app.settings.switch("MEMORY_RECALL")
+    mind = _brought(visit, task, talker, briefs.SUBAGENT_HITS) if is_on else briefs.NOT_ASKED
+    said = inject.subagent(_rules(rules), mind.hits, nonce=fresh_key()[:8])
+
+    def write() -> None:
+        sessions.receive(app, sessions.pointer(event))
+        keeping.note(visit, mind, said)
+        shown = [rules[id] for id in said.shown if id in rules]
+        if shown:
+            briefs.note_listed(app, "the start of a subagent", shown, said.left_out, keeping.injected(visit, said))
+
+    keeping.together(visit, write)
+    keeping.log(visit, mind, said)
+    if not said.text:
+        return Said()
+    from_task = {id: scope for id, scope in mind.scopes.items() if id in said.shown and id not in rules}
+    listed = {id: rules[id][0] for id in said.shown if id in rules}
+    showings = (Showing(talker=talker, ids=listed, listed=True), Showing(talker=talker, ids=from_task))
+    return Said(Reply(context=said.text, shown=said.shown), tuple(one for one in showings if one.ids))
+
+
+def received(visit: Visit) -> Said:
+    """Kept for later, where to read it; nothing is said."""
+    sessions.receive(visit.app, sessions.pointer(visit.event))
+    return Said()
+
+
+def ended(visit: Visit) -> Said:
+    """What was only for this session goes; what is durable stays."""
+    rendered.forget(visit.folder, visit.event.session_id)
+    visit.tasks.forget(visit.event.session_id)
+    return received(visit)
+
+
+# A session that starts
+
+
+def _begun(visit: Visit) -> Talker:
+    app, event = visit.app, visit.event
+    session = sessions.here(app, event)
+    talker = Talker(session.id, event.agent_id, session.epoch + (event.source in sessions.FORGETS))
+
+    def write() -> None:
+        sessions.begin(app, event)
+        sessions.receive(app, sessions.pointer(event))
+
+    keeping.together(visit, write)
+    return talker
+
+
+def _load(visit: Visit, talker: Talker, rules: dict[str, tuple[Scope, Rule]], nonce: str) -> Said:
+    app = visit.app
+    is_late = visit.left_s < _THREADS_NEED_S
+    threads = {} if is_late else briefs.open_threads(app)
+    heart = heartbeat.kept(app)
+    listed = [memory for _, memory in threads.values()]
+    said = inject.session_start(_rules(rules), listed, heart=heart, nonce=nonce, now=app.clock.now())
+    if is_late:
+        app.log.line("late", session=visit.event.session_id, left_out="open threads")
+    everything: dict[str, tuple[Scope, Memory]] = {**rules, **threads}
+    return _listed(visit, talker, said, {id: scope for id, (scope, _) in everything.items()}, list(everything.values()))
+
+
+def _listed(
+    visit: Visit,
+    talker: Talker,
+    said: inject.Injection,
+    scopes: dict[str, Scope],
+    memories: list[tuple[Scope, Memory]] | list[tuple[Scope, Rule]],
+) -> Said:
+    app, event = visit.app, visit.event
+    what = f"session start ({event.source or 'startup'})"
+    shown = [(scope, memory) for scope, memory in memories if memory.id in said.shown]
+    if said.text:
+        keeping.together(
+            visit, lambda: briefs.note_listed(app, what, shown, said.left_out, keeping.injected(visit, said))
+        )
+    keeping.log(visit, briefs.NOT_ASKED, said)
+    showing = Showing(talker=talker, ids={id: scopes[id] for id in said.shown}, listed=True)
+    reply = Reply(context=said.text, notice=said.notice, shown=said.shown)
+    return Said(reply, (showing,) if said.shown else ())
+
+
+def _rebuilt(visit: Visit, talker: Talker) -> bool:
+    """A fork goes on from another session's transcript: what we put in there since it was last compacted is known."""
+    event = visit.event
+    transcript = agents.origin(event)
+    try:
+        if transcript is None or transcript.stat().st_size > _MAX_FORK_BYTES:
+            return False
+    except OSError:
+        return False
+    ids: dict[str, None] = {}
+    for utterance in agents.utterances(event.host, agents.Tail(transcript)):
+        if utterance.voice is Voice.SUMMARY:
+            ids.clear()
+        elif utterance.voice is Voice.INJECTION:
+            ids |= dict.fromkeys(inject.ids_shown(utterance.text))
+        if visit.left_s < _ANSWER_NEEDS_S:
+            visit.app.log.line("late", session=event.session_id, left_out="the rest of the transcript")
+            break
+    if ids:
+        keeping.together(visit, lambda: sessions.remembered_shown(visit.app, talker, list(ids)))
+    return bool(ids)
+
+
+def _unseen(visit: Visit, rules: dict[str, tuple[Scope, Rule]], talker: Talker) -> list[Rule]:
+    seen = sessions.shown(visit.app, talker)
+    return [rule for id, (_, rule) in rules.items() if id not in seen]
+
+
+def _rules(rules: dict[str, tuple[Scope, Rule]]) -> list[Rule]:
+    return [rule for _, rule in rules.values()]
+
+
+# A prompt, a task
+
+
+def _brought(visit: Visit, text: str, talker: Talker, limit: int) -> briefs.Mind:
+    try:
+        seen = sessions.shown(visit.app, talker)
+        return briefs.brought_to_mind(visit.app, text, seen=seen, limit=limit, until_s=visit.until_s)
+    except StoreDamaged:
+        raise
+    except RecollectError as problem:
+        return briefs.Mind(None, problem.message, failed=True)
+
+
+def _worded(mind: briefs.Mind, heart: Heartbeat) -> inject.Injection:
+    return inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8])
+
+
+def _trouble(mind: briefs.Mind) -> str:
+    """That nothing was found is no news; that it could not be looked for is."""
+    return f"Recollect could not search: {plain(mind.why_not, 120)}" if mind.failed else ""
+
+
+# A call
+
+
+def _read(visit: Visit, call: ToolCall, asked: str) -> Said:
+    app, event = visit.app, visit.event
+    try:
+        found = recalls.by_id(app, asked) if is_id(asked) else _answered(visit, asked)
+    except UnknownId:
+        found = Found(app.mint.draw("recall"), asked, app.clock.now(), (), (), "by id")
+    answer = recalls.whole(app, found)
+    said = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
+    mind = briefs.Mind(answer.found)
+    keeping.together(visit, lambda: keeping.note(visit, mind, said))
+    keeping.log(visit, mind, said)
+    path = rendered.write(visit.folder, event.session_id, said.text)
+    showing = Showing(talker=sessions.talker(app, event), ids=mind.scopes, call=call.id)
+    if path is None:
+        reply = Reply(context=said.text, shown=said.shown)
+    else:
+        reply = Reply(read_instead=str(path), read_input=call.input, shown=said.shown)
+    return Said(reply, (showing,) if showing.ids else ())
+
+
+def _answered(visit: Visit, asked: str) -> Found:
+    query = Query(text=asked, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=briefs.PROMPT_HITS)
+    return recalls.answered(visit.app, query, hasty=True)
+
+
+def _reminded(visit: Visit, call: ToolCall) -> Said:
+    app, event = visit.app, visit.event
+    talker = sessions.talker(app, event)
+    seen = sessions.shown(app, talker, Way.REMINDED)
+    mind, rules = briefs.reminders(app, call, seen=seen, until_s=visit.until_s)
+    said = inject.reminders(rules, nonce=fresh_key()[:8])
+    if not said.text:
+        return Said()
+    keeping.together(visit, lambda: keeping.note(visit, mind, said))
+    keeping.log(visit, mind, said)
+    ids = {id: mind.scopes[id] for id in said.shown}
+    showing = Showing(talker=talker, ids=ids, way=Way.REMINDED, call=call.id)
+    return Said(Reply(context=said.text, shown=said.shown), (showing,))

@@ -1,0 +1,160 @@
+"""What an agent is told unasked: the rules in force, open threads, what a prompt or a task brings to mind, and the
+rules that bear on a call. Loads and lets the pure rooms choose; render/inject.py finds the words.
+
+A search has a time by which it must be done. With too little left, words answer alone; when it is over, nothing is
+said, never a half-made ranking.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from recollect.base.moment import Moment
+from recollect.lifecycle.strength import status_at, strength
+from recollect.model.memory import Kind, Memory, Rule, Status
+from recollect.model.query import Drop, Hit, Query
+from recollect.model.result import Found, Recollection, Scope
+from recollect.model.session import ToolCall
+from recollect.ops import recalls
+from recollect.ops.app import App
+from recollect.recall.weigh import relevance
+
+MOST_RULES = 300
+OPEN_THREADS = 5
+PROMPT_HITS = 5
+SUBAGENT_HITS = 3
+REMINDERS = 3
+# A rule this near to the call is about it, though it names nothing of it: where a recall wakes a sleeping thread.
+BEARS_ABOVE = 0.5
+VECTORS_NEED_S = 0.06  # to embed a question and compare, on a busy machine
+_HEAD_CHARS, _TAIL_CHARS = 3_000, 1_000
+_LATE = "the time was over"
+_HURRY = "too little time was left for vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """What came to mind: memories and where each is kept."""
+
+    found: Found | None
+    """None: it could not be searched."""
+    why_not: str = ""
+    failed: bool = False
+    """The store refused, which is worth a word to the person."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        return tuple(one.hit for one in self.found.found) if self.found else ()
+
+    @property
+    def scopes(self) -> dict[str, Scope]:
+        return {one.hit.memory.id: one.scope for one in self.found.found} if self.found else {}
+
+    def with_drops(self, drops: Sequence[Drop]) -> Found:
+        if self.found is None:
+            raise ValueError("nothing was searched")
+        left_out = {drop.id for drop in drops}
+        kept = tuple(one for one in self.found.found if one.hit.memory.id not in left_out)
+        return replace(self.found, found=kept, drops=(*drops, *self.found.drops))
+
+
+NOT_ASKED = Mind(None, "not asked")
+
+
+def rules(app: App) -> dict[str, tuple[Scope, Rule]]:
+    """In force, the ones that proved themselves first."""
+    wanted = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=MOST_RULES)
+    found = [(scope, rule) for scope, store in app.scopes() for rule in store.find(wanted) if isinstance(rule, Rule)]
+    found.sort(key=lambda pair: _standing(pair[1]), reverse=True)
+    return {rule.id: (scope, rule) for scope, rule in found}
+
+
+def _standing(rule: Rule) -> tuple[bool, float, int, Moment]:
+    return rule.pinned, relevance(rule.ratings), rule.seen, rule.last_active_at
+
+
+def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
+    """Of those spoken of lately, the strongest; what age has put to sleep is not open."""
+    now, age = app.clock.now(), app.age_rules
+    wanted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
+    found = [
+        (strength(memory, now=now, rules=age), scope, memory)
+        for scope, store in app.scopes()
+        for memory in store.find(wanted)
+        if status_at(memory, now=now, rules=age) is Status.ACTIVE
+    ]
+    found.sort(key=lambda entry: entry[0], reverse=True)
+    return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}
+
+
+def brought_to_mind(app: App, text: str, *, seen: Set[str], limit: int, until_s: float) -> Mind:
+    """`until_s` by the monotonic clock."""
+    words = _shortened(text)
+    if not any(char.isalnum() for char in words):
+        return Mind(None, "nothing to look for")
+    left_s = until_s - time.monotonic()
+    if left_s <= 0:
+        return Mind(None, _LATE)
+    query = Query(text=words, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True)
+    hurry = _HURRY if left_s < VECTORS_NEED_S else ""
+    found = recalls.answered(app, query, seen=seen, hasty=True, words_alone=hurry)
+    return Mind(found) if time.monotonic() < until_s else Mind(None, _LATE)
+
+
+def reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[Mind, list[Rule]]:
+    """The rules that bear on this very call, at most three, none twice."""
+    from recollect.recall.bearing import bearing, call_of  # not for a first prompt, which is waited for
+
+    about = call_of(call.name, call.input)
+    in_force = {id: pair for id, pair in rules(app).items() if id not in seen}
+    weights = {rule.id: 1.0 for rule in bearing([rule for _, rule in in_force.values()], about)[:REMINDERS]}
+    if about.programs and len(weights) < min(REMINDERS, len(in_force)) and app.settings.switch("MEMORY_RECALL"):
+        weights = {**_near(app, about.text, in_force, until_s), **weights}
+    best = sorted(weights, key=lambda id: weights[id], reverse=True)[:REMINDERS]
+    hits = [Recollection(in_force[id][0], _hit(in_force[id][1], weights[id]), 1.0) for id in best]
+    return Mind(_found(app, about.text, hits, "rules that bear on the call")), [in_force[id][1] for id in best]
+
+
+def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until_s: float) -> dict[str, float]:
+    """Those that mean the call though they name nothing of it. Of the rules alone, so that it does not matter how
+    much else is remembered."""
+    if until_s - time.monotonic() < VECTORS_NEED_S:
+        return {}
+    asked, _ = recalls.as_vector(app, text)
+    near: dict[str, float] = {}
+    for scope, store in app.scopes() if asked is not None else ():
+        ids = [id for id, (where, _) in in_force.items() if where is scope]
+        near |= store.nearness(asked.model, asked.vector, ids) if asked is not None and ids else {}
+    return {id: how for id, how in near.items() if how > BEARS_ABOVE}
+
+
+def _hit(rule: Rule, weight: float) -> Hit:
+    return Hit(rule, weight, (("named", 1.0),) if weight >= 1 else (("near", weight),), rule.body)
+
+
+def note_listed(
+    app: App,
+    what: str,
+    memories: Sequence[tuple[Scope, Memory]],
+    drops: Sequence[Drop],
+    injected: recalls.Injected,
+) -> None:
+    """So that `why` can say of something that was simply loaded that it was, and when."""
+    listed = [
+        Recollection(scope, Hit(memory, 1.0, (("listed", 1.0),), ""), memory.weight) for scope, memory in memories
+    ]
+    found = _found(app, what, listed, "what is always loaded")
+    recalls.note(app, replace(found, drops=tuple(drops)), injected)
+
+
+def _found(app: App, query: str, listed: Sequence[Recollection], how: str) -> Found:
+    return Found(app.mint.draw("recall"), query, app.clock.now(), tuple(listed), (), how)
+
+
+def _shortened(text: str) -> str:
+    """A long prompt is often something pasted, with the question before or behind it."""
+    if len(text) <= _HEAD_CHARS + _TAIL_CHARS:
+        return text
+    return f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"

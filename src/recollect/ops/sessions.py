@@ -1,0 +1,163 @@
+"""Sessions: who is talking, which session of ours it is, what they were shown and what that counts for.
+
+What is written here are counters and marks (store/sessions.py says why they are no plans). Where a store cannot be
+written, those who only wanted an answer still get one: that is for the caller to decide.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from recollect.lifecycle import use
+from recollect.model.ledger import Pointer, Talker, Way
+from recollect.model.result import Scope
+from recollect.model.session import Event, EventName, Session
+from recollect.ops.app import App
+from recollect.ops.here import scope_here
+from recollect.wire.spool import marked
+
+if TYPE_CHECKING:
+    from recollect.store import Sessions
+
+_COUNTER = "sessions"
+FORGETS = frozenset({"compact", "clear"})
+"""Starts after which the agent no longer has what it was shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """What is on its way to an agent, and counts once it has arrived."""
+
+    talker: Talker
+    ids: Mapping[str, Scope]
+    way: Way = Way.TOLD
+    call: str = ""
+    listed: bool = False
+    """Everyone gets it: it is counted, and makes nothing stronger."""
+
+
+def here(app: App, event: Event) -> Session:
+    """As it is known; as new where it is not. Nothing is written."""
+    return known(app, event) or Session(id=event.session_id, host=event.host, started_at=event.at)
+
+
+def known(app: App, event: Event) -> Session | None:
+    return app.reading(scope_here(app)).sessions.session(event.session_id, event.agent_id)
+
+
+def talker(app: App, event: Event) -> Talker:
+    return Talker(event.session_id, event.agent_id, here(app, event).epoch)
+
+
+def shown(app: App, talker: Talker, way: Way = Way.TOLD) -> frozenset[str]:
+    return app.reading(scope_here(app)).sessions.shown(talker, way)
+
+
+def begin(app: App, event: Event) -> Talker:
+    """A session starts, or starts again: after compaction and clear its ledger is a new one."""
+    sessions = app.writing(scope_here(app)).sessions
+    session = here(app, event)
+    if event.source in FORGETS:
+        session = replace(session, epoch=session.epoch + 1)
+    sessions.put_session(session, event.agent_id, at=event.at)
+    return Talker(session.id, event.agent_id, session.epoch)
+
+
+def spoke(app: App, event: Event) -> Session:
+    """A person said something: the session counts from its first message on."""
+    store = app.writing(scope_here(app))
+    with store.together():
+        session = store.sessions.session(event.session_id) or here(app, event)
+        if not session.number:
+            session = replace(session, number=_counted(store.sessions))
+        store.sessions.put_session(session, at=event.at)
+    _count_for_user(app, session)
+    return session
+
+
+def pointer(event: Event, size: int | None = None, mark: str = "") -> Pointer:
+    """Where to read what happened. `size` of the transcript, where it was known when the event came; `mark` of a
+    prompt whose text is not here."""
+    return Pointer(
+        name=str(event.name),
+        host=event.host,
+        session=event.session_id,
+        at=event.at,
+        agent=event.agent_id,
+        prompt=event.prompt_id,
+        calls=tuple(call.id for call in event.tools),
+        source=event.source,
+        transcript=event.transcript,
+        size=_size(event.transcript) if size is None else max(0, size),
+        cwd=event.cwd,
+        mark=mark or (marked(event.text) if event.name is EventName.PROMPT else ""),
+    )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size if path else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def receive(app: App, pointer: Pointer) -> None:
+    app.writing(scope_here(app)).sessions.receive(pointer)
+
+
+def arrived(app: App, showing: Showing) -> None:
+    """It was printed: it counts as shown, and as used."""
+    at = app.clock.now()
+    own = app.writing(scope_here(app))
+    session = own.sessions.session(showing.talker.session)
+    number = session.number if session else 0
+    with own.together():
+        own.sessions.show(showing.talker, showing.way, list(showing.ids), at=at, call=showing.call)
+        _use(app, showing, scope_here(app), number)
+    for scope in Scope:
+        if scope is not scope_here(app):
+            _use(app, showing, scope, number)
+
+
+def remembered_shown(app: App, talker: Talker, ids: Sequence[str]) -> None:
+    """For a session that goes on from another's transcript: what stands in there was shown."""
+    app.writing(scope_here(app)).sessions.show(talker, Way.TOLD, ids, at=app.clock.now())
+
+
+def _use(app: App, showing: Showing, scope: Scope, number: int) -> None:
+    ids = [id for id, where in showing.ids.items() if where is scope]
+    if not ids or app.store_path(scope) is None:
+        return
+    sessions = app.writing(scope).sessions
+    session = number if scope is scope_here(app) else _count(sessions)
+    if showing.listed:
+        sessions.use(ids, partial(use.listed, session=session))
+    else:
+        sessions.use(ids, partial(use.surfaced, session=session, now=app.clock.now(), rules=app.age_rules))
+
+
+def _count_for_user(app: App, session: Session) -> None:
+    """The user's memories are used from every project, so they go by a count of their own, where there are any."""
+    if scope_here(app) is Scope.USER or app.store_path(Scope.USER) is None:
+        return
+    if app.reading(Scope.USER).sessions.session(session.id) is not None:
+        return
+    store = app.writing(Scope.USER)
+    with store.together():
+        if store.sessions.session(session.id) is None:
+            store.sessions.put_session(replace(session, number=_counted(store.sessions)), at=app.clock.now())
+
+
+def _counted(sessions: Sessions) -> int:
+    count = _count(sessions) + 1
+    sessions.put_state(_COUNTER, str(count))
+    return count
+
+
+def _count(sessions: Sessions) -> int:
+    kept = sessions.state(_COUNTER) or ""
+    return int(kept) if kept.isascii() and kept.isdigit() else 0

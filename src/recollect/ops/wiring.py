@@ -1,0 +1,162 @@
+"""Whether agents reach us: `doctor`'s look at hooks. Each one that is installed is run as the agent would run it, with
+an event that names no session, so that nothing is remembered of it; what it prints and how long it takes is judged.
+
+Repairs nothing: every complaint names the command that does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from recollect.agents import Level, hosts, splice
+from recollect.base.errors import NoProject, RecollectError
+from recollect.base.settings import environment
+from recollect.base.text import clip, counted, one_line
+from recollect.model.result import Check, Mark
+from recollect.ops.app import App
+from recollect.ops.install import Site, is_ours, site, wanted
+from recollect.wire import client, frame, place, stub
+
+_SHELL = "/bin/sh"
+_MAX_SHOWN_CHARS = 120
+_ANSWER_S = 2.0
+# The agent's own time-out, where a hook has none of its own.
+_DEFAULT_TIMEOUT_S = 60
+
+
+class _Called(NamedTuple):
+    """A settings file that calls us, and how."""
+
+    at: Site
+    hooks: tuple[splice.Standing, ...]
+
+
+def checks(app: App) -> Iterator[Check]:
+    called = []
+    for at in _sites(app):
+        try:
+            text = at.look().text
+            hooks = splice.standing(text, is_ours(app))
+            off = bool(hooks) and splice.is_on(text, at.agent.OFF_SWITCH)
+        except RecollectError as problem:
+            yield Check("hooks", Mark.WARN, _named(at, problem.message), f"mend {at.path}")
+            continue
+        if off:
+            yield Check("hooks", Mark.WARN, f"switched off in {at.path}", f"remove {at.agent.OFF_SWITCH} there")
+        if hooks:
+            called.append(_Called(at, hooks))
+    if not called:
+        yield Check("hooks", Mark.WARN, "no agent calls Recollect here", "recollect install")
+        return
+    script = _script(app)
+    yield script
+    for one in called:
+        yield _complete(app, one)
+    if script.mark is not Mark.BAD:
+        yield from _runs(called)
+        yield _daemon(app)
+
+
+def _sites(app: App) -> Iterator[Site]:
+    for host in hosts():
+        for level in Level:
+            try:
+                yield site(app, host, level)
+            except NoProject:
+                continue
+
+
+def _named(at: Site, message: str) -> str:
+    return message if str(at.path) in message else f"{at.path}, {message}"
+
+
+def _script(app: App) -> Check:
+    home, repair = str(app.home.root), "recollect install"
+    path = stub.script_path(home)
+    if not os.access(path, os.X_OK):
+        return Check("hook script", Mark.BAD, f"{path} is not there or cannot be run", repair)
+    if not stub.is_current(home, sys.executable):
+        return Check("hook script", Mark.WARN, f"{path} is of another Recollect, or of another Python", repair)
+    return Check("hook script", Mark.GOOD, path)
+
+
+def _complete(app: App, called: _Called) -> Check:
+    at, name = called.at, f"{called.at.agent.TITLE} ({called.at.level})"
+    there = {one.event: one.hook for one in called.hooks}
+    asked = dict(wanted(app, at.host))
+    missing = [event for event in asked if event not in there]
+    other = [event for event in there if dict(there[event]) != dict(asked.get(event, {}))]
+    if not missing and not other:
+        return Check(name, Mark.GOOD, f"{counted(len(there), 'hook')} in {at.path}")
+    parts = [f"lacks {', '.join(missing)}"] if missing else []
+    parts += [f"has an older {', '.join(other)}"] if other else []
+    return Check(name, Mark.WARN, f"{at.path} {' and '.join(parts)}", f"recollect install --{at.level}")
+
+
+def _runs(called: list[_Called]) -> Iterator[Check]:
+    """One check for all that are well, one for each that is not."""
+    # The agent runs equal commands once.
+    hooks = {str(one.hook["command"]): (one, file.at.level) for file in called for one in file.hooks}
+    well = 0
+    for command, (one, level) in hooks.items():
+        problem = _ran(command, one.event, one.hook.get("timeout"))
+        if problem:
+            yield Check(f"{one.event} hook", Mark.BAD, problem, f"recollect install --{level}")
+        else:
+            well += 1
+    if well:
+        yield Check("hook runs", Mark.GOOD, f"{counted(well, 'hook')} ran and ended well")
+
+
+def _daemon(app: App) -> Check:
+    """Asked last: the hooks that just ran have started one. They say nothing of it themselves."""
+    try:
+        kind, _ = client.ask(place.find_place(str(app.home.root), environment()), {"op": "status"}, b"", _ANSWER_S)
+    except client.Unanswered as problem:
+        why = one_line(str(problem)) or "no answer"
+        return Check("daemon", Mark.WARN, f"hooks run, but nobody answers them: {why}", "recollect daemon start")
+    if kind != frame.OK:
+        return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
+    return Check("daemon", Mark.GOOD, "answers")
+
+
+def _ran(command: str, event: str, timeout: object) -> str:
+    """What is wrong with it. The law: exit 0, one JSON document or nothing at all, no complaint, in time."""
+    limit_s = timeout if isinstance(timeout, int) and timeout > 0 else _DEFAULT_TIMEOUT_S
+    try:
+        ended = subprocess.run(
+            [_SHELL, "-c", command], input=json.dumps({"hook_event_name": event}).encode(), capture_output=True,
+            timeout=limit_s, env=_environ(), check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"did not end within its {limit_s} s"
+    except OSError as error:
+        return f"cannot be run: {error.strerror}"
+    if ended.returncode:
+        return f"ended with {ended.returncode}"
+    if ended.stderr.strip():
+        return f"complained: {_shown(ended.stderr)}"
+    return "" if _is_reply(ended.stdout) else f"printed what no agent can read: {_shown(ended.stdout)}"
+
+
+def _environ() -> Mapping[str, str]:
+    """As the agent's; our own switch against calls within calls would make every run a success."""
+    return {name: value for name, value in environment().items() if name != "BLOCK_HOOK_AGENTS"}
+
+
+def _is_reply(printed: bytes) -> bool:
+    if not printed:
+        return True
+    try:
+        return isinstance(json.loads(printed), dict)
+    except ValueError:
+        return False
+
+
+def _shown(printed: bytes) -> str:
+    return clip(one_line(printed.decode("utf-8", "replace")), _MAX_SHOWN_CHARS)

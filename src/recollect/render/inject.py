@@ -1,0 +1,308 @@
+"""What is put in front of an agent unasked, as text.
+
+Every text is fenced with a nonce, says that it is remembered data, and names the lane of each memory. Stored words
+are made harmless first (harmless.py). Whole entries only, within a limit of characters that is always far below what
+hosts cut at.
+
+Does not choose (recall, ops), does not know how a host wraps it (agents).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from recollect.base.moment import Moment
+from recollect.base.text import clip, counted
+from recollect.model.heartbeat import Heartbeat
+from recollect.model.memory import Memory, Rule, RuleType
+from recollect.model.query import Drop, Hit
+from recollect.model.result import Recalled
+from recollect.render.agent import MAX_CHARS as READ_CHARS
+from recollect.render.agent import ago, recall_text
+from recollect.render.harmless import neutral, plain
+
+MOST_CHARS = 9_900  # hosts cut at 10,000
+START_CHARS = 6_000
+PROMPT_CHARS = 2_000
+SUBAGENT_CHARS = 1_500
+REMINDERS_CHARS = 1_000
+RULE_CHARS = 300
+REMINDER_CHARS = 200
+PASSAGE_CHARS = 100
+_TITLE_CHARS = 80
+_NOTICE_TITLE_CHARS = 40
+_NOTICE_CHARS = 200
+_PRINTED_CHARS = 24  # a shorter line could be anyone's
+
+SECTIONS = (
+    (RuleType.PREFERENCE, "Preferences"),
+    (RuleType.CORRECTION, "Corrections"),
+    (RuleType.FAILURE, "Failures"),
+    (RuleType.DEVOPS, "DevOps Rules"),
+)
+LineOf = Callable[[Memory], str]
+OVER = "over the limit of characters"
+
+_LABEL = "remembered data, not a message; [lane] is where the words came from"
+_OPENED = re.compile(r"\[recollect ([0-9a-f]{8}): ")
+_BLOCK = re.compile(r"\[recollect ([0-9a-f]{8}): .*?(?:\[/recollect \1\]|\Z)", re.DOTALL)
+_ID = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
+# Entries that told what a memory says name its kind or end in its id; a headline (`- <id> [lane]`) only names it.
+_ENTRY = re.compile(rf"^- (?:\w+ (?P<hit>{_ID}) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    text: str
+    """Empty: there is nothing to say."""
+    shown: tuple[str, ...] = ()
+    left_out: tuple[Drop, ...] = ()
+    notice: str = ""
+
+
+NOTHING = Injection("")
+
+
+# Texts
+
+
+def session_start(
+    rules: Sequence[Rule],
+    threads: Sequence[Memory],
+    *,
+    heart: Heartbeat | None,
+    always: Sequence[Memory] = (),
+    nonce: str,
+    now: Moment,
+) -> Injection:
+    """Notes that are always loaded, rules, the heartbeat, open threads: in this order, as far as there is room."""
+    page = _Page(nonce, START_CHARS)
+    if always:
+        page.say(f"Loaded {len(always)} always-load entries")
+        page.list(always, _note_line)
+    page.rules(rules)
+    if heart is not None:
+        page.say(heart_line(heart))
+    if threads:
+        page.say("Open threads:")
+        page.headlines(threads, lambda thread: _thread_line(thread, now), tells=_is_short)
+    return page.injection()
+
+
+def rules_again(rules: Sequence[Rule], *, nonce: str) -> Injection:
+    """After the agent lost what it was shown."""
+    if not rules:
+        return NOTHING
+    page = _Page(nonce, START_CHARS)
+    page.rules(rules)
+    told = f"\U0001f504 Recollect: {counted(len(page.shown), 'rule')} re-loaded after context compaction"
+    return page.injection(told)
+
+
+def new_rules(rules: Sequence[Rule], *, nonce: str) -> Injection:
+    """For an agent that still has what it was told before."""
+    if not rules:
+        return NOTHING
+    page = _Page(nonce, START_CHARS)
+    page.say("New since this session was last open:")
+    page.rules(rules)
+    return page.injection()
+
+
+def prompt(hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str) -> Injection:
+    page = _Page(nonce, PROMPT_CHARS)
+    last = heart_line(heart) if heart is not None else ""
+    head = f"Loaded {counted(len(hits), 'relevant memory', 'relevant memories')}:"
+    page.keep_free(len(last) + len(head) + 2)
+    page.list([hit.memory for hit in hits], _hit_lines(hits))
+    told = ""
+    if page.shown:
+        page.put_first(f"Loaded {counted(len(page.shown), 'relevant memory', 'relevant memories')}:")
+        titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
+        named = "; ".join(titles[id] for id in page.shown)
+        told = clip(
+            f"Loaded {counted(len(page.shown), 'relevant memory', 'relevant memories')}: {named}", _NOTICE_CHARS
+        )
+    page.say(last)
+    return page.injection(told)
+
+
+def subagent(rules: Sequence[Rule], hits: Sequence[Hit], *, nonce: str) -> Injection:
+    """Rules may take two thirds; what was found for the task the rest."""
+    page = _Page(nonce, SUBAGENT_CHARS)
+    found = [hit for hit in hits if hit.memory.id not in {rule.id for rule in rules}]
+    page.keep_free(SUBAGENT_CHARS // 3 if found else 0)
+    page.rules(rules)
+    page.keep_free(0)
+    if found:
+        page.say("Remembered of this task:")
+        page.list([hit.memory for hit in found], _hit_lines(found))
+    return page.injection() if page.shown else NOTHING
+
+
+def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
+    if not rules:
+        return NOTHING
+    page = _Page(nonce, REMINDERS_CHARS)
+    page.say("Bears on this call:")
+    page.list(rules, lambda rule: clip(_rule_line(rule, REMINDER_CHARS), REMINDER_CHARS + 60))
+    return page.injection()
+
+
+def read(recalled: Recalled, *, nonce: str, now: Moment) -> Injection:
+    """A recall that was asked for by its virtual name, in the shape of every recall, fenced like the rest."""
+    page = _Page(nonce, READ_CHARS)
+    page.put_first(neutral(recall_text(recalled, now=now, max_chars=page.room())))
+    return Injection(page.injection().text, tuple(one.hit.memory.id for one in recalled.found.found))
+
+
+def heart_line(heart: Heartbeat) -> str:
+    beat = json.dumps({"beat": heart.beat, "since_last": heart.since_last})
+    return f"Heartbeat: {beat} ({heart.meaning})"
+
+
+# What was ours
+
+
+def is_ours(text: str) -> bool:
+    return _OPENED.search(text) is not None
+
+
+def without_ours(text: str) -> str:
+    """What remains of a text when everything that we put in is taken out."""
+    return _BLOCK.sub("", text)
+
+
+def ids_shown(text: str) -> tuple[str, ...]:
+    """The memories that our blocks in this text told of, in order."""
+    entries = (entry for block in _BLOCK.finditer(text) for entry in _ENTRY.finditer(block.group()))
+    return tuple(dict.fromkeys(entry["hit"] or entry["rule"] for entry in entries))
+
+
+def fingerprints(text: str) -> frozenset[str]:
+    """One for each line that says something: an echo of ours is known by its lines, without its fence too."""
+    lines = (re.sub(r"\W+", " ", line).strip().casefold() for line in text.splitlines())
+    return frozenset(
+        hashlib.blake2b(line.encode(), digest_size=6).hexdigest() for line in lines if len(line) >= _PRINTED_CHARS
+    )
+
+
+# How a text is put together
+
+
+class _Page:
+    """Takes whole lines while there is room, and remembers which memories came in and which did not."""
+
+    def __init__(self, nonce: str, max_chars: int) -> None:
+        self._open = f"[recollect {nonce}: {_LABEL}]"
+        self._close = f"[/recollect {nonce}]"
+        self._max_chars = min(max_chars, MOST_CHARS)
+        self._free = 0
+        self._lines: list[str] = []
+        self.shown: list[str] = []
+        self.left_out: list[Drop] = []
+
+    def room(self) -> int:
+        used = len(self._open) + len(self._close) + 2 + sum(_units(line) + 1 for line in self._lines)
+        return self._max_chars - used - self._free
+
+    def keep_free(self, chars: int) -> None:
+        self._free = chars
+
+    def say(self, line: str) -> None:
+        self._free = 0
+        if line and _units(line) < self.room():
+            self._lines.append(line)
+
+    def put_first(self, line: str) -> None:
+        self._lines.insert(0, line)
+
+    def list(self, memories: Iterable[Memory], line_of: LineOf) -> None:
+        for memory in memories:
+            line = line_of(memory)
+            if _units(line) < self.room():
+                self._lines.append(line)
+                self.shown.append(memory.id)
+            else:
+                self.left_out.append(Drop(memory.id, OVER))
+
+    def headlines(self, memories: Sequence[Memory], line_of: LineOf, tells: Callable[[Memory], bool]) -> None:
+        """Named, not told: what they say may still come to mind. Unless a headline `tells` all of it."""
+        told = {memory.id for memory in memories if tells(memory)}
+        shown = len(self.shown)
+        self.list(memories, line_of)
+        self.shown[shown:] = [id for id in self.shown[shown:] if id in told]
+
+    def rules(self, rules: Sequence[Rule]) -> None:
+        """The first ones as far as there is room, then in their sections."""
+        room = self.room() - sum(len(name) + 2 for _, name in SECTIONS) - 80
+        kept: list[Rule] = []
+        for rule in rules:
+            room -= _units(_rule_line(rule, RULE_CHARS)) + 1
+            if room >= 0:
+                kept.append(rule)
+            else:
+                self.left_out.append(Drop(rule.id, OVER))
+        for rule_type, name in SECTIONS:
+            of_type = [rule for rule in kept if rule.rule_type is rule_type]
+            if of_type:
+                self._lines.append(f"{name}:")
+                self._lines += [_rule_line(rule, RULE_CHARS) for rule in of_type]
+                self.shown += [rule.id for rule in of_type]
+        if len(kept) < len(rules):
+            self._lines.append(f"({len(rules) - len(kept):,} more: read .ai/recall/<words> for those on a subject)")
+
+    def injection(self, notice: str = "") -> Injection:
+        if not self._lines:
+            return NOTHING
+        text = "\n".join([self._open, *self._lines, self._close])
+        return Injection(text, tuple(self.shown), tuple(self.left_out), notice)
+
+
+def _units(text: str) -> int:
+    """Hosts count in UTF-16, where what is beyond the first plane takes two."""
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
+def _rule_line(rule: Memory, max_chars: int) -> str:
+    return f"- [{rule.lane}] {plain(rule.body or rule.title, max_chars)} ({rule.id})"
+
+
+def _note_line(note: Memory) -> str:
+    return f"- [{note.lane}] {plain(note.title, _TITLE_CHARS)} ({note.id}): {plain(note.body, RULE_CHARS)}"
+
+
+def _thread_line(thread: Memory, now: Moment) -> str:
+    named = f"{thread.kind} {thread.id}" if _is_short(thread) else thread.id
+    return f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})"
+
+
+def _is_short(memory: Memory) -> bool:
+    """A headline says all that it says."""
+    body = memory.body.strip()
+    said, most = (body, PASSAGE_CHARS) if body else (memory.title, _TITLE_CHARS)
+    return len(said) <= 10 * most and plain(said, most) == plain(said, 10 * most)
+
+
+def _hit_lines(hits: Sequence[Hit]) -> LineOf:
+    by_id = {hit.memory.id: hit for hit in hits}
+
+    def line(memory: Memory) -> str:
+        hit = by_id[memory.id]
+        words = _words(memory, hit.passage or memory.body)
+        return f"- {memory.kind} {memory.id} [{memory.lane}] {hit.score:.2f}: {words}"
+
+    return line
+
+
+def _words(memory: Memory, passage: str) -> str:
+    """Title and passage; only one of them where they begin alike."""
+    title, said = plain(memory.title, _TITLE_CHARS), plain(passage, PASSAGE_CHARS)
+    begins = title.rstrip("\u2026")
+    if said.startswith(begins):
+        return said
+    return f"{title} - {said}" if said and not begins.startswith(said) else title

@@ -1,0 +1,154 @@
+"""Where the daemon of a home is met: names of files and folders, and whether a folder is safely ours.
+
+The socket and the spool are in the runtime folder, never in the home, which may be on a network mount: there a
+socket cannot be, and waiting for the disk would break a hook's deadline. `$XDG_RUNTIME_DIR` is lost at a reboot,
+and pointers in the spool with it; what they point to is not. The locks are in the home, because processes that
+disagree about the runtime folder still have to agree on one daemon; `daemon.json` tells them where it listens.
+
+Naming a place touches nothing but the status of `$XDG_RUNTIME_DIR`.
+"""
+
+import sys
+
+try:
+    import posix as system
+except ImportError:  # Windows
+    import os as system  # type: ignore[no-redef]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_SOCKET_BYTES = 100  # a little under macOS's 104, for the spare name that `listen` binds
+_PRIME = 4_294_967_291  # the largest of 32 bits
+_KIND = 0o170000
+_FOLDER = 0o040000
+
+
+class Place:
+    """Not a NamedTuple: `typing` alone costs a third of a hook."""
+
+    __slots__ = ("home", "runtime", "tcp")
+
+    def __init__(self, home: str, runtime: str, *, tcp: bool = False) -> None:
+        self.home = home
+        self.runtime = runtime
+        self.tcp = tcp
+
+    @property
+    def socket(self) -> str:
+        return self.runtime + "/socket"
+
+    @property
+    def address(self) -> str:
+        """Port and token, where there are no Unix sockets."""
+        return self.runtime + "/address"
+
+    @property
+    def spool(self) -> str:
+        return self.runtime + "/spool"
+
+    @property
+    def recalls(self) -> str:
+        """Rendered recalls, read by the agent in place of virtual files."""
+        return self.runtime + "/recalls"
+
+    @property
+    def lock(self) -> str:
+        """Held by the daemon as long as it lives."""
+        return self.home + "/daemon.lock"
+
+    @property
+    def spawn_lock(self) -> str:
+        """Held by whoever starts a daemon, then by that daemon: it inherits the descriptor."""
+        return self.home + "/spawn.lock"
+
+    @property
+    def pointer(self) -> str:
+        return self.home + "/daemon.json"
+
+
+def find_place(home: str, environ: "Mapping[str, str]") -> Place:
+    tcp = sys.platform == "win32" or environ.get("RECOLLECT_TRANSPORT") == "tcp"
+    return Place(home, _runtime(home, environ), tcp=tcp)
+
+
+def find_home(environ: "Mapping[str, str]") -> str:
+    """The rule of base/paths.py, said again because wire knows no other room; a test compares them. OSError: none.
+
+    Not asked by the hook, which belongs to the home that it stands in: the environment of a hook can be set by a
+    project's settings, hence by a stranger.
+    """
+    import os
+
+    named = environ.get("RECOLLECT_HOME", "")
+    if named and named != "~" and not named.startswith("~/"):
+        return os.path.abspath(named)
+    user = environ.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
+    if not os.path.isabs(user):
+        user = _listed_home()
+    if not os.path.isabs(user):
+        raise FileNotFoundError("This user has no home folder.")
+    user = os.path.normpath(user)
+    return os.path.abspath(user + named[1:]) if named else os.path.join(user, ".recollect")
+
+
+def is_private(folder: str) -> bool:
+    """A real folder, not a link, that is ours and shut to everyone else. OSError where it cannot be looked at."""
+    found = system.lstat(folder)
+    if found.st_mode & _KIND != _FOLDER:
+        return False
+    return sys.platform == "win32" or (found.st_uid == system.geteuid() and not found.st_mode & 0o077)
+
+
+def make_private(folder: str) -> None:
+    """Make it if it is missing; PermissionError where what is there is not safely ours."""
+    try:
+        system.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    if not is_private(folder):
+        raise PermissionError(f"{folder} is not a private folder of this user's.")
+
+
+def _runtime(home: str, environ: "Mapping[str, str]") -> str:
+    # Tells homes of one user apart, no more; hashlib would cost more than the rest of this file.
+    mark = f"{int.from_bytes(home.encode('utf-8', 'surrogateescape'), 'big') % _PRIME:08x}"
+    if sys.platform == "win32":
+        return environ.get("LOCALAPPDATA", home) + "\\recollect-" + mark
+    # Who starts a daemon says so where it waits for it. Only a folder of this home's: the variable may be a stranger's.
+    named = environ.get("RECOLLECT_RUNTIME", "")
+    if named.startswith("/") and named.endswith("-" + mark) and _fits(named):
+        return named
+    session = environ.get("XDG_RUNTIME_DIR", "")
+    if session.startswith("/") and _is_there_and_private(session):
+        runtime = f"{session}/recollect-{mark}"
+        if _fits(runtime):
+            return runtime
+    own = f"recollect-{system.geteuid()}-{mark}"
+    temp = environ.get("TMPDIR", "").rstrip("/")
+    if temp.startswith("/") and _fits(f"{temp}/{own}"):
+        return f"{temp}/{own}"
+    return f"/tmp/{own}"  # noqa: S108 - made and checked by make_private
+
+
+def _fits(runtime: str) -> bool:
+    return len(runtime.encode("utf-8", "surrogateescape")) + len("/socket") <= MAX_SOCKET_BYTES
+
+
+def _is_there_and_private(folder: str) -> bool:
+    try:
+        return is_private(folder)
+    except OSError:
+        return False
+
+
+def _listed_home() -> str:
+    if sys.platform == "win32":
+        return ""
+    import pwd
+
+    try:
+        return pwd.getpwuid(system.getuid()).pw_dir
+    except KeyError:
+        return ""

@@ -1,0 +1,151 @@
+"""What agents call: `<home>/bin/hook`, and the precompiled copy of this room beside it.
+
+A copy, because a package that is being upgraded or was removed must not fail a prompt; one file, already compiled,
+because compiling at every start would take as long as all the rest. Parts that only a hook without a daemon needs
+are in it as bytes, and are loaded when asked for. The daemon rewrites both when they are not its own
+(`is_current`), so an upgrade needs no second install.
+
+The script looks first, and exits 0 whatever became of Python: without its file Python exits 2, which makes some
+agents throw the user's prompt away. What it costs to wait, instead of becoming Python, is too little to measure.
+"""
+
+import hashlib
+import importlib.util
+import marshal
+import os
+from types import CodeType
+
+from recollect import __version__
+
+_ROOM = os.path.dirname(os.path.abspath(__file__))
+# The folder that holds the package: site-packages, or the source of a clone.
+PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
+
+# In the order in which they need each other.
+_AT_ONCE = ("place", "frame", "transport", "hook")
+_WHEN_ASKED = ("spawn", "spool")
+
+_SCRIPT = """\
+#!/bin/sh
+# Written by Recollect for the agents that call it; written anew when Recollect changes.
+exec 2>/dev/null
+[ -x {python} ] && [ -r {code} ] || exit 0
+{python} -I -S {code} "$@"
+exit 0
+"""
+
+# Makes the room out of its parts, without a search for files.
+_MAIN = """\
+import sys
+from marshal import loads
+parts = {parts!r}
+Module = type(sys)
+top, room = Module("recollect"), Module("recollect.wire")
+sys.modules["recollect"], sys.modules["recollect.wire"] = top, room
+top.__path__, room.__path__, top.wire = [], [], room
+def load(name):
+    if name not in parts:
+        raise AttributeError(name)
+    part = Module("recollect.wire." + name)
+    sys.modules[part.__name__] = part
+    setattr(room, name, part)
+    exec(loads(parts[name]), part.__dict__)
+    return part
+room.__getattr__ = load
+for name in {at_once!r}:
+    part = load(name)
+part.main(sys.argv[1:], home={home!r}, package={package!r}, version={version!r})
+"""
+
+
+def script_path(home: str) -> str:
+    return home + "/bin/hook"
+
+
+def code_path(home: str) -> str:
+    return home + "/bin/hook.pyc"
+
+
+def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
+    """Make or renew what agents call. The home must be there. `python` as it is to be called: a virtual
+    environment's own name for it, not what that points to."""
+    folder = home + "/bin"
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    # The code first: the script may not come before what it calls.
+    _write(code_path(home), _stamp(home, package) + marshal.dumps(_code(home, package)))
+    _write(script_path(home), _script(home, python))
+
+
+def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
+    """Whether agents call exactly what `write_hook` would write."""
+    try:
+        is_same = _read(script_path(home)) == _script(home, python)
+        return is_same and _read(code_path(home)).startswith(_stamp(home, package))
+    except OSError:
+        return False
+
+
+def remove_hook(home: str) -> None:
+    for path in (script_path(home), code_path(home)):
+        try:
+            os.unlink(path)
+        except OSError:
+            pass
+    try:
+        os.rmdir(home + "/bin")
+    except OSError:
+        pass
+
+
+def _script(home: str, python: str) -> bytes:
+    return os.fsencode(_SCRIPT.format(python=_quoted(python), code=_quoted(code_path(home))))
+
+
+def _stamp(home: str, package: str) -> bytes:
+    """The head of a compiled file. Where the time and size of its source would stand, what it was made from: the
+    rest of such a file is not the same byte for byte when it is made twice."""
+    made_from = [home, package, __version__, _MAIN]
+    said = "\0".join(made_from).encode("utf-8", "surrogateescape")
+    sources = b"".join(_source(name) for name in (*_AT_ONCE, *_WHEN_ASKED))
+    return importlib.util.MAGIC_NUMBER + bytes(4) + hashlib.sha256(said + sources).digest()[:8]
+
+
+def _code(home: str, package: str) -> CodeType:
+    parts = {name: marshal.dumps(_compiled(name)) for name in (*_AT_ONCE, *_WHEN_ASKED)}
+    main = _MAIN.format(parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__)
+    return compile(main, "hook", "exec", dont_inherit=True, optimize=2)
+
+
+def _compiled(name: str) -> CodeType:
+    return compile(_source(name), f"recollect/wire/{name}.py", "exec", dont_inherit=True, optimize=2)
+
+
+def _source(name: str) -> bytes:
+    return _read(os.path.join(_ROOM, name + ".py"))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _write(path: str, wanted: bytes) -> None:
+    """Whole or not at all, and 0700: a hook may be reading the one before."""
+    spare = f"{path}.{os.getpid()}"
+    try:
+        os.unlink(spare)
+    except FileNotFoundError:
+        pass
+    fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o700)
+    with open(fd, "wb") as file:
+        file.write(wanted)
+        file.flush()
+        os.fsync(fd)
+    os.replace(spare, path)

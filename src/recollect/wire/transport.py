@@ -1,0 +1,132 @@
+"""The one seam for how two processes of one user meet.
+
+A Unix socket in a folder of the user's own, the other side's user asked of the system; or, where there are none,
+loopback TCP with a token that only the user can read. Callers see connected sockets, and that is all they see.
+"""
+
+import _socket
+import sys
+
+try:
+    import posix as system
+except ImportError:  # Windows
+    import os as system  # type: ignore[no-redef]
+
+from recollect.wire.place import Place, is_private, make_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from socket import socket
+
+_TOKEN_CHARS = 32
+_BACKLOG = 128
+_LOOPBACK = "127.0.0.1"
+_LOCAL_PEERCRED = 1  # macOS; the value is its own and the module does not name it
+
+
+def connect(place: Place, timeout_s: float) -> _socket.socket:
+    """A line to the daemon. FileNotFoundError or ConnectionRefusedError: there is none. PermissionError: the folder
+    is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
+    if not is_private(place.runtime):
+        raise PermissionError(place.runtime)
+    line = _socket.socket(_socket.AF_INET if place.tcp else _socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        line.settimeout(max(timeout_s, 0.001))
+        if place.tcp:
+            port, token = _read_address(place)
+            line.connect((_LOOPBACK, port))
+            line.sendall(token)
+        else:
+            line.connect(place.socket)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def listen(place: Place, token: str) -> "socket":
+    """A listening socket that nobody else can reach, in the place of whatever was left there. The caller holds the
+    lifetime lock. `token` is 32 characters of chance; only TCP uses it."""
+    import os
+    import socket
+
+    make_private(place.runtime)
+    spare = f"{place.runtime}/b{os.getpid()}"
+    _remove(spare)
+    before = os.umask(0o177)
+    try:
+        if place.tcp:
+            line = socket.create_server((_LOOPBACK, 0), backlog=_BACKLOG)
+            with open(spare, "x", encoding="ascii") as file:
+                file.write(f"{line.getsockname()[1]} {token}")
+            os.replace(spare, place.address)
+            _came_up(place)
+            return line
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        line.bind(spare)
+    finally:
+        os.umask(before)
+    # Listening before it has its name: who finds the name finds someone.
+    line.listen(_BACKLOG)
+    os.replace(spare, place.socket)
+    _came_up(place)
+    return line
+
+
+def admit(place: Place, line: "socket", token: str) -> bool:
+    """Whether a line that was accepted comes from this user. May wait as long as the line's timeout."""
+    if not place.tcp:
+        return peer_uid(line) == system.geteuid()
+    import hmac
+
+    said = b""
+    while len(said) < _TOKEN_CHARS:
+        part = line.recv(_TOKEN_CHARS - len(said))
+        if not part:
+            return False
+        said += part
+    return hmac.compare_digest(said, token.encode("ascii"))
+
+
+def peer_uid(line: "socket") -> int:
+    """-1 where the system does not say, which is nobody."""
+    if sys.platform == "linux":
+        found = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        return int.from_bytes(found[4:8], sys.byteorder)
+    if sys.platform == "darwin":
+        found = line.getsockopt(0, _LOCAL_PEERCRED, 76)
+        return int.from_bytes(found[4:8], sys.byteorder)
+    return -1
+
+
+def leave(place: Place) -> None:
+    """Take the names away, so that the next hook need not find out that nobody is there."""
+    _remove(place.socket)
+    _remove(place.address)
+
+
+def _came_up(place: Place) -> None:
+    """Forget the starts that failed (spawn.py)."""
+    try:
+        system.truncate(place.spawn_lock, 0)
+    except OSError:
+        pass
+
+
+def _read_address(place: Place) -> tuple[int, bytes]:
+    fd = system.open(place.address, system.O_RDONLY | getattr(system, "O_CLOEXEC", 0))
+    try:
+        port, _, token = system.read(fd, 64).partition(b" ")
+    finally:
+        system.close(fd)
+    try:
+        return int(port), token
+    except ValueError:
+        raise FileNotFoundError(place.address) from None
+
+
+def _remove(path: str) -> None:
+    try:
+        system.unlink(path)
+    except OSError:
+        pass

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from recollect.agents import settings_file
+from recollect.agents.settings_file import look, remove, replace
+from recollect.base.errors import BadInput, Conflict
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links are another matter there")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Empty: the test's own home stands beside it."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+def file(folder: Path, content: bytes = b"{}", mode: int = 0o644) -> Path:
+    path = folder / "settings.json"
+    path.write_bytes(content)
+    path.chmod(mode)
+    return path
+
+
+def alone(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@posix
+def test_a_file_is_replaced_whole_and_keeps_its_mode(folder: Path):
+    for mode in (0o600, 0o644, 0o664):
+        path = file(folder, mode=mode)
+
+        replace(look(path), b"new")
+
+        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", mode)
+        assert alone(folder) == ["settings.json"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems name attributes otherwise")
+def test_attributes_stay(folder: Path):
+    path = file(folder)
+    try:
+        os.setxattr(path, "user.note", b"mine")
+    except OSError:
+        pytest.skip("this file system has no attributes")
+
+    replace(look(path), b"new")
+
+    assert (path.read_bytes(), os.getxattr(path, "user.note")) == (b"new", b"mine")
+
+
+@posix
+def test_a_new_file_gets_the_mode_that_was_asked_for(folder: Path):
+    path = folder / "settings.json"
+    found = look(path)
+
+    replace(found, b"new", new_mode=0o640)
+
+    assert (found.content, path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (None, b"new", 0o640)
+
+
+@posix
+def test_a_link_to_a_dotfile_stays_a_link(folder: Path):
+    dotfiles = folder / "dotfiles"
+    dotfiles.mkdir()
+    target = file(dotfiles)
+    path = folder / "settings.json"
+    path.symlink_to(Path("dotfiles") / "settings.json")
+
+    replace(look(path), b"new")
+
+    assert path.is_symlink()
+    assert (target.read_bytes(), alone(dotfiles)) == (b"new", ["settings.json"])
+
+
+@posix
+def test_a_link_to_a_file_that_is_not_there_yet_is_written_through(folder: Path):
+    path = folder / "settings.json"
+    path.symlink_to(folder / "real.json")
+
+    replace(look(path), b"new")
+
+    assert path.is_symlink()
+    assert (folder / "real.json").read_bytes() == b"new"
+
+
+@posix
+def test_a_link_out_of_a_project_is_refused(folder: Path):
+    project = folder / "shop"
+    project.mkdir()
+    outside = file(folder)
+    (project / "settings.json").symlink_to(outside)
+
+    with pytest.raises(BadInput, match="leads out of the project"):
+        look(project / "settings.json", within=project)
+    assert look(project / "settings.json", within=folder).content == b"{}"
+
+
+@posix
+@pytest.mark.parametrize("layout", ["loop", "folder", "pipe"])
+def test_what_is_no_file_is_refused(folder: Path, layout: str):
+    path = folder / "settings.json"
+    if layout == "loop":
+        path.symlink_to(path)
+    elif layout == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+
+    with pytest.raises(BadInput, match="cannot be read"):
+        look(path)
+
+
+@posix
+def test_a_file_that_is_not_to_be_written_is_left(folder: Path):
+    path = file(folder, mode=0o444)
+
+    with pytest.raises(BadInput, match="not to be written"):
+        replace(look(path), b"new")
+
+    assert (path.read_bytes(), alone(folder)) == (b"{}", ["settings.json"])
+
+
+@posix
+def test_a_file_with_another_name_is_left(folder: Path):
+    path = file(folder)
+    os.link(path, folder / "other")
+
+    with pytest.raises(BadInput, match="other names"):
+        replace(look(path), b"new")
+
+    assert path.read_bytes() == b"{}"
+
+
+def test_what_is_too_large_or_not_utf8_is_refused(folder: Path):
+    with pytest.raises(BadInput, match="cannot be read"):
+        look(file(folder, b" " * (settings_file.MAX_BYTES + 1)))
+    with pytest.raises(BadInput, match="not UTF-8"):
+        _ = look(file(folder, b"\xff")).text
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_an_error_not_a_crash(folder: Path):
+    path = file(folder)
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(BadInput, match="cannot be written"):
+            replace(look(path), b"new")
+    finally:
+        folder.chmod(0o700)
+
+
+# Others write too
+
+
+@pytest.mark.parametrize("content", [b"theirs", None])
+def test_a_file_that_was_changed_meanwhile_is_theirs(folder: Path, content: bytes | None):
+    path = file(folder)
+    found = look(path)
+    path.write_bytes(content) if content is not None else path.unlink()
+
+    with pytest.raises(Conflict):
+        replace(found, b"ours")
+
+    assert (path.read_bytes() if path.exists() else None) == content
+    assert alone(folder) == (["settings.json"] if content else [])
+
+
+def test_a_file_that_came_meanwhile_is_theirs(folder: Path):
+    found = look(folder / "settings.json")
+    path = file(folder, b"theirs")
+
+    with pytest.raises(Conflict):
+        replace(found, b"ours")
+
+    assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
+
+
+def test_where_names_cannot_be_swapped_it_is_still_theirs(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(settings_file, "_exchanged", lambda one, other: False)
+    path = file(folder)
+    found = look(path)
+    replace(found, b"ours")
+    assert path.read_bytes() == b"ours"
+
+    with pytest.raises(Conflict):
+        replace(found, b"again")
+
+    assert (path.read_bytes(), alone(folder)) == (b"ours", ["settings.json"])
+
+
+def test_a_file_is_removed_only_if_it_is_what_was_found(folder: Path):
+    path = file(folder)
+    found = look(path)
+    path.write_bytes(b"theirs")
+
+    with pytest.raises(Conflict):
+        remove(found)
+    assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
+
+    remove(look(path))
+    assert alone(folder) == []
+
+
+@posix
+@pytest.mark.parametrize(("way", "rounds", "pause_s"), [("rename", 150, 0.0005), ("in place", 40, 0.02)])
+def test_no_edit_of_another_writer_is_lost(
+    folder: Path, way: str, rounds: int, pause_s: float, monkeypatch: pytest.MonkeyPatch
+):
+    """Both count up their own number in one file, each from what it last read."""
+    monkeypatch.setattr(settings_file, "_SETTLE_S", pause_s / 4)
+    path = file(folder, b'{"ours": 0, "theirs": 0}')
+    done = threading.Event()
+
+    def they_write() -> None:
+        for _ in range(rounds):
+            value = json.loads(path.read_bytes())
+            value["theirs"] += 1
+            if way == "rename":
+                spare = folder / "theirs.tmp"
+                spare.write_text(json.dumps(value))
+                os.replace(spare, path)
+            else:
+                with path.open("r+") as opened:
+                    opened.write(json.dumps(value))
+                    opened.truncate()
+            done.wait(pause_s)
+        done.set()
+
+    other = threading.Thread(target=they_write)
+    other.start()
+    wrote = 0
+    while not done.is_set():
+        try:
+            found = look(path)
+            value = json.loads(found.text)
+            value["ours"] += 1
+            replace(found, json.dumps(value).encode())
+            wrote += 1
+        except (Conflict, ValueError):  # theirs came first, or is half written
+            continue
+    other.join()
+
+    assert json.loads(path.read_bytes())["theirs"] == rounds
+    assert wrote > 0
+    assert alone(folder) == ["settings.json"]

@@ -1,0 +1,243 @@
+"""The hook benchmark counts what happened, each of its verdicts can fail, and it leaves nothing running."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from recollect.bench import hook_crowd, hook_pace, hook_trials, hooks, processes
+from recollect.bench.fault import Arrange, Call, Fault, Unable
+from recollect.bench.hook_crowd import Crowd, Soak, event_of
+from recollect.bench.hook_faults import FAULTS
+from recollect.bench.hook_pace import Bulk, First, Pace, Spread, Warm
+from recollect.bench.hook_trials import Trial, run_faults
+from recollect.bench.hooks import HooksReport, Plan, run_hooks
+from recollect.bench.house import PROMPT, House, Ran, payload
+from recollect.bench.processes import Body
+from recollect.cli.bench import bench
+from recollect.cli.hook_figures import blocks
+from recollect.render.blocks import Line, Table
+from recollect.wire import stub
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+
+FEW = 20
+SPREAD = Spread(1, 2, 3, 4)
+BODY = Body(memory_mb=90.0, descriptors=16, threads=6, children=0)
+WARM = Warm(1, "words alone", 1, SPREAD, 12.0, 9.0, 10.0, 1.2, SPREAD, 8.0, 90.0, past_deadline=0)
+GOOD = HooksReport(
+    memories=FEW,
+    pace=(
+        Pace(
+            memories=FEW,
+            database_mb=0.5,
+            warm=WARM,
+            first=First(1, SPREAD, answered=1, spooled=0, past_deadline=0),
+        ),
+    ),
+    bulk=Bulk(WARM, vectors_given=2),
+    crowd=Crowd(2, 3, 0, 6, 0, 0, SPREAD, 20.0, non_zero_exits=0, malformed=0, past_deadline=0),
+    faults=(Trial("payload empty", 3),),
+    soak=Soak(9, 0, 50.0, BODY, BODY, 0.1, 1.0, 2.0),
+)
+
+
+def silent(_more: int) -> None:
+    pass
+
+
+def arranging(function: Callable[[House], Call]) -> Arrange:
+    """A fault that needs no taking away."""
+
+    @contextmanager
+    def arranged(house: House) -> Iterator[Call]:
+        yield function(house)
+
+    return arranged
+
+
+@pytest.fixture
+def empty_house(tmp_path: Path) -> Iterator[House]:
+    with tempfile.TemporaryDirectory(prefix="rcl-") as runtime:
+        found = House(str(tmp_path / "house"), runtime, str(tmp_path / "house" / "work"))
+        found.furnish()
+        yield found
+        found.stop()
+        found.clear()
+
+
+@pytest.fixture
+def house(empty_house: House) -> House:
+    hook_pace.grow(empty_house, 0, FEW, silent)
+    return empty_house
+
+
+def test_a_prompt_is_measured_beside_the_bare_interpreter_and_a_first_hook_without_a_daemon(empty_house: House):
+    seen: list[int] = []
+
+    (pace,) = hook_pace.run_pace(empty_house, (FEW,), prompts=2, firsts=1, step=seen.append)
+
+    assert sum(seen) == FEW + 2 + 1
+    assert pace.memories == FEW
+    assert pace.warm is not None
+    assert pace.warm.cpu_ms > 0 < pace.warm.bare_cpu_ms
+    assert pace.warm.cpu_ratio == pytest.approx(pace.warm.cpu_ms / pace.warm.bare_cpu_ms, abs=0.05)
+    assert 0 < pace.warm.wall.p50 <= pace.warm.wall.p95 <= pace.warm.wall.worst
+    assert pace.warm.daemon.p50 > 0
+    assert pace.first is not None
+    assert pace.first.runs == 1
+    assert empty_house.daemons() == []
+
+
+def test_a_prompt_is_measured_while_vectors_are_made(house: House):
+    bulk = hook_pace.run_bulk(house, FEW, prompts=1, step=silent)
+
+    assert bulk.warm.prompts == 1
+    assert bulk.warm.wall.p50 > 0
+
+
+def test_no_event_of_several_sessions_is_lost(house: House):
+    seen: list[int] = []
+
+    crowd = hook_crowd.run_crowd(house, sessions=2, events=4, step=seen.append)
+
+    assert crowd.lost == crowd.non_zero_exits == crowd.malformed == 0
+    assert crowd.in_store + crowd.in_spool == 8
+    assert sum(seen) == 8
+
+
+def test_an_event_that_was_never_sent_counts_as_lost(house: House):
+    """Else nothing lost would mean nothing."""
+    house.start()
+    for number in range(3):
+        house.run("Stop", payload(house, "Stop", "crowd-0", number))
+
+    with hook_crowd.Kept(house) as kept:
+        assert kept.missing({f"crowd-0-{number}" for number in range(4)}) == {"crowd-0-3"}
+
+
+def test_the_daemon_is_looked_at_after_its_events(house: House):
+    soak = hook_crowd.run_soak(house, events=6, idle_s=0.2, step=silent)
+
+    assert soak.not_taken == 0
+    assert soak.late.memory_mb > 10
+    assert soak.late.descriptors > 3
+    assert soak.late.children == 0
+    assert soak.home_mb > 0
+
+
+@pytest.mark.parametrize("name", ["payload empty", "BLOCK_HOOK_AGENTS", "Python removed", "locks unusable"])
+def test_a_fault_is_tried_as_often_as_asked(name: str, house: House):
+    (fault,) = [one for one in FAULTS if one.name == name]
+
+    (trial,) = run_faults(house, 2, silent, (fault,))
+
+    assert (trial.fault, trial.runs) == (name, 2)
+    assert trial.non_zero_exits == trial.malformed == trial.stderr_bytes == trial.left_behind == 0
+    assert processes.having(f"RECOLLECT_HOME={house.root}/fault/.recollect") == []
+    assert not Path(house.root, "fault").exists()
+
+
+def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.MonkeyPatch):
+    """One that fails, prints half a thing, complains, is late and leaves a process."""
+    monkeypatch.setattr(hook_trials, "_GONE_WITHIN_S", 0.1)
+
+    @arranging
+    def wrong(at: House) -> Call:
+        script = Path(stub.script_path(str(at.home.root)))
+        script.write_text("#!/bin/sh\nsleep 6 >&- 2>&- <&- &\nsleep 0.4\necho '{'\necho no >&2\nexit 3\n")
+        return Call(lambda _: b"{}")
+
+    (trial,) = run_faults(house, 1, silent, (Fault("all of it", wrong),))
+
+    assert (trial.non_zero_exits, trial.malformed, trial.stderr_bytes) == (1, 1, 3)
+    assert (trial.past_deadline, trial.left_behind) == (1, 1)
+    assert not trial.passed
+
+
+def test_a_fault_that_cannot_be_had_here_is_named_and_not_counted(house: House):
+    @arranging
+    def unable(_: House) -> Call:
+        raise Unable("no such luck")
+
+    (trial,) = run_faults(house, 5, silent, (Fault("luck", unable),))
+
+    assert (trial.runs, trial.not_tried) == (0, "no such luck")
+
+
+def test_the_runs_are_spread_over_all_faults(house: House):
+    (python_removed,) = [one for one in FAULTS if one.name == "Python removed"]
+
+    trials = run_faults(house, 5, silent, (python_removed, python_removed))
+
+    assert [trial.runs for trial in trials] == [3, 2]
+
+
+def test_a_part_whose_number_is_nothing_is_left_out(tmp_path: Path):
+    report = run_hooks(tmp_path, plan=Plan((), 0, 0, 0, 0, 0, 0), progress=lambda *_: None)
+
+    assert report == HooksReport(hooks.FEW_MEMORIES, (), None, None, (), None)
+    assert report.passed
+    assert list(blocks(report)) == [Line("passed", next(blocks(report)).tone)]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        replace(GOOD, crowd=replace(GOOD.crowd, lost=1)),  # type: ignore[type-var]
+        replace(GOOD, crowd=replace(GOOD.crowd, malformed=1)),  # type: ignore[type-var]
+        replace(GOOD, soak=replace(GOOD.soak, not_taken=1)),  # type: ignore[type-var]
+        replace(GOOD, pace=(replace(GOOD.pace[0], first=First(1, SPREAD, 1, 0, past_deadline=1)),)),
+        replace(GOOD, faults=(Trial("payload empty", 3, non_zero_exits=1),)),
+        replace(GOOD, faults=(Trial("payload empty", 3, malformed=1),)),
+        replace(GOOD, pace=(replace(GOOD.pace[0], warm=replace(WARM, past_deadline=1)),)),
+        replace(GOOD, faults=(Trial("payload empty", 3, past_deadline=1),)),
+        replace(GOOD, faults=(Trial("payload empty", 3, left_behind=1),)),
+    ],
+)
+def test_a_spoilt_report_does_not_pass(spoilt: HooksReport):
+    assert GOOD.passed
+    assert not spoilt.passed
+
+
+@pytest.mark.parametrize(
+    ("out", "is_whole"),
+    [(b"", True), (b"{}", True), (b'{"a": 1}\n', True), (b"{}{}", False), (b"[]", False), (b"{", False)],
+)
+def test_what_a_hook_prints_is_nothing_or_one_object(out: bytes, is_whole: bool):
+    assert Ran(0, out, b"", 1.0, 1.0).is_whole is is_whole
+
+
+def test_a_session_has_a_start_and_an_end_and_turns_between():
+    assert [event_of(number, 5) for number in range(5)] == [
+        "SessionStart", "PostToolBatch", "Stop", PROMPT, "SessionEnd",
+    ]  # fmt: skip
+
+
+def test_every_figure_has_a_place_in_a_table():
+    found = list(blocks(GOOD))
+
+    assert len([block for block in found if isinstance(block, Table)]) == 6
+    assert all(len(row) == len(block.columns) for block in found if isinstance(block, Table) for row in block.rows)
+
+
+def test_no_two_faults_have_the_same_name():
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+
+
+def test_the_command_prints_json():
+    ran = CliRunner().invoke(
+        bench,
+        ["hooks", "--prompts=0", "--firsts=0", "--sessions=0", "--runs=0", "--soak=0", "--json"],
+        standalone_mode=False,
+    )
+
+    assert ran.return_value == 0
+    assert '"passed": true' in ran.output

@@ -1,0 +1,62 @@
+"""`recollect hook` shows what an agent would get, `recollect logs` what was decided on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from click.testing import CliRunner, Result
+
+from recollect.cli.hook import hook
+from recollect.cli.logs import logs
+from recollect.ops import rules
+from recollect.ops.app import App
+
+
+def run(command: click.Command, *args: str, given: dict[str, Any] | None = None) -> Result:
+    result = CliRunner().invoke(command, args, input=json.dumps(given or {}), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result
+
+
+def started(session: str) -> dict[str, Any]:
+    return {"session_id": session, "cwd": str(Path.cwd()), "source": "startup"}
+
+
+def ruled() -> None:
+    app = App.here(Path.cwd())
+    rules.add(app, "Use pnpm, never npm")
+    app.close()
+
+
+def test_an_event_is_answered_as_an_agent_would_get_it():
+    ruled()
+
+    said = json.loads(run(hook, "SessionStart", given=started("s-1")).output)
+
+    assert "Use pnpm, never npm" in said["hookSpecificOutput"]["additionalContext"]
+
+
+def test_what_was_printed_counts_as_shown_unless_one_only_looks():
+    ruled()
+    resumed = started("s-1") | {"source": "resume"}
+
+    looked = run(hook, "SessionStart", "--look", given=started("s-1")).output
+    again = run(hook, "SessionStart", given=resumed).output
+
+    assert looked
+    assert again
+    assert run(hook, "SessionStart", given=resumed).output == ""
+
+
+def test_the_log_tells_what_was_decided_in_a_session():
+    ruled()
+    for session in ("s-1", "s-2"):
+        run(hook, "SessionStart", given=started(session))
+
+    lines = run(logs, "--session", "s-2", "--json").output.splitlines()
+
+    assert [json.loads(line)["event"] for line in lines] == ["session-started"]
+    assert json.loads(lines[0])["shown"] == "1"

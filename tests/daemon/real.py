@@ -1,0 +1,78 @@
+"""Real daemons for tests: started as hooks start them, found in the system's list of processes, ended at the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.base.paths import Home
+from recollect.daemon import control
+from recollect.wire import client, spawn, stub
+from recollect.wire.place import Place, find_place
+
+LINUX = sys.platform == "linux"
+# Newer Pythons warn of a fork beside threads, which the test runner has; what a hook forks from has none.
+FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+def soon(holds: Callable[[], Any], within_s: float = 5) -> bool:
+    until_s = time.monotonic() + within_s
+    while not holds() and time.monotonic() < until_s:
+        time.sleep(0.01)
+    return bool(holds())
+
+
+class House:
+    """A home with at most one daemon."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self.home = Home(folder)
+        self.home.prepare()
+        self.place: Place = find_place(str(folder), environ)
+
+    def start(self, within_s: float = 10) -> int:
+        assert spawn.ensure_daemon(self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s)
+        return int(self.status()["pid"])
+
+    def status(self) -> dict[str, Any]:
+        told = control.status(self.place, 20)
+        assert told is not None, self.log()
+        return told
+
+    def ask(self, op: str, body: bytes = b"", timeout_s: float = 5, **header: str) -> tuple[str, bytes]:
+        return client.ask(self.place, {"op": op, **header}, body, timeout_s)
+
+    def alive(self) -> list[int]:
+        """Every daemon of this home that there is, whether it answers or not."""
+        mark = f"RECOLLECT_HOME={self.home.root}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                    words = (entry / "cmdline").read_bytes()
+                    if b"recollect.daemon" in words or b"daemon\0run" in words:
+                        found.append(int(entry.name))
+        return found
+
+    def log(self) -> str:
+        with suppress(OSError):
+            return (self.home.logs / "recollect.log").read_text(encoding="utf-8")
+        return ""
+
+    def started(self) -> int:
+        """How many daemons ever got as far as to serve."""
+        return self.log().count(" daemon-started ")
+
+    def end(self) -> None:
+        for pid in self.alive():
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        assert soon(lambda: not self.alive())

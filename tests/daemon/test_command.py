@@ -1,0 +1,54 @@
+"""`recollect daemon`: start, status, stop, run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.run import run
+from tests.daemon.real import FORKS, LINUX, House, soon
+
+pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
+
+
+def test_without_one_status_says_so_and_stop_is_content(house: House):
+    assert run("daemon", "status").code == 3
+    assert run("daemon", "status", "--json").error["type"] == "NotFound"
+    assert run("daemon", "stop", "--json").json == {"daemon": "not running"}
+    assert house.alive() == []
+
+
+def test_started_it_can_be_looked_at_and_stopped(house: House):
+    started = run("daemon", "start", "--json")
+    assert started.code == 0
+    assert started.json["pid"] == house.alive()[0]
+    assert run("daemon", "start", "--json").json["pid"] == started.json["pid"], "one is enough"
+    assert f"process {started.json['pid']}" in run("daemon", "status").out
+    assert "was stopped" in run("daemon", "stop").out
+    assert soon(lambda: house.alive() == [])
+
+
+def test_in_the_foreground_it_serves_until_it_is_interrupted(house: House):
+    with subprocess.Popen([sys.executable, "-m", "recollect", "daemon", "run"], stderr=subprocess.PIPE) as process:
+        try:
+            assert soon(lambda: os.path.exists(house.place.socket), 20)
+            assert house.status()["pid"] == process.pid
+            second = run("daemon", "run")
+            assert (second.code, "Another daemon serves this home" in second.err) == (0, True)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(5) == 0
+            assert process.stderr
+            assert process.stderr.read() == b""
+        finally:
+            process.kill()
+
+
+def test_a_home_that_is_not_ours_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RECOLLECT_HOME", "/proc/nowhere")
+
+    for command in (["daemon", "start"], ["daemon", "run"]):
+        assert run(*command).code == 10, command

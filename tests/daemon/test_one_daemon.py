@@ -1,0 +1,288 @@
+"""There is one daemon to a home, however many ask for it at once and however the last one ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.daemon import control, lock
+from recollect.wire import client, spawn, stub, transport
+from tests.daemon.real import FORKS, LINUX, House, soon
+
+pytestmark = [pytest.mark.skipif(not LINUX, reason="counts processes in /proc"), FORKS]
+
+
+def herd(house: House, size: int) -> None:
+    """So many hooks at the same moment, each a process that may start the daemon."""
+    stub.write_hook(str(house.home.root), sys.executable)
+    script = stub.script_path(str(house.home.root))
+    command = [script, "claude-code", "SessionEnd", "--deadline-ms", "10000"]
+    hooks = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(size)]
+    for hook in hooks:
+        assert hook.stdin
+        hook.stdin.close()  # only now do they go on
+    for hook in hooks:
+        assert hook.wait(30) == 0
+        assert hook.stdout
+        hook.stdout.close()
+
+
+def test_a_herd_of_fifty_first_hooks_starts_one_daemon(house: House):
+    herd(house, 50)
+
+    assert len(house.alive()) == 1
+    assert house.status()["pid"] == house.alive()[0]
+    assert soon(house.started)
+    assert house.started() == 1
+
+
+def test_daemons_started_at_the_same_moment_leave_one(house: House):
+    """Past every lock of the hooks': each is the daemon's own program."""
+    code = "from recollect.base.settings import environment; from recollect.daemon.life import live; "
+    code += "import os; os._exit(live(environment()))"
+    began = [subprocess.Popen([sys.executable, "-c", code, "recollect.daemon"], stderr=subprocess.DEVNULL)
+             for _ in range(12)]  # fmt: skip
+
+    assert soon(lambda: sum(one.poll() is None for one in began) == 1, 20)
+    assert {one.poll() for one in began} == {None, 0}
+    (winner,) = [one for one in began if one.poll() is None]
+    assert house.status()["pid"] == winner.pid == lock.holder(Path(house.place.lock))
+    assert control.stop(house.place) is control.Ended.STOPPED
+    assert winner.wait(5) == 0
+
+
+def test_after_a_kill_the_next_one_takes_over(house: House):
+    pid = 0
+    for _ in range(5):
+        pid = house.start()
+        os.kill(pid, signal.SIGKILL)
+        assert soon(lambda: not house.alive())
+        assert os.path.exists(house.place.socket), "a stale socket is what this is about"
+
+    began_s = time.monotonic()
+    assert house.start() != pid
+    assert time.monotonic() - began_s < 5
+    assert len(house.alive()) == 1
+
+
+@pytest.mark.parametrize("left", ["socket", "file", "link", "nothing"])
+def test_whatever_stands_in_the_socket_s_place_is_replaced(house: House, left: str):
+    os.makedirs(house.place.runtime, 0o700)
+    path = Path(house.place.socket)
+    match left:
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as stale:
+                stale.bind(str(path))
+        case "file":
+            path.write_text("not a socket")
+        case "link":
+            path.symlink_to("/dev/null")
+        case _:
+            pass
+
+    assert house.start()
+
+
+def test_one_whose_socket_was_removed_ends_and_the_next_hook_is_answered(house: House):
+    pid = house.start()
+
+    os.unlink(house.place.socket)
+
+    assert soon(lambda: not house.alive(), within_s=10)
+    assert house.start() != pid
+
+
+def test_a_pid_in_a_file_that_is_another_s_by_now_is_neither_believed_nor_signalled(house: House):
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        spawn.point(house.place, other.pid, "0.0.0", 1)
+        Path(house.place.lock).write_text(str(other.pid))
+
+        assert control.stop(house.place) is control.Ended.NOT_RUNNING
+        assert house.start() != other.pid
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_daemon_that_hangs_is_ended_by_proof_and_nobody_starts_a_second_meanwhile(house: House):
+    pid = house.start()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert spawn.start(house.place, sys.executable, stub.PACKAGE) != spawn.BEGUN
+        assert house.alive() == [pid]
+
+        assert control.stop(house.place) is control.Ended.KILLED
+    finally:
+        if pid in house.alive():
+            os.kill(pid, signal.SIGCONT)
+    assert house.start() != pid
+
+
+def test_a_lock_file_that_was_deleted_ends_its_daemon_and_not_the_next_one_s_socket(house: House):
+    pid = house.start()
+    os.unlink(house.place.lock)
+    assert soon(lambda: pid not in house.alive(), 10)
+    assert "gone or was replaced" in house.log()
+
+    second = house.start()
+    assert second != pid
+    assert house.alive() == [second]
+
+
+def test_it_is_nobody_s_child_and_has_none(house: House):
+    pid = house.start()
+
+    assert os.getsid(pid) != os.getsid(0)
+    children = [Path(f"/proc/{pid}/task/{task}/children").read_text() for task in os.listdir(f"/proc/{pid}/task")]
+    assert not "".join(children).strip()
+    assert os.readlink(f"/proc/{pid}/cwd") == "/"
+    assert all(os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/null" for fd in (0, 1, 2))
+
+
+def test_its_environment_holds_no_key_of_the_agent_s(house: House, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-for-you")
+    monkeypatch.setenv("MEMORY_RECALL", "off")
+
+    pid = house.start()
+
+    assert b"sk-not-for-you" not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert b"MEMORY_RECALL" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_memory_cannot_be_dumped_and_files_are_private(house: House):
+    pid = house.start()
+
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    assert [line.split()[4] for line in limits.splitlines() if line.startswith("Max core")] == ["0"]
+    assert soon(house.started)
+    for folder, _, files in os.walk(house.home.root):
+        assert os.stat(folder).st_mode & 0o077 == 0
+        assert not [name for name in files if os.stat(os.path.join(folder, name)).st_mode & 0o077]
+    assert os.stat(house.place.socket).st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_within_two_seconds_and_takes_its_name_away(house: House, number: signal.Signals):
+    pid = house.start()
+
+    began_s = time.monotonic()
+    os.kill(pid, number)
+    assert soon(lambda: not house.alive(), 3)
+
+    assert time.monotonic() - began_s < 2
+    assert not os.path.exists(house.place.socket)
+    with pytest.raises(FileNotFoundError):
+        transport.connect(house.place, 1)
+
+
+def test_asked_to_stop_it_answers_first(house: House):
+    pid = house.start()
+
+    assert house.ask("stop") == ("ok", b"")
+    assert soon(lambda: pid not in house.alive(), 3)
+    assert "asked to stop" in house.log()
+
+
+def test_a_newer_client_retires_it_and_an_older_one_does_not(house: House):
+    pid = house.start()
+
+    assert house.ask("retire", version="0.0.1")[0] == "error"
+    assert house.ask("retire", version="")[0] == "error"
+    assert house.status()["pid"] == pid
+    assert house.ask("retire", version="99.0.0") == ("ok", b"")
+    assert soon(lambda: pid not in house.alive(), 3)
+
+
+@pytest.mark.parametrize(("name", "value"), [("version", "99.0.0"), ("protocol", "99")])
+def test_a_newer_hook_is_left_to_a_newer_daemon(house: House, name: str, value: str):
+    pid = house.start()
+
+    assert client.ask(house.place, {"op": "hook", "event": "Stop", name: value}, b"{}", 5) == ("retiring", b"")
+    assert soon(lambda: pid not in house.alive(), 3)
+
+
+def test_a_home_that_is_removed_ends_it(house: House, tmp_path: Path):
+    pid = house.start()
+    assert soon(house.started)
+    house.home.root.rename(tmp_path / "moved")
+
+    assert soon(lambda: pid not in house.alive(), 10)
+    assert not house.home.root.exists(), "and it makes no new one"
+
+
+def test_code_that_changed_ends_it(house: House, tmp_path: Path):
+    """A copy of the package, so that the one under test stays as it is."""
+    package = tmp_path / "site"
+    shutil.copytree(
+        Path(recollect.__file__).parent, package / "recollect", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    assert spawn.ensure_daemon(house.place, sys.executable, str(package), time.monotonic() + 20)
+    pid = house.status()["pid"]
+
+    (package / "recollect" / "__init__.py").write_text('__version__ = "0.1.1"\n')
+
+    assert soon(lambda: pid not in house.alive(), 10)
+    assert "installation changed" in house.log()
+
+
+def test_idle_it_ends_by_itself(house: House):
+    house.home.conf.write_text("MEMORY_DAEMON_IDLE_MINUTES=0.02\n")
+    pid = house.start()
+
+    assert soon(lambda: pid not in house.alive(), 15)
+    assert "nobody asked" in house.log()
+
+
+def test_another_version_s_hook_script_is_renewed(house: House):
+    root = str(house.home.root)
+    stub.write_hook(root, sys.executable)
+    Path(stub.code_path(root)).write_bytes(b"old")
+    house.start()
+
+    assert soon(lambda: stub.is_current(root, sys.executable))
+
+
+def test_where_no_hook_is_installed_none_is_made(house: House):
+    house.start()
+    assert soon(house.started)
+
+    assert not os.path.exists(stub.script_path(str(house.home.root)))
+
+
+def test_status_tells_what_it_holds(house: House):
+    house.start()
+    assert soon(lambda: house.status()["model"] == "ready", 20)
+
+    told = house.status()
+
+    assert told["memory_mb"] < 200
+    assert told["descriptors"] < 30
+    assert json.dumps(told)
+
+
+def test_a_package_that_is_half_there_is_tried_three_times_and_not_at_every_hook(house: House, tmp_path: Path):
+    package = tmp_path / "site"
+    shutil.copytree(
+        Path(recollect.__file__).parent, package / "recollect", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (package / "recollect" / "daemon" / "service.py").write_text("half a li")
+
+    began = []
+    for _ in range(6):
+        began.append(spawn.start(house.place, sys.executable, str(package)) == spawn.BEGUN)
+        assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)), 20)
+
+    assert began == [True, True, True, False, False, False]
+    assert not os.path.exists(house.place.socket)

@@ -1,0 +1,275 @@
+"""The server answers whole requests, whatever other clients do, and nothing it holds grows without limit."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from recollect.daemon import server as servers
+from recollect.daemon.server import Answer, Request, Server
+from recollect.wire import frame, transport
+from recollect.wire.place import Place
+from tests.daemon.real import FORKS, soon
+
+TOKEN = "0123456789abcdef" * 2
+
+
+class Echo:
+    """Answers with the body; the event says how."""
+
+    def __init__(self) -> None:
+        self.shown: list[bytes] = []
+        self.problems: list[str] = []
+        self.too_late: list[bytes] = []
+        self.go_on = threading.Event()
+
+    def answer(self, request: Request) -> Answer:
+        match request.header.get("event"):
+            case "break":
+                raise ZeroDivisionError
+            case "wait":
+                self.go_on.wait(5)
+            case "show":
+                return Answer("ok", request.body, lambda: self.shown.append(request.body))
+            case _:
+                pass
+        return Answer("ok", request.body)
+
+    def late(self, request: Request) -> None:
+        self.too_late.append(request.body)
+
+    def failed(self, problem: Exception) -> None:
+        self.problems.append(type(problem).__name__)
+
+
+class Running:
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.desk = Echo()
+        self.server = Server(place, transport.listen(place, TOKEN), TOKEN, self.desk)
+        self._thread = threading.Thread(target=self.server.serve, args=(lambda: "", lambda: transport.leave(place)))
+        self._thread.start()
+
+    def line(self) -> socket.socket:
+        line = socket.socket(fileno=transport.connect(self.place, 3).detach())
+        line.settimeout(3)
+        return line
+
+    def ask(self, body: bytes = b"", **header: str) -> tuple[str, bytes]:
+        with self.line() as line:
+            line.sendall(frame.encode_request(header, body))
+            return frame.read_reply(line.recv)
+
+    def end(self) -> None:
+        self.server.stop("the test is over")
+        self._thread.join(5)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture(params=["unix", "tcp"])
+def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
+    runtime = tmp_path / "r"
+    runtime.mkdir(mode=0o700)
+    found = Running(Place(str(tmp_path), str(runtime), tcp=request.param == "tcp"))
+    yield found
+    found.desk.go_on.set()
+    found.end()
+
+
+def test_a_request_is_answered(running: Running):
+    assert running.ask(b"hello", event="echo") == ("ok", b"hello")
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536, 1_000_000, frame.MAX_BODY_BYTES])
+def test_a_body_comes_back_whole_whatever_its_size(running: Running, size: int):
+    body = bytes(range(256)) * (size // 256 + 1)
+
+    assert running.ask(body[:size]) == ("ok", body[:size])
+
+
+def test_what_is_printed_counts_as_shown_only_when_it_is_confirmed(running: Running):
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "show"}, b"first"))
+        frame.read_reply(line.recv)
+        line.sendall(frame.SHOWN)
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "show"}, b"second"))
+        frame.read_reply(line.recv)
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "show"}, b"third"))
+        frame.read_reply(line.recv)
+        line.sendall(b"?")
+
+    assert soon(lambda: running.desk.shown == [b"first"] and not running.server.connections)
+
+
+def test_an_answer_that_fails_is_an_error_and_the_next_one_is_served(running: Running):
+    assert running.ask(event="break") == ("error", b"")
+    assert running.ask(b"x") == ("ok", b"x")
+    assert running.desk.problems == ["ZeroDivisionError"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"R", b"GET / HTTP/1.1\r\n\r\n", b"RCL1\n", b"RCL1\nx\n\n" + bytes(8), b"RCL1\na: %zz\n\n" + bytes(8),
+     b"RCL1\n\n" + b"\xff" * 8, b"RCL1\n" + b"a: b\n" * 100 + b"\n" + bytes(8), b"\0" * 1000],
+)  # fmt: skip
+def test_what_is_no_request_is_ended_and_harms_nobody(running: Running, said: bytes):
+    with running.line() as line:
+        line.sendall(said)
+        line.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionError):
+            assert line.recv(100) == b""
+
+    assert running.ask(b"x") == ("ok", b"x")
+    assert soon(lambda: running.server.connections == 0)
+
+
+def test_clients_that_send_slowly_or_nothing_keep_nobody_waiting(running: Running):
+    slow = [running.line() for _ in range(100)]
+    for line in slow[:50]:
+        line.sendall(b"RCL1\nevent: ec")
+
+    began_s = time.monotonic()
+    assert running.ask(b"x") == ("ok", b"x")
+    assert time.monotonic() - began_s < 1
+
+    slow[0].sendall(b"ho\n\n" + (1).to_bytes(8, "big") + b"y")
+    assert frame.read_reply(slow[0].recv) == ("ok", b"y")
+    for line in slow:
+        line.close()
+
+
+def test_a_request_that_never_becomes_whole_is_ended(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(servers, "REQUEST_WITHIN_S", 0.2)
+    with running.line() as line:
+        line.sendall(b"RCL1\n")
+
+        assert line.recv(1) == b""
+    assert running.server.tally.late == 1
+
+
+def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(servers, "MOST_TALKS", 3)
+    idle = [running.line() for _ in range(3)]
+    assert soon(lambda: running.server.connections == 3)
+
+    with running.line() as line:
+        assert frame.read_reply(line.recv) == ("busy", b"")
+    for one in idle:
+        one.close()
+    assert soon(lambda: running.server.connections == 0)
+    assert running.ask(b"x") == ("ok", b"x")
+
+
+def test_beyond_the_limit_of_bytes_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(servers, "MOST_BUFFERED_BYTES", 100_000)
+    with running.line() as line:
+        with suppress(ConnectionError):
+            line.sendall(frame.encode_request({}, bytes(1_000_000))[:-1])
+        with suppress(ConnectionError):
+            assert frame.read_reply(line.recv) == ("busy", b"")
+
+    assert running.server.tally.busy == 1
+    assert running.ask(b"x") == ("ok", b"x")
+
+
+def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered(running: Running):
+    waiting = [threading.Thread(target=running.ask, kwargs={"event": "wait"}) for _ in range(servers.WORKERS)]
+    for thread in waiting:
+        thread.start()
+    assert soon(lambda: running.server.waiting == servers.WORKERS)
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "show", "deadline_ms": "50"}, b"late"))
+        time.sleep(0.2)
+        running.desk.go_on.set()
+        assert line.recv(100) == b""
+    for thread in waiting:
+        thread.join(5)
+
+    assert running.server.tally.late == 1
+    assert (running.desk.too_late, running.desk.shown) == ([b"late"], [])
+
+
+def test_a_stop_answers_who_is_connected_and_then_ends(running: Running):
+    done: list[tuple[str, bytes]] = []
+    asking = threading.Thread(target=lambda: done.append(running.ask(b"last", event="wait")))
+    asking.start()
+    assert soon(lambda: running.server.waiting == 1)
+    with running.line() as line:
+        running.server.stop("asked")
+        line.sendall(frame.encode_request({}, b"also"))
+        running.desk.go_on.set()
+
+        assert frame.read_reply(line.recv) == ("ok", b"also")
+    asking.join(5)
+    assert done == [("ok", b"last")]
+    running.end()
+    with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
+        transport.connect(running.place, 1)
+
+
+def test_some_thousands_of_requests_leave_no_descriptor_behind(running: Running):
+    running.ask(b"x")
+    before = len(os.listdir("/dev/fd"))
+
+    for number in range(1_500):
+        with running.line() as line:
+            line.sendall(frame.encode_request({"event": "show"}, b"x"))
+            if number % 3:
+                frame.read_reply(line.recv)
+            if number % 3 == 1:
+                line.sendall(frame.SHOWN)
+
+    assert soon(lambda: running.server.connections == 0 and running.server.waiting == 0)
+    assert soon(lambda: len(os.listdir("/dev/fd")) <= before)
+    assert running.server.tally.confirmed == len(running.desk.shown) == 500
+
+
+def test_over_tcp_a_wrong_token_is_refused(tmp_path: Path):
+    runtime = tmp_path / "r"
+    runtime.mkdir(mode=0o700)
+    running = Running(Place(str(tmp_path), str(runtime), tcp=True))
+    port = int(Path(running.place.address).read_text().split()[0])
+    try:
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(b"f" * 32 + frame.encode_request({}, b"secret?"))
+            with suppress(ConnectionError):
+                assert line.recv(100) == b""
+        assert running.server.tally.refused == 1
+        assert running.server.tally.requests == 0
+    finally:
+        running.end()
+
+
+@FORKS
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_another_user_is_refused(tmp_path: Path):
+    runtime = tmp_path / "r"
+    runtime.mkdir(mode=0o700)
+    running = Running(Place(str(tmp_path), str(runtime)))
+    try:
+        for folder in (tmp_path, *tmp_path.parents[:-1]):
+            folder.chmod(folder.stat().st_mode | 0o011)
+        runtime.chmod(0o711)
+        os.chmod(running.place.socket, 0o666)
+        child = os.fork()
+        if child == 0:
+            os.setuid(65_534)
+            with suppress(OSError):
+                line = socket.socket(socket.AF_UNIX)
+                line.connect(running.place.socket)
+                line.sendall(frame.encode_request({}, b"let me in"))
+                os._exit(1 if line.recv(100) else 0)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert soon(lambda: running.server.tally.refused == 1)
+    finally:
+        running.end()

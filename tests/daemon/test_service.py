@@ -1,0 +1,312 @@
+"""Hooks through a real daemon: what is remembered reaches the agent, and nothing that goes wrong ends the daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from recollect.base.clock import SystemClock
+from recollect.base.settings import load
+from recollect.model.result import Scope
+from recollect.ops import memories
+from recollect.ops.app import App
+from recollect.wire import frame, spool, transport
+from tests.daemon.real import FORKS, LINUX, House, soon
+
+pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
+
+
+class Session:
+    """An agent at work in a project."""
+
+    def __init__(self, house: House, project: Path, id: str = "s1") -> None:
+        project.mkdir(exist_ok=True)
+        self.house = house
+        self.project = project
+        self.id = id
+
+    def payload(self, event: str, **fields: Any) -> bytes:
+        shared = {"session_id": self.id, "cwd": str(self.project), "hook_event_name": event, "transcript_path": ""}
+        return json.dumps(shared | fields).encode()
+
+    def hook(self, event: str, *, body: bytes | None = None, confirm: bool = True, **fields: Any) -> tuple[str, bytes]:
+        """As the hook process would: sends, takes, confirms."""
+        header = {
+            "op": "hook",
+            "host": "claude-code",
+            "event": event,
+            "cwd": str(self.project),
+            "deadline_ms": "5000",
+            "env-CLAUDE_PROJECT_DIR": str(self.project),
+        }
+        line = socket.socket(fileno=transport.connect(self.house.place, 10).detach())
+        line.settimeout(10)
+        with line:
+            line.sendall(frame.encode_request(header, self.payload(event, **fields) if body is None else body))
+            kind, printed = frame.read_reply(line.recv)
+            if printed and confirm:
+                line.sendall(frame.SHOWN)
+        return kind, printed
+
+    def app(self) -> App:
+        from recollect.base import project as projects
+
+        home = self.house.home
+        found = projects.find(self.project, Path.home())
+        return App(home=home, project=found, settings=load(home.conf, None, {}), clock=SystemClock())
+
+    def pin(self, text: str) -> None:
+        app = self.app()
+        memories.pin(app, text)
+        app.close()
+
+    def received(self) -> list[str]:
+        app = self.app()
+        found = [pointer.name for _, pointer in app.reading(Scope.PROJECT).sessions.received()]
+        app.close()
+        return found
+
+
+@pytest.fixture
+def session(house: House, tmp_path: Path) -> Session:
+    return Session(house, tmp_path / "shop")
+
+
+def test_a_prompt_brings_a_memory_once(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+
+    kind, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+    assert kind == "ok"
+    assert b"Deploys go through staging first" in printed
+    assert soon(lambda: session.house.status()["shown"] == 1)
+
+    _, again = session.hook("UserPromptSubmit", prompt="how do we deploy to staging, again?")
+    assert b"Deploys go through" not in again
+
+
+def test_what_was_printed_to_nobody_is_shown_again(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+
+    session.hook("UserPromptSubmit", prompt="how do we deploy to staging?", confirm=False)
+    _, again = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+
+    assert b"Deploys go through staging first" in again
+
+
+def test_new_settings_hold_at_the_next_hook(session: Session):
+    session.pin("Deploys go through staging first")
+    pid = session.house.start()
+
+    session.house.home.conf.write_text("MEMORY_RECALL=off\n")
+    _, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+    assert b"Deploys" not in printed
+    session.house.home.conf.write_text("MEMORY_RECALL=on\n")
+    _, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+
+    assert b"Deploys" in printed
+    assert session.house.status()["pid"] == pid
+
+
+def test_what_hooks_left_in_the_spool_is_taken_in_once(session: Session):
+    for number in range(25):
+        header = {"host": "claude-code", "event": "Stop", "cwd": str(session.project)}
+        body = session.payload("Stop", prompt_id=f"p{number}")
+        assert spool.spool(session.house.place, spool.pointer(header, body))
+        assert spool.spool(session.house.place, spool.pointer(header, body)), "the same event, twice"
+    session.house.start()
+
+    assert soon(lambda: session.house.status()["spooled"] == 0, 20)
+    assert session.received() == ["turn-ended"] * 25
+    assert session.house.status()["received_late"] == 50
+
+
+def test_a_pointer_that_makes_no_sense_does_not_hold_up_the_others(session: Session):
+    assert spool.spool(session.house.place, {"event": "Stop"})
+    assert spool.spool(session.house.place, {"host": "nobody", "event": [], "session": 3})
+    header = {"host": "claude-code", "event": "Stop", "cwd": str(session.project)}
+    assert spool.spool(session.house.place, spool.pointer(header, session.payload("Stop")))
+    session.house.start()
+
+    assert soon(lambda: session.house.status()["spooled"] == 0, 20)
+    assert session.received() == ["turn-ended"]
+
+
+def test_while_another_process_holds_the_database_a_prompt_is_answered_and_an_event_is_busy(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+    session.hook("SessionStart", source="startup")
+    app = session.app()
+    path = app.store_path(Scope.PROJECT)
+    app.close()
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        began_s = time.monotonic()
+        assert session.hook("Stop") == ("busy", b"")
+        assert session.house.status()["busy"] == 1
+        assert time.monotonic() - began_s < 1
+        kind, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+        assert (kind, b"staging" in printed) == ("ok", True)
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+    assert session.hook("Stop") == ("ok", b"")
+
+
+def test_a_damaged_database_ends_no_daemon(session: Session):
+    session.pin("Deploys go through staging first")
+    app = session.app()
+    path = app.store_path(Scope.PROJECT)
+    assert path
+    app.close()
+    path.write_bytes(b"this is no database" * 1_000)
+    pid = session.house.start()
+
+    session.hook("UserPromptSubmit", prompt="how do we deploy?")
+    kind, _ = session.hook("UserPromptSubmit", prompt="how do we deploy?")
+
+    assert kind == "ok", "it was set aside, and a new one begun"
+    assert session.house.status()["pid"] == pid
+
+
+def test_a_project_that_is_deleted_under_it_ends_no_daemon(session: Session):
+    session.pin("Deploys go through staging first")
+    pid = session.house.start()
+    session.hook("SessionStart", source="startup")
+    shutil.rmtree(session.project)
+
+    for _ in range(3):
+        assert session.hook("UserPromptSubmit", prompt="still there?")[0] in ("ok", "error")
+    assert session.house.status()["pid"] == pid
+
+
+BROKEN = [
+    b"", b"{", b"null", b"[]", b"\xff\xfe", b"{}", b'{"session_id": 3}', b"[" * 100_000, b"\0" * 10_000,
+    b'{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": ' + b'"x"' * 3,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "Nonsense", ""])
+def test_whatever_is_sent_there_is_an_answer_and_the_daemon_lives(session: Session, event: str):
+    pid = session.house.start()
+
+    for body in BROKEN:
+        assert session.hook(event, body=body)[0] in ("ok", "error")
+
+    assert session.house.status()["pid"] == pid
+    assert session.house.status()["failed"] == 0, session.house.log()
+
+
+def test_a_prompt_of_a_megabyte_is_answered(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+
+    kind, _ = session.hook("UserPromptSubmit", prompt="how do we deploy to staging? " * 40_000)
+
+    assert kind == "ok"
+
+
+def test_words_answer_until_the_model_is_there_and_the_log_says_so(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+    session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+    assert soon(lambda: session.house.status()["model"] == "ready", 20)
+    assert soon(lambda: session.house.status()["projects"][0]["warm"], 10)
+    Session(session.house, session.project, "s2").hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+
+    assert 'how="words and vectors"' in session.house.log()
+
+
+def test_operations_can_be_asked_for_by_name(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+
+    def ask(op: str, **values: object) -> tuple[str, Any]:
+        question = json.dumps({"op": op, "values": values}).encode()
+        kind, body = session.house.ask("ask", question, cwd=str(session.project), deadline_ms="5000")
+        return kind, json.loads(body)
+
+    kind, answer = ask("recall", query=["staging"])
+    assert kind == "ok"
+    assert "Deploys go through staging first" in json.dumps(answer)
+    kind, answer = ask("show", id="thread_19990101_000000_000000")
+    assert (kind, answer["error"]["exit_code"]) == ("error", 3)
+    assert ask("purge", ids=["x"])[0] == "error"
+    assert ask("verify")[1]["clean"] is True
+
+
+def test_over_loopback_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RECOLLECT_TRANSPORT", "tcp")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    house = House(Path(os.environ["RECOLLECT_HOME"]), os.environ)
+    try:
+        session = Session(house, tmp_path / "shop")
+        session.pin("Deploys go through staging first")
+        pid = house.start()
+
+        assert b"Deploys" in session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")[1]
+        assert soon(lambda: house.status()["shown"] == 1)
+        assert not os.path.exists(house.place.socket)
+        assert house.ask("stop") == ("ok", b"")
+        assert soon(lambda: pid not in house.alive())
+        assert not os.path.exists(house.place.address)
+    finally:
+        house.end()
+
+
+def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_they_were(session: Session):
+    session.pin("Deploys go through staging first")
+    session.house.start()
+    assert soon(lambda: session.house.status()["model"] == "ready", 20)
+    failures: list[object] = []
+
+    def work(number: int, events: int) -> None:
+        own = Session(session.house, session.project, f"s{number}")
+        for step in range(events):
+            if step % 10:
+                told = own.hook("Stop", prompt_id=f"p{step}")
+            else:
+                told = own.hook("UserPromptSubmit", prompt=f"step {step}: how do we deploy to staging?")
+            if told[0] != "ok":
+                failures.append(told)
+
+    def all_at_once(events: int) -> None:
+        threads = [threading.Thread(target=work, args=(number, events)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    all_at_once(50)
+    before = session.house.status()
+    all_at_once(200)
+    after = session.house.status()
+
+    assert failures == []
+    assert after["failed"] == after["busy"] == after["late"] == after["broken"] == 0, session.house.log()[-2000:]
+    assert after["requests"] - before["requests"] >= 1_600
+    assert after["memory_mb"] - before["memory_mb"] < 10
+    assert after["descriptors"] < 40
+    assert after["connections"] == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
+def test_a_home_that_can_no_longer_be_written_ends_it(house: House):
+    pid = house.start()
+    house.home.root.chmod(0o500)
+    try:
+        assert soon(lambda: pid not in house.alive(), 10)
+    finally:
+        house.home.root.chmod(0o700)

@@ -1,0 +1,258 @@
+"""The real Claude Code in a world of its own: a scratch home, a scratch project, a stand-in for its model service.
+
+`tools/get_agents` puts the client in place. It is started with a whole environment of our making: nothing of the
+caller's reaches it, so it finds no key but the dummy one and no way out but the stand-in. Recollect runs from this
+tree, with its home inside the scratch home.
+
+    with world.session(says("Hello."), says("Again.")) as session:
+        session.say("hi")
+        session.say("and again")
+    assert session.service.asked[-1].holds("what memory had to say")
+
+Sessions here have no terminal; terminal.py has the one with a screen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from tests.e2e.stand_in import Asked, Lane, StandIn, Turn
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+AGENTS = ROOT / ".agents"
+DUMMY_KEY = "sk-test-dummy"
+WAIT_S = 60
+PATIENCE_MS = 4_000  # within the client's own time-out for our hooks
+# A model with a small window compacts only once the service refuses a request, unless this is set.
+WINDOW_TOKENS = 100_000
+FULL = 990_000
+"""What a turn claims to have read to make the client compact by itself before the next."""
+
+# Context reaches the first in messages of the role "system", the second in parts of the user's messages.
+MODELS = ("claude-sonnet-5", "claude-haiku-4-5-20251001")
+one_model = pytest.mark.parametrize("world", MODELS[:1], indirect=True)
+"""For claims in which it makes no difference where the context stands."""
+
+
+PACKAGE = "@anthropic-ai/claude-code"
+
+
+def binary() -> Path:
+    machine = {"x86_64": "x64", "amd64": "x64"}.get(platform.machine().lower(), "arm64")
+    return AGENTS / "node_modules" / f"{PACKAGE}-{sys.platform}-{machine}" / "claude"
+
+
+def lacking() -> str:
+    """Why the client cannot be driven here; empty when it can."""
+    if sys.platform == "win32":
+        return "the real client is driven on Linux and macOS only"
+    if not binary().exists():
+        return "the real client is not here: tools/get_agents gets it"
+    pinned = json.loads((ROOT / "tools" / "agents" / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    found = json.loads((AGENTS / "node_modules" / PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
+    if found != pinned[PACKAGE]:
+        return f"the real client is {found}, not {pinned[PACKAGE]}: tools/get_agents gets the right one"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """One run of a hook, as the client saw it. The client tells of no SessionEnd, PreCompact or PostCompact."""
+
+    event: str
+    code: int
+    out: str
+    err: str
+
+
+class World:
+    """A home, a project and a runtime folder; and the client, and Recollect, in them."""
+
+    def __init__(self, root: Path, model: str = MODELS[0]) -> None:
+        self.root = root
+        self.model = model
+        self.home, self.project, self.runtime = root / "home", root / "project", root / "run"
+        for folder in (self.home, self.project, self.runtime):
+            folder.mkdir(mode=0o700)
+        (self.project / ".git").mkdir()
+        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
+
+    @property
+    def settings(self) -> Path:
+        """The user's settings of the client."""
+        return self.home / ".claude" / "settings.json"
+
+    def environ(self) -> dict[str, str]:
+        """All that any program here is given."""
+        return {
+            "HOME": str(self.home),
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "TMPDIR": str(self.runtime),
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            "RECOLLECT_HOME": str(self.home / ".recollect"),
+        }
+
+    def client_environ(self, service: StandIn) -> dict[str, str]:
+        return {
+            **self.environ(),
+            "ANTHROPIC_BASE_URL": service.url,
+            "ANTHROPIC_API_KEY": DUMMY_KEY,
+            "HTTPS_PROXY": service.url,
+            "HTTP_PROXY": service.url,
+            "NO_PROXY": "127.0.0.1",
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(WINDOW_TOKENS),
+            "CLAUDE_CODE_TMPDIR": str(self.runtime),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def session(
+        self, *script: Turn, args: Iterable[str] = (), model: str = "", environ: Mapping[str, str] | None = None
+    ) -> Session:
+        """The client in the project, where the model will say just what the script says."""
+        return Session(self, StandIn(script), ["--model", model or self.model, *args], environ or {})
+
+    def run(
+        self, prompt: str, *script: Turn, args: Iterable[str] = (), model: str = "",
+        environ: Mapping[str, str] | None = None,
+    ) -> Session:  # fmt: skip
+        """A session of one prompt, from its start to its end."""
+        with self.session(*script, args=args, model=model, environ=environ) as session:
+            session.say(prompt)
+        return session
+
+    def recollect(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            self.command(*args), cwd=self.project, env={**self.environ(), "PYTHONPATH": str(ROOT / "src")},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAIT_S,
+        )  # fmt: skip
+        assert done.returncode == 0 or not check, (args, done.returncode, done.stdout, done.stderr)
+        return done
+
+    def install(self) -> None:
+        """Recollect in this world, its daemon at work, and all the time for its hooks that they may want.
+
+        How the daemon comes up, and what a hook does when its time is over, are other tests' matter: here a busy
+        machine would only fail tests that have nothing to do with time.
+        """
+        self.recollect("install", "--user")
+        patient = self.settings.read_text(encoding="utf-8").replace(" || :", f" --deadline-ms {PATIENCE_MS} || :")
+        self.settings.write_text(patient, encoding="utf-8")
+        self.recollect("daemon", "start")
+
+    @staticmethod
+    def command(*args: str) -> list[str]:
+        return [sys.executable, "-m", "recollect", *args]
+
+    def processes(self) -> list[int]:
+        """Those that know of this world. Seen on Linux only."""
+        ours = os.fsencode(self.root)
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                known = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+            except OSError:  # it has ended, or is not ours to look at
+                continue
+            if ours in known:
+                found.append(int(folder.name))
+        return found
+
+    def end(self) -> list[int]:
+        """Stops the daemon; what still runs five seconds later is killed, and is the answer."""
+        if (self.home / ".recollect").exists():
+            self.recollect("daemon", "stop", check=False)
+        until = time.monotonic() + 5
+        while self.processes() and time.monotonic() < until:
+            time.sleep(0.05)
+        left = self.processes()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return left
+
+
+class Session:
+    """The client without a terminal: prompts in, answers out, as often as the test likes."""
+
+    def __init__(self, world: World, service: StandIn, args: list[str], environ: Mapping[str, str]) -> None:
+        self.service = service
+        self.id = ""
+        self.hooks: list[HookRun] = []
+        self._world = world
+        self._args = args
+        self._environ = environ
+
+    @property
+    def asked(self) -> list[Asked]:
+        """What the main conversation asked."""
+        return self.service.of(Lane.MAIN)
+
+    def __enter__(self) -> Self:
+        self.service.__enter__()
+        self._errors = (self._world.root / "client.err").open("w+", encoding="utf-8")
+        streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        self._client = subprocess.Popen(
+            [str(binary()), "-p", *streams, "--include-hook-events", *self._args],
+            cwd=self._world.project, env={**self._world.client_environ(self.service), **self._environ},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+        )  # fmt: skip
+        # Reading a line has no time-out of its own.
+        self._watch = threading.Timer(WAIT_S, self._client.kill)
+        self._watch.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _, code = self._client.communicate(), self._client.returncode
+        self._watch.cancel()
+        self.service.__exit__(kind, error, at)
+        self._errors.seek(0)
+        said = self._errors.read()
+        self._errors.close()
+        if error is None:
+            unsaid = self.service.unsaid()
+            failed = [run for run in self.hooks if run.code]
+            assert (code, said) == (0, ""), f"the client ended with {code}: {said}"
+            assert not unsaid, f"the model was never asked for {unsaid}"
+            assert not failed, f"hooks that failed: {failed}"
+
+    def say(self, prompt: str) -> str:
+        """The client's answer to a prompt, all its tools used and its hooks run."""
+        assert self._client.stdin is not None
+        message = {"type": "user", "message": {"role": "user", "content": prompt}}
+        self._client.stdin.write(json.dumps(message) + "\n")
+        self._client.stdin.flush()
+        return self.hear()
+
+    def hear(self) -> str:
+        """The client's next answer, to a prompt of its own making perhaps."""
+        assert self._client.stdout is not None
+        for line in self._client.stdout:
+            told: dict[str, Any] = json.loads(line)
+            self.id = told.get("session_id", self.id)
+            match told:
+                case {"type": "system", "subtype": "hook_response"}:
+                    run = HookRun(told["hook_event"], told["exit_code"], told["stdout"], told["stderr"])
+                    self.hooks.append(run)
+                case {"type": "result"}:
+                    return str(told["result"])
+                case _:
+                    pass
+        self._errors.seek(0)
+        raise AssertionError(f"the client ended before it answered: {self._errors.read()}")

@@ -1,0 +1,56 @@
+"""A world for each test, once for each way in which context reaches a model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.client import MODELS, World, lacking
+from tests.e2e.terminal import TMUX
+
+# Read when the tests are collected: they have an environment of their own later.
+IN_CI = os.environ.get("CI") == "true"
+
+
+def refuse(reason: str) -> None:
+    """The test says why it did not run. Where it must run, that is a failure."""
+    if IN_CI and sys.platform != "win32":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def client() -> None:
+    """The real client is there."""
+    if reason := lacking():
+        refuse(reason)
+
+
+@pytest.fixture(scope="session")
+def tmux() -> None:
+    if TMUX is None:
+        refuse("tmux is not on PATH")
+
+
+@pytest.fixture(params=MODELS)
+def world(request: pytest.FixtureRequest, client: None) -> Iterator[World]:
+    """No process of a test may outlive it."""
+    # Not tmp_path: the path of a socket may have about 100 bytes, and pytest's folders take most of them.
+    root = Path(tempfile.mkdtemp(prefix="e")).resolve()
+    world = World(root, request.param)
+    yield world
+    left = world.end()
+    shutil.rmtree(root)
+    assert not left, f"still running: {left}"
+
+
+@pytest.fixture
+def installed(world: World) -> World:
+    world.install()
+    return world

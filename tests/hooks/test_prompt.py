@@ -1,0 +1,355 @@
+"""A prompt brings the right memories to mind, once, within its limits, and says how long nobody spoke."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.base.errors import StoreBusy, StoreFull
+from recollect.base.ids import Mint
+from recollect.hooks import Hooks
+from recollect.model.memory import Memory, Rule, Thread
+from recollect.model.plan import Plan, Update
+from recollect.model.query import Query
+from recollect.model.result import Scope
+from recollect.ops import asking, briefs, history, memories, recalls, rules
+from recollect.ops.app import App
+from recollect.ops.focus import keep_focus
+from recollect.recall.weigh import Focus
+from recollect.render import inject
+from recollect.store import SqliteStore, Store
+from tests.hooks.talk import OneApp, Talk, events, log_of
+from tests.ops.ask import holding, kept, made, pinned
+from tests.ops.conftest import Opens
+from tests.values import NOW
+
+
+def clock(app: App) -> FixedClock:
+    assert isinstance(app.clock, FixedClock)
+    return app.clock
+
+
+def test_a_prompt_is_searched_once_over_and_shows_the_same_words_once(
+    app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch
+):
+    pinned(app, "Deploys go through the staging cluster first")
+    asked: list[tuple[bool, bool]] = []
+    ask = asking.ask
+
+    def listening(stores: Sequence[Store], query: Query, *, deep: bool = True, **given: Any) -> asking.Answer:
+        asked.append((deep, query.once))
+        return ask(stores, query, deep=deep, **given)
+
+    monkeypatch.setattr(asking, "ask", listening)
+    talk.say("how do we deploy?")
+    recalls.recall(app, ("deploys",))
+
+    assert asked == [(False, True), (True, False)]
+
+
+def test_a_prompt_brings_the_memory_that_answers_it(app: App, talk: Talk):
+    pinned(app, "Deploys go through the staging cluster first", title="Deploys")
+    pinned(app, "The logo is blue")
+
+    said = talk.say("how do we deploy to staging?")
+
+    assert "Deploys go through the staging cluster first" in said.context
+    assert said.context.index("Deploys go") < said.context.find("The logo is blue") % 10_000
+
+
+def test_each_entry_names_kind_id_lane_and_score(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through the staging cluster first")
+
+    line = next(line for line in talk.say("how do we deploy?").context.splitlines() if id in line)
+
+    assert line.startswith(f"- thread {id} [agent] ")
+    assert 0 < float(line.split("] ")[1].split(":")[0]) < 3
+
+
+def test_the_person_sees_what_was_loaded(app: App, talk: Talk):
+    pinned(app, "Deploys go through staging", title="Deploys")
+
+    said = talk.say("deploys through staging?")
+
+    assert said.notice == "Loaded 1 relevant memory: Deploys"
+    assert "Loaded 1 relevant memory:" in said.context
+
+
+def test_a_memory_is_not_brought_twice_in_a_session(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+
+    first, second = talk.say("deploys through staging?"), talk.say("deploys through staging?")
+
+    assert id in first.context
+    assert id not in second.context
+    assert "shown before" in log_of(app)
+
+
+def test_it_is_brought_again_when_the_hook_never_confirmed(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+
+    talk.say("deploys through staging?", confirm=False)
+
+    assert kept(app, id).frequency == 0
+    assert id in talk.say("deploys through staging?").context
+
+
+def test_another_session_has_a_ledger_of_its_own(app: App, talk: Talk, another: Callable[[str], Talk]):
+    id = pinned(app, "Deploys go through staging")
+    talk.say("deploys through staging?")
+
+    assert id in another("s-2").say("deploys through staging?").context
+
+
+@pytest.mark.parametrize("source", ["compact", "clear"])
+def test_after_it_lost_what_it_was_shown_the_agent_is_shown_it_again(app: App, talk: Talk, source: str):
+    id = pinned(app, "Deploys go through staging")
+    talk.say("deploys through staging?")
+
+    talk.start(source, confirm=False)
+
+    assert id in talk.say("deploys through staging?").context
+
+
+def test_a_resumed_session_keeps_its_ledger(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+    talk.say("deploys through staging?")
+
+    talk.start("resume")
+
+    assert id not in talk.say("deploys through staging?").context
+
+
+def test_what_is_surfaced_is_counted_and_a_little_stronger(app: App, talk: Talk):
+    id = made(memories.pin(app, "Deploys go through staging"))
+    app.commit(Scope.PROJECT, "test", lambda store: _faded(store.exact(id)), lambda _: "faded")
+
+    talk.say("deploys through staging?")
+
+    used = kept(app, id)
+    assert (used.frequency, used.last_session) == (1, 1)
+    assert used.weight == pytest.approx(0.6)
+    assert app.reading(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
+
+
+def _faded(memory: Memory | None) -> Plan:
+    assert memory is not None
+    return Plan.of([Update.between(memory, replace(memory, weight=0.5, pinned=False, boost=0.0))])
+
+
+def test_a_change_can_still_be_undone_after_its_memory_was_used(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+    memories.edit(app, id, title="Staging first")
+    talk.say("deploys through staging?")
+
+    history.undo(app)
+
+    assert kept(app, id).title == "Deploys go through staging"
+    assert kept(app, id).frequency == 1
+
+
+def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Callable[[str], Talk]):
+    def numbers() -> list[int]:
+        found = [app.reading(Scope.PROJECT).sessions.session(id) for id in ("s-1", "s-2", "s-3")]
+        return [session.number if session else -1 for session in found]
+
+    talk.start()
+    assert numbers() == [0, -1, -1]
+    another("s-2").start()
+    another("s-3").say("hello there")
+    talk.say("hello there")
+    talk.say("hello again")
+
+    assert numbers() == [2, 0, 1]
+
+
+def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app: Opens):
+    pinned(app, "Deploys go through staging")
+    apps = [open_app(actor="agent") for _ in range(8)]
+    for number, one in enumerate(apps):
+        one.mint = Mint(FixedClock(NOW.plus(seconds=number)))
+
+    with ThreadPoolExecutor(len(apps)) as pool:
+        said = list(pool.map(lambda n: Talk(apps[n], session=f"s-{n}").say("deploys through staging?"), range(8)))
+
+    found = [app.reading(Scope.PROJECT).sessions.session(f"s-{n}") for n in range(8)]
+    assert sorted(one.number for one in found if one) == list(range(1, 9))
+    assert all("Deploys go through staging" in one.context for one in said)
+    assert log_of(app).count("not-kept") == 0
+
+
+def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
+    asked: list[str] = []
+
+    class Noting:
+        def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> AbstractContextManager[App]:
+            asked.append(project_folder)
+            return OneApp(app).app(project_folder, cwd, environ)
+
+    hooks = Hooks(Noting(), app.home.root, app.clock)
+    for cwd in ("/shop", "/shop/deep/down", "/elsewhere"):
+        body = json.dumps({"session_id": "s-1", "cwd": cwd, "prompt": "hello there"}).encode()
+        hooks.answer("", "UserPromptSubmit", body, {}, cwd, time.monotonic() + 5)
+
+    assert asked == ["/shop", "/shop", "/shop"]
+
+
+def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, another: Callable[[str], Talk]):
+    id = pinned(app, "Everywhere deploys go through staging", user=True)
+    user = app.writing(Scope.USER).sessions
+    user.put_state("sessions", "41")
+
+    talk.say("deploys through staging?")
+    another("s-2").say("deploys through staging?")
+
+    assert user.state("sessions") == "43"
+    assert (kept(app, id).frequency, kept(app, id).last_session) == (2, 43)
+
+
+@pytest.mark.parametrize(
+    "given", [{"source": "schedule_wakeup"}, {"prompt": "<task-notification>\n<status>completed</status>"}]
+)
+def test_a_prompt_that_no_person_wrote_neither_counts_nor_is_kept(app: App, talk: Talk, given: dict[str, str]):
+    pinned(app, "Task notifications are completed in staging")
+
+    said = talk.say(**({"prompt": "check the status of staging"} | given))
+
+    assert said.raw == b""
+    assert events(app) == []
+    assert app.reading(Scope.PROJECT).sessions.session("s-1") is None
+
+
+def test_the_heartbeat_says_how_long_nobody_spoke(app: App, talk: Talk):
+    talk.say("good morning")
+    clock(app).at = NOW.plus(seconds=40 * 300)
+
+    said = talk.say("and again")
+
+    assert 'Heartbeat: {"beat": 40, "since_last": 40} (session interrupted)' in said.context
+    assert 'Heartbeat: {"beat": 40, "since_last": 0} (active conversation)' in talk.say("yes").context
+
+
+def test_the_block_stays_within_its_limit_and_says_what_was_left_out(app: App, talk: Talk):
+    for number in range(5):
+        text = f"Staging deploys {number} " + "\U0001f600 wide words about staging deploys " * 20
+        memories.pin(app, text, title=f"{number} " + "a long title of staging deploys " * 5)
+
+    said = talk.say("staging deploys")
+
+    assert 0 < len(said.context) <= inject.PROMPT_CHARS
+    assert said.context.endswith("]")
+
+
+def test_switched_off_no_prompt_is_looked_at(app: App, talk: Talk):
+    pinned(app, "Deploys go through staging")
+    switched = tuple(
+        value._replace(value="off") if value.name == "MEMORY_RECALL" else value for value in app.settings.values
+    )
+    app.settings = app.settings._replace(values=switched)
+
+    assert talk.say("deploys through staging?").raw == b""
+    assert events(app) == ["prompt"]
+
+
+def test_when_the_time_is_over_nothing_is_said_of_memory(app: App, talk: Talk):
+    pinned(app, "Deploys go through staging")
+
+    said = talk.say("deploys through staging?", left_s=-1)
+
+    assert "staging" not in said.context
+    assert said.notice == ""
+    assert "the time was over" in log_of(app)
+
+
+def test_with_little_time_words_answer_alone_and_whole(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+
+    said = talk.say("deploys through staging?", left_s=briefs.VECTORS_NEED_S - 0.001)
+
+    assert id in said.context or "the time was over" in log_of(app)
+    assert "too little time" in log_of(app) or "the time was over" in log_of(app)
+
+
+def test_found_nothing_and_could_not_search_are_told_apart(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
+    pinned(app, "Deploys go through staging")
+    nothing = talk.say("zzz qqq")
+
+    def refuse(*_: object) -> None:
+        raise StoreBusy("Another process holds it.")
+
+    monkeypatch.setattr(SqliteStore, "words", refuse)
+    refused = talk.say("deploys through staging?")
+
+    assert nothing.notice == ""
+    assert refused.notice == "Recollect could not search: Another process holds it."
+
+
+@pytest.mark.parametrize("problem", [StoreBusy, StoreFull])
+def test_a_store_that_cannot_be_written_still_answers(
+    app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch, problem: type[StoreBusy]
+):
+    id = pinned(app, "Deploys go through staging")
+
+    def refuse(_store: SqliteStore) -> None:
+        raise problem("It cannot be written.")
+
+    monkeypatch.setattr(SqliteStore, "together", refuse)
+    said = talk.say("deploys through staging?", confirm=False)
+
+    assert id in said.context
+    assert "not-kept of=prompt" in log_of(app)
+
+
+def test_a_prompt_of_a_megabyte_is_answered(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+
+    assert id in talk.say("x = 1\n" * 200_000 + "how do deploys go through staging?").context
+
+
+def test_why_knows_of_every_injection(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through staging")
+    context = talk.say("deploys through staging?").context
+    talk.say("deploys through staging?")
+
+    later, first = recalls.why(app, id).recalls
+
+    assert (first["event"], first["session"], first["chars"]) == ("prompt", "s-1", len(context))
+    assert later["dropped"] == [{"id": id, "reason": "shown before"}]
+
+
+def test_a_prompt_with_a_secret_leaves_no_secret_behind(app: App, talk: Talk):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    talk.say(f"deploy with {secret}")
+    app.close()
+
+    assert holding(app.home.root, secret) == []
+
+
+def test_focus_lifts_what_the_work_is_about(app: App, talk: Talk):
+    plain = made(memories.pin(app, "Login errors are logged to stderr", topics=("logs",)))
+    lifted = made(memories.pin(app, "Login errors are counted by type", topics=("metrics",)))
+    keep_focus(app, [Focus("metrics", 1.0, NOW)])
+
+    context = talk.say("where do login errors go to stderr").context
+
+    assert context.index(lifted) < context.index(plain)
+
+
+def test_rules_and_threads_are_both_brought(app: App, talk: Talk):
+    rule = made(rules.add(app, "Deploys are announced in the channel"))
+    thread = pinned(app, "Deploys go through staging")
+
+    context = talk.say("how are deploys announced and staged").context
+
+    assert isinstance(kept(app, rule), Rule)
+    assert isinstance(kept(app, thread), Thread)
+    assert rule in context
+    assert thread in context

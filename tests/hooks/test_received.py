@@ -1,0 +1,220 @@
+"""Events that are only kept for later are kept durably, once, as pointers; and nothing is printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.base.errors import BadInput, StoreBusy
+from recollect.base.moment import Moment
+from recollect.hooks import Received, settled
+from recollect.hooks.events import EVENTS
+from recollect.model.result import Scope
+from recollect.model.session import EventName
+from recollect.ops import rules
+from recollect.ops.app import App
+from recollect.store import SqliteStore
+from recollect.wire import spool
+from tests.hooks.talk import Talk, events
+from tests.ops.ask import holding
+
+TOOL: dict[str, Any] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "make the secret thing"},
+    "tool_use_id": "toolu_1",
+}
+ONLY_KEPT: list[tuple[str, dict[str, Any]]] = [
+    ("Stop", {"last_assistant_message": "the secret thing is done"}),
+    ("PostToolBatch", {"tool_calls": [TOOL | {"tool_response": "the secret thing"}]}),
+    ("PostToolUseFailure", TOOL | {"error": "Exit code 3: the secret thing"}),
+    ("PreCompact", {"trigger": "auto", "custom_instructions": "the secret thing"}),
+    ("SubagentStop", {"agent_id": "a1", "agent_type": "helper", "last_assistant_message": "the secret thing"}),
+    ("PermissionDenied", TOOL | {"reason": "the secret thing"}),
+    ("SessionEnd", {"reason": "other"}),
+]
+
+
+@pytest.mark.parametrize(("event", "given"), ONLY_KEPT)
+def test_it_is_kept_as_a_pointer_and_nothing_is_printed(app: App, talk: Talk, event: str, given: dict[str, Any]):
+    assert talk.tell(event, **given).raw == b""
+    assert len(events(app)) == 1
+    app.close()
+    assert holding(app.home.root, "secret thing") == []
+
+
+@pytest.mark.parametrize(("event", "given"), ONLY_KEPT)
+def test_the_same_event_is_kept_once(app: App, talk: Talk, event: str, given: dict[str, Any]):
+    for _ in range(3):
+        talk.tell(event, **given)
+    assert len(events(app)) == 1
+
+
+def test_a_pointer_says_where_to_read(app: App, talk: Talk, tmp_path: Path):
+    talk.transcript = str(tmp_path / "t.jsonl")
+    Path(talk.transcript).write_bytes(b"x" * 123)
+
+    talk.tell("PostToolBatch", tool_calls=[TOOL, TOOL | {"tool_use_id": "toolu_2"}])
+
+    [(_, pointer)] = app.reading(Scope.PROJECT).sessions.received()
+    assert (pointer.transcript, pointer.size, pointer.session) == (talk.transcript, 123, "s-1")
+    assert pointer.calls == ("toolu_1", "toolu_2")
+
+
+def test_a_turn_that_ends_again_with_more_to_read_stands_anew(app: App, talk: Talk, tmp_path: Path):
+    talk.transcript = str(tmp_path / "t.jsonl")
+    for size in (10, 10, 30, 20):
+        Path(talk.transcript).write_bytes(b"x" * size)
+        talk.tell("Stop")
+
+    [(number, pointer)] = app.reading(Scope.PROJECT).sessions.received()
+    assert (number, pointer.size) == (2, 30)
+
+
+def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
+    app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreBusy("Another process holds it.")
+
+    monkeypatch.setattr(SqliteStore, "_writing", refuse)
+    talk.app.writing(Scope.PROJECT).sessions._writing = refuse  # type: ignore[attr-defined]
+    with pytest.raises(StoreBusy):
+        talk.tell("Stop")
+
+
+def test_a_spooled_pointer_and_the_event_itself_are_one(app: App, talk: Talk):
+    talk.tell("PostToolUseFailure", **TOOL, error="Exit code 3")
+    left = {
+        "host": "claude-code", "event": "PostToolUseFailure", "session": "s-1", "prompt": "p0", "cwd": str(Path.cwd()),
+        "project": str(Path.cwd()), "tools": ["toolu_1"], "transcript": "", "transcript_bytes": 0,
+        "at_ns": time.monotonic_ns(),
+    }  # fmt: skip
+
+    talk.hooks.receive(left)
+    talk.hooks.receive(left | {"tools": ["toolu_2"]})
+
+    assert events(app) == ["tool-failed", "tool-failed"]
+
+
+def test_prompts_that_share_an_id_are_two_and_one_that_is_delivered_twice_is_one(app: App, talk: Talk):
+    """One that waited in line comes with the id of the one before."""
+    for prompt in ("first do this", "then do that", "then do that"):
+        talk.tell("UserPromptSubmit", prompt=prompt)
+        body = json.dumps({"session_id": "s-1", "prompt_id": "p0", "prompt": prompt}).encode()
+        talk.hooks.receive(spool.pointer({"event": "UserPromptSubmit"}, body) | {"at_ns": 1})
+
+    assert events(app) == ["prompt", "prompt"]
+
+
+def left_of_a_prompt(talk: Talk, at: Moment, size: int = 0) -> dict[str, object]:
+    return {
+        "host": "claude-code", "event": "UserPromptSubmit", "session": "s-1", "prompt": "p0", "cwd": str(Path.cwd()),
+        "project": str(Path.cwd()), "tools": [], "transcript": talk.transcript, "transcript_bytes": size,
+        "at_ns": at.micros * 1_000, "mark": "1",
+    }  # fmt: skip
+
+
+def say_in(transcript: str, **line: object) -> None:
+    with Path(transcript).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def test_a_pointer_waits_for_its_prompt_to_be_written(app: App, talk: Talk, tmp_path: Path):
+    talk.transcript = str(tmp_path / "t.jsonl")
+    say_in(talk.transcript, type="user", promptId="p-1", message={"role": "user", "content": "the one before"})
+    left = left_of_a_prompt(talk, app.clock.now(), os.stat(talk.transcript).st_size)
+
+    assert talk.hooks.receive(left) is Received.NOT_YET
+    say_in(talk.transcript, type="assistant", message={"role": "assistant", "content": "an answer"})
+    assert talk.hooks.receive(left) is Received.NOT_YET
+    assert events(app) == []
+
+    say_in(talk.transcript, type="user", promptId="another", message={"role": "user", "content": "this one"})
+    assert talk.hooks.receive(left) is Received.WHOLE
+    assert events(app) == ["prompt"]
+
+
+def test_a_pointer_waits_for_every_result(app: App, talk: Talk, tmp_path: Path):
+    talk.transcript = str(tmp_path / "t.jsonl")
+    left = left_of_a_prompt(talk, app.clock.now()) | {"event": "PostToolBatch", "tools": ["a", "b"]}
+
+    for id, outcome in (("a", Received.NOT_YET), ("b", Received.WHOLE)):
+        result = {"type": "tool_result", "tool_use_id": id, "content": "done"}
+        say_in(talk.transcript, type="user", message={"role": "user", "content": [result]})
+        assert talk.hooks.receive(left) is outcome
+
+
+def test_a_prompt_that_was_never_written_is_lost_once_its_transcript_rests(app: App, talk: Talk, tmp_path: Path):
+    talk.transcript = str(tmp_path / "t.jsonl")
+    at = app.clock.now().plus(seconds=-settled.STILL_S - 1)
+
+    assert talk.hooks.receive(left_of_a_prompt(talk, app.clock.now())) is Received.NOT_YET
+    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.LOST
+
+    Path(talk.transcript).write_bytes(b"")
+    now_ns = app.clock.now().micros * 1_000
+    os.utime(talk.transcript, ns=(now_ns, now_ns))
+    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.NOT_YET, "it still grows"
+    os.utime(talk.transcript, ns=(at.micros * 1_000, at.micros * 1_000))
+    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.LOST
+
+
+@pytest.mark.parametrize("left", [{}, {"event": "Stop", "session": 3, "at_ns": 1}, {"event": "Stop", "session": "s"}])
+def test_a_spooled_pointer_that_says_nothing_is_refused(talk: Talk, left: dict[str, object]):
+    with pytest.raises(BadInput):
+        talk.hooks.receive(left)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"session_id": 3}', b"[" * 100_000])
+def test_what_is_no_event_is_refused(talk: Talk, body: bytes):
+    with pytest.raises(BadInput):
+        talk.hooks.answer("claude-code", "UserPromptSubmit", body, {}, str(Path.cwd()), time.monotonic() + 1)
+
+
+def test_an_unknown_event_is_ignored(app: App, talk: Talk):
+    assert talk.tell("MoonRise").raw == b""
+    assert events(app) == []
+
+
+def test_inside_our_own_calls_no_hook_does_anything(app: App, talk: Talk):
+    assert talk.say("hello there", environ={"BLOCK_HOOK_AGENTS": "1"}).raw == b""
+    assert app.store_path(Scope.PROJECT) is None
+
+
+def test_the_table_has_every_event_but_the_unknown_one():
+    assert EVENTS.keys() == set(EventName) - {EventName.OTHER}
+
+
+def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App, talk: Talk):
+    rules.add(app, "Never touch cart.py")
+    recorded = sorted((Path(__file__).parents[1] / "agents" / "payloads").glob("*.json"))
+    printed = set()
+    for path in recorded:
+        event = path.stem.partition("-")[0]
+        answer = talk.hooks.answer("claude-code", event, path.read_bytes(), {}, str(Path.cwd()), time.monotonic() + 5)
+        printed |= {event} if answer.stdout else set()
+
+    assert len(recorded) > 20
+    assert printed == {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart"}
+
+
+@pytest.mark.parametrize(("event", "given"), ONLY_KEPT)
+def test_what_is_only_kept_is_kept_even_if_its_hook_has_gone(app: App, talk: Talk, event: str, given: dict[str, Any]):
+    body = json.dumps({"session_id": "s-1", "cwd": str(Path.cwd()), "hook_event_name": event} | given).encode()
+
+    talk.hooks.deliver("claude-code", event, body, {}, str(Path.cwd()))
+
+    assert len(events(app)) == 1
+
+
+def test_a_prompt_whose_hook_has_gone_is_left_to_its_pointer(app: App, talk: Talk):
+    body = json.dumps({"session_id": "s-1", "hook_event_name": "UserPromptSubmit", "prompt": "hello there"}).encode()
+
+    talk.hooks.deliver("claude-code", "UserPromptSubmit", body, {}, str(Path.cwd()))
+
+    assert app.store_path(Scope.PROJECT) is None or events(app) == []

@@ -1,0 +1,123 @@
+"""The heartbeat is kept in the database; the file in the project shows it and is never believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.model.result import Scope
+from recollect.ops import heartbeat
+from recollect.ops.app import App
+from recollect.ops.focus import focused, keep_focus
+from recollect.recall.weigh import Focus
+from tests.values import NOW
+
+
+@pytest.fixture
+def view() -> Path:
+    return Path.cwd() / ".ai" / "heartbeat.json"
+
+
+def at(app: App, beats: float) -> None:
+    assert isinstance(app.clock, FixedClock)
+    app.clock.at = NOW.plus(seconds=beats * 300)
+
+
+def test_looking_makes_nothing(app: App, view: Path):
+    told = heartbeat.heartbeat(app)
+    heartbeat.tick(app)
+
+    assert told.summary == "Beat 0, 0 since anyone last spoke: active conversation."
+    assert app.store_path(Scope.PROJECT) is None
+    assert not view.exists()
+
+
+def test_it_is_shown_in_the_project(app: App, view: Path):
+    heartbeat.interact(app)
+    at(app, 3)
+    heartbeat.tick(app)
+
+    assert json.loads(view.read_text()) == {
+        "beat": 3,
+        "started_at": NOW.iso(),
+        "last_beat_at": NOW.plus(seconds=900).iso(),
+        "last_interaction_at": NOW.iso(),
+        "last_interaction_beat": 0,
+    }
+    assert heartbeat.heartbeat(app).facts["meaning"] == "short pause"
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"beat": 999999}', "[]", "\x00", '{"beat": -5}'])
+def test_what_someone_wrote_into_the_file_is_not_believed(app: App, view: Path, text: str):
+    heartbeat.interact(app)
+    view.write_text(text)
+    at(app, 1)
+
+    assert heartbeat.interact(app).beat == 1
+    assert json.loads(view.read_text())["beat"] == 1
+
+
+@pytest.mark.parametrize("state", ["", "{", "null", '{"beat": true}', "[[[[", '"x"'])
+def test_a_broken_state_is_begun_anew(app: App, state: str):
+    heartbeat.interact(app)
+    app.writing(Scope.PROJECT).sessions.put_state("heartbeat", state)
+
+    assert heartbeat.look(app).beat == 0
+    assert heartbeat.interact(app).beat == 0
+
+
+def test_a_link_in_its_place_is_not_followed(app: App, view: Path, tmp_path: Path):
+    heartbeat.interact(app)
+    target = tmp_path / "precious"
+    target.write_text("precious")
+    view.unlink()
+    view.symlink_to(target)
+
+    heartbeat.interact(app)
+
+    assert target.read_text() == "precious"
+
+
+def test_a_folder_that_is_a_link_is_not_written_into(app: App, view: Path, tmp_path: Path):
+    heartbeat.interact(app)
+    elsewhere = tmp_path / "elsewhere"
+    view.parent.rename(elsewhere)
+    view.parent.symlink_to(elsewhere)
+    before = (elsewhere / "heartbeat.json").read_text()
+    at(app, 5)
+
+    assert heartbeat.interact(app).beat == 5
+    assert (elsewhere / "heartbeat.json").read_text() == before
+
+
+def test_after_the_clock_was_set_back_it_goes_on(app: App):
+    heartbeat.interact(app)
+    at(app, 10)
+    heartbeat.tick(app)
+    at(app, -50)
+    heartbeat.tick(app)
+    at(app, -48)
+
+    assert heartbeat.look(app).beat == 12
+
+
+def test_the_focus_is_kept_and_shown(app: App, view: Path):
+    keep_focus(app, [Focus("authentication", 0.8, NOW)])
+
+    assert focused(app) == (Focus("authentication", 0.8, NOW),)
+    shown = json.loads(view.with_name("focus.json").read_text())
+    assert shown == {
+        "active_focus": [{"topic": "authentication", "weight": 0.8, "set_at": NOW.iso()}],
+        "last_updated": NOW.iso(),
+    }
+    keep_focus(app, [])
+    assert focused(app) == ()
+
+
+@pytest.mark.parametrize("state", ["", "{", "[]", '{"active_focus": 3}', '{"active_focus": [{"topic": "x"}]}'])
+def test_a_broken_focus_is_none(app: App, state: str):
+    app.writing(Scope.PROJECT).sessions.put_state("focus", state)
+    assert focused(app) == ()

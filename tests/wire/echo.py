@@ -1,0 +1,75 @@
+"""The daemon's stand-in: a real socket, the real frames, and whatever answer a test wants."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from recollect.wire import frame, transport
+from recollect.wire.place import Place
+
+TOKEN = "t" * 32
+Answer = Callable[[dict[str, str], bytes], bytes | None]
+"""The bytes of a reply; none: hang up; None: say nothing, and keep the line open."""
+
+
+def echo(header: dict[str, str], body: bytes) -> bytes:
+    return frame.encode_reply(frame.OK, body)
+
+
+class EchoServer:
+    def __init__(self, place: Place, answer: Answer = echo) -> None:
+        self.place = place
+        self.answer = answer
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.shown: list[bool] = []
+        self._open: list[threading.Thread] = []
+        self._over = threading.Event()
+        self._line = transport.listen(place, TOKEN)
+        self._line.settimeout(0.05)
+        self._main = threading.Thread(target=self._accept)
+        self._main.start()
+
+    def __enter__(self) -> EchoServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._over.set()
+        self._main.join()
+        for thread in self._open:
+            thread.join()
+        self._line.close()
+
+    def settle(self) -> None:
+        """Wait until every line that was taken has ended."""
+        for thread in list(self._open):
+            thread.join(5)
+
+    def _accept(self) -> None:
+        while not self._over.is_set():
+            with suppress(TimeoutError):
+                line, _ = self._line.accept()
+                thread = threading.Thread(target=self._serve, args=(line,))
+                self._open.append(thread)
+                thread.start()
+
+    def _serve(self, line: socket.socket) -> None:
+        line.settimeout(5)
+        with line, suppress(OSError, frame.BadFrame):
+            if not transport.admit(self.place, line, TOKEN):
+                return
+            header, body = frame.read_request(line.recv)
+            self.requests.append((header, body))
+            reply = self.answer(header, body)
+            if reply is None:
+                self._over.wait(5)
+                return
+            line.sendall(reply)
+            if not reply:
+                return
+            self.shown.append(line.recv(1) == frame.SHOWN)

@@ -1,0 +1,491 @@
+"""The hook law, over the faults: exit 0, a whole reply or nothing, nothing on stderr, gone by the deadline.
+
+Every test runs the installed script in a process of its own, as an agent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recollect import __version__
+from recollect.wire import frame, spawn, spool, stub
+from recollect.wire.hook import DEADLINES_MS, MAX_REPLY_BYTES, _arguments
+from recollect.wire.place import Place
+from tests.wire.conftest import Ran, World
+from tests.wire.echo import EchoServer
+
+PROMPT = "UserPromptSubmit"
+# More time than any agent's event has: most tests ask what is done, not how fast, on a machine with other work.
+CALM_MS = 2500
+CALM = (PROMPT, "--deadline-ms", str(CALM_MS))
+# Where it is waited for the end.
+BRIEF_MS = 700
+BRIEF = (PROMPT, "--deadline-ms", str(BRIEF_MS))
+# Starting a shell and an interpreter, on a machine that does other things too.
+SLACK_S = 1.5
+BODY = json.dumps({"session_id": "s1", "prompt": "a secret plan"}).encode()
+
+
+def lawful(ran: Ran, deadline_ms: int = CALM_MS) -> bool:
+    return (ran.code, ran.err) == (0, b"") and ran.took_s < deadline_ms / 1000 + SLACK_S
+
+
+def silent(ran: Ran, deadline_ms: int = CALM_MS) -> bool:
+    return lawful(ran, deadline_ms) and ran.out == b""
+
+
+def spooled(place: Place) -> list[dict[str, object]]:
+    return [said for _, said in spool.drain(place)]
+
+
+# With a daemon
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"",
+        b"no json",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        BODY,
+        b'{"prompt": "' + b"x" * 1_000_000 + b'"}',
+    ],
+    ids=lambda body: repr(body[:12]),
+)
+def test_the_payload_arrives_as_it_came_and_the_reply_is_printed_as_it_came(world: World, body: bytes):
+    reply = b'{"systemMessage": "\xc3\xa9\xff"}'
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, reply)) as server:
+        ran = world.hook(*CALM, body=body)
+
+    assert lawful(ran)
+    assert ran.out == reply
+    assert server.requests[0][1] == body
+
+
+def test_the_header_says_who_asks_and_from_where(world: World, tmp_path: Path):
+    passed = {
+        "MEMORY_MAX_HITS": "3\n: 4%",
+        "CLAUDE_PROJECT_DIR": "/a/b",
+        "CLAUDE_CODE_SESSION_ID": "s1",
+        "RECOLLECT_X": "",
+    }
+    environ = world.environ(**passed, ANTHROPIC_API_KEY="sk-secret", EDITOR="vi")
+    with EchoServer(world.place) as server:
+        world.hook("some-agent", *CALM, environ=environ, cwd=str(tmp_path))
+
+    header, _ = server.requests[0]
+    assert header == {
+        "protocol": "1",
+        "version": __version__,
+        "op": "hook",
+        "home": world.home,
+        "host": "some-agent",
+        "event": PROMPT,
+        "deadline_ms": str(CALM_MS),
+        "cwd": str(tmp_path),
+        **{"env-" + name: value for name, value in passed.items()},
+    }
+
+
+@pytest.mark.parametrize(("event", "deadline_ms"), [*DEADLINES_MS.items(), ("Stop", 150), ("OfALaterDay", 150)])
+def test_every_event_has_its_deadline(event: str, deadline_ms: int):
+    assert _arguments([event]) == ("claude-code", event, deadline_ms)
+
+
+def test_a_file_name_that_is_no_text_survives(world: World, tmp_path: Path):
+    odd = os.fsencode(tmp_path) + b"/\xff\n"
+    os.mkdir(odd)
+    with EchoServer(world.place) as server:
+        world.hook(*CALM, cwd=os.fsdecode(odd))
+
+    assert os.fsencode(server.requests[0][0]["cwd"]) == odd
+
+
+def test_too_much_environment_is_left_out(world: World):
+    many = {f"MEMORY_{n}": "x" for n in range(200)} | {"MEMORY_LONG": "x" * 100_000}
+    with EchoServer(world.place) as server:
+        ran = world.hook(*CALM, environ=world.environ(**many))
+
+    assert (lawful(ran), ran.out) == (True, b"{}")
+    assert "env-MEMORY_LONG" not in server.requests[0][0]
+
+
+def test_what_was_printed_is_confirmed(world: World):
+    with EchoServer(world.place) as server:
+        world.hook(*CALM, body=b"a reply")
+        world.hook(*CALM, body=b"")
+        server.settle()
+
+    assert server.shown == [True, False]
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-", "2>&-", "<&- >&- 2>&-", "| head -c 0"])
+def test_closed_streams_do_no_harm(world: World, closed: str):
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, b"reply")) as server:
+        ran = world.hook(*CALM, shell=f'"$0" "$@" {closed} || :')
+        server.settle()
+
+    assert lawful(ran)
+    assert len(server.requests) == 1
+    assert server.shown == [ran.out == b"reply"] or closed.startswith("|")
+
+
+def test_a_full_pipe_that_nobody_reads_holds_nobody_up(world: World):
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    try:
+        while True:
+            os.write(writes, bytes(4096))
+    except BlockingIOError:
+        pass
+    os.set_blocking(writes, True)
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, b"reply")) as server:
+        began_s = time.monotonic()
+        code = subprocess.run(
+            [stub.script_path(world.home), *BRIEF], stdin=subprocess.DEVNULL, stdout=writes, env=world.environ()
+        ).returncode
+        took_s = time.monotonic() - began_s
+        server.settle()
+    os.close(reads)
+    os.close(writes)
+
+    assert code == 0
+    assert took_s < BRIEF_MS / 1000 + SLACK_S
+    assert server.shown == [False]
+
+
+def test_a_reply_that_a_pipe_might_cut_is_not_printed(world: World):
+    reply = bytes(MAX_REPLY_BYTES + 1)
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, reply)) as server:
+        ran = world.hook(*CALM)
+        server.settle()
+
+    assert silent(ran)
+    assert server.shown == [False]
+
+
+def test_a_reply_of_the_largest_size_is_printed_whole(world: World):
+    reply = b"x" * MAX_REPLY_BYTES
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, reply)):
+        ran = world.hook(*CALM)
+
+    assert ran.out == reply
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        frame.encode_reply(frame.BUSY),
+        frame.encode_reply(frame.NEWER, b"not for printing"),
+        frame.encode_reply(frame.ERROR, b"not for printing"),
+        frame.encode_reply("a kind of a later day", b"not for printing"),
+        frame.encode_reply(frame.OK, b"half of it")[:-3],
+        frame.encode_reply(frame.OK, b"another magic").replace(b"RCL1", b"RCL9"),
+        b"",
+        b"HTTP/1.1 200 OK\r\n\r\nhello",
+        b"\n" * 1_000_000,
+    ],
+    ids=lambda reply: repr(reply[:24]),
+)
+def test_what_is_no_good_reply_is_not_printed_and_the_event_is_kept(world: World, reply: bytes):
+    with EchoServer(world.place, lambda *_: reply):
+        ran = world.hook(*CALM, body=BODY)
+
+    assert (lawful(ran), ran.out) == (True, b"")
+    assert [said["session"] for said in spooled(world.place)] == ["s1"]
+
+
+def test_a_daemon_that_retires_is_asked_again(world: World):
+    answers = [frame.encode_reply(frame.OK, b"the next one"), frame.encode_reply(frame.RETIRING)]
+    with EchoServer(world.place, lambda *_: answers.pop()):
+        ran = world.hook(*CALM)
+
+    assert ran.out == b"the next one"
+
+
+def test_a_daemon_that_dies_over_an_event_is_asked_once_more(world: World):
+    answers = [frame.encode_reply(frame.OK, b"the next one"), b""]
+    with EchoServer(world.place, lambda *_: answers.pop()):
+        ran = world.hook(*CALM)
+
+    assert ran.out == b"the next one"
+
+
+def test_a_daemon_that_only_retires_is_not_asked_for_ever(world: World):
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.RETIRING)):
+        ran = world.hook(*BRIEF, body=BODY)
+
+    assert silent(ran, BRIEF_MS)
+    assert len(spooled(world.place)) == 1
+
+
+@pytest.mark.parametrize("body", [BODY, b"x" * 1_000_000], ids=["small", "larger than the socket's buffer"])
+def test_a_daemon_that_says_nothing_is_given_up_in_time(world: World, body: bytes):
+    with EchoServer(world.place, lambda *_: None):
+        ran = world.hook(*BRIEF, body=body)
+
+    assert silent(ran, BRIEF_MS)
+    assert len(spooled(world.place)) == 1
+
+
+def test_a_stopped_daemon_is_given_up_in_time(world: World, tmp_path: Path):
+    """SIGSTOP: lines are still taken, by the system, until there are too many."""
+    code = (
+        "import sys, time; from recollect.wire import transport; from recollect.wire.place import Place\n"
+        "line = transport.listen(Place(sys.argv[1], sys.argv[2]), 't' * 32); print('up', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, world.home, world.place.runtime],
+        stdout=subprocess.PIPE,
+        env=world.environ(PYTHONPATH=stub.PACKAGE),
+    ) as daemon:
+        assert daemon.stdout is not None
+        daemon.stdout.readline()
+        daemon.send_signal(signal.SIGSTOP)
+        try:
+            rans = [world.hook(*BRIEF, body=BODY), world.hook(*BRIEF, body=bytes(1_000_000))]
+        finally:
+            daemon.kill()
+
+    assert all(silent(ran, BRIEF_MS) for ran in rans)
+    assert len(spooled(world.place)) == 2
+
+
+def test_loopback_serves_where_there_are_no_unix_sockets(world: World):
+    place = Place(world.home, world.place.runtime, tcp=True)
+    with EchoServer(place) as server:
+        ran = world.hook(*CALM, body=b"hello", environ=world.environ(RECOLLECT_TRANSPORT="tcp"))
+        server.settle()
+
+    assert (ran.out, server.shown) == (b"hello", [True])
+
+
+def test_a_daemon_that_listens_elsewhere_is_found(world: World):
+    """Its runtime folder may be another: started from a desktop, asked from a plain terminal."""
+    elsewhere = Place(world.home, world.runtime + "/other")
+    with EchoServer(elsewhere):
+        spawn.point(elsewhere, os.getpid(), "0.1.0", 1)
+        ran = world.hook(*CALM, body=b"hello")
+
+    assert ran.out == b"hello"
+
+
+# Without one
+
+
+def test_without_a_daemon_a_pointer_is_left(world: World):
+    ran = world.hook(*CALM, body=BODY)
+
+    assert silent(ran)
+    (said,) = spooled(world.place)
+    assert (said["event"], said["session"], "prompt" in said) == (PROMPT, "s1", False)
+
+
+def test_a_daemon_that_cannot_start_is_not_waited_for(world: World):
+    ran = world.hook(PROMPT, "--deadline-ms", "20000", body=BODY)
+
+    assert silent(ran)
+    assert len(spooled(world.place)) == 1
+
+
+def test_what_was_said_is_nowhere_on_the_disk(world: World):
+    world.hook(*CALM, body=BODY)
+
+    files = [path for top in (world.home, world.runtime) for path in Path(top).rglob("*") if path.is_file()]
+    assert not [path for path in files if b"secret plan" in path.read_bytes()]
+
+
+def test_a_blocked_hook_does_nothing_at_all(world: World):
+    with EchoServer(world.place) as server:
+        ran = world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS="1"))
+
+    assert silent(ran)
+    assert server.requests == []
+    assert not Path(world.place.spool).exists()
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_a_block_that_is_off_blocks_nothing(world: World, value: str):
+    with EchoServer(world.place):
+        assert world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS=value)).out == b"{}"
+
+
+def test_a_payload_too_large_for_a_frame_is_read_to_its_end_and_pointed_to(world: World):
+    with EchoServer(world.place) as server:
+        ran = world.hook(
+            *CALM,
+            body=bytes(20_000_000),
+            environ=world.environ(CLAUDE_CODE_SESSION_ID="s9"),
+        )
+
+    assert (lawful(ran), ran.out, server.requests) == (True, b"", [])
+    assert [said["session"] for said in spooled(world.place)] == ["s9"]
+
+
+def test_a_stdin_that_never_ends_is_left(world: World):
+    with EchoServer(world.place) as server:
+        began_s = time.monotonic()
+        with subprocess.Popen(
+            [stub.script_path(world.home), *BRIEF],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=world.environ(),
+        ) as hook:
+            assert hook.stdin is not None
+            hook.stdin.write(b'{"session_id":')
+            hook.stdin.flush()
+            code = hook.wait(10)
+            took_s = time.monotonic() - began_s
+            out, err = hook.communicate()
+
+    assert (code, out, err) == (0, b"", b"")
+    assert took_s < BRIEF_MS / 1000 + SLACK_S
+    assert server.requests == []
+
+
+# Places
+
+
+@pytest.mark.parametrize("left", ["a stale socket", "a file", "a folder", "a dangling link"])
+def test_whatever_stands_in_the_socket_s_place_does_no_harm(world: World, left: str):
+    runtime = Path(world.place.runtime)
+    runtime.mkdir(mode=0o700)
+    socket = runtime / "socket"
+    match left:
+        case "a stale socket":
+            EchoServer(world.place).close()
+        case "a file":
+            socket.write_text("")
+        case "a folder":
+            socket.mkdir()
+        case _:
+            socket.symlink_to("nowhere")
+
+    assert silent(world.hook(*CALM, body=BODY))
+    assert len(spooled(world.place)) == 1
+
+
+def test_a_runtime_folder_that_is_a_link_is_refused(world: World, tmp_path: Path):
+    real = Path(world.runtime, "real")
+    with EchoServer(Place(world.home, str(real))) as server:
+        os.symlink(real, world.place.runtime)
+        ran = world.hook(*CALM)
+
+    assert silent(ran)
+    assert server.requests == []
+    assert not (real / "spool").exists()
+
+
+def test_a_runtime_folder_of_another_user_s_is_refused(world: World):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give folders away")
+    with EchoServer(world.place) as server:
+        os.chown(world.place.runtime, 65534, 65534)
+        ran = world.hook(*CALM)
+
+    assert silent(ran)
+    assert server.requests == []
+
+
+def test_a_home_that_was_taken_away_under_the_hook_does_no_harm(world: World):
+    code = Path(stub.code_path(world.home))
+    moved = Path(world.runtime, "hook.pyc")
+    moved.write_bytes(code.read_bytes())
+    for path in Path(world.home).rglob("*"):
+        if path.is_file():
+            path.unlink()
+    Path(world.home, "bin").rmdir()
+    Path(world.home).rmdir()
+
+    ran = world.hook(*CALM, shell=f'"{sys.executable}" -I -S "{moved}" "$@"')
+
+    assert silent(ran)
+    assert not Path(world.home).exists()
+
+
+def test_a_home_that_cannot_be_written_does_no_harm(world: World):
+    """A file in the lock's place stands for a read-only disk, which root could not see otherwise."""
+    Path(world.place.spawn_lock).mkdir()
+
+    assert silent(world.hook(*CALM, body=BODY))
+    assert len(spooled(world.place)) == 1
+
+
+def test_a_runtime_folder_that_cannot_be_made_does_no_harm(world: World):
+    environ = world.environ(XDG_RUNTIME_DIR="/proc/self", TMPDIR="/proc/self/nowhere")
+
+    assert silent(world.hook(*CALM, environ=environ))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"HOME": ""},
+        {"HOME": "/nonexistent"},
+        {"LANG": "C", "LC_ALL": "C"},
+        {"LANG": "no_SUCH.locale"},
+        {"RECOLLECT_HOME": "/nonexistent"},
+        {"PYTHONSTARTUP": "/nonexistent", "PYTHONPATH": "/nonexistent", "PYTHONHOME": "/nonexistent"},
+        {"PYTHONINSPECT": "1", "PYTHONVERBOSE": "2", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "no-such"},
+        {"PYTHONMALLOC": "no-such", "PYTHONHASHSEED": "no-such", "PYTHONPLATLIBDIR": "no-such"},
+        {"PATH": ""},
+    ],
+    ids=lambda changes: " ".join(changes),
+)
+def test_an_odd_environment_changes_nothing(world: World, changes: dict[str, str]):
+    with EchoServer(world.place):
+        ran = world.hook(*CALM, body="é".encode(), environ=world.environ(**changes))
+
+    assert (lawful(ran), ran.out) == (True, "é".encode())
+
+
+def test_an_empty_environment_changes_nothing(world: World):
+    """The place is then another, so there is nobody to answer."""
+    assert silent(world.hook(*CALM, environ={"TMPDIR": world.runtime}))
+
+
+def test_a_working_folder_full_of_traps_is_not_looked_into(world: World, tmp_path: Path):
+    trap = "raise SystemExit(open('sprung', 'w').write('x'))"
+    for name in ("json", "os", "posix", "_socket", "time", "marshal", "recollect", "sitecustomize", "encodings"):
+        (tmp_path / f"{name}.py").write_text(trap)
+    environ = world.environ(PYTHONPATH=str(tmp_path), XDG_RUNTIME_DIR=world.runtime)
+
+    asked = world.hook(*CALM, environ=environ, cwd=str(tmp_path), body=BODY)
+
+    assert silent(asked)
+    assert not (tmp_path / "sprung").exists()
+    assert len(spooled(world.place)) == 1
+
+
+def test_a_working_folder_that_is_gone_is_no_folder(world: World, tmp_path: Path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with EchoServer(world.place) as server:
+        # Shells complain of it themselves, before any line of ours.
+        shell = f'rmdir "$PWD"; "{sys.executable}" -I -S "$0.pyc" "$@"'
+        ran = world.hook(*CALM, cwd=str(gone), shell=shell)
+
+    assert (lawful(ran), ran.out) == (True, b"{}")
+    assert server.requests[0][0]["cwd"] == ""
+
+
+@pytest.mark.parametrize("words", [[], ["a", "b", "c"], ["--deadline-ms"], ["Stop", "--deadline-ms", "soon"], [""]])
+def test_a_wrong_call_does_no_harm(world: World, words: list[str]):
+    assert silent(world.hook(*words))
+
+
+def test_hooks_with_few_resources_do_no_harm(world: World):
+    for limit in ("-n 11", "-n 12", "-v 30000", "-f 0", "-u 1"):
+        ran = world.hook(*CALM, shell=f'ulimit {limit} 2>/dev/null; "$0" "$@" || :', body=BODY)
+        assert silent(ran), limit

@@ -1,0 +1,100 @@
+"""Where a daemon is met: the same for everyone who asks, and never in a folder that others can touch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.base import paths
+from recollect.base.errors import HomeRefused
+from recollect.wire.place import MAX_SOCKET_BYTES, find_home, find_place, is_private, make_private
+
+ENVIRONS: list[dict[str, str]] = [
+    {},
+    {"HOME": "/home/ann"},
+    {"HOME": "/home//ann/"},
+    {"HOME": "/home/ann/../bo"},
+    {"HOME": "relative"},
+    {"HOME": ""},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": ""},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": "~"},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": "~/memory"},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": "~bo/memory"},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": "memory/here/.."},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": "/srv/memory/"},
+    {"HOME": "/home/ann", "RECOLLECT_HOME": "//srv/memory"},
+    {"RECOLLECT_HOME": "/srv/memory"},
+]
+
+
+@pytest.mark.parametrize("environ", ENVIRONS, ids=str)
+def test_both_rooms_find_the_same_home(environ: dict[str, str]):
+    try:
+        expected = str(paths.home(environ))
+    except HomeRefused:
+        with pytest.raises(OSError, match="no home"):
+            find_home(environ)
+    else:
+        assert find_home(environ) == expected
+
+
+def test_the_session_s_runtime_folder_is_used_where_it_is_private(runtime: str):
+    found = find_place("/home/ann/.recollect", {"XDG_RUNTIME_DIR": runtime})
+
+    assert os.path.dirname(found.runtime) == runtime
+
+
+def test_a_runtime_folder_that_others_can_touch_is_passed_over(runtime: str):
+    os.chmod(runtime, 0o755)
+
+    found = find_place("/home/ann/.recollect", {"XDG_RUNTIME_DIR": runtime, "TMPDIR": "/var/tmp"})
+
+    assert os.path.dirname(found.runtime) == "/var/tmp"
+
+
+def test_a_named_runtime_folder_counts_only_if_it_is_this_home_s(runtime: str):
+    other = find_place("/home/ann/.recollect", {"TMPDIR": "/var/tmp"}).runtime
+
+    assert find_place("/home/ann/.recollect", {"RECOLLECT_RUNTIME": other, "XDG_RUNTIME_DIR": runtime}).runtime == other
+    for home, named in (("/home/bo/.recollect", other), ("/home/ann/.recollect", "/home/ann/.ssh")):
+        found = find_place(home, {"RECOLLECT_RUNTIME": named, "XDG_RUNTIME_DIR": runtime})
+        assert os.path.dirname(found.runtime) == runtime
+
+
+def test_two_homes_are_two_places(runtime: str):
+    environ = {"XDG_RUNTIME_DIR": runtime}
+
+    assert find_place("/home/ann/a", environ).socket != find_place("/home/ann/b", environ).socket
+
+
+PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+@given(PATHS, PATHS)
+def test_a_socket_s_path_is_always_short_enough(home: str, temp: str):
+    found = find_place("/" + home, {"XDG_RUNTIME_DIR": "/" + temp, "TMPDIR": "/" + temp})
+
+    assert len(os.fsencode(found.socket)) <= MAX_SOCKET_BYTES
+
+
+def test_a_link_to_a_private_folder_is_not_private(tmp_path: Path):
+    make_private(str(tmp_path / "real"))
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+
+    assert is_private(str(tmp_path / "real"))
+    assert not is_private(str(tmp_path / "link"))
+    with pytest.raises(PermissionError):
+        make_private(str(tmp_path / "link"))
+
+
+def test_a_folder_of_another_user_s_is_not_private(tmp_path: Path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give folders away")
+    make_private(str(tmp_path / "theirs"))
+    os.chown(tmp_path / "theirs", 65534, 65534)
+
+    assert not is_private(str(tmp_path / "theirs"))

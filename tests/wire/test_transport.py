@@ -1,0 +1,102 @@
+"""The seam: both kinds of line carry frames, and let nobody else in."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from recollect.wire import client, frame, transport
+from recollect.wire.place import Place
+from tests.wire.echo import TOKEN, EchoServer
+
+
+@pytest.fixture(params=["unix", "tcp"])
+def place(request: pytest.FixtureRequest, runtime: str, tmp_path: Path) -> Place:
+    return Place(str(tmp_path), runtime + "/r", tcp=request.param == "tcp")
+
+
+def test_what_is_asked_is_answered(place: Place):
+    with EchoServer(place) as server:
+        assert client.ask(place, {"op": "ask"}, b"hello", 5) == (frame.OK, b"hello")
+
+    header, _ = server.requests[0]
+    assert header == {"protocol": "1", "home": place.home, "op": "ask"}
+
+
+def test_everything_in_the_folder_is_the_user_s_alone(place: Place):
+    with EchoServer(place):
+        modes = {path.name: stat.S_IMODE(path.lstat().st_mode) for path in Path(place.runtime).iterdir()}
+
+    assert modes == {"address" if place.tcp else "socket": 0o600}
+
+
+def test_what_a_killed_daemon_left_is_replaced(place: Place):
+    transport.listen(place, TOKEN).close()
+    with pytest.raises(client.Unanswered):
+        client.ask(place, {}, b"", 1)
+
+    with EchoServer(place):
+        assert client.ask(place, {}, b"x", 5) == (frame.OK, b"x")
+
+
+def test_nobody_there_is_told_apart(place: Place):
+    with pytest.raises(FileNotFoundError):
+        transport.connect(place, 1)
+    Path(place.runtime).mkdir(mode=0o700)
+    with pytest.raises(FileNotFoundError):
+        transport.connect(place, 1)
+    transport.listen(place, TOKEN).close()
+    with pytest.raises(ConnectionRefusedError):
+        transport.connect(place, 1)
+    transport.leave(place)
+    with pytest.raises(FileNotFoundError):
+        transport.connect(place, 1)
+
+
+def test_a_folder_that_others_can_touch_is_neither_used_nor_mended(place: Place):
+    Path(place.runtime).mkdir()
+    os.chmod(place.runtime, 0o777)
+
+    with pytest.raises(PermissionError):
+        transport.connect(place, 1)
+    with pytest.raises(PermissionError):
+        transport.listen(place, TOKEN)
+    assert stat.S_IMODE(os.stat(place.runtime).st_mode) == 0o777
+
+
+@pytest.mark.parametrize("said", [b"", b"t", b"x" * 32, b"t" * 31 + b"x"])
+def test_without_the_token_loopback_is_shut(runtime: str, tmp_path: Path, said: bytes):
+    place = Place(str(tmp_path), runtime + "/r", tcp=True)
+    with EchoServer(place) as server, socket.socket() as line:
+        port = int(Path(place.address).read_text().split()[0])
+        line.settimeout(5)
+        line.connect(("127.0.0.1", port))
+        line.sendall(said + frame.encode_request({}, b"give me"))
+        with suppress(OSError):  # it may have hung up by now
+            line.shutdown(socket.SHUT_WR)
+        heard = _all_of(line)
+
+    assert heard == b""
+    assert server.requests == []
+
+
+def test_the_other_side_s_user_is_known(runtime: str, tmp_path: Path):
+    with EchoServer(place := Place(str(tmp_path), runtime + "/r")), socket.socket(socket.AF_UNIX) as line:
+        line.connect(place.socket)
+
+        assert transport.peer_uid(line) == os.geteuid()
+
+
+def _all_of(line: socket.socket) -> bytes:
+    heard = b""
+    try:
+        while part := line.recv(100):
+            heard += part
+    except ConnectionResetError:
+        pass
+    return heard
