@@ -18,7 +18,7 @@ SECRET = "the words that were said"
 BODY = {
     "session_id": "s1",
     "transcript_path": "/nowhere/s1.jsonl",
-    "cwd": "/work/sub",
+    "cwd": "/projects/shop/sub",
     "prompt_id": "p1",
     "prompt": SECRET,
     "tool_calls": [
@@ -45,7 +45,7 @@ def test_a_pointer_says_where_to_look_and_not_what_was_said():
         "event": "PostToolBatch",
         "session": "s1",
         "project": "",
-        "cwd": "/work/sub",
+        "cwd": "/projects/shop/sub",
         "prompt": "p1",
         "source": "clear",
         "transcript": "/nowhere/s1.jsonl",
