@@ -65,8 +65,12 @@ def runtime() -> Iterator[str]:
 
 @pytest.fixture
 def world(tmp_path: Path, runtime: str) -> World:
-    """The hook is installed, and no daemon can be started: its package is nowhere."""
-    return make_world(tmp_path, runtime, package=str(tmp_path / "no-such-folder"))
+    """The hook is installed, and no daemon can be started: what stands where its package should be is broken, and
+    hides one that may be installed."""
+    broken = tmp_path / "broken" / "recollect"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise SystemExit(1)")
+    return make_world(tmp_path, runtime, package=str(broken.parent))
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_what_was_written_is_private_and_leaves_no_rest(world: World):
 
 
 def test_writing_twice_changes_nothing_to_renew(world: World, tmp_path: Path):
-    package = str(tmp_path / "no-such-folder")
+    package = str(tmp_path / "broken")
 
     assert stub.is_current(world.home, sys.executable, package)
     stub.write_hook(world.home, sys.executable, package)
@@ -40,7 +40,7 @@ def test_writing_twice_changes_nothing_to_renew(world: World, tmp_path: Path):
 
 @pytest.mark.parametrize("change", ["python", "package", "script", "code", "code cut"])
 def test_a_hook_that_would_be_written_otherwise_is_noticed(world: World, tmp_path: Path, change: str):
-    python, package = sys.executable, str(tmp_path / "no-such-folder")
+    python, package = sys.executable, str(tmp_path / "broken")
     match change:
         case "python":
             python = "/other/python"
