@@ -18,6 +18,7 @@ from recollect.base.text import one_line, visible
 FILE = "recollect.log"
 _GENERATIONS = 4
 _MAX_VALUE_CHARS = 200
+_MAX_LOOKED_AT = 4_000
 
 
 class Log:
@@ -28,13 +29,20 @@ class Log:
         self._redact = redact
 
     def line(self, event: str, **values: object) -> None:
-        pairs = " ".join(f"{name}={_spelt(value)}" for name, value in values.items())
+        pairs = " ".join(f"{name}={self._spelt(value)}" for name, value in values.items())
         text = self._redact(visible(f"{self._clock.now().iso()} {event} {pairs}"))
         with suppress(OSError):
             self._turn_over()
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             with open(os.open(self._path, flags, 0o600), "a", encoding="utf-8") as file:
                 file.write(text + "\n")
+
+    def _spelt(self, value: object) -> str:
+        """Redacted before it is cut: half a secret has no shape that could be known."""
+        text = one_line(str(value)[:_MAX_LOOKED_AT])
+        if len(text) > _MAX_VALUE_CHARS:
+            text = self._redact(text)[:_MAX_VALUE_CHARS]
+        return f'"{text}"' if " " in text or not text else text
 
     def _turn_over(self) -> None:
         if not self._path.exists() or self._path.stat().st_size < self._max_bytes:
@@ -44,8 +52,3 @@ class Log:
             if older.exists():
                 older.replace(self._path.with_name(f"{FILE}.{number + 1}"))
         self._path.replace(self._path.with_name(f"{FILE}.1"))
-
-
-def _spelt(value: object) -> str:
-    text = one_line(str(value))[:_MAX_VALUE_CHARS]
-    return f'"{text}"' if " " in text or not text else text

@@ -58,6 +58,9 @@ RESERVE_S = 0.08
 PRINT_S = 0.03
 # A daemon that is well answers sooner; before half of the time is over, nothing is done but waiting.
 PATIENCE_S = 0.1
+# Where the machine is so busy that starting took the whole deadline: to pass the event on, or to leave a pointer. An
+# event that is late is better than one that is lost.
+LEAST_S = 0.12
 # The alarm has to be heard and the process to end.
 MARGIN_S = 0.01
 # A pipe that nobody has read from yet takes this much at once, so a reply is never cut in two by the alarm.
@@ -83,7 +86,7 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
         return
     host, event, deadline_ms = _arguments(argv)
-    hard = _began_s() + deadline_ms / 1000 - MARGIN_S
+    hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
     soft = hard - min(RESERVE_S, deadline_ms / 2500)
     _arm(hard)
     heard = _standard_streams()
