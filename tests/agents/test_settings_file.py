@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -210,6 +211,23 @@ def test_a_file_is_removed_only_if_it_is_what_was_found(folder: Path):
 
     remove(look(path))
     assert alone(folder) == []
+
+
+def test_where_there_are_no_hard_links_another_s_file_gets_its_name_back(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """As on some network mounts."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    path = file(folder)
+    found = look(path)
+    path.write_bytes(b"theirs")
+    monkeypatch.setattr(os, "link", refuse)
+
+    with pytest.raises(Conflict):
+        remove(found)
+
+    assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
 
 
 @posix

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,19 +14,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from recollect.bench import hook_crowd, hook_pace, hook_trials, hooks, processes
+from recollect.bench import clock_faults, hook_crowd, hook_pace, hook_trials, hooks, processes
 from recollect.bench.fault import Arrange, Call, Fault, Unable
 from recollect.bench.hook_crowd import Crowd, Soak, event_of
 from recollect.bench.hook_faults import FAULTS
 from recollect.bench.hook_pace import Bulk, First, Pace, Spread, Warm
 from recollect.bench.hook_trials import Trial, run_faults
 from recollect.bench.hooks import HooksReport, Plan, run_hooks
-from recollect.bench.house import PROMPT, House, Ran, payload
+from recollect.bench.house import PROMPT, House, Ran, payload, soon
 from recollect.bench.processes import Body
 from recollect.cli.bench import bench
 from recollect.cli.hook_figures import blocks
 from recollect.render.blocks import Line, Table
-from recollect.wire import stub
+from recollect.wire import spool, stub
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
@@ -133,7 +135,19 @@ def test_the_daemon_is_looked_at_after_its_events(house: House):
     assert soak.home_mb > 0
 
 
-@pytest.mark.parametrize("name", ["payload empty", "BLOCK_HOOK_AGENTS", "Python removed", "locks unusable"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "payload empty",
+        "BLOCK_HOOK_AGENTS",
+        "Python removed",
+        "locks unusable",
+        "hook killed while spooling",
+        "home replaced",
+        "clock set back by years",
+        "clock set forward by years",
+    ],
+)
 def test_a_fault_is_tried_as_often_as_asked(name: str, house: House):
     (fault,) = [one for one in FAULTS if one.name == name]
 
@@ -143,6 +157,36 @@ def test_a_fault_is_tried_as_often_as_asked(name: str, house: House):
     assert trial.non_zero_exits == trial.malformed == trial.stderr_bytes == trial.left_behind == 0
     assert processes.having(f"RECOLLECT_HOME={house.root}/fault/.recollect") == []
     assert not Path(house.root, "fault").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_nothing_of_what_a_stranger_at_the_socket_says_is_printed(house: House):
+    (fault,) = [one for one in FAULTS if one.name == "socket another user's"]
+
+    (trial,) = run_faults(house, 2, silent, (fault,))
+
+    assert (trial.runs, trial.answered) == (2, 0)
+    assert trial.non_zero_exits == trial.stderr_bytes == trial.left_behind == 0
+
+
+def test_a_hook_that_is_killed_while_it_spools_leaves_whole_pointers_or_none(house: House):
+    (fault,) = [one for one in FAULTS if one.name == "hook killed while spooling"]
+
+    with fault.arrange(house) as call:
+        for number in range(6):
+            call.before(number)
+            left = Path(house.place.spool + spool.FINISHED)
+            whole = [json.loads(path.read_bytes())["session"] for path in left.iterdir()] if left.exists() else []
+            assert set(whole) <= {f"fault-{-1 - earlier}" for earlier in range(number + 1)}
+
+
+def test_what_is_left_of_another_time_is_taken_in(house: House):
+    """Whichever way the clock jumped: a pointer of the future is not waited for until then."""
+    with clock_faults.jumped(clock_faults.YEARS_DAYS)(house) as call:
+        house.run(call.event, call.body(0))
+
+        # The hook's own may stand there too, where the machine is too busy to answer it.
+        assert soon(lambda: all(pointer["session"] != "dated" for pointer in house.spooled()), 30)
 
 
 def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.MonkeyPatch):

@@ -161,6 +161,9 @@ class Counting:
         self.asked += texts
         return np.array([[len(text), 1 / 3] for text in texts], np.float32)
 
+    def embed_ends(self, text: str, most_tokens: int) -> Any:
+        return self.embed_one(text)
+
     def embed_one(self, text: str) -> Any:
         return self.embed([text])[0]
 

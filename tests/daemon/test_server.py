@@ -28,6 +28,7 @@ class Echo:
         self.shown: list[bytes] = []
         self.problems: list[str] = []
         self.too_late: list[bytes] = []
+        self.afterwards: list[bytes] = []
         self.go_on = threading.Event()
 
     def answer(self, request: Request) -> Answer:
@@ -36,11 +37,19 @@ class Echo:
                 raise ZeroDivisionError
             case "wait":
                 self.go_on.wait(5)
+            case "after":
+                return Answer("ok", request.body, after=lambda: self._after(request.body))
             case "show":
                 return Answer("ok", request.body, lambda: self.shown.append(request.body))
             case _:
                 pass
         return Answer("ok", request.body)
+
+    def _after(self, body: bytes) -> None:
+        self.go_on.wait(5)
+        if body == b"break":
+            raise ZeroDivisionError
+        self.afterwards.append(body)
 
     def late(self, request: Request) -> None:
         self.too_late.append(request.body)
@@ -108,6 +117,32 @@ def test_what_is_printed_counts_as_shown_only_when_it_is_confirmed(running: Runn
         line.sendall(b"?")
 
     assert soon(lambda: running.desk.shown == [b"first"] and not running.server.connections)
+
+
+def test_who_asks_does_not_wait_for_what_comes_after(running: Running):
+    assert running.ask(b"x", event="after") == ("ok", b"x")
+    assert running.desk.afterwards == []
+    running.desk.go_on.set()
+    assert soon(lambda: running.desk.afterwards == [b"x"])
+
+
+def test_what_comes_after_is_done_for_a_client_that_has_gone_and_may_fail(running: Running):
+    running.desk.go_on.set()
+    running.ask(b"break", event="after")
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "after"}, b"gone"))
+
+    assert soon(lambda: running.desk.afterwards == [b"gone"])
+    assert soon(lambda: running.desk.problems == ["ZeroDivisionError"])
+
+
+def test_a_server_that_stops_does_first_what_comes_after(running: Running):
+    running.ask(b"x", event="after")
+    threading.Timer(0.1, running.desk.go_on.set).start()
+
+    running.end()
+
+    assert running.desk.afterwards == [b"x"]
 
 
 def test_an_answer_that_fails_is_an_error_and_the_next_one_is_served(running: Running):

@@ -226,7 +226,7 @@ def test_words_answer_until_the_model_is_there_and_the_log_says_so(session: Sess
     assert soon(lambda: session.house.status()["projects"][0]["warm"], 10)
     Session(session.house, session.project, "s2").hook("UserPromptSubmit", prompt="how do we deploy to staging?")
 
-    assert 'how="words and vectors"' in session.house.log()
+    assert soon(lambda: 'how="words and vectors"' in session.house.log())  # nobody waits for the log
 
 
 def test_operations_can_be_asked_for_by_name(session: Session):
@@ -280,7 +280,7 @@ def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_th
                 told = own.hook("Stop", prompt_id=f"p{step}")
             else:
                 told = own.hook("UserPromptSubmit", prompt=f"step {step}: how do we deploy to staging?")
-            if told[0] != "ok":
+            if told[0] not in ("ok", "busy"):  # a busy one is spooled by its hook
                 failures.append(told)
 
     def all_at_once(events: int) -> None:

@@ -65,6 +65,22 @@ def test_the_same_text_has_the_same_vector_bit_for_bit(embedder: Embedder):
     assert np.array_equal(embedder.embed_one(SENTENCES[0]), embedder.embed_one(SENTENCES[0]))
 
 
+def test_of_a_long_text_both_ends_alone_can_be_asked_for(embedder: Embedder):
+    head, tail = "How do deploys go? " * 10, " How do deploys go?" * 40
+    one, other = (embedder.embed_ends(head + middle * 300 + tail, 48) for middle in ("wine ", "x = 1\n"))
+    another_head, another_tail = (embedder.embed_ends(text, 48) for text in ("Wine " * 60 + tail, head + "wine " * 200))
+
+    assert np.array_equal(one, other)
+    assert one @ another_head < 0.99
+    assert one @ another_tail < 0.99
+    assert np.linalg.norm(one) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_that_is_short_enough_is_embedded_whole(embedder: Embedder):
+    for text in ("", "deploys", "How do deploys go through staging?"):
+        assert np.array_equal(embedder.embed_ends(text, 16), embedder.embed_one(text))
+
+
 def test_vectors_are_float32_of_length_one(embedder: Embedder):
     vectors = embedder.embed(SENTENCES)
 

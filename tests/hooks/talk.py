@@ -47,6 +47,7 @@ class Talk:
         self, event: str, *, confirm: bool = True, left_s: float = 30, environ: Mapping[str, str] = {}, **given: Any
     ) -> Heard:
         answer = self.answer(event, left_s=left_s, environ=environ, **given)
+        answer.after()
         if confirm and answer.stdout:
             answer.confirm()
         return heard(answer.stdout)

@@ -20,7 +20,7 @@ from recollect.model.memory import Memory, Rule, Thread
 from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.ops import asking, briefs, history, memories, recalls, rules
+from recollect.ops import asking, haste, history, memories, recalls, rules
 from recollect.ops.app import App
 from recollect.ops.focus import keep_focus
 from recollect.recall.weigh import Focus
@@ -248,12 +248,36 @@ def test_the_block_stays_within_its_limit_and_says_what_was_left_out(app: App, t
     assert said.context.endswith("]")
 
 
+def set_to(app: App, name: str, value: str) -> None:
+    changed = tuple(one._replace(value=value) if one.name == name else one for one in app.settings.values)
+    app.settings = app.settings._replace(values=changed)
+
+
+@pytest.mark.parametrize("hits", [1, 3, 7])
+def test_how_many_a_prompt_brings_is_a_setting(app: App, talk: Talk, hits: int):
+    ids = [pinned(app, f"Staging deploys go by {way}") for way in "hand cron merge tag key mail car".split()]
+    set_to(app, "MEMORY_PROMPT_HITS", str(hits))
+
+    said = talk.say("staging deploys").context
+
+    assert sum(id in said for id in ids) == hits
+
+
+def test_how_long_a_prompt_s_block_may_be_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
+    for number in range(5):
+        memories.pin(app, f"Staging deploys {number} " + "words about staging " * 20, title="a long title " * 5)
+    usual = talk.say("staging deploys").context
+    set_to(app, "MEMORY_PROMPT_CHARS", "700")
+
+    short = another("s-2").say("staging deploys").context
+
+    assert 0 < len(short) <= 700 < len(usual)
+    assert short.endswith("]")
+
+
 def test_switched_off_no_prompt_is_looked_at(app: App, talk: Talk):
     pinned(app, "Deploys go through staging")
-    switched = tuple(
-        value._replace(value="off") if value.name == "MEMORY_RECALL" else value for value in app.settings.values
-    )
-    app.settings = app.settings._replace(values=switched)
+    set_to(app, "MEMORY_RECALL", "off")
 
     assert talk.say("deploys through staging?").raw == b""
     assert events(app) == ["prompt"]
@@ -272,7 +296,7 @@ def test_when_the_time_is_over_nothing_is_said_of_memory(app: App, talk: Talk):
 def test_with_little_time_words_answer_alone_and_whole(app: App, talk: Talk):
     id = pinned(app, "Deploys go through staging")
 
-    said = talk.say("deploys through staging?", left_s=briefs.VECTORS_NEED_S - 0.001)
+    said = talk.say("deploys through staging?", left_s=haste.VECTORS_NEED_S - 0.001)
 
     assert id in said.context or "the time was over" in log_of(app)
     assert "too little time" in log_of(app) or "the time was over" in log_of(app)

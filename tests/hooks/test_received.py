@@ -149,6 +149,17 @@ def test_a_pointer_waits_for_every_result(app: App, talk: Talk, tmp_path: Path):
         assert talk.hooks.receive(left) is outcome
 
 
+def test_a_pointer_of_a_time_that_is_not_yet_is_not_waited_for(app: App, talk: Talk, tmp_path: Path):
+    """The clock was set back since."""
+    talk.transcript = str(tmp_path / "t.jsonl")
+    Path(talk.transcript).write_bytes(b"")
+    at = app.clock.now().plus(days=365)
+    os.utime(talk.transcript, ns=(at.micros * 1_000, at.micros * 1_000))
+
+    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.LOST
+    assert events(app) == ["prompt"]
+
+
 def test_a_prompt_that_was_never_written_is_lost_once_its_transcript_rests(app: App, talk: Talk, tmp_path: Path):
     talk.transcript = str(tmp_path / "t.jsonl")
     at = app.clock.now().plus(seconds=-settled.STILL_S - 1)

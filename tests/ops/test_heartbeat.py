@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.base.clock import FixedClock
+from recollect.model.heartbeat import Heartbeat
 from recollect.model.result import Scope
 from recollect.ops import heartbeat
 from recollect.ops.app import App
@@ -24,6 +25,13 @@ def view() -> Path:
 def at(app: App, beats: float) -> None:
     assert isinstance(app.clock, FixedClock)
     app.clock.at = NOW.plus(seconds=beats * 300)
+
+
+def spoken(app: App) -> Heartbeat:
+    """As a prompt's hook does it."""
+    before = heartbeat.interact(app)
+    heartbeat.show(app)
+    return before
 
 
 def test_looking_makes_nothing(app: App, view: Path):
@@ -52,11 +60,11 @@ def test_it_is_shown_in_the_project(app: App, view: Path):
 
 @pytest.mark.parametrize("text", ["", "{", '{"beat": 999999}', "[]", "\x00", '{"beat": -5}'])
 def test_what_someone_wrote_into_the_file_is_not_believed(app: App, view: Path, text: str):
-    heartbeat.interact(app)
+    spoken(app)
     view.write_text(text)
     at(app, 1)
 
-    assert heartbeat.interact(app).beat == 1
+    assert spoken(app).beat == 1
     assert json.loads(view.read_text())["beat"] == 1
 
 
@@ -70,26 +78,26 @@ def test_a_broken_state_is_begun_anew(app: App, state: str):
 
 
 def test_a_link_in_its_place_is_not_followed(app: App, view: Path, tmp_path: Path):
-    heartbeat.interact(app)
+    spoken(app)
     target = tmp_path / "precious"
     target.write_text("precious")
     view.unlink()
     view.symlink_to(target)
 
-    heartbeat.interact(app)
+    spoken(app)
 
     assert target.read_text() == "precious"
 
 
 def test_a_folder_that_is_a_link_is_not_written_into(app: App, view: Path, tmp_path: Path):
-    heartbeat.interact(app)
+    spoken(app)
     elsewhere = tmp_path / "elsewhere"
     view.parent.rename(elsewhere)
     view.parent.symlink_to(elsewhere)
     before = (elsewhere / "heartbeat.json").read_text()
     at(app, 5)
 
-    assert heartbeat.interact(app).beat == 5
+    assert spoken(app).beat == 5
     assert (elsewhere / "heartbeat.json").read_text() == before
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.store.contract")
+pytest.register_assert_rewrite("tests.store.contract", "tests.store.session_contract")
 
 from recollect.store import SqliteStore, Store, Tuning  # noqa: E402
 from tests.store.contract import StoreContract  # noqa: E402
+from tests.store.session_contract import SessionContract  # noqa: E402
 
 
-class Sqlite(StoreContract):
+class Sqlite(StoreContract, SessionContract):
     def reopened(self, target: Path) -> Store:
         return SqliteStore(target, Tuning())
 

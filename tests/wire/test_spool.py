@@ -111,9 +111,19 @@ def test_what_a_killed_hook_left_is_not_seen_and_goes_later(place: Place):
     left.write_bytes(b'{"n')
 
     assert len(list(spool.drain(place))) == 1
-    spool.reap(place, left.stat().st_mtime_ns)
+    spool.reap(place, left.stat().st_mtime_ns + 5, 5)
     assert left.exists()
-    spool.reap(place, left.stat().st_mtime_ns + 1)
+    spool.reap(place, left.stat().st_mtime_ns + 6, 5)
+    assert not left.exists()
+
+
+def test_what_a_killed_hook_left_before_the_clock_was_set_back_goes_too(place: Place):
+    spool.spool(place, {"n": 1})
+    left = Path(place.spool, "tmp", "torn")
+    left.write_bytes(b'{"n')
+
+    spool.reap(place, left.stat().st_mtime_ns - 6, 5)
+
     assert not left.exists()
 
 
@@ -139,5 +149,5 @@ def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.Mon
 def test_an_empty_place_is_drained_too(place: Place):
     assert list(spool.drain(place)) == []
     assert spool.lost(place) == 0
-    spool.reap(place, 0)
+    spool.reap(place, 0, 0)
     assert not Path(place.runtime).exists()

@@ -100,9 +100,9 @@ def remove(found: Found) -> None:
         if digest(_read(aside)) == found.digest:
             os.unlink(aside)
             return
-        with suppress(FileExistsError):
-            os.link(aside, found.target)  # unless there is a new one already
-        os.unlink(aside)
+        _named(aside, found.target)  # unless there is a new one already
+        with suppress(FileNotFoundError):
+            os.unlink(aside)
     except OSError as error:
         raise _unusable(found.path, "removed", error) from error
     raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was removed. Try again.")

@@ -149,6 +149,17 @@ SETTINGS: tuple[Setting, ...] = (
         "One use is a weak sign; ten bring a faded thread back whole.",
         low=0, high=1,
     ),
+    # What a prompt brings.
+    Setting(
+        "MEMORY_PROMPT_HITS", "5", "count", "lower_only",
+        "What answers a prompt stands among the first five, or hardly ever at all.",
+        low=1, high=20,
+    ),
+    Setting(
+        "MEMORY_PROMPT_CHARS", "2000", "count", "lower_only",
+        "Room for five entries; agents pay for every character of every prompt, and hosts cut at 10,000.",
+        low=500, high=9_900,
+    ),
     # The daemon.
     Setting(
         "MEMORY_DAEMON_IDLE_MINUTES", "480", "figure", "never",

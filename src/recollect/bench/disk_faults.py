@@ -31,6 +31,22 @@ def locks_unusable(house: House) -> Iterator[Call]:
 
 
 @contextmanager
+def home_replaced(house: House) -> Iterator[Call]:
+    """As by a network mount that went and came back: what a daemon has open is of the home that was. Of such mounts
+    this and `locks_unusable` are simulated; that they are slow, and what their servers lose, is not."""
+    house.start()
+    root, spare = house.home.root, Path(house.root, "spare")
+
+    def before(_number: int) -> None:
+        shutil.copytree(root, spare)
+        root.rename(Path(house.root, "was"))
+        spare.rename(root)
+        shutil.rmtree(Path(house.root, "was"))
+
+    yield replace(plain(house), before=before)
+
+
+@contextmanager
 def read_only(house: House) -> Iterator[Call]:
     root = str(house.home.root)
     if os.geteuid() == 0:

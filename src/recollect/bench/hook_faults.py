@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from recollect.bench import disk_faults
+from recollect.bench import clock_faults, disk_faults, process_faults
 from recollect.bench.fault import Arrange, Call, Fault, plain, prompt
 from recollect.bench.house import PROMPT, House, payload
 from recollect.wire import stub
@@ -220,10 +220,13 @@ FAULTS = (
     Fault("event unknown", _sends(_unknown, "NoSuchEvent")),
     Fault("daemon killed meanwhile", _killed_meanwhile),
     Fault("daemon stopped", _stopped),
+    Fault("hook killed while spooling", process_faults.spooler_killed),
     Fault("socket stale", _stale_socket),
     Fault("socket missing", _socket_missing),
     Fault("runtime folder not ours", _runtime_not_ours),
+    Fault("socket another user's", process_faults.stranger_at_the_socket),
     Fault("locks unusable", disk_faults.locks_unusable),
+    Fault("home replaced", disk_faults.home_replaced),
     Fault("home read-only", disk_faults.read_only),
     Fault("disk full", disk_faults.full),
     Fault("database locked", disk_faults.locked),
@@ -231,6 +234,8 @@ FAULTS = (
     Fault("database no database", disk_faults.not_a_database),
     Fault("model missing", _configured(b"MEMORY_EMBEDDING_MODEL=/no/such/model\n")),
     Fault("settings broken", _configured(b"\xff\xfe = [\n\x00MEMORY_RECALL=perhaps\n=\n")),
+    Fault("clock set back by years", clock_faults.jumped(clock_faults.YEARS_DAYS)),
+    Fault("clock set forward by years", clock_faults.jumped(-clock_faults.YEARS_DAYS)),
     Fault("HOME unset", _with_environ(HOME=None)),
     Fault("environment empty but for PATH", _with_environ(HOME=None, LANG=None, CLAUDE_PROJECT_DIR=None)),
     Fault("project folder deleted", _folder_deleted),

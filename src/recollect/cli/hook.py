@@ -33,5 +33,6 @@ def hook(event: str, host: str, keep: bool) -> None:
     answer = Hooks(Alone()).answer(host, event, body, environment(), cwd, time.monotonic() + _WITHIN_S)
     if answer.stdout:
         click.echo(answer.stdout)
-        if keep:
-            answer.confirm()
+    answer.after()
+    if answer.stdout and keep:
+        answer.confirm()

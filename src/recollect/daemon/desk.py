@@ -21,7 +21,7 @@ from recollect.hooks import Hooks
 from recollect.wire import frame
 
 _AGAIN_S = 0.02
-HOOK_NEEDS_S = 0.08  # of its deadline, for its own start and for the pointer that it leaves if we are late
+HOOK_NEEDS_S = 0.11  # of its deadline: for its own start, and the 90 ms in which it leaves a pointer if we are late
 STOP_ASKED = "it was asked to stop"
 RETIRED = "a newer version asked it to retire"
 
@@ -92,7 +92,7 @@ class Desk:
         except RecollectError as problem:
             self._log.line("hook-failed", hook=header.get("event", ""), problem=problem.message)
             return Answer(frame.ERROR)
-        return Answer(frame.OK, answer.stdout, answer.confirm if answer.stdout else None)
+        return Answer(frame.OK, answer.stdout, answer.confirm if answer.stdout else None, answer.after)
 
     def _ask(self, request: Request) -> Answer:
         from recollect.daemon import asks  # no hook needs it

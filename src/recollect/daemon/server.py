@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from recollect.wire import frame
@@ -51,6 +52,8 @@ class Answer:
     body: bytes = b""
     confirm: Callable[[], None] | None = None
     """Called once the client says that it has printed the body."""
+    after: Callable[[], None] | None = None
+    """Called once it is confirmed, or nobody will confirm it: what nobody has to wait for."""
 
 
 class Desk(Protocol):
@@ -70,6 +73,7 @@ class _Talk:
     admitted: bool
     got: bytearray = field(default_factory=bytearray)
     confirm: Callable[[], None] | None = None
+    after: Callable[[], None] | None = None
 
     def close(self) -> None:
         self.got = bytearray()
@@ -156,10 +160,10 @@ class Server:
         until_s = time.monotonic() + STOP_WITHIN_S
         while (self._talks or self._working) and time.monotonic() < until_s:
             self._pass(0.05)
-        for _ in self._threads:
-            self._work.put(None)
         for talk in list(self._talks):
             self._end(talk)
+        for _ in self._threads:
+            self._work.put(None)
         for thread in self._threads:
             thread.join(max(0.0, until_s - time.monotonic()))
         self._selector.close()
@@ -219,8 +223,7 @@ class Server:
             self._end(talk)
         elif talk.confirm is not None:
             if chunk[:1] == frame.SHOWN:
-                self.tally.confirmed += 1
-                self._work.put(talk.confirm)
+                self._work.put(partial(self._confirmed, talk.confirm))
             self._end(talk)
         else:
             talk.got += chunk
@@ -282,6 +285,9 @@ class Server:
     def _end(self, talk: _Talk) -> None:
         self._take_off(talk)
         talk.close()
+        if talk.after is not None:
+            self._work.put(talk.after)
+            talk.after = None
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -295,7 +301,7 @@ class Server:
             if work is None:
                 return
             if callable(work):
-                self._confirm(work)
+                self._do(work)
                 continue
             talk, request = work
             try:
@@ -323,22 +329,33 @@ class Server:
             answer = Answer(frame.ERROR)
         if answer.kind == frame.BUSY:
             self.tally.busy += 1
+        if not self._reply(talk, answer) and answer.after is not None:
+            self._do(answer.after)
+
+    def _reply(self, talk: _Talk, answer: Answer) -> bool:
+        """True: it is to be confirmed, and what comes after comes after that."""
         try:
             talk.sock.settimeout(REPLY_WITHIN_S)
             talk.sock.sendall(frame.encode_reply(answer.kind, answer.body))
             talk.sock.setblocking(False)
         except OSError:
             talk.close()
-            return
+            return False
         if answer.confirm is None:
             talk.close()
-            return
-        talk.confirm = answer.confirm
+            return False
+        talk.confirm, talk.after = answer.confirm, answer.after
         self._answered.put(talk)
+        self._wake()
+        return True
 
-    def _confirm(self, confirm: Callable[[], None]) -> None:
+    def _confirmed(self, confirm: Callable[[], None]) -> None:
+        confirm()
+        self.tally.confirmed += 1
+
+    def _do(self, work: Callable[[], None]) -> None:
         try:
-            confirm()
+            work()
         except Exception as problem:  # noqa: BLE001 the loop's edge, as above
             self.tally.failed += 1
             self._desk.failed(problem)

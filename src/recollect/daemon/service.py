@@ -27,7 +27,7 @@ from recollect.daemon.watch import Watch
 from recollect.hooks import Hooks
 from recollect.ops import heartbeat, rendered
 from recollect.ops.app import App
-from recollect.wire import spawn, spool, stub
+from recollect.wire import spawn, spool
 from recollect.wire.frame import PROTOCOL
 from recollect.wire.place import Place
 
@@ -36,7 +36,7 @@ _SOON_S = 2.0
 _ONCE_S = 86_400.0
 _QUIET_S = 0.25
 _NEEDED_FOR = frozenset({"hook", "ask"})  # who only looks at it does not keep it alive
-_UNFINISHED_US = 3_600_000_000  # what is an hour old was left by a hook that was killed
+_UNFINISHED_NS = 3_600_000_000_000  # what is an hour old was left by a hook that was killed
 _CHORES_STOP_WITHIN_S = 0.4
 # Threads that have work wait for the one that runs at most so long; the default of 5 ms is felt in a hook.
 _SWITCH_S = 0.001
@@ -162,7 +162,7 @@ class Service:
         self._apps.close_unused()
         now = self._clock.now()
         rendered.sweep(Path(self._place.recalls), now)
-        spool.reap(self._place, (now.micros - _UNFINISHED_US) * 1_000)
+        spool.reap(self._place, now.micros * 1_000, _UNFINISHED_NS)
         return False
 
     def _begin(self) -> bool:
@@ -170,6 +170,8 @@ class Service:
         gc.freeze()  # what is loaded by now stays
         gc.enable()  # who started us had put it off (wire/spawn.py)
         self._own.log.line("daemon-started", pid=os.getpid(), version=__version__)
+        from recollect.wire import stub  # no answer waits for it
+
         root = str(self._home.root)
         if os.path.exists(stub.script_path(root)) and not stub.is_current(root, sys.executable):
             stub.write_hook(root, sys.executable)

@@ -32,6 +32,9 @@ class Embedder(Protocol):
 
     def embed_one(self, text: str) -> NDArray[np.float32]: ...
 
+    def embed_ends(self, text: str, most_tokens: int) -> NDArray[np.float32]:
+        """As `embed_one`, in less time: of a long text the beginning and the end alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shipment:

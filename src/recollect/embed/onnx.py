@@ -44,7 +44,13 @@ class OnnxMiniLM:
         return vectors
 
     def embed_one(self, text: str) -> Floats:
-        (total,) = self._session.run(None, {"rows": self._front.rows([self._front.encode(text)])})
+        return self._forward(self._front.encode(text))
+
+    def embed_ends(self, text: str, most_tokens: int) -> Floats:
+        return self._forward(self._front.encode_ends(text, most_tokens))
+
+    def _forward(self, tokens: list[int]) -> Floats:
+        (total,) = self._session.run(None, {"rows": self._front.rows([tokens])})
         vector: Floats = of_length_one(total[None, :])[0]
         return vector
 

@@ -10,8 +10,8 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +22,7 @@ from recollect.base.errors import BadInput, RecollectError
 from recollect.base.moment import Moment
 from recollect.hooks import settled
 from recollect.hooks.events import EVENTS
-from recollect.hooks.visit import Tasks, Visit
+from recollect.hooks.visit import Said, Tasks, Visit
 from recollect.model.session import Event
 from recollect.ops import rendered, sessions
 from recollect.ops.app import App
@@ -54,6 +54,8 @@ class Answer:
     """What the hook prints, as it is."""
     confirm: Callable[[], None] = nothing
     """To be called once it is printed."""
+    after: Callable[[], None] = nothing
+    """To be called when it is sent, whether or not it will be printed."""
 
 
 class Hooks:
@@ -80,11 +82,14 @@ class Hooks:
         place = self._place(event, cwd)
         with self._apps.app(place, event.cwd or cwd, environ) as app:
             folder = Path(self._folder) if self._folder else rendered.folder_of(app)
-            said = row.handler(Visit(app, event, until_s, self._tasks, folder))
+            visit = Visit(app, event, until_s, self._tasks, folder)
+            said = row.handler(visit)
         stdout = agents.render(host, event_name, said.reply)
-        if not stdout or not said.showings:
-            return Answer(stdout)
-        return Answer(stdout, lambda: self._arrived(said.showings, place, environ))
+        return Answer(
+            stdout,
+            (lambda: self._arrived(said.showings, place, environ)) if stdout and said.showings else nothing,
+            (lambda: self._afterwards(said, visit, place, environ)) if said.after else nothing,
+        )
 
     def deliver(self, host: str, event_name: str, body: bytes, environ: Mapping[str, str], cwd: str) -> None:
         """An event whose hook has gone: it is kept if keeping is all that is done about it. The hook may have died
@@ -105,6 +110,11 @@ class Hooks:
         with self._apps.app(self._place(event, event.cwd), event.cwd, {}) as app:
             sessions.receive(app, sessions.pointer(event, size, mark if isinstance(mark, str) else ""))
         return Received.WHOLE if is_written else Received.LOST
+
+    def _afterwards(self, said: Said, visit: Visit, place: str, environ: Mapping[str, str]) -> None:
+        with suppress(RecollectError), self._apps.app(place, visit.event.cwd or place, environ) as app:
+            if said.after is not None:
+                said.after(replace(visit, app=app))
 
     def _arrived(self, showings: tuple[Showing, ...], place: str, environ: Mapping[str, str]) -> None:
         try:

@@ -20,6 +20,7 @@ from recollect.model.query import Query
 from recollect.model.result import Found, Scope
 from recollect.model.session import Reply, ToolCall
 from recollect.ops import briefs, heartbeat, recalls, rendered, sessions
+from recollect.ops.haste import Haste
 from recollect.ops.sessions import Showing
 from recollect.render import inject
 from recollect.render.harmless import plain
@@ -54,25 +55,17 @@ def prompted(visit: Visit) -> Said:
     if event.machine_made:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return Said()
-    talker = sessions.talker(app, event)
     is_on = app.settings.switch("MEMORY_RECALL")
-    mind = _brought(visit, event.text, talker, briefs.PROMPT_HITS) if is_on else briefs.NOT_ASKED
-    said = inject.NOTHING
-
-    def write() -> None:
-        nonlocal said
-        sessions.spoke(app, event)
-        before = heartbeat.interact(app)
-        sessions.receive(app, sessions.pointer(event))
-        said = _worded(mind, before) if is_on else inject.NOTHING
-        keeping.note(visit, mind, said)
-
-    if not keeping.together(visit, write) and is_on:
-        said = _worded(mind, heartbeat.look(app))
-    keeping.log(visit, mind, said)
+    haste = Haste(app, event.text, visit.until_s) if is_on else None  # its vector is made while we write
+    talker = sessions.talker(app, event)
+    heart = _heard(visit)
+    mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS")) if haste else briefs.NOT_ASKED
+    room = app.settings.count("MEMORY_PROMPT_CHARS")
+    said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if haste else inject.NOTHING
     notice = said.notice or _trouble(mind)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
-    return Said(Reply(context=said.text, notice=notice, shown=said.shown), (showing,) if said.shown else ())
+    reply = Reply(context=said.text, notice=notice, shown=said.shown)
+    return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
 
 
 def called(visit: Visit) -> Said:
@@ -94,7 +87,8 @@ def subagent_started(visit: Visit) -> Said:
     rules = briefs.rules(app)
     task = visit.tasks.take(event.session_id, event.agent_type)
     is_on = task and app.settings.switch("MEMORY_RECALL")
-    mind = _brought(visit, task, talker, briefs.SUBAGENT_HITS) if is_on else briefs.NOT_ASKED
+    haste = Haste(app, task, visit.until_s) if is_on else None
+    mind = _brought(visit, haste, talker, briefs.SUBAGENT_HITS) if haste else briefs.NOT_ASKED
     said = inject.subagent(_rules(rules), mind.hits, nonce=fresh_key()[:8])
 
     def write() -> None:
@@ -211,18 +205,34 @@ def _rules(rules: dict[str, tuple[Scope, Rule]]) -> list[Rule]:
 # A prompt, a task
 
 
-def _brought(visit: Visit, text: str, talker: Talker, limit: int) -> briefs.Mind:
+def _brought(visit: Visit, haste: Haste, talker: Talker, limit: int) -> briefs.Mind:
     try:
         seen = sessions.shown(visit.app, talker)
-        return briefs.brought_to_mind(visit.app, text, seen=seen, limit=limit, until_s=visit.until_s)
+        return briefs.brought_to_mind(visit.app, haste, seen=seen, limit=limit)
     except StoreDamaged:
         raise
     except RecollectError as problem:
         return briefs.Mind(None, problem.message, failed=True)
 
 
-def _worded(mind: briefs.Mind, heart: Heartbeat) -> inject.Injection:
-    return inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8])
+def _heard(visit: Visit) -> Heartbeat:
+    """Before anything is answered, that someone spoke is on the disk. The heartbeat as it was just before."""
+    app, event = visit.app, visit.event
+    before: list[Heartbeat] = []
+
+    def write() -> None:
+        sessions.spoke(app, event)
+        before.append(heartbeat.interact(app))
+        sessions.receive(app, sessions.pointer(event))
+
+    return before[0] if keeping.together(visit, write) else heartbeat.look(app)
+
+
+def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
+    heartbeat.show(visit.app)
+    if mind.found is not None:
+        keeping.together(visit, lambda: keeping.note(visit, mind, said))
+    keeping.log(visit, mind, said)
 
 
 def _trouble(mind: briefs.Mind) -> str:
@@ -254,8 +264,8 @@ def _read(visit: Visit, call: ToolCall, asked: str) -> Said:
 
 
 def _answered(visit: Visit, asked: str) -> Found:
-    query = Query(text=asked, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=briefs.PROMPT_HITS)
-    return recalls.answered(visit.app, query, hasty=True)
+    query = Query(text=asked, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=briefs.READ_HITS)
+    return recalls.answered(visit.app, query, haste=Haste(visit.app, asked, visit.until_s))
 
 
 def _reminded(visit: Visit, call: ToolCall) -> Said:

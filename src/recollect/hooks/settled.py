@@ -35,10 +35,14 @@ def is_written(event: Event, size: int) -> bool:
 
 def may_be_written_yet(event: Event, now: Moment) -> bool:
     """The event is young, or the transcript still grows."""
-    since = now.plus(seconds=-STILL_S)
-    if event.at.micros > since.micros:
+    if _is_young(event.at.micros, now):
         return True
     try:
-        return os.stat(event.transcript).st_mtime_ns > since.micros * 1_000
+        return _is_young(os.stat(event.transcript).st_mtime_ns // 1_000, now)
     except (OSError, ValueError):
         return False
+
+
+def _is_young(micros: int, now: Moment) -> bool:
+    """What is of the future is of a clock that was set back since; it would be waited for until then."""
+    return abs(now.micros - micros) < STILL_S * 1_000_000

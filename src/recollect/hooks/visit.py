@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,8 @@ class Visit:
 class Said:
     reply: Reply = field(default_factory=Reply)
     showings: tuple[Showing, ...] = ()
+    after: Callable[[Visit], None] | None = None
+    """What nobody waits for, with the same event and an App of its own."""
 
 
 class Tasks:

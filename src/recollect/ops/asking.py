@@ -7,7 +7,7 @@ a few of them are given theirs on the way.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,11 @@ class Answer:
     picked: pick.Picked
     without_vectors: int
     ms: float
+    """CPU time of this thread."""
+
+
+Vector = Asked | Callable[[], Asked | None] | None
+"""The question's, or who will have it by the time it is needed; None: words alone."""
 
 
 def ask(
@@ -53,18 +58,18 @@ def ask(
     *,
     now: Moment,
     rules: AgeRules,
-    asked: Asked | None = None,
+    asked: Vector = None,
     focus: Sequence[Focus] = (),
     seen: Set[str] = frozenset(),
     deep: bool = True,
 ) -> Answer:
     """Not `deep`: no second look where filters leave less than was asked for, because somebody waits."""
-    began = time.process_time()
+    began = time.thread_time()
     evidence = [store.words(query.text) for store in stores]
     answer = _answer(stores, evidence, query, 1, now=now, rules=rules, asked=asked, focus=focus, seen=seen)
     if deep and len(answer.picked.hits) < query.limit and _cut_short(evidence, answer):
         answer = _answer(stores, evidence, query, _FURTHER, now=now, rules=rules, asked=asked, focus=focus, seen=seen)
-    return replace(answer, ms=(time.process_time() - began) * 1_000)
+    return replace(answer, ms=(time.thread_time() - began) * 1_000)
 
 
 def _cut_short(evidence: Sequence[WordEvidence], answer: Answer) -> bool:
@@ -82,7 +87,7 @@ def _answer(
     *,
     now: Moment,
     rules: AgeRules,
-    asked: Asked | None,
+    asked: Vector,
     focus: Sequence[Focus],
     seen: Set[str],
 ) -> Answer:
@@ -90,7 +95,7 @@ def _answer(
     owners = [store.owners(list(spoken.passages)) for store, spoken in zip(stores, words.spoken, strict=True)]
     voice = fuse.WEIGHTS.voice if asks_of_self(query.text) else 0.0
     said = lexical.matches(words, owners, voice)
-    near, missing = _near(stores, said, asked, depth * NEAREST, voice)
+    near, missing = _near(stores, said, asked() if callable(asked) else asked, depth * NEAREST, voice)
     matches = fuse.fuse(said, near, words.most)
     best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))
     matches = fuse.in_company(matches, said, _places(stores, best), words.most, when.asked_time(query.text, now))
@@ -186,5 +191,7 @@ def fill_vectors(store: Store, embedder: Embedder, most: int) -> int:
     return len(missing)
 
 
-def question_vector(embedder: Embedder, text: str) -> Asked:
-    return Asked(embedder.id, embedder.embed_one(text).tobytes())
+def question_vector(embedder: Embedder, text: str, most_tokens: int | None = None) -> Asked:
+    """`most_tokens`: of a longer text the beginning and the end."""
+    vector = embedder.embed_one(text) if most_tokens is None else embedder.embed_ends(text, most_tokens)
+    return Asked(embedder.id, vector.tobytes())

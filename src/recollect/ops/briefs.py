@@ -7,7 +7,6 @@ said, never a half-made ranking.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -19,19 +18,17 @@ from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import ToolCall
 from recollect.ops import recalls
 from recollect.ops.app import App
+from recollect.ops.haste import Haste
 from recollect.recall.weigh import relevance
 
 MOST_RULES = 300
 OPEN_THREADS = 5
-PROMPT_HITS = 5
+READ_HITS = 5
 SUBAGENT_HITS = 3
 REMINDERS = 3
 # A rule this near to the call is about it, though it names nothing of it: where a recall wakes a sleeping thread.
 BEARS_ABOVE = 0.5
-VECTORS_NEED_S = 0.06  # to embed a question and compare, on a busy machine
-_HEAD_CHARS, _TAIL_CHARS = 3_000, 1_000
 _LATE = "the time was over"
-_HURRY = "too little time was left for vectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +86,14 @@ def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}
 
 
-def brought_to_mind(app: App, text: str, *, seen: Set[str], limit: int, until_s: float) -> Mind:
-    """`until_s` by the monotonic clock."""
-    words = _shortened(text)
-    if not any(char.isalnum() for char in words):
+def brought_to_mind(app: App, haste: Haste, *, seen: Set[str], limit: int) -> Mind:
+    if not any(char.isalnum() for char in haste.text):
         return Mind(None, "nothing to look for")
-    left_s = until_s - time.monotonic()
-    if left_s <= 0:
+    if haste.left_s <= 0:
         return Mind(None, _LATE)
-    query = Query(text=words, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True)
-    hurry = _HURRY if left_s < VECTORS_NEED_S else ""
-    found = recalls.answered(app, query, seen=seen, hasty=True, words_alone=hurry)
-    return Mind(found) if time.monotonic() < until_s else Mind(None, _LATE)
+    query = Query(text=haste.text, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True)
+    found = recalls.answered(app, query, seen=seen, haste=haste)
+    return Mind(found) if haste.left_s > 0 else Mind(None, _LATE)
 
 
 def reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[Mind, list[Rule]]:
@@ -120,9 +113,7 @@ def reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tu
 def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until_s: float) -> dict[str, float]:
     """Those that mean the call though they name nothing of it. Of the rules alone, so that it does not matter how
     much else is remembered."""
-    if until_s - time.monotonic() < VECTORS_NEED_S:
-        return {}
-    asked, _ = recalls.as_vector(app, text)
+    asked = Haste(app, text, until_s).asked()
     near: dict[str, float] = {}
     for scope, store in app.scopes() if asked is not None else ():
         ids = [id for id, (where, _) in in_force.items() if where is scope]
@@ -151,10 +142,3 @@ def note_listed(
 
 def _found(app: App, query: str, listed: Sequence[Recollection], how: str) -> Found:
     return Found(app.mint.draw("recall"), query, app.clock.now(), tuple(listed), (), how)
-
-
-def _shortened(text: str) -> str:
-    """A long prompt is often something pasted, with the question before or behind it."""
-    if len(text) <= _HEAD_CHARS + _TAIL_CHARS:
-        return text
-    return f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"

@@ -63,8 +63,14 @@ def interact(app: App) -> Heartbeat:
         before = heart.ticked(_kept(store.sessions) or heart.begun(at), at)
         after = heart.interacted(before, at)
         store.sessions.put_state(_STATE, json.dumps(heart.as_json(after)))
-    show_view(app, "heartbeat.json", heart.as_json(after))
     return before
+
+
+def show(app: App) -> None:
+    """As it stands, for who looks into the project's folder."""
+    now = kept(app)
+    if now is not None:
+        show_view(app, "heartbeat.json", heart.as_json(now))
 
 
 def _kept(sessions: Sessions) -> Heartbeat | None:

@@ -21,6 +21,7 @@ from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.ops import asking
 from recollect.ops.app import App
 from recollect.ops.focus import focused
+from recollect.ops.haste import Haste
 from recollect.ops.memories import Limit, at_least_one, card
 from recollect.ops.table import Arg
 
@@ -125,24 +126,26 @@ def answered(
     only: Scope | None = None,
     *,
     seen: Set[str] = frozenset(),
-    hasty: bool = False,
-    words_alone: str = "",
+    haste: Haste | None = None,
 ) -> Found:
-    """`hasty`: someone waits, and no passage is given its vector on the way. `words_alone` says why vectors are
-    not to be used."""
+    """With `haste` someone waits: there is no second look, and no passage is given its vector on the way."""
     if not query.text.strip():
         raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
     scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
     now = app.clock.now()
-    asked, how = None, f"words alone: {words_alone}"
-    if not words_alone:
-        asked, how = as_vector(app, query.text, () if hasty or not app.fills_on_the_way else scopes)
+    asked: asking.Vector
+    if haste is None:
+        asked, how = as_vector(app, query.text, scopes if app.fills_on_the_way else ())
+    else:
+        asked, how = haste.asked, ""
     stores = [app.reading(scope) for scope in scopes]
     focus = focused(app)
     answer = asking.ask(
-        stores, query, now=now, rules=app.age_rules, asked=asked, focus=focus, seen=seen, deep=not hasty
+        stores, query, now=now, rules=app.age_rules, asked=asked, focus=focus, seen=seen, deep=haste is None
     )
-    if answer.without_vectors and not hasty:
+    if haste is not None:
+        how = haste.how
+    elif answer.without_vectors:
         cure = ": `recollect reindex`" if app.fills_on_the_way else ""
         how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
     found = tuple(Recollection(scopes[hit.store], hit, dict(hit.components)["strength"]) for hit in answer.picked.hits)

@@ -43,11 +43,11 @@ def forget(folder: Path, session: str) -> None:
 
 
 def sweep(folder: Path, now: Moment) -> None:
-    """Those of sessions that never said goodbye."""
-    oldest = now.micros / 1_000_000 - DAY_SECONDS
+    """Those of sessions that never said goodbye, and of a time that a clock has not reached yet."""
+    now_s = now.micros / 1_000_000
     with suppress(OSError):
         for session in list(os.scandir(folder)):
-            if session.is_dir(follow_symlinks=False) and _newest(session.path) < oldest:
+            if session.is_dir(follow_symlinks=False) and abs(now_s - _newest(session.path)) > DAY_SECONDS:
                 _remove(Path(session.path))
 
 

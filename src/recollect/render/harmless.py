@@ -15,12 +15,15 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 # Tells a reader nothing and a model perhaps something: controls, bidi, zero-width, tags, selectors.
+_SEEN = re.compile(r"[ -~\n\t]*")
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 
 
 def neutral(text: str) -> str:
     """The same words, which can neither be mistaken for ours nor for a host's, nor hide anything. Never longer."""
-    seen = "".join(char for char in text if char in "\n\t" or not _is_unseen(char))
+    seen = text
+    if not _SEEN.fullmatch(text):  # nearly every text is of these alone, and is looked at in one go
+        seen = "".join(char for char in text if char in "\n\t" or not _is_unseen(char))
     return _TAG.sub("\u2039", _OWN.sub("(", seen))
 
 

@@ -113,8 +113,8 @@ def new_rules(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def prompt(hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str) -> Injection:
-    page = _Page(nonce, PROMPT_CHARS)
+def prompt(hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str, max_chars: int = PROMPT_CHARS) -> Injection:
+    page = _Page(nonce, max_chars)
     last = heart_line(heart) if heart is not None else ""
     head = f"Loaded {counted(len(hits), 'relevant memory', 'relevant memories')}:"
     page.keep_free(len(last) + len(head) + 2)
@@ -265,7 +265,7 @@ class _Page:
 
 def _units(text: str) -> int:
     """Hosts count in UTF-16, where what is beyond the first plane takes two."""
-    return len(text) + sum(char > "\uffff" for char in text)
+    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
 def _rule_line(rule: Memory, max_chars: int) -> str:

@@ -8,7 +8,6 @@ migration, all in one exclusive transaction: killed at any point, the file is as
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
 import apsw
@@ -43,7 +42,8 @@ def current_version() -> int:
 
 
 def schema() -> str:
-    return resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+    # Not by importlib.resources: that loads tempfile, shutil and lzma, and a daemon that starts is waited for.
+    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
 def inspect(db: apsw.Connection, path: Path | None) -> int:

@@ -44,7 +44,7 @@ _KEPT_PREFIXES = ("LC_", "RECOLLECT_TRANSPORT")
 # is never thrown away: the daemon lets its garbage be collected once it has answered.
 _LAUNCH = (
     "import gc; gc.disable(); import sys; sys.path.insert(0, sys.argv.pop(1)); import recollect; del sys.path[0]; "
-    "import runpy; runpy.run_module('recollect.daemon', run_name='__main__', alter_sys=True)"
+    "import recollect.daemon.__main__"
 )
 
 

@@ -120,11 +120,11 @@ def drain(place: Place) -> "Iterator[tuple[str, Pointer]]":
         yield path, said | {"at_ns": at_ns}
 
 
-def reap(place: Place, before_ns: int) -> None:
-    """Remove what killed hooks left in `tmp`."""
+def reap(place: Place, now_ns: int, age_ns: int) -> None:
+    """Remove what killed hooks left in `tmp`: what is older than that, or, after the clock was set back, younger."""
     try:
         for entry in os.scandir(place.spool + UNFINISHED):
-            if entry.stat(follow_symlinks=False).st_mtime_ns < before_ns:
+            if abs(now_ns - entry.stat(follow_symlinks=False).st_mtime_ns) > age_ns:
                 os.unlink(entry.path)
     except OSError:
         pass

@@ -1,0 +1,131 @@
+"""What every engine must do about sessions: ledgers by agent and epoch, counters of use, pointers once each. A part of
+the contract (contract.py)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from recollect.base.errors import Conflict
+from recollect.model.ledger import Talker, Way
+from recollect.model.plan import Create, Update
+from recollect.store import Store
+from recollect.store.sessions import KEPT_DAYS
+from tests.store.asking import vector
+from tests.store.talkers import ME, pointer, session
+from tests.values import NOW, act, plan, thread
+
+
+class SessionContract:
+    def test_a_session_is_known_again(self, store: Store):
+        store.sessions.put_session(session(number=4, epoch=2), at=NOW)
+
+        assert store.sessions.session("s-1") == session(number=4, epoch=2)
+        assert store.sessions.session("s-1", "a1") is None
+        assert store.sessions.session("s-2") is None
+
+    def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(self, store: Store):
+        store.sessions.show(ME, Way.TOLD, ["m1", "m2", "m1"], at=NOW)
+        store.sessions.show(ME, Way.TOLD, ["m2"], at=NOW.plus(seconds=1))
+
+        assert store.sessions.shown(ME, Way.TOLD) == {"m1", "m2"}
+        for other in (Talker("s-2"), Talker("s-1", "a1"), Talker("s-1", epoch=1)):
+            assert store.sessions.shown(other, Way.TOLD) == frozenset()
+        assert store.sessions.shown(ME, Way.REMINDED) == frozenset()
+
+    def test_sessions_that_were_not_heard_of_for_long_go_with_their_ledgers(self, store: Store):
+        store.sessions.put_session(session("old"), at=NOW.plus(days=-KEPT_DAYS - 1))
+        store.sessions.show(Talker("old"), Way.TOLD, ["m1"], at=NOW)
+        store.sessions.put_session(session("new"), at=NOW)
+        store.sessions.show(Talker("new"), Way.TOLD, ["m1"], at=NOW)
+
+        store.sessions.put_session(session("now"), at=NOW)
+
+        assert store.sessions.session("old") is None
+        assert store.sessions.shown(Talker("old"), Way.TOLD) == frozenset()
+        assert store.sessions.shown(Talker("new"), Way.TOLD) == {"m1"}
+
+    def test_use_is_counted_and_not_journalled(self, store: Store):
+        memory = thread("Billing")
+        store.apply(plan(Create(memory)), act())
+
+        store.sessions.use([memory.id, memory.id, "nobody"], lambda m: replace(m, frequency=m.frequency + 1))
+
+        assert store.get(memory.id) == replace(memory, frequency=1)
+        assert len(store.log(limit=10)) == 1
+        assert store.verify() == []
+
+    def test_use_cannot_change_what_a_memory_says(self, store: Store):
+        memory = thread("Billing")
+        store.apply(plan(Create(memory)), act())
+
+        with pytest.raises(ValueError, match="would change what it says"):
+            store.sessions.use([memory.id], lambda m: replace(m, body="other words"))
+        assert store.get(memory.id) == memory
+
+    def test_undo_leaves_what_was_counted_since(self, store: Store):
+        memory = thread("Billing", weight=0.5)
+        store.apply(plan(Create(memory)), act())
+        changed = act()
+        store.apply(plan(Update.between(memory, replace(memory, title="Invoices", weight=0.9))), changed)
+        store.sessions.use([memory.id], lambda m: replace(m, weight=1.0, frequency=3))
+
+        store.undo(changed.change, act())
+
+        assert store.get(memory.id) == replace(memory, weight=1.0, frequency=3)
+
+    def test_undo_still_refuses_what_someone_changed_since(self, store: Store):
+        memory = thread("Billing")
+        store.apply(plan(Create(memory)), act())
+        changed = act()
+        store.apply(plan(Update.between(memory, replace(memory, title="Invoices"))), changed)
+        store.apply(plan(Update.between(replace(memory, title="Invoices"), replace(memory, title="Bills"))), act())
+
+        with pytest.raises(Conflict):
+            store.undo(changed.change, act())
+
+    def test_state_is_kept_by_name(self, store: Store):
+        store.sessions.put_state("heartbeat", "{}")
+        store.sessions.put_state("heartbeat", '{"beat": 1}')
+
+        assert store.sessions.state("heartbeat") == '{"beat": 1}'
+        assert store.sessions.state("focus") is None
+
+    def test_an_event_is_received_once(self, store: Store):
+        assert store.sessions.receive(pointer())
+        assert not store.sessions.receive(pointer(at=NOW.plus(seconds=9)))
+        assert store.sessions.receive(pointer(prompt="p2", calls=("a", "b")))
+
+        assert [p for _, p in store.sessions.received()] == [pointer(), pointer(prompt="p2", calls=("a", "b"))]
+
+    def test_an_event_with_more_to_read_stands_anew_at_the_end(self, store: Store):
+        for said in ({"size": 5}, {"prompt": "p2"}, {"size": 9}, {"size": 7}):
+            store.sessions.receive(pointer(**said))
+
+        assert [(n, p.prompt, p.size) for n, p in store.sessions.received()] == [(2, "p2", 0), (3, "", 9)]
+        assert [n for n, _ in store.sessions.received(after=2)] == [3]
+
+    def test_several_writes_are_one_or_none(self, store: Store):
+        def both() -> None:
+            with store.together():
+                store.sessions.put_state("a", "1")
+                store.apply(plan(Create(thread("Billing"))), act())
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            both()
+
+        assert store.sessions.state("a") is None
+        assert list(store.each()) == []
+        assert store.verify() == []
+
+    def test_how_near_given_memories_are(self, store: Store):
+        near, far = thread("near", body="x"), thread("far", body="y")
+        store.apply(plan(Create(near), Create(far), Create(thread("other", body="z"))), act())
+        seqs = [seq for seq, _ in store.vectorless("m", 10)]
+        store.put_vectors("m", list(zip(seqs, [vector(1, 0), vector(0, 1), vector(1, 0)], strict=True)))
+
+        found = store.nearness("m", vector(1, 0), [near.id, far.id, "nobody"])
+
+        assert {id: round(how, 2) for id, how in found.items()} == {near.id: 1.0, far.id: 0.0}
