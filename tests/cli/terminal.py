@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping
 
 
@@ -24,13 +26,55 @@ def at_terminal(*args: str, typed: bytes = b"", env: Mapping[str, str] | None = 
     return running.wait(timeout=60), shown
 
 
+def with_keys(*args: str, keys: list[bytes]) -> tuple[int, str]:
+    """The same, with one key at a time, each when the program waits for one; what ends with a newline is a line."""
+    screen, line = os.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "recollect", *args],
+        stdin=line, stdout=line, stderr=line, start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+    )  # fmt: skip
+    pieces: list[bytes] = []
+    reader = threading.Thread(target=_collect, args=(screen, pieces))
+    reader.start()
+    for key in keys:
+        _until_it_waits(running, line, pieces, for_line=key.endswith(b"\n"))
+        os.write(screen, key)
+    code = running.wait(timeout=60)
+    os.close(line)
+    reader.join(timeout=10)
+    os.close(screen)
+    return code, b"".join(pieces).decode()
+
+
+def _until_it_waits(running: subprocess.Popen[bytes], line: int, pieces: list[bytes], *, for_line: bool) -> None:
+    """Until it reads keys (or lines), and has said nothing more for a moment."""
+    end_s, said = time.monotonic() + 30, -1
+    while running.poll() is None and time.monotonic() < end_s:
+        if _waits_for_lines(line) == for_line and len(pieces) == said:
+            return
+        said = len(pieces)
+        time.sleep(0.2)
+
+
+def _waits_for_lines(line: int) -> bool:
+    import termios
+
+    return bool(termios.tcgetattr(line)[3] & termios.ICANON)
+
+
 def _pieces(screen: int) -> list[bytes]:
     pieces: list[bytes] = []
+    _collect(screen, pieces)
+    return pieces
+
+
+def _collect(screen: int, pieces: list[bytes]) -> None:
     while True:
         try:
             piece = os.read(screen, 65_536)
         except OSError:  # Linux's way of saying that the other end is gone
-            return pieces
+            return
         if not piece:
-            return pieces
+            return
         pieces.append(piece)

@@ -11,7 +11,7 @@ import pytest
 from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.model.memory import RuleType
-from recollect.ops import rules
+from recollect.ops import notices, rules
 from recollect.ops.app import App
 from recollect.render import inject
 from tests.hooks.talk import Talk, log_of
@@ -107,6 +107,14 @@ def test_after_compaction_the_rules_come_back_and_the_person_is_told(app: App, t
     assert all(id in said.context for id in ids.values())
     assert "Open threads" not in said.context
     assert said.notice == "\U0001f504 Recollect: 4 rules re-loaded after context compaction"
+
+
+def test_what_waited_to_be_told_is_told_once_even_where_nothing_is_loaded(app: App, talk: Talk):
+    talk.start()
+    notices.leave(app, "\U0001f4be Recollect: preserved 2 memories")
+
+    assert talk.start("compact").notice == "\U0001f4be Recollect: preserved 2 memories"
+    assert talk.start("compact").raw == b""
 
 
 def test_after_compaction_without_rules_nothing_is_said(app: App, talk: Talk):

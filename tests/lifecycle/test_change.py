@@ -61,14 +61,14 @@ def test_a_revision_says_when_and_one_that_changes_nothing_is_no_plan() -> None:
 
 def test_what_is_archived_already_needs_no_plan() -> None:
     assert change.archive(thread("t", status=Status.ARCHIVED)) == Plan.empty()
-    assert change.restore(thread("t"), now=NOW) == Plan.empty()
+    assert change.restore(thread("t"), now=NOW, rules=AGE) == Plan.empty()
 
 
 @pytest.mark.parametrize("status", [Status.ARCHIVED, Status.SUSPENDED, Status.SUPERSEDED, Status.CANDIDATE])
 def test_what_is_restored_is_active_and_as_strong_as_new(status: Status) -> None:
     old = thread("t", days_old=900, status=status, superseded_by="thread_x", weight=0.2, boost=0.1)
 
-    [update] = change.restore(old, now=NOW).changes
+    [update] = change.restore(old, now=NOW, rules=AGE).changes
 
     assert isinstance(update, Update)
     awake = thread("t", weight=update.after["weight"], boost=0.1)

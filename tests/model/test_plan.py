@@ -7,7 +7,7 @@ from hypothesis import given
 from recollect.model.bridge import BridgeType
 from recollect.model.codec import decode_memory, encode_memory
 from recollect.model.memory import Lane, Memory
-from recollect.model.plan import Alias, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from tests.model import strategies
 from tests.values import bridge, messages, renamed, thread
 
@@ -48,6 +48,8 @@ def test_a_plan_names_every_memory_it_touches_once_and_in_order() -> None:
             Move((said[0].id,), a.id, c.id),
             Alias("thread_old", c.id),
             Unalias("thread_old", c.id),
+            Say(c.id, said),
+            Unsay(b.id, said),
             Remove(b),
             Update("thread_other", {}, {}),
         )

@@ -8,7 +8,25 @@ import pytest
 
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope, Told
-from recollect.ops import history, install, links, memories, places, recovery, rules, shape, transfer, upkeep
+from recollect.ops import (
+    ageing,
+    capture,
+    digest,
+    history,
+    inbox,
+    install,
+    links,
+    memories,
+    past,
+    places,
+    recovery,
+    rules,
+    shape,
+    skills,
+    sync,
+    transfer,
+    upkeep,
+)
 from recollect.ops.app import App
 from recollect.ops.table import OPS, Effect
 from tests.ops.ask import files, made, pinned
@@ -21,6 +39,8 @@ class World(NamedTuple):
     b: str
     rule: str
     talk: str
+    waiting: str
+    quiet: str
 
 
 WRITES: dict[str, Callable[[App, World], Done | Told]] = {
@@ -28,19 +48,29 @@ WRITES: dict[str, Callable[[App, World], Done | Told]] = {
     "uninstall": lambda app, w: install.uninstall(app),
     "pin": lambda app, w: memories.pin(app, "new words", topics=("x",)),
     "rule add": lambda app, w: rules.add(app, "Use tabs"),
+    "capture": lambda app, w: capture.capture(app, "we use spaces here"),
+    "digest": lambda app, w: digest.digest(app),
+    "inbox accept": lambda app, w: inbox.accept(app, w.waiting),
+    "inbox edit": lambda app, w: inbox.edit(app, w.waiting, "Use tabs in Makefiles"),
+    "inbox reject": lambda app, w: inbox.reject(app, w.waiting),
     "rule retire": lambda app, w: rules.retire(app, w.rule),
     "link": lambda app, w: links.link(app, w.b, w.a),
     "unlink": lambda app, w: links.unlink(app, w.a, w.b),
     "merge": lambda app, w: shape.merge(app, w.a, w.b),
     "split": lambda app, w: shape.split(app, w.talk, topics=("database",)),
     "archive": lambda app, w: memories.archive(app, (w.a, w.b)),
+    "revive": lambda app, w: memories.revive(app, (w.quiet,)),
+    "age": lambda app, w: ageing.age(app),
     "restore": lambda app, w: memories.restore(app, (w.a,)),
     "delete": lambda app, w: memories.delete(app, (w.a,)),
     "edit": lambda app, w: memories.edit(app, w.a, body="other words"),
     "undo": lambda app, w: history.undo(app),
+    "sync": lambda app, w: sync.sync(app),
+    "skills": lambda app, w: skills.skills(app),
     "purge": lambda app, w: history.purge(app, (w.a,)),
     "export": lambda app, w: transfer.export(app, "out.jsonl"),
     "import jsonl": lambda app, w: transfer.import_jsonl(app, "in.jsonl", user=True),
+    "import claude-code": lambda app, w: past.import_past(app),
     "reindex": lambda app, w: upkeep.reindex(app),
     "backup": lambda app, w: upkeep.backup(app),
     "recover": lambda app, w: recovery.recover(app),
@@ -49,18 +79,23 @@ WRITES: dict[str, Callable[[App, World], Done | Told]] = {
 
 
 @pytest.fixture
-def world(open_app: Opens) -> World:
+def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
+    (Path.home() / ".claude").mkdir()
+    for name in ("MEMORY_RULES_SYNC", "MEMORY_SKILLS"):
+        monkeypatch.setenv(name, "on")
     app = open_app()
-    talk = thread("talk")
+    talk, quiet = thread("talk"), thread("quiet", outcomes="-" * 50)
     app.writing(Scope.PROJECT).apply(
-        plan(Create(talk, messages(talk, "The login form.", "The database."))), act(summary="talk")
+        plan(Create(talk, messages(talk, "The login form.", "The database.")), Create(quiet)), act(summary="talk")
     )
     a, b, rule = pinned(app, "a"), pinned(app, "b"), made(rules.add(app, "Use pnpm"))
+    capture.capture(app, "use conventional commits")
+    (waiting,) = (card.memory.id for card in inbox.listing(app).cards)
     links.link(app, a, b)
     upkeep.backup(app)
     transfer.export(app, "in.jsonl")
     app.close()
-    return World(a, b, rule, talk.id)
+    return World(a, b, rule, talk.id, waiting, quiet.id)
 
 
 def test_every_operation_that_changes_anything_is_tried_here():
@@ -79,7 +114,9 @@ def test_a_dry_run_writes_nothing(name: str, world: World, open_app: Opens, tmp_
     assert shown.dry_run if isinstance(shown, Done) else shown.facts["dry_run"]
 
 
-@pytest.mark.parametrize("name", ["pin", "rule add", "export", "import jsonl", "backup", "reindex", "recover"])
+@pytest.mark.parametrize(
+    "name", ["pin", "rule add", "export", "import jsonl", "import claude-code", "backup", "reindex", "recover"]
+)
 def test_a_dry_run_makes_no_home(name: str, world: World, open_app: Opens, tmp_path: Path):
     app = open_app(home=tmp_path / "elsewhere", dry_run=True)
 

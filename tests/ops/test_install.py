@@ -71,6 +71,20 @@ def test_every_event_is_asked_for_with_a_time_out(app: App, settings: Path):
         assert groups == [{"hooks": [{"type": "command", "command": command, "timeout": 5}]}]
 
 
+def test_past_sessions_are_mentioned_where_there_are_some(app: App, open_app: Opens, settings: Path):
+    left = settings.parent / "projects" / "shop"
+    left.mkdir(parents=True)
+    (left / "s-1.jsonl").write_text(json.dumps({"type": "user", "cwd": str(Path.cwd())}) + "\n")
+
+    first, again = install.install(app), install.install(app)
+    install.uninstall(app)
+    (left / "s-1.jsonl").unlink()
+    without = install.install(app)
+
+    line = "1 past session of work found: `recollect import claude-code` reads them."
+    assert [line in told.notes for told in (first, again, without)] == [True, False, False]
+
+
 @posix
 def test_what_the_hooks_call_is_there_and_private(app: App):
     install.install(app)

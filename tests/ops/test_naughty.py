@@ -10,7 +10,7 @@ import pytest
 from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadOnly
 from recollect.base.text import storable
 from recollect.model.result import Result, Scope
-from recollect.ops import history, links, memories, places, recalls, rules, shape, transfer, upkeep
+from recollect.ops import history, links, memories, past, places, recalls, rules, shape, transfer, upkeep
 from recollect.ops.app import App
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, pinned
@@ -45,6 +45,8 @@ TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "split": lambda app, id, text: shape.split(app, id, topics=(text,)),
     "split id": lambda app, id, text: shape.split(app, text),
     "import jsonl": lambda app, id, text: transfer.import_jsonl(app, text),
+    "import claude-code": lambda app, id, text: past.import_past(app, text.replace("/", "_") or "-"),
+    "import claude-code since": lambda app, id, text: past.import_past(app, since=text),
     "attach": lambda app, id, text: places.attach(app, text),
 }
 

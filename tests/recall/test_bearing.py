@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.model.lesson import ORIGIN, How, Lesson
+from recollect.model.memory import Rule, RuleType
 from recollect.recall.bearing import bearing, call_of
 from tests.values import rule
 
@@ -62,3 +64,37 @@ def test_any_call_can_be_judged(said: str, tool: str, given: dict[str, Any]):
 def test_a_very_long_command_is_judged_in_time():
     call = call_of(BASH, {"command": "a" * 1_000_000, "file_path": "/" * 100_000})
     assert bearing([rule("x", body="./" * 1_000)] * 20, call) == []
+
+
+def lesson(failed: str, fix: str, how: How = How.INSTEAD) -> Rule:
+    return rule("Lesson", body=Lesson(failed, fix, how).sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("learnt", "command", "bears"),
+    [
+        (lesson("npm test", "pnpm test"), "npm test", True),
+        (lesson("npm test", "pnpm test"), "npm run test -- --watch", True),
+        (lesson("npm test", "pnpm test"), "cd web && CI=1 npm test | tail", True),
+        (lesson("npm test", "pnpm test"), "git add . && npm test", True),
+        (lesson("npm test", "pnpm test"), "pnpm test", False),
+        (lesson("npm test", "pnpm test"), "npm install", False),
+        (lesson("pytest", "PYTHONPATH=src pytest"), "pytest -q tests/test_a.py", True),
+        (lesson("pytest", "PYTHONPATH=src pytest"), "PYTHONPATH=src pytest", False),
+        (lesson("pytest api", "docker compose up -d db", How.AFTER), "pytest api", True),
+        (lesson("pytest api", "docker compose up -d db", How.AFTER), "docker compose up -d db", False),
+        (lesson("make test", "make check"), "make build", False),
+    ],
+)
+def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
+    learnt: Rule, command: str, bears: bool
+):
+    assert bearing([learnt], call_of(BASH, {"command": command})) == ([learnt] if bears else [])
+
+
+def test_a_lesson_of_edits_bears_on_edits_of_that_file():
+    learnt = lesson("src/a.py", "src/a.py", How.READ_AGAIN)
+
+    assert bearing([learnt], call_of("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})) == [learnt]
+    assert bearing([learnt], call_of("Read", {"file_path": "/p/src/a.py"})) == []
+    assert bearing([learnt], call_of("Edit", {"file_path": "/p/src/b.py", "old_string": "x"})) == []

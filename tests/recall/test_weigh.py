@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.memory import Rating
-from recollect.recall.weigh import FOCUS_MOST, Focus, focus_boost, priority, relevance, standing
+from recollect.recall.weigh import (
+    FOCUS_MOST,
+    QUIET_BELOW,
+    Focus,
+    evidence,
+    focus_boost,
+    is_quiet,
+    priority,
+    relevance,
+    standing,
+)
 from tests.values import NOW, thread
 
 GOOD, BAD = Rating(True, NOW), Rating(False, NOW)
@@ -111,3 +121,63 @@ def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
     low, high = sorted((one, other))
 
     assert 0.5 <= standing(low) <= standing(high) <= 1.5
+
+
+# Outcomes
+
+trails = st.text("+-", max_size=80)
+
+
+@given(marks, trails)
+def test_relevance_is_above_nothing_and_at_most_one(ratings: list[Rating], trail: str):
+    assert 0 < relevance(ratings, trail) <= 1
+
+
+@given(marks, trails)
+def test_what_went_well_never_lowers_and_what_went_badly_never_raises(ratings: list[Rating], trail: str):
+    trail = trail[-49:]  # nothing falls out at the other end
+
+    assert relevance(ratings, trail + "-") < relevance(ratings, trail) <= relevance(ratings, trail + "+")
+
+
+@given(marks, trails, st.integers(0, 79))
+def test_one_that_went_well_instead_of_badly_raises(ratings: list[Rating], trail: str, at: int):
+    recent = trail[-50:]
+    if at >= len(recent) or recent[at] == "+":
+        return
+    better = f"{recent[:at]}+{recent[at + 1 :]}"
+
+    assert relevance(ratings, better) > relevance(ratings, recent)
+
+
+@given(marks, trails, trails)
+def test_only_the_last_fifty_count(ratings: list[Rating], old: str, trail: str):
+    assert relevance(ratings, old + trail.ljust(50, "-")) == relevance(ratings, trail.ljust(50, "-")[-50:])
+
+
+@given(trails)
+def test_fifty_that_go_well_bring_it_all_back(trail: str):
+    assert relevance((), trail + "+" * 50) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("trail", "score"), [("", 1.0), ("+", 1.0), ("-", 0.9375), ("-" * 5, 0.75), ("-" * 50, 0.2308), ("+-" * 25, 0.6154)]
+)
+def test_an_outcome_is_a_fifth_of_a_rating_against_a_prior_of_three(trail: str, score: float):
+    assert relevance((), trail) == pytest.approx(score, abs=1e-4)
+
+
+def test_few_observations_move_little_and_many_make_quiet():
+    assert not is_quiet(thread("t", outcomes="-" * 22))
+    assert is_quiet(thread("t", outcomes="-" * 23))
+    assert not is_quiet(thread("t", outcomes="-" * 23 + "+"))
+    assert not is_quiet(thread("t", outcomes="-" * 50, pinned=True, boost=0.3))
+    assert is_quiet(thread("t", ratings=(BAD,) * 10))
+    assert QUIET_BELOW == 0.4
+
+
+def test_what_the_score_is_made_of_can_be_told():
+    memory = thread("t", outcomes="+--", ratings=(GOOD,))
+
+    assert evidence(memory) == (("ratings", 1.0), ("went_well", 1.0), ("went_badly", 2.0))
+    assert evidence(thread("t")) == ()

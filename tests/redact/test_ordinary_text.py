@@ -80,6 +80,14 @@ CODE = (
     "curl -u user: https://x.test",
     "-----BEGIN CERTIFICATE-----\n" + BASE64 + "\n-----END CERTIFICATE-----",
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + BASE64[:43].replace("+", "x").replace("/", "y") + " me@host",
+    'cfg_path = "build/v2/x86_64a1b2c3"',
+    "my_pat = re.compile(r'[a-z0-9]{4,}x9')",
+    '<add key="PageSize" value="25" /> <add key="TokenLifetime" value="00:20:00" />',
+    '<add key="DbPassword" value="${DB_PASSWORD}" />',
+    "| 123456789012345|a-name-in-a-table |",
+    "kind: Secret\nmetadata:\n  name: app-secret\ntype: Opaque\n",
+    "kind: ConfigMap\ndata:\n  region: europewest\n",
+    "pass the apikey parameter-of-the-request-as-it-stands",
     "class Token(Enum):\n    STRING2 = 'string2'\n",
 )
 PROSE = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from recollect.model.codec import Json
 from recollect.model.memory import Thread
-from recollect.model.plan import Alias, Create, Link, Move, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Create, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
 from recollect.model.result import (
@@ -43,6 +43,8 @@ EVERY_CHANGE = plan(
     Remove(OTHER),
     Update.between(DARK, renamed(DARK, "Dimmed")),
     Move(("message_1", "message_2"), DARK.id, OTHER.id),
+    Say(DARK.id, messages(DARK, "More.")),
+    Unsay(DARK.id, messages(DARK, "More.", "And more.")),
     Link(bridge(DARK, OTHER)),
     Unlink(bridge(OTHER, DARK)),
     Alias(OTHER.id, DARK.id),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 
 import pytest
@@ -119,10 +118,10 @@ def test_neutral_text_is_never_longer_and_stays_as_it_is(text: str):
     assert harmless.neutral(once) == once
 
 
-def test_a_very_long_memory_costs_no_more_than_a_short_one():
-    began = time.process_time()
-    texts("\n <x-y> word\u200b" * 300_000)
-    assert time.process_time() - began < 1
+def test_of_a_very_long_memory_only_the_beginning_is_looked_at():
+    line = "\n <x-y> word\u200b"
+
+    assert harmless.plain(line * 300_000, 300) == harmless.plain(line * 3_000, 300)
 
 
 # What was ours

@@ -16,8 +16,8 @@ from recollect.lifecycle import change
 from recollect.lifecycle.merge import merge
 from recollect.lifecycle.split import split
 from recollect.model.bridge import BridgeType
-from recollect.model.memory import Kind, Message, Rule, Status, Thread
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.memory import Kind, Message, Rating, Rule, Status, Thread
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Query
 from recollect.recall.weigh import standing
 from recollect.store import Store
@@ -88,6 +88,8 @@ PLANS: dict[str, Callable[[Store, House], Plan]] = {
     "remove what has no ties": lambda _, house: plan(Remove(house.tabs)),
     "update": _revise,
     "move": lambda _, house: plan(Move((house.said[0].id, house.said[2].id), house.auth.id, house.deploy.id)),
+    "say": lambda _, house: plan(Say(house.deploy.id, messages(house.deploy, "the validators are up", "日本"))),
+    "unsay": lambda _, house: plan(Unsay(house.auth.id, house.said[1:])),
     "link": lambda _, house: plan(Link(bridge(house.tabs, house.auth, BridgeType.SIBLING, 0.25))),
     "unlink": lambda _, house: plan(Unlink(house.link)),
     "alias": lambda _, house: plan(Alias("thread_20240101_000000_000002", house.auth.id)),
@@ -108,6 +110,11 @@ STALE: dict[str, Callable[[House], Change]] = {
     "a move of messages that are elsewhere": lambda h: Move((h.said[0].id,), h.deploy.id, h.tabs.id),
     "a move of some that are elsewhere": lambda h: Move((h.said[0].id, h.deployed[0].id), h.auth.id, h.tabs.id),
     "a move to nobody": lambda h: Move((h.said[0].id,), h.auth.id, "thread_20200101_000000_000000"),
+    "a message that stands elsewhere": lambda h: Say(h.deploy.id, (replace(h.said[0], thread_id=h.deploy.id),)),
+    "a message of other words": lambda h: Say(h.auth.id, (replace(h.said[0], content="Never said"),)),
+    "a message to nobody": lambda h: Say("thread_x", (Message("message_x", "thread_x", NOW, "user", "Hello"),)),
+    "a message gone that is elsewhere": lambda h: Unsay(h.deploy.id, h.said[:1]),
+    "a message gone that is another": lambda h: Unsay(h.auth.id, (replace(h.said[0], content="Never said"),)),
     "a bridge of another weight": lambda h: Link(replace(h.link, weight=0.9)),
     "a bridge to nobody": lambda h: Link(bridge(h.auth, note("Nobody"))),
     "a bridge gone that is another": lambda h: Unlink(replace(h.link, weight=0.9)),
@@ -163,6 +170,32 @@ class StoreContract:
         said = messages(owner, "c", "b", "a")
         do(store, Create(owner, said))
         assert store.messages(owner.id) == said
+
+    def test_what_has_faded_is_known_by_weight_time_and_pin(self, store: Store) -> None:
+        old, older, weak = (
+            thread("old", days_old=12),
+            thread("older", days_old=20),
+            thread("weak", days_old=4, weight=0.2),
+        )
+        fresh, kept = thread("fresh", days_old=8), thread("kept", days_old=99, pinned=True)
+        asleep = thread("asleep", days_old=50, status=Status.SUSPENDED)
+        do(store, *map(Create, (old, older, weak, fresh, kept, asleep, rule("rule", days_old=99))))
+
+        def faded(status: Status, idle_days: float = 0, limit: int = 9) -> list[str]:
+            since = NOW.plus(days=-idle_days)
+            return store.faded(status, at=NOW, half_life_days=3, below=0.1, idle_since=since, limit=limit)
+
+        assert faded(Status.ACTIVE) == [older.id, old.id, weak.id]
+        assert faded(Status.ACTIVE, limit=1) == [older.id]
+        assert faded(Status.ACTIVE, idle_days=15) == [older.id]
+        assert faded(Status.SUSPENDED) == [asleep.id]
+
+    def test_those_that_were_judged_are_known(self, store: Store) -> None:
+        rated, shown = thread("rated", ratings=(Rating(True, NOW),), days_old=1), rule("shown", outcomes="+-")
+        do(store, *map(Create, (rated, shown, thread("neither"))))
+
+        assert store.judged(9) == [shown, rated]
+        assert store.judged(1) == [shown]
 
     def test_find_gives_the_most_recently_active_first(self, store: Store, house: House) -> None:
         assert store.find(Query()) == [house.auth, house.deploy, house.tabs]
@@ -581,6 +614,47 @@ class StoreContract:
         store.put_vectors("small", [(seq, vector(0, 1)), (999_999, vector(1, 1))])
         assert store.counts().vectors == 1
         assert store.verify() == []
+
+    def test_a_thread_that_goes_on_keeps_the_vectors_of_what_was_said(self, store: Store, house: House) -> None:
+        store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
+        later = Message(MINT.draw("message"), house.auth.id, NOW.plus(days=1), "user", "auth works again")
+        summed_up = Update.between(house.auth, replace(house.auth, body="It fails at night.", topics=("night",)))
+
+        done = do(store, Say(house.auth.id, (later,)), summed_up)
+
+        wanting = [text for _, text in store.vectorless("small", 100)]
+        assert len(wanting) == 2
+        assert "auth works again" in wanting[1] + wanting[0]
+        assert [hit.memory.id for hit in search(store, Query(text="works again"))] == [house.auth.id]
+        assert store.spoken([later.id, house.said[0].id, "message_x"]) == {
+            later.id: house.auth.id, house.said[0].id: house.auth.id,
+        }  # fmt: skip
+        assert store.verify() == []
+
+        store.undo(done, act("undo"))
+
+        assert search(store, Query(text="works again")) == []
+        assert len(store.vectorless("small", 100)) == 1  # of the body
+        assert store.verify() == []
+
+    def test_words_are_looked_up_no_further_than_asked_for(self, store: Store, house: House) -> None:
+        both = store.words("billing night")
+        one = store.words("billing night", most=2)
+
+        assert {term.term for term in both.terms} == {"bill", "night"}
+        assert sum(len(term.rows) for term in one.terms) <= 2
+
+    def test_closeness_is_nearness_of_those_alone(self, store: Store, house: House) -> None:
+        wanting = store.vectorless("small", 100)
+        store.put_vectors("small", [(seq, vector(1, number)) for number, (seq, _) in enumerate(wanting)])
+        ids = [house.auth.id, house.tabs.id, "thread_x"]
+
+        close = store.closeness("small", vector(0, 1), ids)
+
+        assert close == pytest.approx(store.nearness("small", vector(0, 1), ids))
+        assert close.keys() == {house.auth.id, house.tabs.id}
+        assert store.closeness("other", vector(0, 1), ids) == {}
+        assert store.closeness("small", vector(0, 1) * 2, ids) == {}
 
     def test_vectors_go_with_their_text_and_stay_with_it(self, store: Store, house: House) -> None:
         store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from recollect.model.bridge import Bridge
 from recollect.model.codec import decode_memory, encode_memory
 from recollect.model.memory import Memory, Message
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.store import Store
 
 
@@ -37,6 +37,12 @@ class Mirror:
             case Move(message_ids, _, target):
                 for id in message_ids:
                     self.messages[id] = replace(self.messages[id], thread_id=target)
+            case Say(_, messages):
+                assert self.messages.keys().isdisjoint(m.id for m in messages)
+                self.messages |= {m.id: m for m in messages}
+            case Unsay(_, messages):
+                for message in messages:
+                    del self.messages[message.id]
             case Link(bridge):
                 assert bridge.key not in self.bridges
                 self.bridges[bridge.key] = bridge

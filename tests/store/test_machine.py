@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,7 +15,7 @@ from recollect.lifecycle.merge import merge
 from recollect.lifecycle.split import split
 from recollect.model.bridge import BridgeType
 from recollect.model.memory import Memory, Status, Thread
-from recollect.model.plan import Create, Link, Plan, Unlink
+from recollect.model.plan import Create, Link, Plan, Say, Unlink, Update
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Tuning
 from tests import values
@@ -103,6 +105,14 @@ class Life(RuleBasedStateMachine):
         self.apply(change.revise(self.pick(number), title=title, body=body, topics=(title,), now=values.NOW))
 
     @precondition(has_memories)
+    @rule(number=picks, said=st.lists(words, min_size=1, max_size=3), body=words)
+    def go_on(self, number: int, said: list[str], body: str) -> None:
+        thread = self.pick(number)
+        if isinstance(thread, Thread):
+            new = values.messages(thread, *said)
+            self.apply(Plan.of([Say(thread.id, new), Update.between(thread, replace(thread, body=body))]))
+
+    @precondition(has_memories)
     @rule(number=picks)
     def archive(self, number: int) -> None:
         self.apply(change.archive(self.pick(number)))
@@ -110,7 +120,7 @@ class Life(RuleBasedStateMachine):
     @precondition(has_memories)
     @rule(number=picks)
     def restore(self, number: int) -> None:
-        self.apply(change.restore(self.pick(number), now=values.NOW))
+        self.apply(change.restore(self.pick(number), now=values.NOW, rules=values.AGE))
 
     @precondition(has_memories)
     @rule(number=picks)

@@ -182,7 +182,18 @@ def test_backups_never_overwrite_each_other(path: Path, kept: list[Note], monkey
 def test_a_file_of_version_1_is_sound_and_searchable_afterwards(path: Path, kept: list[Note]) -> None:
     with closing(apsw.Connection(str(path))) as db:
         tokenizer.register(db)
-        for table in ("words", "vector", "vector_count", "term", "passage", "session", "shown", "state", "event"):
+        for table in (
+            "words",
+            "vector",
+            "vector_count",
+            "term",
+            "passage",
+            "session",
+            "shown",
+            "state",
+            "event",
+            "outcome",
+        ):
             db.execute(f"DROP TABLE {table}")
         db.execute("DROP VIEW passage_text")
         db.execute((Path(__file__).parent / "derived_v1.sql").read_text(encoding="utf-8"))

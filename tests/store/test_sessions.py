@@ -34,6 +34,15 @@ def store(path: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
+def test_states_are_found_by_how_their_names_begin(store: SqliteStore):
+    for name in ("past:b", "past:a", "past", "pasture", "Past:c", "past%"):
+        store.sessions.put_state(name, name.upper())
+
+    assert list(store.sessions.states("past:").items()) == [("past:a", "PAST:A"), ("past:b", "PAST:B")]
+    assert store.sessions.states("none") == {}
+    assert store.verify() == []
+
+
 def test_a_purged_memory_stands_in_no_ledger(store: SqliteStore, path: Path):
     memory = thread("Billing")
     store.apply(plan(Create(memory)), act())
@@ -81,7 +90,7 @@ def test_a_database_from_before_sessions_is_brought_along(path: Path):
     with closing(SqliteStore(path, Tuning())) as store:
         store.apply(plan(Create(memory)), act())
     with closing(apsw.Connection(str(path))) as db:
-        for table in ("session", "shown", "state", "event"):
+        for table in ("session", "shown", "state", "event", "outcome"):
             db.execute(f"DROP TABLE {table}")
         db.execute("PRAGMA user_version = 1")
 

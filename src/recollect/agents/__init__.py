@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
@@ -15,11 +16,14 @@ from typing import NamedTuple, Protocol, cast
 from recollect.agents.transcript import Cursor, Tail, Utterance
 from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
-from recollect.model.session import Event, Reply
+from recollect.model.act import Doing
+from recollect.model.memory import Lane, RuleType
+from recollect.model.outcome import Report
+from recollect.model.session import Event, Reply, ToolCall
 
 __all__ = [
-    "DEFAULT_HOST", "Agent", "Cursor", "Hook", "Level", "Places", "Tail", "Utterance", "agent", "hosts", "origin",
-    "parse", "render", "utterances",
+    "DEFAULT_HOST", "Agent", "Cursor", "Hook", "Keepsake", "Level", "Places", "Shelf", "Skill", "Tail", "Transcript",
+    "Utterance", "agent", "hosts", "origin", "parse", "render", "spoken", "utterances",
 ]  # fmt: skip
 
 _MODULES = {"claude-code": "claude_code"}
@@ -51,16 +55,81 @@ class Places(NamedTuple):
     environ: Mapping[str, str]
 
 
+class Transcript(NamedTuple):
+    """One file that a session left, as far as its place and its first lines tell."""
+
+    path: Path
+    session: str = ""
+    agent: str = ""
+    """The subagent whose own it is."""
+    cwd: str = ""
+    """Where the session was begun."""
+    began: Moment | None = None
+    size: int = 0
+    changed: Moment = Moment(0)
+    problem: str = ""
+    """Why it cannot be read."""
+
+
+class Shelf(NamedTuple):
+    """The memory that an agent keeps of a project for itself."""
+
+    base: Path
+    """The agent's own folder. Where it is not there, the agent was never used; below it, folders may be made."""
+    folder: Path
+    index_file: str
+    """The file there that it always reads."""
+    unread: str = ""
+    """Why it would not read it now, where that can be told."""
+
+
+class Keepsake(NamedTuple):
+    """A rule on its way into such a memory; its words are harmless already."""
+
+    id: str
+    words: str
+    rule_type: RuleType
+    lane: Lane
+    everywhere: bool
+    """Not of this project alone."""
+    since: Moment
+
+
+class Skill(NamedTuple):
+    """Rules of one kind, as a skill of a project."""
+
+    topic: str
+    title: str
+    rules: tuple[str, ...]
+    updated: Moment
+
+
 class Agent(Protocol):
     TITLE: str
     OFF_SWITCH: str
     """The key that switches off every hook of a settings file."""
+    SKILL_FILE: str
 
     def parse(self, event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) -> Event: ...
 
     def render(self, event: str, reply: Reply) -> bytes: ...
 
     def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]: ...
+
+    def may_speak(self, line: bytes) -> bool:
+        """By a look at a raw line: False only where `utterances` would surely find nothing in it."""
+
+    def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
+        """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
+
+    def doing(self, call: ToolCall) -> Doing:
+        """What a call does, in neutral words."""
+
+    def is_refused(self, output: str) -> bool:
+        """Whether a result says that the person did not allow the call."""
+
+    def reported(self, text: str) -> Report | None:
+        """What a message that no person wrote tells of a subagent; None where it tells of none."""
 
     def origin(self, event: Event) -> Path | None: ...
 
@@ -73,11 +142,33 @@ class Agent(Protocol):
     def hook_json(self, command: str, timeout_s: int) -> Mapping[str, object]:
         """One hook as its settings spell it; `settings_file` puts it into its list."""
 
+    def shelf(self, places: Places) -> Shelf:
+        """NoProject where there is none."""
+
+    def keepsake_name(self, keepsake: Keepsake) -> str:
+        """Of its file."""
+
+    def is_keepsake_name(self, name: str) -> bool: ...
+
+    def keepsake_text(self, keepsake: Keepsake) -> str: ...
+
+    def keepsake_line(self, keepsake: Keepsake) -> str:
+        """As it stands in the index."""
+
+    def index_room(self, own: str) -> tuple[int, int]:
+        """How many lines and bytes of ours the agent still reads beside what others wrote into its index."""
+
+    def skills_folder(self, places: Places) -> Path:
+        """NoProject where there is none."""
+
+    def skill_text(self, skill: Skill) -> str: ...
+
 
 def hosts() -> tuple[str, ...]:
     return tuple(_MODULES)
 
 
+@cache
 def agent(host: str) -> Agent:
     module = _MODULES.get(host)
     if module is None:
@@ -97,9 +188,18 @@ def render(host: str, event: str, reply: Reply) -> bytes:
 
 def utterances(host: str, tail: Tail) -> Iterator[Utterance]:
     """What was said in a transcript since the tail's cursor."""
-    spoken = agent(host).utterances
+    for said in spoken(host, tail):
+        yield from said
+
+
+def spoken(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
+    """The same, a line at a time; lines in which nothing is said are left out."""
+    speaks = agent(host)
+    tail.wanted = speaks.may_speak
     for line in tail:
-        yield from spoken(line)
+        said = tuple(speaks.utterances(line))
+        if said:
+            yield said
 
 
 def origin(event: Event) -> Path | None:

@@ -13,14 +13,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.agents import claude_memory
 from recollect.agents.transcript import Utterance, Voice, last_lines
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.text import storable
+from recollect.model.act import Deed, Doing
+from recollect.model.outcome import Report, State
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 if TYPE_CHECKING:
-    from recollect.agents import Hook, Level, Places
+    from recollect.agents import Hook, Level, Places, Transcript
 
 HOST = "claude-code"
 TITLE = "Claude Code"
@@ -54,7 +57,7 @@ _MAX_OUTPUT_UNITS = 9_999
 _PEOPLE = frozenset({"", "user", "sdk"})
 _MACHINE_MADE = (
     "<task-notification", "<<autonomous-loop", "<scheduled-task", "<teammate-message", "<cross-session-message",
-    "<channel", "<local-command-", "<command-name>",
+    "<channel", "<local-command-", "<command-name>", "[Request interrupted by user",
 )  # fmt: skip
 _MOST_SILENT_S = 1e9
 _TOOL_ERROR = "<tool_use_error>"
@@ -230,6 +233,28 @@ def _within_limit(text: str) -> str:
 
 # Its transcripts
 
+# Most of a transcript's bytes are whole requests and snapshots. What a line is stands in its first fields: before it
+# come values that hold neither a quote nor an object, and a quote inside a text would be escaped.
+_LINE_HEAD = re.compile(
+    rb'\{(?:(?!"type"|"attachment"|"message")"\w+":\s?(?:null|true|false|"[^"\\]*"|[\d.]+),\s?)*'
+    rb'"(type|attachment)":\s?(?:\{"type":\s?)?"([\w-]+)'
+)
+_SPEAKING = frozenset({b"user", b"assistant", b"attachment"})
+
+
+def may_speak(line: bytes) -> bool:
+    head = _LINE_HEAD.match(line)
+    if head is None:
+        return True
+    key, value = head.groups()
+    return value in _SPEAKING if key == b"type" else value.startswith(b"hook_")
+
+
+def transcripts(places: Places, within: Path | None = None) -> Iterator[Transcript]:
+    from recollect.agents import claude_code_past  # hooks come here too, and need none of it
+
+    return claude_code_past.transcripts(within or claude_memory.config_folder(places) / "projects")
+
 
 def utterances(line: Mapping[str, object]) -> Iterator[Utterance]:
     match line.get("type"):
@@ -263,9 +288,12 @@ def _spoken(is_user: bool, line: Mapping[str, object], content: object) -> Itera
                 output = _output(block.get("content"))
                 call = ToolCall(
                     id=_text(block, "tool_use_id"), name="", input={}, output=output,
-                    failed=block.get("is_error") is True,
+                    failed=block.get("is_error") is True, refused=line.get("toolDenialKind") in _DENIALS,
                 )  # fmt: skip
                 yield _utterance(line, Voice.TOOL_RESULT, output, call=call)
+                # What the person answered with instead of leave; in the result it stands among the client's words.
+                if call.refused and (said := _text(line, "userFeedback")):
+                    yield _utterance(line, Voice.PROMPT, said)
             case _:
                 pass
 
@@ -286,7 +314,8 @@ def _utterance(line: Mapping[str, object], voice: Voice, text: str = "", call: T
         id=_text(line, "uuid"),
         call=call,
         prompt_id=_text(line, "promptId"),
-        agent_id=_text(line, "agentId"),
+        # Older clients wrote a subagent's lines among the others and did not name it.
+        agent_id=_text(line, "agentId") or ("sidechain" if line.get("isSidechain") is True else ""),
         at=_moment(_text(line, "timestamp")),
         machine_made=made or line.get("isApiErrorMessage") is True,
     )
@@ -296,6 +325,65 @@ def _prompt_source(line: Mapping[str, object]) -> str:
     """In the words of the event's `source`; the transcript tells apart how a person entered it."""
     written = _text(line, "promptSource")
     return "user" if written in {"typed", "queued", "suggestion_accepted"} else written
+
+
+# Its tools
+
+_DEEDS = {
+    "Bash": Deed.RUN, "BashOutput": Deed.OTHER, "Edit": Deed.EDIT, "MultiEdit": Deed.EDIT, "Write": Deed.EDIT,
+    "NotebookEdit": Deed.EDIT, "Read": Deed.READ, "Glob": Deed.SEARCH, "Grep": Deed.SEARCH, "LS": Deed.SEARCH,
+    "WebFetch": Deed.FETCH, "WebSearch": Deed.FETCH, "Agent": Deed.DELEGATE, "Task": Deed.DELEGATE,
+}  # fmt: skip
+_SAYS = ("command", "pattern", "url", "query", "description")
+_NAMES_FILES = ("file_path", "notebook_path", "path")
+_REFUSED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "Permission to use ",
+    "Permission for this action has been denied",
+    # Without a terminal nobody is asked, and the answer is no.
+    "This command requires approval",
+    "Claude requested permissions to ",
+)
+# Written beside a result by 2.1.325; the others it knows are an interruption and trouble of the client's own.
+_DENIALS = frozenset({"user-rejected", "permission-rule", "automode-blocked"})
+
+
+def doing(call: ToolCall) -> Doing:
+    files = tuple(text for key in _NAMES_FILES if (text := _text(call.input, key)))
+    return Doing(_DEEDS.get(call.name, Deed.OTHER), call.name, _first(call.input, *_SAYS), files)
+
+
+def is_refused(output: str) -> bool:
+    return output.startswith(_REFUSED)
+
+
+_NOTIFIED = "<task-notification>"
+_STATES = {
+    "completed": State.COMPLETED, "failed": State.FAILED, "killed": State.KILLED, "stopped": State.KILLED,
+    "cancelled": State.KILLED,
+}  # fmt: skip
+_NO_AGENT = "Background command"
+"""A command that goes on by itself is told of in the same way."""
+
+
+def reported(text: str) -> Report | None:
+    """Of the first notification in it. Its tags are the client's own and come in this order before any text of the
+    agent's: what stands in a result cannot be taken for the state."""
+    _, found, body = text.partition(_NOTIFIED)
+    if not found:
+        return None
+    head = body.partition("<result>")[0]
+    state = _STATES.get(_tagged(head, "status").lower(), State.UNKNOWN)
+    summary, said = _tagged(head, "summary"), _tagged(body, "result")
+    if summary.startswith(_NO_AGENT):
+        return None
+    return Report(_tagged(head, "task-id"), state, summary, said or summary)
+
+
+def _tagged(text: str, tag: str) -> str:
+    inner = text.partition(f"<{tag}>")[2]
+    return inner.partition(f"</{tag}>")[0].strip() if inner else ""
 
 
 # A fork's own transcript is not there when it starts, and the event does not name its parent. It says how long ago
@@ -377,9 +465,7 @@ def settings_path(level: Level, places: Places) -> Path:
     from recollect.agents import Level
 
     if level is Level.USER:
-        named = places.environ.get("CLAUDE_CONFIG_DIR", "")
-        folder = Path(os.path.abspath(named)) if named else places.user_home / ".claude"
-        return folder / "settings.json"
+        return claude_memory.config_folder(places) / "settings.json"
     if places.project is None:
         raise NoProject("There is no project here.", hint="Go into a project's folder, or leave --user.")
     return places.project / ".claude" / ("settings.json" if level is Level.PROJECT else "settings.local.json")
@@ -419,3 +505,16 @@ def _version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
         return None
     found = _VERSION.search(told.stdout.decode("utf-8", "replace"))
     return tuple(int(part) for part in found.groups()) if found else None
+
+
+# Its own memory, and its skills
+
+SKILL_FILE = claude_memory.SKILL_FILE
+shelf = claude_memory.shelf
+keepsake_name = claude_memory.keepsake_name
+is_keepsake_name = claude_memory.is_keepsake_name
+keepsake_text = claude_memory.keepsake_text
+keepsake_line = claude_memory.keepsake_line
+index_room = claude_memory.index_room
+skills_folder = claude_memory.skills_folder
+skill_text = claude_memory.skill_text

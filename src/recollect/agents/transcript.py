@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -61,13 +61,24 @@ class Cursor:
 
 
 class Tail:
-    """The whole lines after a cursor, as JSON objects. `cursor` moves with what has been handed out."""
+    """The whole lines after a cursor, as JSON objects. `cursor` moves with what has been handed out. Lines that are
+    not `wanted`, by a look at their bytes, are passed over before anything is parsed."""
 
     def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
         self.path = path
-        self.cursor = cursor or Cursor()
+        self.wanted: Callable[[bytes], bool] | None = None
         self.skipped = 0
         self.restarted = False
+        self._cursor = cursor or Cursor()
+        self._fd = -1
+        self.offset = self._cursor.offset
+
+    @property
+    def cursor(self) -> Cursor:
+        # The mark is made when it is asked for: most lines are passed over, and a mark costs a read.
+        if self._cursor.offset != self.offset and self._fd >= 0:
+            self._cursor = Cursor(self.offset, _mark(self._fd, self.offset))
+        return self._cursor
 
     @classmethod
     def after(cls, path: Path, offset: int) -> Tail:
@@ -92,23 +103,27 @@ class Tail:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
                 return
-            start = self._start(fd, found.st_size)
+            start, self._fd = self._start(fd, found.st_size), fd
             for line, end in self._lines(fd, start):
+                self.offset = end
+                if line is not None and self.wanted is not None and not self.wanted(line):
+                    continue
                 parsed = _parsed(line) if line is not None else None
-                if parsed is None:
-                    self.skipped += line is None or bool(line.strip())
-                self.cursor = Cursor(end, _mark(fd, end))
                 if parsed is not None:
                     yield parsed
+                else:
+                    self.skipped += line is None or bool(line.strip())
         finally:
+            _ = self.cursor
+            self._fd = -1
             os.close(fd)
 
     def _start(self, fd: int, size: int) -> int:
-        offset = self.cursor.offset
-        if 0 < offset <= size and _mark(fd, offset) == self.cursor.mark:
+        offset = self._cursor.offset
+        if 0 < offset <= size and _mark(fd, offset) == self._cursor.mark:
             return offset
         self.restarted = offset != 0
-        self.cursor = Cursor()
+        self._cursor, self.offset = Cursor(), 0
         return 0
 
     def _lines(self, fd: int, start: int) -> Iterator[tuple[bytes | None, int]]:

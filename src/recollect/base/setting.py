@@ -115,12 +115,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_RULES_SYNC", "off", "switch", "off_only",
         "Writing into an agent's own memory folder is a choice, not a surprise.",
-        pending=True,
     ),
     Setting(
         "MEMORY_SKILLS", "off", "switch", "off_only",
         "Skill files appear in the project's tree, so they are asked for.",
-        pending=True,
     ),
     Setting(
         "MEMORY_TOASTS", "off", "switch", "off_only",
@@ -142,7 +140,6 @@ SETTINGS: tuple[Setting, ...] = (
         "MEMORY_ARCHIVE_AFTER_DAYS", "30", "figure", "never",
         "A month asleep without one recall coming near.",
         low=1, high=3_650,
-        pending=True,
     ),
     Setting(
         "MEMORY_REINFORCEMENT", "0.1", "figure", "never",

@@ -17,6 +17,7 @@ from recollect.lifecycle.strength import AgeRules
 from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.ledger import Pointer, Talker, Way
 from recollect.model.memory import Anchor, Memory, Message, Note, Rating, Rule, RuleType, Status, Thread
+from recollect.model.outcome import Ending, Outcome
 from recollect.model.plan import Create, Link, Plan, Update
 from recollect.model.session import Session
 from recollect.store import Act, SqliteStore, Tuning
@@ -110,6 +111,10 @@ class _Filler:
             sessions.put_session(Session(id=id, host="bench", started_at=now, number=number), at=now)
             sessions.show(Talker(id), Way.TOLD, ids[number::8], at=now, call=f"call-{number}")
             sessions.receive(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
+            failed = Outcome(
+                kind=Ending.FAILURE, at=now, session=id, act=f"call-{number}", action="make", shown=(ids[0],)
+            )
+            self._store.outcomes.record(failed)
 
     def _thread(self, number: int) -> Memory:
         # Every twentieth is long enough for several passages.

@@ -111,6 +111,69 @@ def recall(files: tuple[Path, ...], sample: int | None, held_out: bool, cache: P
 
 
 @bench.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option(
+    "--part", default="rules", show_default=True,
+    type=click.Choice(["rules", "pairs", "injections", "threads", "echo", "cost"]),
+    help="rules: heard in prompts. pairs: failures and what mended them. injections: orders hidden in what tools print."
+    " threads: work that is grouped. echo: memory that is said back. cost: of a turn.",
+)  # fmt: skip
+@click.option("--half", type=click.Choice(["tune", "held"]), help="Of the scripted sessions, for pairs.")
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, for the cost.")
+@click.option("--turns", default=1000, show_default=True, type=click.IntRange(min=1), help="That quote, for the echo.")
+@_as_json
+def capture(files: tuple[Path, ...], part: str, half: str | None, sizes: str, turns: int, as_json: bool) -> int:
+    """How well rules are heard in labelled prompts, beside simple patterns; the shipped suites without a FILE."""
+    if part == "pairs":
+        return _pairs(half, as_json)
+    if part == "injections":
+        return _injections(as_json)
+    if part != "rules":
+        return _capture_part(part, files, _sizes(sizes), turns, as_json)
+    from recollect.bench.capture import SHIPPED, run_capture
+    from recollect.cli.capture_figures import blocks
+
+    report = run_capture(files or SHIPPED)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        paint(blocks(report))
+    return 0
+
+
+def _pairs(half: str | None, as_json: bool) -> int:
+    from recollect.bench.pairs import read, run_pairs
+    from recollect.cli.outcome_figures import pair_blocks
+
+    scripts = [script for script in read() if half in (None, script.half)]
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        report = run_pairs(Path(folder), scripts, Bar())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        paint(pair_blocks(report))
+    return 0
+
+
+def _injections(as_json: bool) -> int:
+    from recollect.bench.injections import run_injections
+    from recollect.bench.payloads import payloads
+
+    return _run(lambda folder, bar: run_injections(folder, list(payloads()), bar), as_json)
+
+
+@bench.command()
+@click.option("--mb", default=50, show_default=True, type=click.IntRange(min=1), help="Megabytes of each sort.")
+@_seed
+@_as_json
+def history(mb: int, seed: int, as_json: bool) -> int:
+    """How fast past sessions are read, and how fast they become memory."""
+    from recollect.bench.history import run_history
+
+    return _run(lambda folder, bar: run_history(folder, mb=mb, seed=seed, progress=bar), as_json)
+
+
+@bench.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
 @_as_json
 def engine(sizes: str, as_json: bool) -> int:
@@ -145,6 +208,44 @@ def hooks(
     else:
         paint(blocks(report))
     return 0 if report.passed else 1
+
+
+@bench.command()
+@click.option("--secrets", default=4000, show_default=True, type=click.IntRange(min=1), help="Made-up ones to keep.")
+@click.option("--lines", default=100000, show_default=True, type=click.IntRange(min=1), help="Of ordinary source.")
+@click.option("--hostile", default=60, show_default=True, type=_from_none, help="Texts of 50 KB made to be slow.")
+@_seed
+@_as_json
+def secrets(secrets: int, lines: int, hostile: int, seed: int, as_json: bool) -> int:
+    """Is a secret ever found on disk, what is taken for one, and what looking for them costs."""
+    from recollect.bench.secrets import run_secrets
+
+    return _run(
+        lambda folder, bar: run_secrets(folder, secrets=secrets, lines=lines, hostile=hostile, seed=seed, progress=bar),
+        as_json,
+    )
+
+
+def _capture_part(part: str, files: tuple[Path, ...], sizes: tuple[int, ...], turns: int, as_json: bool) -> int:
+    if part == "echo":
+        from recollect.bench.echo import run_echo
+
+        return _run(lambda folder, bar: run_echo(folder, turns=turns, progress=bar), as_json)
+    if part == "cost":
+        from recollect.bench.capture_cost import run_capture_cost
+
+        return _run(lambda folder, bar: run_capture_cost(folder, sizes=sizes, progress=bar), as_json)
+    from recollect.bench import threads
+    from recollect.cli.thread_figures import blocks
+
+    sessions = [session for file in files or (threads.SHIPPED,) for session in threads.read(file)]
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        report = threads.run_threads(Path(folder), sessions)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        paint(blocks(report))
+    return 0
 
 
 def _cache() -> Path:

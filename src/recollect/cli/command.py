@@ -139,7 +139,7 @@ def _option(p: Parameter) -> click.Option:
 
 def _value(p: Parameter, given: Any) -> Any:
     if given is None:
-        return p.default
+        return _from_stdin() if p.arg.stdin and p.default == "-" else p.default
     if p.arg.stdin and given == "-":
         return _from_stdin()
     for member in _members(p.type):

@@ -100,6 +100,10 @@ def _word(op: Op, path: tuple[str, ...]) -> str:
 def _group(path: tuple[str, ...], below: list[Op]) -> Tree:
     group = Tree(name=path[-1], help=f"{', '.join(_word(op, path) for op in below)}.")
     group.path = path
+    if path == ("inbox",):
+        from recollect.cli.inbox import as_command
+
+        as_command(group)
     return group
 
 

@@ -86,6 +86,10 @@ class _Kept:
         self.used_s = now_s
         self.filled_s = 0.0
         """When missing vectors were last looked for."""
+        self.digested_s = 0.0
+        """When what its sessions left was last read."""
+        self.looked_s = float("-inf")
+        """When it was last asked whether its threads are to be aged."""
         self.over = False
         """No longer among the kept: closed by whoever has it last."""
 
@@ -173,10 +177,32 @@ class Apps:
         for kept in self._snapshot():
             if kept.app.warm and now_s - kept.filled_s >= every_s:
                 kept.filled_s = now_s
-                app = self._made(kept.app.project, kept.app.settings)
-                app.warm = True
-                return app
+                return self._beside(kept)
         return None
+
+    def told(self, quiet_s: float) -> App | None:
+        """An App of its own for a project whose sessions said something that was not read yet, once they have been
+        quiet for a moment. To be closed."""
+        now_s = time.monotonic()
+        for kept in self._snapshot():
+            if kept.used_s > kept.digested_s and now_s - kept.used_s >= quiet_s:
+                kept.digested_s = now_s
+                return self._beside(kept)
+        return None
+
+    def unlooked(self, every_s: float) -> App | None:
+        """An App of its own for a project that was not looked at for so long. To be closed."""
+        now_s = time.monotonic()
+        for kept in self._snapshot():
+            if now_s - kept.looked_s >= every_s:
+                kept.looked_s = now_s
+                return self._beside(kept)
+        return None
+
+    def _beside(self, kept: _Kept) -> App:
+        app = self._made(kept.app.project, kept.app.settings)
+        app.warm = kept.app.warm
+        return app
 
     def close_unused(self, unused_s: float = UNUSED_AFTER_S) -> None:
         before_s = time.monotonic() - unused_s
@@ -191,6 +217,10 @@ class Apps:
     def names(self) -> list[tuple[str, bool]]:
         """Each open project and whether it is warm."""
         return [(kept.app.project.name if kept.app.project else "", kept.app.warm) for kept in self._snapshot()]
+
+    def roots(self) -> list[str]:
+        """Of each open project."""
+        return [str(kept.app.project.root) for kept in self._snapshot() if kept.app.project]
 
     def _snapshot(self) -> list[_Kept]:
         with self._guard:

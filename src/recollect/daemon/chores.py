@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from recollect.base.errors import BadInput, RecollectError, StoreBusy
 from recollect.base.log import Log
@@ -23,11 +24,16 @@ from recollect.ops.app import App
 from recollect.wire import spool
 from recollect.wire.place import Place
 
+if TYPE_CHECKING:
+    from recollect.ops import digest
+
 BEAT_S = 300.0
 SPOOL_S = 30.0
 TIDY_S = 60.0
 VECTORS_S = 10.0
 """How often a project that was spoken of is looked through for passages without a vector."""
+QUIET_S = 1.5
+"""A project whose sessions are quiet for so long is read up on."""
 FEW_POINTERS = 10
 FEW_TEXTS = 1  # some 30 ms: what a hook may have to share the processor with
 FIRST_ANSWER_WITHIN_S = 1.0
@@ -127,6 +133,36 @@ class Vectors:
         embedder = self._model.embedder(app.settings.text("MEMORY_EMBEDDING_MODEL"))
         scopes = [scope for scope, _ in app.scopes()]
         return sum(asking.fill_vectors(app.writing(scope), embedder, FEW_TEXTS) for scope in scopes)
+
+
+class Digests:
+    """Reads what sessions left, a few pointers at a time, on connections of its own."""
+
+    def __init__(self, apps: Apps) -> None:
+        self._apps = apps
+        self._app: App | None = None
+        self._held: digest.Held | None = None
+
+    def read_some(self) -> bool:
+        self._app = self._app or self._apps.told(QUIET_S)
+        if self._app is None:
+            return False
+        from recollect.ops import digest  # no first answer waits for it
+
+        self._held = self._held or digest.Held()
+        try:
+            more = digest.some(self._app, self._held)
+        except BaseException:
+            self.close()
+            raise
+        if not more:
+            self.close()
+        return True  # here, or in the next project
+
+    def close(self) -> None:
+        if self._app is not None:
+            self._app.close()
+            self._app = None
 
 
 class Spooled:

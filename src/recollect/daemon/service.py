@@ -17,10 +17,12 @@ from recollect.base.clock import SystemClock
 from recollect.base.errors import RecollectError
 from recollect.base.paths import Home
 from recollect.base.settings import load
+from recollect.daemon.ageing import Ageing
 from recollect.daemon.apps import Apps
-from recollect.daemon.chores import BEAT_S, SPOOL_S, TIDY_S, Chore, Chores, Spooled, Vectors
+from recollect.daemon.chores import BEAT_S, SPOOL_S, TIDY_S, Chore, Chores, Digests, Spooled, Vectors
 from recollect.daemon.desk import Desk
 from recollect.daemon.lock import Lock
+from recollect.daemon.mirroring import EVERY_S, Mirroring
 from recollect.daemon.model import Model
 from recollect.daemon.server import Answer, Request, Server
 from recollect.daemon.watch import Watch
@@ -56,6 +58,9 @@ class Service:
         self._model = Model(self._own.settings.text("MEMORY_EMBEDDING_MODEL"))
         self._apps = Apps(home, user_home, self._clock, self._model)
         self._vectors = Vectors(self._apps, self._model)
+        self._digests = Digests(self._apps)
+        self._ageing = Ageing(self._apps)
+        self._mirroring = Mirroring(self._apps, self._own.log)
         self._hooks = Hooks(self._apps, place.recalls, self._clock)
         self._spooled = Spooled(place, self._hooks, self._own.log)
         self._desk = Desk(self._apps, self._hooks, self._own.log)
@@ -77,6 +82,8 @@ class Service:
         self._chores.stop(_CHORES_STOP_WITHIN_S)
         with suppress(RecollectError):
             self._vectors.close()
+            self._digests.close()
+            self._ageing.close()
         self._apps.close()
         return reason
 
@@ -142,13 +149,22 @@ class Service:
     def _chore_list(self) -> list[Chore]:
         return [
             Chore("model", _SOON_S, self._model.load, heavy=True),
+            Chore("language", _ONCE_S, self._listen, heavy=True),
             Chore("warm", _SOON_S, self._apps.warm_one, heavy=True),
             Chore("vectors", _SOON_S, self._vectors.fill, heavy=True),
+            Chore("digest", _SOON_S, self._digests.read_some, heavy=True),
+            Chore("age", _SOON_S, self._ageing.age_some, heavy=True),
+            Chore("mirrors", EVERY_S, self._mirroring.look, heavy=True),
             Chore("spool", SPOOL_S, self._spooled.receive_some),
             Chore("beat", BEAT_S, self._beat),
             Chore("tidy", TIDY_S, self._tidy),
             Chore("begin", _ONCE_S, self._begin),
         ]
+
+    def _listen(self) -> bool:
+        from recollect.ops import capture  # no first answer waits for it
+
+        return capture.warm()
 
     def _beat(self) -> bool:
         for app in self._apps.each():

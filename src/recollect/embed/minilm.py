@@ -33,6 +33,9 @@ MATRICES = {"attend": (DIM, 3 * DIM), "gather": (DIM, DIM), "widen": (DIM, WIDE)
 # Short texts come half as fast again together as one by one; beyond this nothing is gained.
 BATCH_TOKENS = 1_024
 _END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
+TONE_LAYERS = 3
+"""After the third a sentence's mood is read best; four and more read it worse (docs/EMBEDDING.md)."""
+TONE_DIM = TONE_LAYERS * DIM
 _EPSILON = np.float32(1e-12)
 _MEAN = np.full(DIM, 1 / DIM, np.float32)  # a product with it takes half the time of `mean`
 
@@ -117,7 +120,7 @@ class MiniLM:
     def __init__(self, id: str, tensors: Tensors) -> None:
         self.id = id
         self._front = Front(tensors)
-        self._layers = _layers(tensors)
+        self._layers = layers_of(tensors)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         vectors = np.empty((len(texts), DIM), np.float32)
@@ -134,6 +137,9 @@ class MiniLM:
     def embed_ends(self, text: str, most_tokens: int) -> Floats:
         vector: Floats = self._forward([self._front.encode_ends(text, most_tokens)])[0]
         return vector
+
+    def tone(self, text: str) -> Floats:
+        return tone(self._front, self._layers[:TONE_LAYERS], text)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[list[int]]]:
         batch: list[list[int]] = []
@@ -155,6 +161,20 @@ class MiniLM:
             rows = layer(rows, lengths)
         starts = np.cumsum([0, *lengths[:-1]])
         return of_length_one(np.add.reduceat(rows, starts))
+
+
+def tone(front: Front, layers: Sequence[_Layer], text: str) -> Floats:
+    """How a text is said, rather than what it is about: the mean of its tokens after each of the first layers.
+
+    The last layer's vector is made to tell subjects apart and has forgotten the mood of a sentence.
+    """
+    encoded = front.encode(text)
+    rows = front.rows([encoded])
+    means: list[Floats] = []
+    for layer in layers:
+        rows = layer(rows, [len(encoded)])
+        means.append(rows.mean(0))
+    return np.concatenate(means)
 
 
 def of_length_one(sums: Floats) -> Floats:
@@ -212,9 +232,9 @@ def _check(tensors: Tensors) -> None:
             raise ModelBroken("all-MiniLM-L6-v2", f"the tensor {name} is missing or of another shape")
 
 
-def _layers(tensors: Tensors) -> list[_Layer]:
+def layers_of(tensors: Tensors, count: int = LAYERS) -> list[_Layer]:
     # One piece of memory for all matrices: the system gives it in large pages, and loading takes half the time.
-    spare = np.empty(LAYERS * sum(wide_in * wide_out for wide_in, wide_out in MATRICES.values()), np.float32)
+    spare = np.empty(count * sum(wide_in * wide_out for wide_in, wide_out in MATRICES.values()), np.float32)
 
     def linear(name: str) -> _Linear:
         nonlocal spare
@@ -232,7 +252,7 @@ def _layers(tensors: Tensors) -> list[_Layer]:
             narrow=linear(f"{number}.narrow"),
             narrow_norm=_norm(tensors, f"{number}.narrow.norm"),
         )
-        for number in range(LAYERS)
+        for number in range(count)
     ]
 
 

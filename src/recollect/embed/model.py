@@ -35,6 +35,9 @@ class Embedder(Protocol):
     def embed_ends(self, text: str, most_tokens: int) -> NDArray[np.float32]:
         """As `embed_one`, in less time: of a long text the beginning and the end alone."""
 
+    def tone(self, text: str) -> NDArray[np.float32]:
+        """How it is said, for `capture`; TONE_DIM numbers, of no fixed length."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shipment:

@@ -18,7 +18,18 @@ import numpy as np
 import onnxruntime
 
 from recollect.embed.graph import FLOAT, UINT8, Graph
-from recollect.embed.minilm import DIM, HEAD_DIM, HEADS, LAYERS, Floats, Front, of_length_one
+from recollect.embed.minilm import (
+    DIM,
+    HEAD_DIM,
+    HEADS,
+    LAYERS,
+    TONE_LAYERS,
+    Floats,
+    Front,
+    layers_of,
+    of_length_one,
+    tone,
+)
 from recollect.embed.weights import Tensors
 
 # Both factors are unsigned: signed weights overflow on processors without VNNI.
@@ -31,6 +42,7 @@ class OnnxMiniLM:
     def __init__(self, id: str, tensors: Tensors) -> None:
         self.id = id
         self._front = Front(tensors)
+        self._early = layers_of(tensors, TONE_LAYERS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
@@ -53,6 +65,9 @@ class OnnxMiniLM:
         (total,) = self._session.run(None, {"rows": self._front.rows([tokens])})
         vector: Floats = of_length_one(total[None, :])[0]
         return vector
+
+    def tone(self, text: str) -> Floats:
+        return tone(self._front, self._early, text)
 
 
 def _model(tensors: Tensors) -> bytes:

@@ -7,6 +7,8 @@ told that they were not.
 
 from __future__ import annotations
 
+import sys
+
 from recollect import agents
 from recollect.agents.transcript import Voice
 from recollect.base.errors import RecollectError, StoreDamaged, UnknownId
@@ -19,7 +21,7 @@ from recollect.model.memory import Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Found, Scope
 from recollect.model.session import Reply, ToolCall
-from recollect.ops import briefs, heartbeat, recalls, rendered, sessions
+from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions
 from recollect.ops.haste import Haste
 from recollect.ops.sessions import Showing
 from recollect.render import inject
@@ -27,6 +29,9 @@ from recollect.render.harmless import plain
 
 _THREADS_NEED_S = 0.05
 _ANSWER_NEEDS_S = 0.1
+_CAPTURE_NEEDS_S = 0.05
+_LISTENS = "recollect.capture.languages.en_learned"
+_FIRST_CAPTURE_NEEDS_S = 1.0  # the tables of a language are compiled when it is first heard
 _MAX_FORK_BYTES = 100_000_000  # nobody reads more than that in half a second
 
 
@@ -62,7 +67,7 @@ def prompted(visit: Visit) -> Said:
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS")) if haste else briefs.NOT_ASKED
     room = app.settings.count("MEMORY_PROMPT_CHARS")
     said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if haste else inject.NOTHING
-    notice = said.notice or _trouble(mind)
+    notice = "\n".join(line for line in (_captured(visit), said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
     return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
@@ -166,8 +171,16 @@ def _listed(
         )
     keeping.log(visit, briefs.NOT_ASKED, said)
     showing = Showing(talker=talker, ids={id: scopes[id] for id in said.shown}, listed=True)
-    reply = Reply(context=said.text, notice=said.notice, shown=said.shown)
+    reply = Reply(context=said.text, notice="\n".join([*_left(visit), said.notice]).strip(), shown=said.shown)
     return Said(reply, (showing,) if said.shown else ())
+
+
+def _left(visit: Visit) -> list[str]:
+    """What there was no event to say it at."""
+    found = notices.waiting(visit.app)
+    if found:
+        keeping.together(visit, lambda: notices.clear(visit.app))
+    return found
 
 
 def _rebuilt(visit: Visit, talker: Talker) -> bool:
@@ -238,6 +251,27 @@ def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
 def _trouble(mind: briefs.Mind) -> str:
     """That nothing was found is no news; that it could not be looked for is."""
     return f"Recollect could not search: {plain(mind.why_not, 120)}" if mind.failed else ""
+
+
+def _captured(visit: Visit) -> str:
+    """Rules that the prompt states. What cannot be kept is logged: the prompt is answered all the same."""
+    app, event = visit.app, visit.event
+    if event.agent_id:
+        return ""  # a subagent's prompt is the agent's words
+    if visit.left_s < (_CAPTURE_NEEDS_S if _LISTENS in sys.modules else _FIRST_CAPTURE_NEEDS_S):
+        app.log.line("late", session=event.session_id, left_out="capture")
+        return ""
+    from recollect.ops import capture, heard  # not for a first prompt, which is waited for
+
+    try:
+        notice = capture.captured(app, event.text, session=event.session_id)
+        heard.note(app, event.text)
+        return notice
+    except StoreDamaged:
+        raise
+    except RecollectError as problem:
+        app.log.line("not-kept", of="capture", session=event.session_id, problem=problem.message)
+        return ""
 
 
 # A call

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import title_from
+from recollect.lifecycle.strength import AgeRules, status_at
 from recollect.model.bridge import Bridge
 from recollect.model.memory import PIN_SOURCE, PINNED_TAG, Lane, Memory, Message, Status, Thread
 from recollect.model.plan import Change, Create, Plan, Remove, Unalias, Unlink, Update
@@ -50,9 +51,9 @@ def archive(memory: Memory) -> Plan:
     return _to_status(memory, Status.ARCHIVED)
 
 
-def restore(memory: Memory, *, now: Moment) -> Plan:
+def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
     """Back to active and as strong as new, so that age does not send it to sleep again at once."""
-    if memory.status is Status.ACTIVE:
+    if status_at(memory, now=now, rules=rules) is Status.ACTIVE:
         return Plan.empty()
     weight = max(memory.weight, 1.0 + memory.boost)
     awake = replace(memory, status=Status.ACTIVE, superseded_by=None, weight=weight, reinforced_at=now)

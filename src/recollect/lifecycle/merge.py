@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, strength
+from recollect.lifecycle.use import OUTCOMES_KEPT
 from recollect.model.bridge import Bridge
 from recollect.model.memory import Lane, Memory, Message, Status, Thread
 from recollect.model.plan import Alias, Change, Link, Move, Plan, Unlink, Update
@@ -59,6 +60,7 @@ def _joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memo
         activations=keep.activations + lose.activations,
         last_session=max(keep.last_session, lose.last_session),
         ratings=tuple(sorted(keep.ratings + lose.ratings, key=lambda r: r.at)),
+        outcomes=(lose.outcomes + keep.outcomes)[-OUTCOMES_KEPT:],
         lane=Lane.lowest(keep.lane, lose.lane),
         anchors=_union(keep.anchors, lose.anchors),
         created_at=min(keep.created_at, lose.created_at),

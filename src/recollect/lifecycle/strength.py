@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Status
+
+M = TypeVar("M", bound=Memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def strength(memory: Memory, *, now: Moment, rules: AgeRules) -> float:
     return float(memory.weight * 0.5 ** (age_days / rules.half_life_days))
 
 
-def reinforced(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+def reinforced(memory: M, *, now: Moment, rules: AgeRules) -> M:
     """After one more use: a little stronger than it is now, never above 1 plus its pin's boost."""
     ceiling = 1.0 + memory.boost
     raised = min(ceiling, strength(memory, now=now, rules=rules) + rules.reinforcement)

@@ -8,6 +8,9 @@ from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, reinforced
 from recollect.model.memory import Memory
 
+OUTCOMES_KEPT = 50
+"""A fifth of a rating each: together they weigh as much as ten."""
+
 
 def listed(memory: Memory, *, session: int) -> Memory:
     """Seen in a list that everyone gets: counted. That makes nothing stronger, or what stands at the top of the
@@ -18,3 +21,13 @@ def listed(memory: Memory, *, session: int) -> Memory:
 def surfaced(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
     """Shown because it was asked for: counted, and a little stronger."""
     return listed(reinforced(memory, now=now, rules=rules), session=session)
+
+
+def followed(memory: Memory, *, well: bool) -> Memory:
+    """It was put in front of an agent unasked, and the very next call or turn went well or badly."""
+    return replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
+
+
+def revived(memory: Memory) -> Memory:
+    """As if nobody had ever judged it."""
+    return replace(memory, ratings=(), outcomes="")

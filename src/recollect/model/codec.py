@@ -18,7 +18,7 @@ from recollect.model.memory import KINDS, Anchor, Kind, Lane, Memory, Message, R
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 # Counted as memories are used, not said by anyone: they change without a new content.
-USAGE = frozenset({"frequency", "last_session", "activations", "weight", "reinforced_at", "last_active_at"})
+USAGE = frozenset({"frequency", "last_session", "activations", "outcomes", "weight", "reinforced_at", "last_active_at"})
 
 
 def encode_memory(memory: Memory) -> dict[str, Json]:
@@ -38,6 +38,7 @@ def encode_memory(memory: Memory) -> dict[str, Json]:
         "last_session": memory.last_session,
         "activations": memory.activations,
         "ratings": [{"useful": r.useful, "timestamp": r.at.iso(), "reason": r.reason} for r in memory.ratings],
+        "outcomes": memory.outcomes,
         "origin": memory.origin,
         "lane": str(memory.lane),
         "superseded_by": memory.superseded_by,
@@ -179,6 +180,12 @@ def _ratings(value: Any) -> tuple[Rating, ...]:
     )
 
 
+def _outcomes(value: Any) -> str:
+    if set(_text(value)) - {"+", "-"}:
+        raise ValueError(f"only + and - are wanted, not {value!r}")
+    return str(value)
+
+
 def _anchors(value: Any) -> tuple[Anchor, ...]:
     return tuple(Anchor(_take(a, "path", _text), _take(a, "hash", _text)) for a in _list(value))
 
@@ -202,6 +209,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "last_session": _count,
     "activations": _count,
     "ratings": _ratings,
+    "outcomes": _outcomes,
     "origin": _text,
     "lane": Lane,
     "superseded_by": _optional_text,

@@ -26,6 +26,17 @@ class Talker:
     epoch: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A memory as an agent was shown it."""
+
+    memory: str
+    way: Way
+    at: Moment
+    call: str = ""
+    """The tool call that it was shown before, if any."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
     """An event that was received: where to read what happened, never what was said."""

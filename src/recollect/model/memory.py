@@ -10,6 +10,10 @@ from recollect.base.moment import Moment
 
 PINNED_TAG = "pinned"
 PIN_SOURCE = "agent_pin"
+EPISODE_TAG = "episode"
+LEARNING_TAG = "learning"
+ACCEPTED_TAG = "accepted"
+"""A person put it in force, whatever lane its words came by."""
 
 
 class Kind(StrEnum):
@@ -87,6 +91,8 @@ class Memory:
     last_session: int = 0
     activations: int = 0
     ratings: tuple[Rating, ...] = ()
+    outcomes: str = ""
+    """How it went each time after it was put in front of an agent unasked, the oldest first: + well, - badly."""
     origin: str = ""
     lane: Lane = Lane.USER
     superseded_by: str | None = None

@@ -34,7 +34,13 @@ class Span:
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Never empty: a memory without text is still found by its title. A message that only repeats the
     body (as a pin's does) is not indexed twice."""
-    found = list(_spans("", memory.body)) or [Span("", 0, 0)]
+    found = tuple(_spans("", memory.body)) or (Span("", 0, 0),)
+    return found + spans_said(memory, messages)
+
+
+def spans_said(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
+    """Of these messages alone."""
+    found: list[Span] = []
     for message in messages:
         if message.content not in memory.body:
             found += _spans(message.id, message.content)

@@ -54,6 +54,20 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Say:
+    """A thread goes on: messages are added to it."""
+
+    thread_id: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsay:
+    thread_id: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     bridge: Bridge
 
@@ -79,7 +93,7 @@ class Unalias:
     new: str
 
 
-Change = Create | Remove | Update | Move | Link | Unlink | Alias | Unalias
+Change = Create | Remove | Update | Move | Say | Unsay | Link | Unlink | Alias | Unalias
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +121,7 @@ def ids_of(change: Change) -> tuple[str, ...]:
     match change:
         case Create(memory) | Remove(memory):
             return (memory.id,)
-        case Update(id):
+        case Update(id) | Say(id) | Unsay(id):
             return (id,)
         case Move(_, source, target):
             return (source, target)

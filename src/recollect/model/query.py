@@ -23,6 +23,8 @@ class Query:
     limit: int = 20
     once: bool = False
     """The same words are shown once, even if they were said in two sessions."""
+    unasked: bool = False
+    """Nobody asked: what went quiet and episodes of sessions are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Hit:
     """The piece of text that matched best."""
     store: int = 0
     """Which of those that were asked: one id may stand in two, after an import."""
+    stale: tuple[str, ...] = ()
+    """Files it speaks of that have changed since."""
 
 
 @dataclass(frozen=True, slots=True)

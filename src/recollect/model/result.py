@@ -6,7 +6,7 @@ Told is for the small answers that have no shape worth a name: a sentence for pe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.base.moment import Moment
@@ -95,6 +95,10 @@ class Reasons:
 
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
+    now: tuple[tuple[str, float], ...] = ()
+    """How useful that memory has proved by now, and what that is made of."""
+    quiet: bool = False
+    """It is no longer shown unasked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,12 @@ class Overview:
     backups: int
     set_aside: tuple[str, ...]
     problems: int
+    captured: Mapping[str, int] = field(default_factory=dict)
+    """Of the prompts heard here: how many were stored, put into the inbox, dropped and why."""
+    quiet: int = 0
+    """Memories that never helped and are no longer shown unasked."""
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+    """Of each thing that is written where agents read by themselves: whether it is on, and when it was written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ class ToolCall:
     """What the model sees of the result; empty before it ran."""
     failed: bool | None = None
     """None: the host does not say."""
+    refused: bool = False
+    """The host says that it was not allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -258,7 +258,7 @@ class App:
         """Makes a plan from the state as it is, and applies it unless this is a dry run."""
         for attempt in range(_TRIES):
             store = self._store_for_plan(scope)
-            plan = self.redacted(make(store))
+            plan = self.redacted(self._anchored(scope, make(store)))
             summary = say(plan) if plan else "Nothing to change."
             if self.dry_run or not plan:
                 return Done(summary, plan, scope, None, self.dry_run, self.notes())
@@ -272,6 +272,13 @@ class App:
             self.log.line(op, change=act.change, scope=scope, memories=",".join(plan.touched()[:5]))
             return Done(summary, plan, scope, act.change if wrote else None, False, self.notes())
         raise NotFound("unreachable")  # the loop always returns or raises
+
+    def _anchored(self, scope: Scope, plan: Plan) -> Plan:
+        if scope is not Scope.PROJECT or not plan:
+            return plan
+        from recollect.ops.anchors import anchored
+
+        return anchored(self, plan)
 
     def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "") -> Act:
         from recollect.store import Act

@@ -178,6 +178,7 @@ def _read(
                 ("strength", weighed.strength),
                 ("relevance", weighed.relevance),
                 ("focus", weighed.focus),
+                *weigh.evidence(memory),
             )
             yield Hit(memory, weighed.score, components, passage, number)
 

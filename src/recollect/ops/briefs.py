@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import status_at, strength
-from recollect.model.memory import Kind, Memory, Rule, Status
+from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
 from recollect.model.query import Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import ToolCall
 from recollect.ops import recalls
 from recollect.ops.app import App
 from recollect.ops.haste import Haste
-from recollect.recall.weigh import relevance
+from recollect.recall.weigh import is_quiet, relevance
 
 MOST_RULES = 300
 OPEN_THREADS = 5
@@ -28,6 +28,8 @@ SUBAGENT_HITS = 3
 REMINDERS = 3
 # A rule this near to the call is about it, though it names nothing of it: where a recall wakes a sleeping thread.
 BEARS_ABOVE = 0.5
+ALWAYS, BEARING = "what is always loaded", "rules that bear on the call"
+"""How they came to be shown, as `why` says it."""
 _LATE = "the time was over"
 
 
@@ -61,19 +63,24 @@ NOT_ASKED = Mind(None, "not asked")
 
 
 def rules(app: App) -> dict[str, tuple[Scope, Rule]]:
-    """In force, the ones that proved themselves first."""
+    """In force, the ones that proved themselves first; without those that went quiet."""
     wanted = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=MOST_RULES)
-    found = [(scope, rule) for scope, store in app.scopes() for rule in store.find(wanted) if isinstance(rule, Rule)]
+    found = [
+        (scope, rule)
+        for scope, store in app.scopes()
+        for rule in store.find(wanted)
+        if isinstance(rule, Rule) and not is_quiet(rule)
+    ]
     found.sort(key=lambda pair: _standing(pair[1]), reverse=True)
     return {rule.id: (scope, rule) for scope, rule in found}
 
 
 def _standing(rule: Rule) -> tuple[bool, float, int, Moment]:
-    return rule.pinned, relevance(rule.ratings), rule.seen, rule.last_active_at
+    return rule.pinned, relevance(rule.ratings, rule.outcomes), rule.seen, rule.last_active_at
 
 
 def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
-    """Of those spoken of lately, the strongest; what age has put to sleep is not open."""
+    """Of those spoken of lately, the strongest; what age has put to sleep is not open, nor is what went quiet."""
     now, age = app.clock.now(), app.age_rules
     wanted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
     found = [
@@ -81,6 +88,8 @@ def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
         for scope, store in app.scopes()
         for memory in store.find(wanted)
         if status_at(memory, now=now, rules=age) is Status.ACTIVE
+        and not is_quiet(memory)
+        and EPISODE_TAG not in memory.tags
     ]
     found.sort(key=lambda entry: entry[0], reverse=True)
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}
@@ -91,7 +100,7 @@ def brought_to_mind(app: App, haste: Haste, *, seen: Set[str], limit: int) -> Mi
         return Mind(None, "nothing to look for")
     if haste.left_s <= 0:
         return Mind(None, _LATE)
-    query = Query(text=haste.text, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True)
+    query = Query(text=haste.text, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True, unasked=True)
     found = recalls.answered(app, query, seen=seen, haste=haste)
     return Mind(found) if haste.left_s > 0 else Mind(None, _LATE)
 
@@ -107,16 +116,19 @@ def reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tu
         weights = {**_near(app, about.text, in_force, until_s), **weights}
     best = sorted(weights, key=lambda id: weights[id], reverse=True)[:REMINDERS]
     hits = [Recollection(in_force[id][0], _hit(in_force[id][1], weights[id]), 1.0) for id in best]
-    return Mind(_found(app, about.text, hits, "rules that bear on the call")), [in_force[id][1] for id in best]
+    return Mind(_found(app, about.text, hits, BEARING)), [in_force[id][1] for id in best]
 
 
 def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until_s: float) -> dict[str, float]:
-    """Those that mean the call though they name nothing of it. Of the rules alone, so that it does not matter how
+    """Those that mean the call though they name nothing of it; a lesson does not: the command that works is as near
+    to it as the one that fails. Of the rules alone, so that it does not matter how
     much else is remembered."""
+    from recollect.recall.bearing import is_lesson
+
     asked = Haste(app, text, until_s).asked()
     near: dict[str, float] = {}
     for scope, store in app.scopes() if asked is not None else ():
-        ids = [id for id, (where, _) in in_force.items() if where is scope]
+        ids = [id for id, (where, rule) in in_force.items() if where is scope and not is_lesson(rule)]
         near |= store.nearness(asked.model, asked.vector, ids) if asked is not None and ids else {}
     return {id: how for id, how in near.items() if how > BEARS_ABOVE}
 
@@ -136,7 +148,7 @@ def note_listed(
     listed = [
         Recollection(scope, Hit(memory, 1.0, (("listed", 1.0),), ""), memory.weight) for scope, memory in memories
     ]
-    found = _found(app, what, listed, "what is always loaded")
+    found = _found(app, what, listed, ALWAYS)
     recalls.note(app, replace(found, drops=tuple(drops)), injected)
 
 

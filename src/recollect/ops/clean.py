@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.model.codec import Json, decode_memory, encode_memory
-from recollect.model.plan import Change, Create, Plan, Update
+from recollect.model.plan import Change, Create, Plan, Say, Update
 
 if TYPE_CHECKING:
     from recollect.redact import Redactor
@@ -41,6 +41,8 @@ def _clean(change: Change, clean: Callable[[str], str]) -> Change:
             seen = decode_memory(_clean_fields(encode_memory(memory), clean))
             said = (replace(m, content=clean(m.content), source=clean(m.source)) for m in messages)
             return Create(seen, tuple(said))
+        case Say(id, messages):
+            return Say(id, tuple(replace(m, content=clean(m.content), source=clean(m.source)) for m in messages))
         case Update(id, before, after):
             return Update(id, before, _clean_fields(dict(after), clean))
         case _:

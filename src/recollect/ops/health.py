@@ -13,8 +13,11 @@ from recollect.base.errors import ModelError, RecollectError
 from recollect.base.text import counted
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
+from recollect.ops.ageing import as_aged
 from recollect.ops.app import App
+from recollect.ops.memories import quiet_ones
 from recollect.ops.recovery import set_aside_files
+from recollect.ops.tally import counts
 from recollect.ops.upkeep import backups_of
 
 _REINSTALL = "pip install --force-reinstall recollect"
@@ -23,10 +26,12 @@ _SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under 
 
 
 def status(app: App) -> Overview:
+    from recollect.ops import mirrors  # what they write with is no business of the others here
+
     stores: list[tuple[Scope, str, Counts]] = []
     backups = 0
     for scope, store in app.scopes():
-        stores.append((scope, str(store.path), store.counts()))
+        stores.append((scope, str(store.path), as_aged(app, store)))
         backups += len(backups_of(store.path))
     return Overview(
         version=__version__,
@@ -37,6 +42,9 @@ def status(app: App) -> Overview:
         backups=backups,
         set_aside=tuple(str(file) for file in set_aside_files(app)),
         problems=len(app.settings.problems),
+        captured=counts(app),
+        quiet=len(quiet_ones(app)),
+        mirrors=mirrors.told(app),
     )
 
 
@@ -46,13 +54,13 @@ def config(app: App) -> Configured:
 
 
 def doctor(app: App) -> Checkup:
-    from recollect.ops import wiring  # its rooms are no business of `status`
+    from recollect.ops import mirrors, wiring  # their rooms are no business of `status`
 
     checks = [_python(), _sqlite(), _model(app), _home(app), _space(app), _settings(app), _project(app)]
     for scope in Scope:
         if app.store_path(scope) is not None:
             checks.append(_store(app, scope))
-    checks += [_backups(app), _aside(app), *wiring.checks(app)]
+    checks += [_backups(app), _aside(app), *mirrors.checks(app), *wiring.checks(app)]
     return Checkup(tuple(checks))
 
 

@@ -67,13 +67,14 @@ def purge(
             cleaned = _purge_copy(copy, found)
             copies += cleaned
             removed += not cleaned
+    mirrored = _purge_mirrors(app, listed)
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []
     return Told(
         f"Erased {many}; cleaned of them: "
         f"{counted(emptied, 'journal entry', 'journal entries')}, {counted(copies, 'backup')}.",
         {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
-        (*notes, *_set_aside_note(app)),
+        (*notes, *mirrored, *_set_aside_note(app)),
     )
 
 
@@ -123,6 +124,14 @@ def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
         copy.unlink(missing_ok=True)
         return False
     return True
+
+
+def _purge_mirrors(app: App, ids: list[str]) -> list[str]:
+    """Where agents read by themselves. A file that a person edited is his to clean."""
+    from recollect.ops import mirrors
+
+    work = mirrors.erase(app, lambda text: any(id in text for id in ids))
+    return [f"Left alone, and may still hold them: {one}." for one in work.left]
 
 
 def _set_aside_note(app: App) -> list[str]:

@@ -35,6 +35,7 @@ _TRIES = 5  # others write settings too, but not all the time
 _STOP_S = 2.5  # one that ends takes two seconds at most
 _MAX_RECEIPT_BYTES = 1_000_000
 _SHORT_NAME = "ai"
+_IMPORT = f"recollect import {DEFAULT_HOST}"
 
 _User = Annotated[bool, Arg("In your own settings, for every project (the default).")]
 _Project = Annotated[bool, Arg("In this project's settings, which its repository shares.")]
@@ -45,26 +46,38 @@ def install(app: App, *, user: _User = False, project: _Project = False, local: 
     level = _level(user, project, local)
     told = [_install_one(app, host, level) for host in hosts()]
     if app.dry_run:
-        return _joined(told, ())
+        return joined(told, ())
     notes = [*_add_short_name(app), "Sessions that run now are not changed; new ones are."]
     if level is Level.PROJECT:
         notes.append(f"It names {app.home.root}: for others who share these settings it does nothing. See --local.")
-    return _joined(told, tuple(notes))
+    if any(one.facts["changed"] for one in told):
+        notes += _past_sessions(app)
+    return joined(told, tuple(notes))
 
 
 def uninstall(app: App, *, user: _User = False, project: _Project = False, local: _Local = False) -> Told:
     level = _level(user, project, local)
     told = [_uninstall_one(app, host, level) for host in hosts()]
     if app.dry_run:
-        return _joined(told, ())
+        return joined(told, ())
     left = Receipts.read(app)
     if left.files:
-        return _joined(told, (f"Still called from {', '.join(sorted(left.files))}.",))
+        return joined(told, (f"Still called from {', '.join(sorted(left.files))}.",))
     _remove_short_name(left)
     Receipts.path(app).unlink(missing_ok=True)
+    withdrawn = _withdraw_mirrors(app)
     stub.remove_hook(str(app.home.root))
     _end_daemon(app)
-    return _joined(told, (f"Memories stay in {app.home.root}.",))
+    return joined(told, (*withdrawn, f"Memories stay in {app.home.root}."))
+
+
+def _past_sessions(app: App) -> tuple[str, ...]:
+    from recollect.ops import past
+
+    everywhere, here = past.left_behind(app)
+    if here:
+        return (f"{counted(here, 'past session')} of {app.project_here().name} found: `{_IMPORT}` reads them.",)
+    return (f"{counted(everywhere, 'past session')} found: `{_IMPORT} --all` reads them.",) if everywhere else ()
 
 
 class Site(NamedTuple):
@@ -319,10 +332,12 @@ def _would(at: Site, found: Found, after: str) -> Told:
     return Told(diff or f"Nothing to change in {at.path}.", facts)
 
 
-def _joined(told: list[Told], notes: tuple[str, ...]) -> Told:
+def joined(told: list[Told], notes: tuple[str, ...]) -> Told:
+    """What was told of each agent, as one answer."""
+    every = (*(note for one in told for note in one.notes), *notes)
     if len(told) == 1:
-        return Told(told[0].summary, told[0].facts, notes)
-    return Told("\n".join(one.summary for one in told), {"agents": [dict(one.facts) for one in told]}, notes)
+        return Told(told[0].summary, told[0].facts, every)
+    return Told("\n".join(one.summary for one in told), {"agents": [dict(one.facts) for one in told]}, every)
 
 
 def _left_alone(at: Site, problem: NotPlain, instead: str) -> BadInput:
@@ -356,6 +371,16 @@ def _remove_short_name(receipts: Receipts) -> None:
     with suppress(OSError):
         if receipts.short_name and os.readlink(receipts.short_name) == "recollect":
             os.unlink(receipts.short_name)
+
+
+def _withdraw_mirrors(app: App) -> tuple[str, ...]:
+    """Rules and skills that were written where agents read them, in every project."""
+    from recollect.ops import skills, sync  # they use this file
+
+    notes: list[str] = []
+    for told in (*sync.withdraw_all(app), *skills.withdraw_all(app)):
+        notes += [told.summary, *(note for note in told.notes if note.startswith("Left alone"))]
+    return tuple(notes)
 
 
 def _end_daemon(app: App) -> None:

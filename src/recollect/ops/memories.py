@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput
 from recollect.base.text import storable, title_from
-from recollect.lifecycle import change
+from recollect.lifecycle import change, use
+from recollect.lifecycle.ageing import aged
 from recollect.lifecycle.strength import strength
 from recollect.model.memory import Kind, Lane, Memory, Status
-from recollect.model.plan import Change, Plan
+from recollect.model.plan import Change, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Card, Cards, Done, Scope, Shown
 from recollect.ops.app import App
 from recollect.ops.table import Arg
+from recollect.recall.weigh import is_quiet
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -22,6 +25,13 @@ if TYPE_CHECKING:
 Ids = Annotated[tuple[str, ...], Arg("The memories, by id.", metavar="ID", many=True)]
 Topics = Annotated[tuple[str, ...], Arg("Topics, divided by commas.", metavar="A,B")]
 User = Annotated[bool, Arg("Keep it for every project, not only this one.")]
+_AGE_TO = {
+    Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
+    Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
+}
+"""Those that age may have brought there since they were last written."""
+Quiet = Annotated[bool, Arg("Those that never helped and are no longer shown unasked; `revive` brings one back.")]
+_MOST_JUDGED = 100_000
 Limit = Annotated[int, Arg("At most so many.", metavar="N")]
 
 
@@ -30,21 +40,45 @@ def threads(
     *,
     status: Annotated[Status | None, Arg("Only those of this status.")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
+    quiet: Quiet = False,
     limit: Limit = 20,
 ) -> Cards:
+    if quiet:
+        return hushed(app, Kind.THREAD, limit, what="threads")
     return listed(app, Kind.THREAD, status, topic, limit, what="threads")
+
+
+def hushed(app: App, kind: Kind, limit: int, *, what: str) -> Cards:
+    """Those that went quiet, whatever their status."""
+    found = quiet_ones(app, kind)[: at_least_one("limit", limit)]
+    return Cards(tuple(found), what if found else f"{what} went quiet")
+
+
+def quiet_ones(app: App, kind: Kind | None = None) -> list[Card]:
+    found = [(scope, memory) for scope, store in app.scopes() for memory in store.judged(_MOST_JUDGED)]
+    return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_quiet(memory)]
 
 
 def listed(app: App, kind: Kind, status: Status | None, topic: str | None, limit: int, *, what: str) -> Cards:
     query = Query(
         kinds=(kind,),
-        statuses=(status,) if status else (),
+        statuses=_AGE_TO.get(status, (status,)) if status else (),
         topic=storable(topic or ""),
         limit=at_least_one("limit", limit),
     )
-    cards = [card(app, scope, memory) for scope, store in app.scopes() for memory in store.find(query)]
+    cards = [card for scope, store in app.scopes() for card in _aged_cards(app, scope, store, query, status)]
     cards.sort(key=lambda c: c.memory.last_active_at, reverse=True)
     return Cards(tuple(cards[:limit]), what)
+
+
+def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Status | None) -> list[Card]:
+    """Of the status that age gives, which may not be written down yet: it is looked further until there are enough."""
+    while True:
+        found = store.find(query)
+        cards = [one for one in (card(app, scope, memory) for memory in found) if status in (None, one.memory.status)]
+        if len(cards) >= query.limit or len(found) < query.limit:
+            return cards
+        query = replace(query, limit=4 * query.limit)
 
 
 def show(app: App, id: Annotated[str, Arg("The memory's id.", metavar="ID")]) -> Shown:
@@ -95,7 +129,15 @@ def archive(app: App, ids: Ids) -> Done:
 
 
 def restore(app: App, ids: Ids) -> Done:
-    return _for_each(app, ids, "restore", "Restored", lambda memory: change.restore(memory, now=app.clock.now()))
+    now, rules = app.clock.now(), app.age_rules
+    return _for_each(app, ids, "restore", "Restored", lambda memory: change.restore(memory, now=now, rules=rules))
+
+
+def revive(app: App, ids: Ids) -> Done:
+    """What it was judged by is forgotten; the journal keeps it."""
+    return _for_each(
+        app, ids, "revive", "Revived", lambda memory: Plan.of([Update.between(memory, use.revived(memory))])
+    )
 
 
 def delete(app: App, ids: Ids) -> Done:
@@ -136,7 +178,8 @@ def edit(
 
 
 def card(app: App, scope: Scope, memory: Memory) -> Card:
-    return Card(memory, strength(memory, now=app.clock.now(), rules=app.age_rules), scope)
+    now, rules = app.clock.now(), app.age_rules
+    return Card(aged(memory, now=now, rules=rules), strength(memory, now=now, rules=rules), scope)
 
 
 def scope_of(user: bool) -> Scope:

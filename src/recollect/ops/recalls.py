@@ -18,12 +18,13 @@ from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
-from recollect.ops import asking
+from recollect.ops import anchors, asking
 from recollect.ops.app import App
 from recollect.ops.focus import focused
 from recollect.ops.haste import Haste
 from recollect.ops.memories import Limit, at_least_one, card
 from recollect.ops.table import Arg
+from recollect.recall import weigh
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -96,11 +97,13 @@ def why(
     by_recall = _recalls(app, limit=1, id=storable(id))
     if by_recall:
         return Reasons(by_recall)
-    memory = app.find(id)[1].id
-    found = _recalls(app, limit=most, memory=memory)
-    if not found:
-        raise NotFound(f"{memory} was in no recall that is still known.", hint="`recollect recall WORDS` makes one.")
-    return Reasons(found, memory)
+    memory = app.find(id)[1]
+    found = _recalls(app, limit=most, memory=memory.id)
+    judged = weigh.evidence(memory)
+    if not found and not judged:
+        raise NotFound(f"{memory.id} was in no recall that is still known.", hint="`recollect recall WORDS` makes one.")
+    useful = weigh.relevance(memory.ratings, memory.outcomes)
+    return Reasons(found, memory.id, (("relevance", round(useful, 4)), *judged), weigh.is_quiet(memory))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +151,18 @@ def answered(
     elif answer.without_vectors:
         cure = ": `recollect reindex`" if app.fills_on_the_way else ""
         how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
-    found = tuple(Recollection(scopes[hit.store], hit, dict(hit.components)["strength"]) for hit in answer.picked.hits)
+    found = tuple(
+        Recollection(scopes[hit.store], _aged(app, scopes[hit.store], hit), dict(hit.components)["strength"])
+        for hit in answer.picked.hits
+    )
     told = clip(query.text, _TOLD_QUERY_CHARS)
     return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
+
+
+def _aged(app: App, scope: Scope, hit: Hit) -> Hit:
+    """With the files that are no longer what it speaks of."""
+    stale = anchors.changed(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
+    return replace(hit, stale=stale) if stale else hit
 
 
 def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking.Asked | None, str]:

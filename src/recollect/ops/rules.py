@@ -11,7 +11,7 @@ from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Cards, Done
 from recollect.ops.app import App
-from recollect.ops.memories import Limit, Topics, User, listed, scope_of
+from recollect.ops.memories import Limit, Quiet, Topics, User, hushed, listed, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -69,8 +69,11 @@ def listing(
     *,
     status: Annotated[Status, Arg("Only those of this status.")] = Status.ACTIVE,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
+    quiet: Quiet = False,
     limit: Limit = 50,
 ) -> Cards:
+    if quiet:
+        return hushed(app, Kind.RULE, limit, what="rules")
     return listed(app, Kind.RULE, status, topic, limit, what="rules")
 
 

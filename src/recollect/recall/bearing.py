@@ -10,11 +10,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from recollect.model import lesson
+from recollect.model.command import Command, command_of
+from recollect.model.lesson import How, Lesson
 from recollect.model.memory import Rule
 
 _MAX_COMMAND_CHARS = 4_000
 _MAX_RULE_CHARS = 2_500  # an imported one may be of any length
 _SPLIT = re.compile(r"&&|\|\||[;|&\n()`]|\$\(")
+_PARTS = re.compile(r"&&|\|\||;|\n")
 _ASSIGNED = re.compile(r"\w+=")
 _BEFORE = frozenset("sudo env time nohup exec xargs npx command then do else".split())
 # Programs, and tools, whose names are said every day without meaning them.
@@ -57,8 +61,39 @@ def call_of(tool: str, given: Mapping[str, object]) -> Call:
 
 def bearing(rules: Iterable[Rule], call: Call) -> list[Rule]:
     """Those that name something of the call, the closest first."""
-    weighed = [(weight, rule) for rule in rules if (weight := _weight(_said(rule), call))]
+    weighed = [(weight, rule) for rule in rules if (weight := _weight_of(rule, call))]
     return [rule for _, rule in sorted(weighed, key=lambda pair: -pair[0])]
+
+
+def is_lesson(rule: Rule) -> bool:
+    """Known to bear or not by its commands alone."""
+    return rule.origin == lesson.ORIGIN and lesson.read(rule.body) is not None
+
+
+def _weight_of(rule: Rule, call: Call) -> float:
+    learnt = lesson.read(rule.body) if rule.origin == lesson.ORIGIN else None
+    return _weight(_said(rule), call) if learnt is None else _of_lesson(learnt, call)
+
+
+def _of_lesson(learnt: Lesson, call: Call) -> float:
+    """It speaks of the command that fails: before the one that works there is nothing to say."""
+    if learnt.how is How.READ_AGAIN:
+        return max((_of_path(learnt.failed, path, call.writes) for path in call.paths if call.writes), default=0.0)
+    failed = command_of(learnt.failed)
+    fix = command_of(learnt.fix) if learnt.how is How.INSTEAD else None
+    if failed is None or not call.programs:
+        return 0.0
+    run = [command for part in _PARTS.split(call.text) if (command := command_of(part))]
+    if fix is not None and any(_dressed(one) == _dressed(fix) for one in (*run, command_of(call.text))):
+        return 0.0
+    near = [one for one in run if (one.program, one.verb) == (failed.program, failed.verb)]
+    if not near:
+        return 0.0
+    return 5.0 if any(_dressed(one) == _dressed(failed) for one in near) else 3.5
+
+
+def _dressed(command: Command | None) -> tuple[object, ...]:
+    return (command.program, command.dress, *command.core) if command else ()
 
 
 def _said(rule: Rule) -> str:

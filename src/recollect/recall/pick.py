@@ -9,8 +9,9 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from recollect.base.text import one_line
-from recollect.model.memory import Memory, Status
+from recollect.model.memory import EPISODE_TAG, Memory, Status
 from recollect.model.query import Drop, Hit, Query
+from recollect.recall.weigh import is_quiet
 
 BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
 
@@ -67,6 +68,10 @@ def refused(memory: Memory, query: Query) -> str:
         return f"is a {memory.kind}"
     if query.statuses and memory.status not in query.statuses:
         return "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
+    if query.unasked and EPISODE_TAG in memory.tags:
+        return "an episode: shown when asked for"
+    if query.unasked and is_quiet(memory):
+        return "went quiet"
     if query.topic and query.topic.lower() not in {topic.lower() for topic in memory.topics}:
         return "another topic"
     if query.group and memory.group != query.group:

@@ -14,6 +14,9 @@ from recollect.model.memory import Memory, Rating
 FOCUS_MOST = 0.5
 _PRIOR = 3.0
 _RATINGS = 10
+_OUTCOMES = 50
+_FRACTION = 0.2
+QUIET_BELOW = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Priority:
 
 
 def priority(memory: Memory, match: float, strength: float, focus: Sequence[Focus]) -> Priority:
-    useful = relevance(memory.ratings)
+    useful = relevance(memory.ratings, memory.outcomes)
     boost = focus_boost(memory, focus)
     return Priority(match * standing(strength) * useful + boost, strength, useful, boost)
 
@@ -42,14 +45,33 @@ def standing(strength: float) -> float:
     return 0.5 + 0.5 * min(strength, 1.0) + 0.2 * max(0.0, strength - 1.0)
 
 
-def relevance(ratings: Sequence[Rating]) -> float:
-    """From the last ten ratings, the later ones weighing more, against a prior of three good ones."""
+def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:
+    """How useful it proved, above 0 and at most 1: a prior of three good ratings, the last ten that were given, the
+    later ones weighing more, and a fifth of one for each of the last fifty times it was put in front of an agent."""
     good = total = _PRIOR
     for number, rating in enumerate(ratings[-_RATINGS:]):
         weight = 1.0 + 0.1 * number
         total += weight
         good += weight if rating.useful else 0.0
-    return good / total
+    recent = outcomes[-_OUTCOMES:]
+    good += _FRACTION * recent.count("+")
+    return good / (total + _FRACTION * len(recent))
+
+
+def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
+    """What the relevance was made of, where there is anything."""
+    parts = (
+        ("ratings", float(len(memory.ratings[-_RATINGS:]))),
+        ("went_well", float(memory.outcomes[-_OUTCOMES:].count("+"))),
+        ("went_badly", float(memory.outcomes[-_OUTCOMES:].count("-"))),
+    )
+    return tuple((name, count) for name, count in parts if count)
+
+
+def is_quiet(memory: Memory) -> bool:
+    """It never helped, and is no longer put in front of anyone unasked. Who asks for it finds it; `revive` brings it
+    back. What somebody pinned stays."""
+    return not memory.pinned and relevance(memory.ratings, memory.outcomes) < QUIET_BELOW
 
 
 def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:

@@ -12,20 +12,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple
 
-from recollect.redact.judge import LOOK, MIN_PASSWORD, is_password, is_token, is_words
+from recollect.redact.docket import Docket
+from recollect.redact.judge import LOOK, MIN_PASSWORD, MIN_TOKEN, is_password, is_token, is_words
 from recollect.redact.pattern import compiled, spans_only
 
 _PASSWORD_WORD = r"password|passwort|passwd|passphrase|passcode|pwd"
-_PASSWORD = _PASSWORD_WORD + r"|(?:^|[^A-Za-z])pass|(?-i:[a-z0-9]Pass)"
+# A word's beginning: also behind an escape, whose last byte is a letter.
+_BEGIN = r"(?:^|[^A-Za-z]|\\[nrt])"
+_PASSWORD = _PASSWORD_WORD + rf"|{_BEGIN}pass|(?-i:[a-z0-9]Pass)"
 _TOKEN_WORD = (
     r"secret|token|credentials?|bearer|api[_. -]?key|"
     r"(?:access|account|admin|app|application|auth|client|cipher|consumer|crypto|deploy|encrypt|encryption|"
     r"hmac|ingest|ingestion|jwt|license|master|private|root|security|service|session|shared|signature|"
     r"signing|ssh|storage|subscription|webhook|write)[_. -]?key"
 )
-_TOKEN = _TOKEN_WORD + r"|(?:^|[^A-Za-z])auth"
+_TOKEN = _TOKEN_WORD + rf"|{_BEGIN}auth"
 # Names of services whose keys have no shape of their own. A value must still look random.
 _SERVICES = tuple(
     """
@@ -33,10 +37,10 @@ _SERVICES = tuple(
     bittrex bugsnag cloudflare cloudinary codecov cohere coinbase confluence confluent contentful coveralls
     datadog deepgram deepseek digitalocean discord droneci dropbox etsy facebook fastly finicity finnhub flickr
     freemius freshbooks gitter gocardless heroku hubspot ibmcloud intercom jenkins jfrog jira kraken kucoin
-    linkedin logzio looker mailchimp mailgun mattermost messagebird mistral mixpanel netlify new_relic newrelic
-    nytimes okta opsgenie pagerduty paypal pendo plaid postmark rapidapi rollbar salesforce segment sendbird
-    sentry shodan sidekiq snyk sonar spotify squarespace statuspage sumo telegram travis trello twilio twitch
-    twitter typeform wandb yandex zendesk
+    launchdarkly linkedin logzio looker mailchimp mailgun mapbox mattermost meraki messagebird mistral mixpanel
+    netlify new_relic newrelic nytimes okta opsgenie pagerduty paypal pendo plaid postmark rapidapi rollbar
+    salesforce segment sendbird sentry shodan sidekiq snyk sonar sourcegraph spotify squarespace statuspage sumo
+    telegram travis trello twilio twitch twitter typeform wandb yandex zendesk
     """.split()
 )
 _MIN_SERVICE_KEY = 16
@@ -46,13 +50,15 @@ _TYPE = r"(?:&?(?:'static )?str|string|String\??|bytes|Text|SecretStr|[Aa]ny|Opt
 _OR_NONE = r"(?:[ \t]*\|[ \t]*(?:None|null|undefined))?"
 # The sign between name and value.
 _SIGN = (
-    r"(\\{0,3}[\"'\x60]?\]?(?:\[[0-9]*\])?[ \t]{0,8}"
+    r"(\\{0,7}[\"'\x60]?\]?(?:\[[0-9]*\])?[ \t]{0,8}"
     rf"(?::[ \t]*{_TYPE}{_OR_NONE}[ \t]*=|string[ \t]*=|:=|=>|\?=|={{1,3}}|:|>|[ \t](?:is|was):?[ \t])"
     r"[ \t]{0,8})"
 )
 # These mean something only before a quote: `#define KEY "…"`, `header("X-Api-Key", "…")`.
-_WEAK_SIGN = r"((?:\\{0,3}[\"'\x60][ \t]?,|\(|[ \t])[ \t]{0,8})[\"'\x60\\]"
+_WEAK_SIGN = r"((?:\\{0,7}[\"'\x60][ \t]?,|\(|[ \t])[ \t]{0,8})[\"'\x60\\]"
 _FLAG = r"[ \t\"']--?(?:[A-Za-z0-9]+-){0,3}"
+# Where a value begins. What is redacted already begins none, so a second reading finds no name that is done with.
+_FIRST = r"[^\s\xff]"
 
 # What a name may end in and then hold no secret: `token_count`, `passwordFile`, `secret-name`.
 _ABOUT = frozenset(
@@ -69,14 +75,15 @@ _PLURALS = frozenset((b"s", b"key", b"keys", b"value", b"text", b"word"))
 _WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 # Possessive, so that a long value costs no stack. What is redacted already (0xFF) ends every value.
-_OPEN = re.compile(rb"(?:[bBrRuUfF@$]{1,2})?(\\{0,3})(\"\"\"|'''|[\"'`])")
+_OPEN = re.compile(rb"(?:[bBrRuUfF@$]{1,2})?(\\{0,7})(\"\"\"|'''|[\"'`])")
+_OPENING = b"bBrRuUfF@$\\\"'`"
 _BODY = {
     b'"': re.compile(rb"(?:[^\"\\\n\xff]|\\[^\n\xff])*+"),
     b"'": re.compile(rb"(?:[^'\\\n\xff]|\\[^\n\xff])*+"),
     b"`": re.compile(rb"(?:[^`\\\n\xff]|\\[^\n\xff])*+"),
 }
 # Inside a quoted text the quotes are escaped, and so is what ends the value.
-_ESCAPED_BODY = re.compile(rb"[^\"'`\\\n\xff]*+")
+_ESCAPED_BODY = re.compile(rb"(?:[^\"'`\\\n\xff]|\\{1,8}u[0-9A-Fa-f]{4})*+")
 _BARE = re.compile(rb"[^\s\"'`;&|<>\xff]*+")
 # A bare value in an escaped text ends where the line does.
 _ESCAPED_BREAK = re.compile(rb"\\[nrt\"']")
@@ -100,12 +107,14 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One family of names. The groups of `regex`: the word, the rest, the sign."""
+    """One family of names. The groups of `regex`: the word, the rest, the sign. It ends in the value's first byte."""
 
     kind: str
     keywords: tuple[str, ...]
     regex: str
     judge: Callable[[Name, Value], bool]
+    # A shorter value is none, and is not even judged.
+    min_bytes: int = MIN_TOKEN
 
 
 def _holds_password(name: Name, value: Value) -> bool:
@@ -120,52 +129,64 @@ def _holds_token(name: Name, value: Value) -> bool:
     return is_token(value.text, quoted=value.quoted)
 
 
-def _holds_service_key(name: Name, value: Value) -> bool:
-    return len(value.text) >= _MIN_SERVICE_KEY and is_token(value.text, quoted=value.quoted)
-
-
 _TOKEN_WORDS = ("secret", "token", "cred", "key", "auth", "bearer")
 ASSIGNMENTS: tuple[Assignment, ...] = (
     Assignment(
         "password",
         ("pass", "pwd"),
-        rf"(?i)({_PASSWORD}){_REST}(?:{_SIGN}|{_WEAK_SIGN})",
+        rf"(?i)({_PASSWORD}){_REST}(?:{_SIGN}{_FIRST}|{_WEAK_SIGN})",
         _holds_password,
+        MIN_PASSWORD,
     ),
     Assignment(
         "password",
         ("pass", "pwd"),
-        rf"(?i){_FLAG}({_PASSWORD_WORD}|pass){_REST}([ \t]+)",
+        rf"(?i){_FLAG}({_PASSWORD_WORD}|pass){_REST}([ \t]+){_FIRST}",
         _holds_password,
+        MIN_PASSWORD,
     ),
-    Assignment("password", ("identified",), r"(?i)(identified)()([ \t]by[ \t])", _holds_password),
-    Assignment("secret", _TOKEN_WORDS, rf"(?i)({_TOKEN}){_REST}(?:{_SIGN}|{_WEAK_SIGN})", _holds_token),
-    Assignment("secret", _TOKEN_WORDS, rf"(?i){_FLAG}({_TOKEN_WORD}|auth){_REST}([ \t]+)", _holds_token),
-    Assignment("secret", _SERVICES, rf"(?i)({'|'.join(_SERVICES)}){_REST}{_SIGN}", _holds_service_key),
+    Assignment(
+        "password", ("identified",), rf"(?i)(identified)()([ \t]by[ \t]){_FIRST}", _holds_password, MIN_PASSWORD
+    ),
+    Assignment("secret", _TOKEN_WORDS, rf"(?i)({_TOKEN}){_REST}(?:{_SIGN}{_FIRST}|{_WEAK_SIGN})", _holds_token),
+    Assignment("secret", _TOKEN_WORDS, rf"(?i){_FLAG}({_TOKEN_WORD}|auth){_REST}([ \t]+){_FIRST}", _holds_token),
+    # GH_PAT, azure-pat: three letters that are too often the beginning of another name to stand in the row above.
+    Assignment("secret", ("_pat", "-pat"), rf"(?i)([_-]pat)(){_SIGN}{_FIRST}", _holds_token),
+    Assignment(
+        "secret", _SERVICES, rf"(?i)({'|'.join(_SERVICES)}){_REST}{_SIGN}{_FIRST}", _holds_token, _MIN_SERVICE_KEY
+    ),
 )
 
 
-def assigned(assignment: Assignment, text: bytes) -> Iterator[tuple[int, int]]:
+class _Verdict(Enum):
+    SECRET = auto()
+    OTHER = auto()
+    WORDS = auto()  # names within it are words too; to read each again would be slow
+
+
+def assigned(assignment: Assignment, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
     """Where the secrets are that names of this family are given: in order, never overlapping."""
     done = 0
+    verdicts = docket.of(assignment.regex)
     # Names come back over and over, and to take one apart costs more than to judge its value.
     names: dict[bytes, Name | None] = {}
     for match in spans_only(assignment.regex).finditer(text):
         start, end = match.span()
         if start < done:
             continue
-        # After a weak sign the pattern has read the opening quote too.
-        at = end - (text[end - 1] in b"\"'`\\")
+        at = end - 1
         value = _value_at(text, at, LOOK)
-        if len(value.text) < MIN_PASSWORD:
+        if len(value.text) < assignment.min_bytes:
             continue
-        head = text[start:end]
-        if head not in names:
-            names[head] = _name_in(assignment, head)
-        name = names[head]
-        if name is None or not assignment.judge(name, value):
-            # Names within what is only words are words too; to read each again would be slow.
-            done = done if value.quoted or not is_words(value.text) else value.end
+        head = text[start:at]
+        case = (head, value.text, value.quoted)  # what a verdict depends on
+        verdict = verdicts.get(case)
+        if verdict is None:
+            if head not in names:
+                names[head] = _name_in(assignment, text[start:end])
+            verdict = verdicts[case] = _judged(assignment, names[head], value)
+        if verdict is not _Verdict.SECRET:
+            done = value.end if verdict is _Verdict.WORDS else done
             continue
         if value.end >= at + LOOK - _MARGIN:
             value = _value_at(text, at, len(text))
@@ -173,8 +194,14 @@ def assigned(assignment: Assignment, text: bytes) -> Iterator[tuple[int, int]]:
         yield value.start, value.end
 
 
-def _name_in(assignment: Assignment, head: bytes) -> Name | None:
-    word, rest, sign = compiled(assignment.regex).fullmatch(head).group(1, 2, 3)
+def _judged(assignment: Assignment, name: Name | None, value: Value) -> _Verdict:
+    if name is not None and assignment.judge(name, value):
+        return _Verdict.SECRET
+    return _Verdict.OTHER if value.quoted or not is_words(value.text) else _Verdict.WORDS
+
+
+def _name_in(assignment: Assignment, match: bytes) -> Name | None:
+    word, rest, sign = compiled(assignment.regex).fullmatch(match).group(1, 2, 3)
     return None if _speaks_about(word, rest) else Name(word, rest, sign or b"")
 
 
@@ -190,11 +217,13 @@ def _speaks_about(word: bytes, rest: bytes) -> bool:
 def _value_at(text: bytes, start: int, max_bytes: int) -> Value:
     """The value that begins here, or as much of it as `max_bytes` hold."""
     stop = start + max_bytes
-    opening = _OPEN.match(text, start, stop)
+    opening = _OPEN.match(text, start, stop) if text[start] in _OPENING else None
     if opening:
         escaped, quote = opening.groups()
         body = (_ESCAPED_BODY if escaped else _BODY[quote[:1]]).match(text, opening.end(), stop)
         return Value(opening.end(), body.end(), True, body[0]) if body else Value(start, start, True, b"")
     bare = _BARE.match(text, start, stop)
-    value = _ESCAPED_BREAK.split(bare[0], maxsplit=1)[0].rstrip(_LOOSE_END) if bare else b""
+    value = bare[0].rstrip(_LOOSE_END) if bare else b""
+    if b"\\" in value:
+        value = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip(_LOOSE_END)
     return Value(start, start + len(value), False, value)

@@ -9,11 +9,17 @@ from __future__ import annotations
 from recollect.redact.pattern import Pattern
 
 # Between two lines of a key: real line ends, their escapes, and what quoting or a diff puts there.
-_BREAK = r"(?:[\s\"'+>|,]|\\[nrt\"])"
+_BREAK = r"(?:[\s\"'+>|,]|\\{1,4}[nrt\"])"
 _BASE64_LINE = r"[A-Za-z0-9+/=]{16,}"
 _BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _FINISH = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _HEADERS = rf"(?:{_BREAK}{{1,4}}[A-Z][A-Za-z-]{{2,20}}: [^\n\\\xff]*)*"
+
+_QUOTE = r"[\\\"']{0,8}"
+_NEWLINE = r"(?:\r?\n|\\{1,4}n)"
+_DATA_LINES = rf"(?:[ \t]+[\w.-]+:[ \t]*{_QUOTE}[A-Za-z0-9+/]{{6,}}={{0,2}}{_QUOTE}[ \t]*{_NEWLINE})+"
+# What else stands in one, so that the `data` of the next document is not taken for its own.
+_OF_SECRET = r"(?:[ \t]+|apiVersion|metadata|type|immutable)[^\n\\\xff]{0,200}"
 
 CONTEXTS: tuple[Pattern, ...] = (
     # A body has no two hyphens in a row, so a mere mention of the first line swallows little.
@@ -22,7 +28,7 @@ CONTEXTS: tuple[Pattern, ...] = (
     Pattern(
         "private-key",
         ("private key-----", "private key block"),
-        rf"{_BEGIN}{_HEADERS}(?:{_BREAK}{{1,8}}{_BASE64_LINE})+(?:(?:\n|\\n)[A-Za-z0-9+/]+=*)?",
+        rf"{_BEGIN}{_HEADERS}(?:{_BREAK}{{1,8}}{_BASE64_LINE})+(?:(?:\n|\\{{1,4}}n)[A-Za-z0-9+/]+=*)?",
     ),
     Pattern(
         "private-key",
@@ -81,6 +87,50 @@ CONTEXTS: tuple[Pattern, ...] = (
         group=1,
         min_entropy=3.3,
         opaque=True,
+    ),
+    Pattern(
+        "bearer",
+        ("apikey ", "authtoken "),
+        r"(?i)(?:apikey|authtoken)[ \t]+([a-z0-9+/_-]{30,}=*)",
+        group=1,
+        min_entropy=3.3,
+        opaque=True,
+    ),
+    # <add key="…Password" value="…" />
+    Pattern(
+        "xml-value",
+        ("value=",),
+        r"(?i)key=[\\\"']{1,4}[^\"'\n\xff]{0,60}passw(?:or)?d[\\\"']{1,4}\s{1,8}value=[\\\"']{1,4}([^\"'\\\n\xff]{4,})",
+        group=1,
+        free=True,
+    ),
+    Pattern(
+        "xml-value",
+        ("value=",),
+        r"(?i)key=[\\\"']{1,4}[^\"'\n\xff]{0,60}(?:secret|token|key)[\\\"']{1,4}\s{1,8}value=[\\\"']{1,4}([^\"'\\\s\xff]{8,})",
+        group=1,
+        opaque=True,
+    ),
+    # A Secret of Kubernetes: whatever stands under `data`, which `kubectl` prints before `kind`.
+    Pattern(
+        "kubernetes-secret",
+        ("secret",),
+        rf"kind:[ \t]*{_QUOTE}Secret{_QUOTE}[ \t]*(?:{_NEWLINE}{_OF_SECRET})*"
+        rf"{_NEWLINE}[ \t]*data:[ \t]*{_NEWLINE}({_DATA_LINES})",
+        group=1,
+    ),
+    Pattern(
+        "kubernetes-secret",
+        ("secret",),
+        rf"data:[ \t]*{_NEWLINE}({_DATA_LINES})[ \t]*kind:[ \t]*{_QUOTE}Secret\b",
+        group=1,
+    ),
+    Pattern(
+        "kubernetes-secret",
+        ("secret",),
+        rf"data{_QUOTE}:\s{{0,8}}\{{([^{{}}\xff]{{8,}})\}},?(?:[ \t]|{_NEWLINE}){{0,16}}"
+        rf"{_QUOTE}kind{_QUOTE}:\s{{0,4}}{_QUOTE}Secret\b",
+        group=1,
     ),
     Pattern(
         "cookie",

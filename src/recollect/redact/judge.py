@@ -36,7 +36,7 @@ _REFERENCE = re.compile(
     """,
     re.VERBOSE,
 )
-_TEMPLATE_PARTS = (b"${", b"{{", b"$(", b"<%")
+_TEMPLATE_PART = re.compile(rb"\$[{(]|\{\{|<%")
 _CALL = re.compile(rb"[A-Za-z_$]?[\w$.:>?!-]*[(\[{]")
 # No pattern here repeats a repetition: they run on `re`, which would try every way to share it out.
 _IDENTIFIER = re.compile(rb"[^A-Za-z0-9]{0,2}[A-Za-z_./:>?*+ -]+[])}>;,.:?*]{0,2}")
@@ -44,6 +44,7 @@ _MEMBER = re.compile(rb"[A-Za-z_][\w.:>?-]*(?:\.|->|::)[A-Za-z_]\w*!?")
 _SLUG_PIECE = re.compile(rb"[A-Za-z]*\d{0,2}|\d{1,4}")
 _SLUG_SPLIT = re.compile(rb"[-_./:,+ =@#~]+")
 _HUMP = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
+_UNSPOKEN = re.compile(rb"[B-DF-HJ-NP-TV-XZ]{7}|[b-df-hj-np-tv-xz]{7}")  # no word has seven consonants in a row
 _LETTER = re.compile(rb"[A-Za-z]")
 _DIGIT = re.compile(rb"\d")
 _SYMBOL = re.compile(rb"[^A-Za-z0-9._/:\s,-]")
@@ -53,28 +54,30 @@ MIN_PASSWORD = 4
 MIN_TOKEN = 8
 # Eight different characters, or a longer run of hex: below that lie words and versions.
 TOKEN_ENTROPY = 2.9
+_TOKEN_BYTES = math.ceil(2**TOKEN_ENTROPY)  # fewer different ones cannot reach it
 SIGNS_MIN = 12
 # Letters alone count where their case goes up and down too often for words: `camelCaseNames` have more
 # than three letters to a hump, chance has about two.
 LETTERS_MIN = 8
 HUMP_MAX = 3
+_COUNT_BITS = (0.0, *(count * math.log2(count) for count in range(1, LOOK + 1)))
 
 
 def entropy(value: bytes) -> float:
-    """Shannon's, in bits a character."""
-    size = len(value)
-    shares = [value.count(byte) / size for byte in set(value)]
-    return -sum(share * math.log2(share) for share in shares)
+    """Shannon's, in bits a character, of the first `LOOK`."""
+    value = value[:LOOK]
+    # The logarithms of all counts that can be are at hand: this is asked of every candidate.
+    return math.log2(len(value)) - sum(map(_COUNT_BITS.__getitem__, map(value.count, set(value)))) / len(value)
 
 
 def is_stand_in(value: bytes) -> bool:
     """A reference to a secret, or a word that says one goes here."""
     value = value[:LOOK]
-    if len(set(value)) <= 2 or _REFERENCE.match(value) or any(part in value for part in _TEMPLATE_PARTS):
+    if len(set(value)) <= 2 or _REFERENCE.match(value) or _TEMPLATE_PART.search(value):
         return True
-    words = [word.strip(b"0123456789!") for word in _SLUG_SPLIT.split(value.strip(b"<>[](){}*$%\"'").lower())]
-    words = [word for word in words if word]
-    return all(word in _STAND_INS for word in words) or any(word in _TELLING for word in words)
+    words = {word.strip(b"0123456789!") for word in _SLUG_SPLIT.split(value.strip(b"<>[](){}*$%\"'").lower())}
+    words.discard(b"")
+    return words <= _STAND_INS or not words.isdisjoint(_TELLING)
 
 
 def is_password(value: bytes, *, quoted: bool, sure: bool) -> bool:
@@ -102,6 +105,8 @@ def is_token(value: bytes, *, quoted: bool) -> bool:
 
 
 def _is_mixed(value: bytes, *, quoted: bool) -> bool:
+    if len(set(value)) < _TOKEN_BYTES:
+        return _is_scrambled(value)
     if _DIGIT.search(value):
         return entropy(value) >= TOKEN_ENTROPY
     if quoted and len(value) >= SIGNS_MIN and _SYMBOL.search(value) and not _IDENTIFIER.fullmatch(value):
@@ -110,7 +115,9 @@ def _is_mixed(value: bytes, *, quoted: bool) -> bool:
 
 
 def _is_scrambled(value: bytes) -> bool:
-    return len(value) >= LETTERS_MIN and len(value) <= HUMP_MAX * len(_HUMP.findall(value)) and value.isalpha()
+    if not value.isalpha() or len(value) < LETTERS_MIN:
+        return False
+    return len(value) <= HUMP_MAX * len(_HUMP.findall(value)) or bool(_UNSPOKEN.search(value))
 
 
 def is_words(value: bytes) -> bool:
@@ -119,4 +126,4 @@ def is_words(value: bytes) -> bool:
 
 def _is_slug(value: bytes) -> bool:
     """Words and small numbers joined up: `next-page-2`, `v1.2.3`, `config/prod/db1`."""
-    return all(_SLUG_PIECE.fullmatch(piece) for piece in _SLUG_SPLIT.split(value))
+    return all(map(_SLUG_PIECE.fullmatch, _SLUG_SPLIT.split(value)))

@@ -9,6 +9,8 @@ _TAG = r"(?i)<(/?)private(?:\s[^<>]*)?>"
 
 def private_spans(text: bytes) -> list[tuple[int, int]]:
     """From each outermost opening tag to its end. A closing tag that closes nothing stays as it is."""
+    if b"private" not in text.lower():
+        return []
     spans: list[tuple[int, int]] = []
     depth = start = 0
     for tag in compiled(_TAG).finditer(text):

@@ -15,25 +15,32 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from itertools import islice
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import re2
 
 from recollect.redact.assign import ASSIGNMENTS, Assignment, assigned
+from recollect.redact.docket import Docket
 from recollect.redact.judge import LOOK, entropy, is_stand_in, is_token, is_words
 from recollect.redact.pattern import HOLE, Pattern, compiled, latin1
 from recollect.redact.patterns import PATTERNS
 from recollect.redact.private import private_spans
+from recollect.redact.views import View, Whole, unescaped, unpacked
 
 _ESCAPES = (b"\\n", b"\\r", b"\\t")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _PRIVATE = b"[private]"
 _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
-_ROWS: tuple[Pattern | Assignment, ...] = (*PATTERNS, *ASSIGNMENTS)
+Row = Pattern | Assignment
+ROWS: tuple[Row, ...] = (*PATTERNS, *ASSIGNMENTS)
+_START, _ROW = attrgetter("start"), attrgetter("row")
 
 # What is taken out may lay bare the start of another secret, so a text with finds is read again. One
 # more time is enough for all but text made to need more; the bound keeps the work linear for that too.
 _MAX_PASSES = 8
+_SHORTEST = 6  # `://:a@`
 # A secret found by its context is also taken out where it stands without: only one long and mixed
 # enough not to be a word, and only so many, for each costs a walk through the text.
 _ECHO_MIN_BYTES = 12
@@ -46,6 +53,8 @@ class Cleaned:
     text: str
     # How many of each kind were taken out, sorted by kind.
     found: tuple[tuple[str, int], ...]
+    # How many values were judged: what a text costs, in work and not in time.
+    judged: int = field(default=0, compare=False)
 
 
 class Redactor:
@@ -54,45 +63,43 @@ class Redactor:
     def __init__(self, key: bytes) -> None:
         if not 0 < len(key) <= blake2b.MAX_KEY_SIZE:
             raise ValueError(f"the key must have 1 to {blake2b.MAX_KEY_SIZE} bytes, not {len(key)}")
-        self._key = key
+        self._hash = blake2b(key=key, digest_size=2)
 
     def clean(self, text: str) -> Cleaned:
+        if len(text) < _SHORTEST:
+            return Cleaned(text, ())
         draft = _Draft(text.encode("utf-8", "surrogatepass"))
-        placeholders = [match.span() for match in compiled(_PLACEHOLDER).finditer(draft.buffer)]
+        placeholders = _placeholders(draft.buffer)
         draft.punch((start, end, draft.buffer[start:end]) for start, end in placeholders)
         private = private_spans(draft.buffer)
         draft.punch((start, end, _PRIVATE) for start, end in private)
 
         found = Counter({"private": len(private)} if private else {})
+        docket = Docket()
         for _ in range(_MAX_PASSES):
-            taken = self._take_out(draft)
+            taken = self._take_out(draft, docket)
             if not taken:
                 break
             found += taken
-        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())))
+        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), docket.judged)
 
-    def _take_out(self, draft: _Draft) -> Counter[str]:
-        """One walk through every row of the table whose keywords are there."""
-        taken: Counter[str] = Counter()
-        echoes: dict[bytes, str] = {}
-        for row in _rows_for(draft.buffer):
-            spans = list(_spans(row, draft.buffer))
-            secrets = [draft.buffer[start:end] for start, end in spans]
-            taken[row.kind] += len(spans)
-            echoes.update((secret, row.kind) for secret in secrets if _may_echo(secret))
-            draft.punch(
-                (start, end, self._mark(row.kind, secret)) for (start, end), secret in zip(spans, secrets, strict=True)
-            )
-        # Longest first: one secret may be part of another.
-        for secret, kind in sorted(echoes.items(), key=lambda echo: -len(echo[0]))[:_MAX_ECHOES]:
+    def _take_out(self, draft: _Draft, docket: Docket) -> Counter[str]:
+        """One walk through every row of the table whose keywords are there, in the text and in its views."""
+        finds = _finds(draft.buffer, docket)
+        if not finds:
+            return Counter()
+        taken = Counter(find.kind for find in finds)
+        draft.punch((find.start, find.end, self._mark(find.kind, find.secret)) for find in finds)
+        for secret, kind in _echoes({find.secret: find.kind for find in finds}):
             spans = list(_occurrences(secret, draft.buffer))
             taken[kind] += len(spans)
             draft.punch((start, end, self._mark(kind, secret)) for start, end in spans)
-        return +taken
+        return taken
 
     def _mark(self, kind: str, secret: bytes) -> bytes:
-        digest = blake2b(secret, key=self._key, digest_size=2).hexdigest()
-        return f"[redacted:{kind}:{digest}]".encode()
+        digest = self._hash.copy()
+        digest.update(secret)
+        return f"[redacted:{kind}:{digest.hexdigest()}]".encode()
 
 
 @dataclass(slots=True)
@@ -125,24 +132,69 @@ class _Draft:
         return b"".join(whole).decode("utf-8", "surrogatepass")
 
 
-def _spans(row: Pattern | Assignment, text: bytes) -> Iterator[tuple[int, int]]:
-    found = assigned(row, text) if isinstance(row, Assignment) else _matched(row, text)
+def _placeholders(text: bytes) -> list[tuple[int, int]]:
+    if b"[redacted:" not in text and _PRIVATE not in text:
+        return []
+    return [match.span() for match in compiled(_PLACEHOLDER).finditer(text)]
+
+
+class _Find(NamedTuple):
+    start: int
+    end: int
+    row: int
+    kind: str
+    secret: bytes
+
+
+def _finds(text: bytes, docket: Docket) -> list[_Find]:
+    """Where secrets stand, in order, not overlapping. Of those that do, the first row of the table names the secret,
+    and all of them go: one may end where an escape or a sign begins that another reads on over."""
+    views = (unescaped(text), Whole(text), unpacked(text))
+    finds = [find for view in views if view for find in _finds_in(view, docket)]
+    apart: list[_Find] = []
+    for find in sorted(finds, key=_START):
+        if not apart or find.start >= apart[-1].end:
+            apart.append(find)
+            continue
+        named = min(apart[-1], find, key=_ROW)
+        apart[-1] = named._replace(start=apart[-1].start, end=max(find.end, apart[-1].end))
+    return apart
+
+
+def _finds_in(view: View, docket: Docket) -> Iterator[_Find]:
+    for row in _rows_for(view.buffer):
+        for start, end in spans_of(ROWS[row], view.buffer, docket):
+            yield _Find(*view.back(start, end), row, ROWS[row].kind, view.buffer[start:end])
+
+
+def spans_of(row: Row, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
+    found = assigned(row, text, docket) if isinstance(row, Assignment) else _matched(row, text, docket)
     return (_aligned(text, start, end) for start, end in found)
 
 
-def _matched(pattern: Pattern, text: bytes) -> Iterator[tuple[int, int]]:
+def _matched(pattern: Pattern, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
+    verdicts = docket.of(pattern.regex)
+    judges = pattern.min_entropy or pattern.free or pattern.opaque
     for match in compiled(pattern.regex).finditer(text):
         start, end = match.span(pattern.group)
-        secret = text[start : min(end, start + LOOK)]
-        if pattern.min_entropy and entropy(secret) < pattern.min_entropy:
-            continue
         if pattern.apart and _goes_on(text, start):
             continue
-        if pattern.free and is_stand_in(secret):
-            continue
-        if pattern.opaque and not is_token(secret, quoted=True):
-            continue
+        if judges:
+            secret = text[start : min(end, start + LOOK)]
+            verdict = verdicts.get(secret)
+            if verdict is None:
+                verdict = verdicts[secret] = _looks_right(pattern, secret)
+            if not verdict:
+                continue
         yield start, end
+
+
+def _looks_right(pattern: Pattern, secret: bytes) -> bool:
+    if pattern.min_entropy and entropy(secret) < pattern.min_entropy:
+        return False
+    if pattern.free and is_stand_in(secret):
+        return False
+    return not pattern.opaque or is_token(secret, quoted=True)
 
 
 def _goes_on(text: bytes, start: int) -> bool:
@@ -160,10 +212,14 @@ def _aligned(text: bytes, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
+def _echoes(secrets: dict[bytes, str]) -> Iterator[tuple[bytes, str]]:
+    """Longest first: one secret may be part of another."""
+    longest = sorted(secrets.items(), key=lambda found: -len(found[0]))
+    return islice((found for found in longest if _may_echo(found[0])), _MAX_ECHOES)
+
+
 def _may_echo(secret: bytes) -> bool:
-    return (
-        len(secret) >= _ECHO_MIN_BYTES and not is_words(secret[:LOOK]) and entropy(secret[:LOOK]) >= _ECHO_MIN_ENTROPY
-    )
+    return len(secret) >= _ECHO_MIN_BYTES and not is_words(secret[:LOOK]) and entropy(secret) >= _ECHO_MIN_ENTROPY
 
 
 def _occurrences(secret: bytes, text: bytes) -> Iterator[tuple[int, int]]:
@@ -173,19 +229,19 @@ def _occurrences(secret: bytes, text: bytes) -> Iterator[tuple[int, int]]:
         start = text.find(secret, start + len(secret))
 
 
-def _rows_for(text: bytes) -> list[Pattern | Assignment]:
+def _rows_for(text: bytes) -> list[int]:
     """The rows worth running: one walk over the text for all the keywords together."""
     keywords, rows_of = _keyword_set()
     wanted: set[int] = set()
     for index in keywords.Match(text.lower()) or ():
         wanted.update(rows_of[index])
-    return [_ROWS[index] for index in sorted(wanted)]
+    return sorted(wanted)
 
 
 @cache
 def _keyword_set() -> tuple[Any, tuple[tuple[int, ...], ...]]:
     rows_of: dict[str, list[int]] = {}
-    for index, row in enumerate(_ROWS):
+    for index, row in enumerate(ROWS):
         for keyword in row.keywords:
             rows_of.setdefault(keyword, []).append(index)
     keywords = re2.Set.SearchSet(latin1())

@@ -14,6 +14,7 @@ SUMMARY_CHARS = 100
 MAX_THREADS = 5
 MAX_BRIDGES = 5
 _TITLE_CHARS = 120
+_FILE_CHARS = 80
 _TOPICS_CHARS = 200  # fifty long topics would leave no room for the next thread
 _SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
 
@@ -66,6 +67,11 @@ def _blocks(recalled: Recalled, now: Moment) -> Iterator[str]:
         yield f"(searched by {found.how})"
 
 
+def stale(files: tuple[str, ...]) -> str:
+    more = f" (+{len(files) - 1})" if len(files) > 1 else ""
+    return f"{clip(one_line(files[0]), _FILE_CHARS)}{more}"
+
+
 def _block(one: Recollection, now: Moment) -> str:
     memory = one.hit.memory
     topics = f" | Topics: {clip(one_line(', '.join(memory.topics)), _TOPICS_CHARS)}" if memory.topics else ""
@@ -76,6 +82,8 @@ def _block(one: Recollection, now: Moment) -> str:
         f"Last active: {ago(memory.last_active_at, now)}",
         f"Match score: {one.hit.score:.2f}",
     ]
+    if one.hit.stale:
+        lines.append(f"-> Stale: changed since: {stale(one.hit.stale)}")
     if one.reactivated:
         lines.append("-> Reactivated by this recall")
     return "\n".join(lines)

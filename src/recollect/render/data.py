@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.model.codec import Json, encode_bridge, encode_memory, encode_message
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.report import Counts, Entry
 from recollect.model.result import (
     Card,
@@ -37,8 +37,9 @@ def as_json(result: Result) -> Json:
         case Recalled(found, bridges, total):
             shown: list[Json] = [{**encode_bridge(b), "source_title": a, "target_title": z} for b, a, z in bridges]
             return {**_found(found), "bridges": shown, "all_bridges": total}
-        case Reasons(recalls, memory):
-            return {"memory": memory, "recalls": [dict(recall) for recall in recalls]}
+        case Reasons(recalls, memory, now, quiet):
+            listed: list[Json] = [dict(recall) for recall in recalls]
+            return {"memory": memory, "now": dict(now), "quiet": quiet, "recalls": listed}
         case Done():
             return _done(result)
         case History(entries):
@@ -123,6 +124,7 @@ def _hit(one: Recollection) -> Json:
         "score": hit.score,
         "components": dict(hit.components),
         "passage": hit.passage,
+        **({"stale": list(hit.stale)} if hit.stale else {}),
     }
 
 
@@ -152,6 +154,10 @@ def _change(change: Change) -> Json:
             return {"do": "update", "id": id, "before": dict(before), "after": dict(after)}
         case Move(message_ids, source, target):
             return {"do": "move", "messages": len(message_ids), "source": source, "target": target}
+        case Say(id, messages):
+            return {"do": "say", "id": id, "messages": len(messages)}
+        case Unsay(id, messages):
+            return {"do": "unsay", "id": id, "messages": len(messages)}
         case Link(bridge):
             return {"do": "link", **encode_bridge(bridge)}
         case Unlink(bridge):
@@ -187,6 +193,9 @@ def _overview(overview: Overview) -> Json:
         "backups": overview.backups,
         "set_aside": list(overview.set_aside),
         "settings_problems": overview.problems,
+        "captured": dict(overview.captured),
+        "quiet": overview.quiet,
+        "mirrors": dict(overview.mirrors),
     }
 
 

@@ -22,7 +22,7 @@ from recollect.model.memory import Memory, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled
 from recollect.render.agent import MAX_CHARS as READ_CHARS
-from recollect.render.agent import ago, recall_text
+from recollect.render.agent import ago, recall_text, stale
 from recollect.render.harmless import neutral, plain
 
 MOST_CHARS = 9_900  # hosts cut at 10,000
@@ -174,7 +174,7 @@ def is_ours(text: str) -> bool:
 
 def without_ours(text: str) -> str:
     """What remains of a text when everything that we put in is taken out."""
-    return _BLOCK.sub("", text)
+    return _BLOCK.sub("", text) if "[recollect " in text else text
 
 
 def ids_shown(text: str) -> tuple[str, ...]:
@@ -294,7 +294,8 @@ def _hit_lines(hits: Sequence[Hit]) -> LineOf:
     def line(memory: Memory) -> str:
         hit = by_id[memory.id]
         words = _words(memory, hit.passage or memory.body)
-        return f"- {memory.kind} {memory.id} [{memory.lane}] {hit.score:.2f}: {words}"
+        since = f" (stale: {plain(stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
+        return f"- {memory.kind} {memory.id} [{memory.lane}] {hit.score:.2f}: {words}{since}"
 
     return line
 

@@ -8,7 +8,7 @@ from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.codec import Json
 from recollect.model.memory import Rule
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.result import (
     Cards,
     Checkup,
@@ -124,6 +124,8 @@ def _found(found: Found, now: Moment) -> Iterator[Block]:
         if found.explained:
             yield Line("  " + ", ".join(f"{name} {value:.2f}" for name, value in one.hit.components), Tone.DIM)
         yield Line(f"  {clip(one_line(one.hit.passage), _PASSAGE_CHARS)}")
+        if one.hit.stale:
+            yield Line(f"  stale: changed since: {', '.join(one.hit.stale)}", Tone.WARN)
     for drop in found.drops:
         yield Line(f"left out: {drop.id} ({drop.reason})", Tone.DIM)
     if found.how not in _USUAL:
@@ -131,6 +133,10 @@ def _found(found: Found, now: Moment) -> Iterator[Block]:
 
 
 def _reasons(reasons: Reasons) -> Iterator[Block]:
+    if reasons.now:
+        yield Line("Now: " + ", ".join(f"{name} {value:g}" for name, value in reasons.now))
+    if reasons.quiet:
+        yield Line(f"Went quiet: it is not shown unasked. `recollect revive {reasons.memory}`", Tone.WARN)
     if not reasons.recalls:
         yield Line("Nothing was recalled yet.", Tone.DIM)
     for recall in reasons.recalls:
@@ -181,6 +187,10 @@ def _change_line(change: Change) -> str:
             return f"update {id}: {changed}"
         case Move(message_ids, source, target):
             return f"move {len(message_ids)} messages from {source} to {target}"
+        case Say(id, messages):
+            return f"add {counted(len(messages), 'message')} to {id}"
+        case Unsay(id, messages):
+            return f"take {counted(len(messages), 'message')} out of {id}"
         case Link(bridge):
             return f"link {bridge.source} -> {bridge.target} ({bridge.type})"
         case Unlink(bridge):
@@ -218,6 +228,14 @@ def _overview(overview: Overview) -> Iterator[Block]:
     for scope, path, counts in overview.stores:
         detail = f"{counts.messages:,} messages, {counts.bridges:,} bridges, {counts.changes:,} changes"
         yield Line(f"{scope}: {detail}, {counts.bytes / 1e6:.1f} MB at {path}", Tone.DIM)
+    if overview.captured:
+        told = ", ".join(f"{name} {count:,}" for name, count in sorted(overview.captured.items()))
+        yield Line(f"Prompts heard: {told}", Tone.DIM)
+    if overview.quiet:
+        told = counted(overview.quiet, "memory", "memories")
+        yield Line(f"Went quiet: {told}. `recollect threads --quiet`, `recollect rule list --quiet`.", Tone.DIM)
+    if overview.mirrors:
+        yield Line(" ".join(f"{name.capitalize()}: {state}." for name, state in overview.mirrors.items()), Tone.DIM)
     if overview.set_aside:
         yield Line(f"Set aside as damaged: {counted(len(overview.set_aside), 'file')}. `recollect recover`.", Tone.WARN)
     if overview.problems:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -19,6 +21,9 @@ from recollect.store.protocol import Progress
 from recollect.store.tokenizer import Analyse
 
 _PRUNED_AT_ONCE = 20
+_INDEXED = """
+    SELECT p.seq, p.message_id, p.start, p.length, p.voice, t.title, t.body, t.topics, t.own_title
+    FROM passage p JOIN passage_text t ON t.seq = p.seq WHERE p.memory_seq = ?"""
 _TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
 
 
@@ -29,10 +34,59 @@ def index_memory(
     words.index(db, analyse, sql.every(db, _TEXTS, seq), counts)
 
 
+def index_more(db: apsw.Connection, analyse: Analyse, seq: int, more: tuple[Span, ...], counts: Counter[str]) -> None:
+    """Whatever else the memory holds is not looked at: a thread goes on at the same cost however long it is."""
+    last = int(sql.value(db, "SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq))
+    _put_passages(db, seq, more)
+    words.index(db, analyse, sql.every(db, f"{_TEXTS} AND seq > ?", seq, last), counts)
+
+
 def unindex_memory(db: apsw.Connection, analyse: Analyse, seq: int, counts: Counter[str]) -> None:
     """Before the text changes: the index is told what it was."""
     words.unindex(db, analyse, sql.every(db, _TEXTS, seq), counts)
     db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
+
+
+class Indexed(NamedTuple):
+    """What the index holds of a memory: by passage, where it stands, its row, and the title it was embedded under."""
+
+    spans: dict[Span, int]
+    rows: dict[int, words.Row]
+    titles: dict[int, str]
+
+
+def indexed(db: apsw.Connection, seq: int) -> Indexed:
+    spans, rows, titles = {}, {}, {}
+    for passage, message_id, start, length, voice, title, body, topics, own_title in sql.every(db, _INDEXED, seq):
+        spans[Span(message_id or "", start, length, voice)] = passage
+        rows[passage] = (passage, title, body, topics)
+        titles[passage] = own_title
+    return Indexed(spans, rows, titles)
+
+
+def index_again(
+    db: apsw.Connection,
+    analyse: Analyse,
+    seq: int,
+    before: Indexed,
+    wanted: tuple[Span, ...],
+    counts: Counter[str],
+) -> None:
+    """After the text changed: what means the same as before keeps its place and its vector; vectors in memory go by
+    a passage's number, so other words get another."""
+    now = indexed(db, seq)
+    same = {
+        span
+        for span, passage in before.spans.items()
+        if passage in now.rows
+        and (now.rows[passage][2], now.titles[passage]) == (before.rows[passage][2], before.titles[passage])
+    } & set(wanted)
+    gone = [(passage,) for span, passage in before.spans.items() if span not in same]
+    db.executemany("DELETE FROM passage WHERE seq = ?", gone)
+    _put_passages(db, seq, tuple(span for span in wanted if span not in same))
+    after = indexed(db, seq).rows
+    words.unindex(db, analyse, (row for row in before.rows.values() if after.get(row[0]) != row), counts)
+    words.index(db, analyse, (row for row in after.values() if before.rows.get(row[0]) != row), counts)
 
 
 def _put_passages(db: apsw.Connection, seq: int, found: tuple[Span, ...]) -> None:
@@ -47,7 +101,7 @@ def reindex(db: apsw.Connection, analyse: Analyse, progress: Progress) -> int:
     total = sql.value(db, "SELECT count(*) FROM memory")
     for done, (seq, memory, messages) in enumerate(reads.everything(db), start=1):
         wanted = spans(memory, messages)
-        if passages_of(db, seq) != wanted:
+        if passages_of(db, seq) != in_order(wanted):
             db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
             _put_passages(db, seq, wanted)
         progress(done, total)
@@ -62,8 +116,13 @@ def reindex(db: apsw.Connection, analyse: Analyse, progress: Progress) -> int:
 
 
 def passages_of(db: apsw.Connection, seq: int) -> tuple[Span, ...]:
-    wanted = "SELECT message_id, start, length, voice FROM passage WHERE memory_seq = ? ORDER BY seq"
-    return tuple(Span(id or "", *rest) for id, *rest in sql.stream(db, wanted, seq))
+    wanted = "SELECT message_id, start, length, voice FROM passage WHERE memory_seq = ?"
+    return in_order(Span(id or "", *rest) for id, *rest in sql.stream(db, wanted, seq))
+
+
+def in_order(found: Iterable[Span]) -> tuple[Span, ...]:
+    """One order to compare by: a thread that goes on gets its passages in no order of their own."""
+    return tuple(sorted(found, key=lambda span: (span.message_id, span.start, span.length, span.voice)))
 
 
 def open_vocabulary(db: apsw.Connection) -> None:

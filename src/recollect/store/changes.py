@@ -7,6 +7,8 @@ Runs inside the store's write transaction; never begins or ends one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 import apsw
 
@@ -14,8 +16,8 @@ from recollect.base.errors import Conflict, IdTaken, StoreDamaged
 from recollect.model.bridge import Bridge
 from recollect.model.codec import decode_memory
 from recollect.model.memory import Memory, Message
-from recollect.model.passage import spans
-from recollect.model.plan import Alias, Change, Create, Link, Move, Remove, Unalias, Unlink, Update
+from recollect.model.passage import spans, spans_said
+from recollect.model.plan import Alias, Change, Create, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.store import care, reads, rows, words
 from recollect.store.tokenizer import Analyse
 
@@ -48,6 +50,10 @@ class Changes:
                 return self._update(change)
             case Move(message_ids, source, target):
                 return self._move(message_ids, source, target)
+            case Say(id, messages):
+                return self._say(id, messages)
+            case Unsay(id, messages):
+                return self._unsay(id, messages)
             case Link(bridge):
                 return self._link(bridge)
             case Unlink(bridge):
@@ -56,6 +62,14 @@ class Changes:
                 return self._alias(old, new, was)
             case Unalias(old, new):
                 return self._unalias(old, new)
+
+    def reword(self, ids: Sequence[str], write: Callable[[], None]) -> None:
+        """Lets `write` change the words of these memories, in place; what is derived from them is made anew."""
+        for id in ids:
+            self._unindex(id)
+        write()
+        for id in ids:
+            self._index(id)
 
     def _create(self, memory: Memory, messages: tuple[Message, ...]) -> bool:
         standing = reads.exact(self._db, memory.id)
@@ -98,11 +112,8 @@ class Changes:
         except ValueError as problem:
             raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
         indexed = not _INDEXED.isdisjoint(change.after)
-        if indexed:
-            self._unindex(change.id)
-        self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(memory)), change.id))
-        if indexed:
-            self._index(change.id)
+        with self._reindexed(change.id) if indexed else nullcontext():
+            self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(memory)), change.id))
         return True
 
     def _move(self, message_ids: tuple[str, ...], source: str, target: str) -> bool:
@@ -119,6 +130,31 @@ class Changes:
             self._db.execute(rows.update_sql("message"), (*rows.sealed(cells), message.id))
         for id in (source, target):
             self._index(id)
+        return True
+
+    def _say(self, thread_id: str, messages: tuple[Message, ...]) -> bool:
+        if set(messages) <= set(reads.messages(self._db, thread_id)):
+            return False
+        if reads.spoken(self._db, [m.id for m in messages]):
+            raise Conflict(f"Some of what is to be added to {thread_id} stands somewhere already.", hint=_NOTHING)
+        thread = reads.exact(self._db, thread_id)
+        if thread is None:
+            raise Conflict(f"{thread_id} is no longer there.", hint=_NOTHING)
+        for message in messages:
+            self._insert("message", rows.message_cells(message))
+        more = spans_said(thread, messages)
+        care.index_more(self._db, self._analyse, self._seq(thread_id), more, self._counts)
+        return True
+
+    def _unsay(self, thread_id: str, messages: tuple[Message, ...]) -> bool:
+        ids = {m.id for m in messages}
+        standing = reads.spoken(self._db, list(ids))
+        if not standing:
+            return False
+        if ids != {m.id for m in reads.messages(self._db, thread_id) if m in messages}:
+            raise Conflict(f"{thread_id} has other messages by now.", hint=_NOTHING)
+        with self._reindexed(thread_id):
+            self._db.executemany("DELETE FROM message WHERE id = ?", [(id,) for id in ids])
         return True
 
     def _link(self, bridge: Bridge) -> bool:
@@ -179,6 +215,17 @@ class Changes:
 
     def _unindex(self, id: str) -> None:
         care.unindex_memory(self._db, self._analyse, self._seq(id), self._counts)
+
+    @contextmanager
+    def _reindexed(self, id: str) -> Iterator[None]:
+        """For what goes on, a little at a time: passages that stay as they are keep their place and their vectors."""
+        seq = self._seq(id)
+        before = care.indexed(self._db, seq)
+        yield
+        memory = reads.exact(self._db, id)
+        if memory is not None:
+            wanted = spans(memory, reads.messages(self._db, id))
+            care.index_again(self._db, self._analyse, seq, before, wanted, self._counts)
 
     def _seq(self, id: str) -> int:
         row = self._db.execute("SELECT seq FROM memory WHERE id = ?", (id,)).fetchone()

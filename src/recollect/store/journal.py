@@ -23,7 +23,7 @@ from recollect.model.codec import (
     encode_message,
 )
 from recollect.model.memory import Memory, Message
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 
 Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
 
@@ -44,6 +44,10 @@ def _encode(change: Change) -> Json:
             return {"do": "update", "id": id, "before": dict(before), "after": dict(after)}
         case Move(message_ids, source, target):
             return {"do": "move", "ids": list(message_ids), "source": source, "target": target}
+        case Say(id, messages):
+            return {"do": "say", "id": id, "messages": [m.id for m in messages]}
+        case Unsay(id, messages):
+            return {"do": "unsay", "id": id, "messages": [encode_message(m) for m in messages]}
         case Link(bridge):
             return {"do": "link", "bridge": encode_bridge(bridge)}
         case Unlink(bridge):
@@ -65,6 +69,10 @@ def inverse(data: Any, current: Current) -> Change:
             return _take_back_update(data, current)
         case "move":
             return Move(tuple(data["ids"]), data["target"], data["source"])
+        case "say":
+            return _take_back_said(data, current)
+        case "unsay":
+            return Say(data["id"], tuple(decode_message(m) for m in data["messages"]))
         case "link":
             return Unlink(decode_bridge(data["bridge"]))
         case "unlink":
@@ -102,12 +110,23 @@ def _take_back(data: Any, current: Current) -> Remove:
     return Remove(memory, messages)
 
 
+def _take_back_said(data: Any, current: Current) -> Unsay:
+    found = current(data["id"])
+    standing = {m.id: m for m in found[1]} if found else {}
+    if not standing.keys() >= set(data["messages"]):
+        raise Conflict(
+            f"{data['id']} no longer has what was added to it.",
+            hint=f"Undo what came later first: `recollect log {data['id']}`.",
+        )
+    return Unsay(data["id"], tuple(standing[id] for id in data["messages"]))
+
+
 def ids_in(changes: Any) -> set[str]:
     """The memories that journalled changes speak of."""
     found: set[str] = set()
     for data in changes:
         match data["do"]:
-            case "create" | "update":
+            case "create" | "update" | "say" | "unsay":
                 found.add(data["id"])
             case "remove":
                 found.add(data["memory"]["id"])

@@ -21,6 +21,7 @@ from recollect.store.tokenizer import Analyse
 Migration = Callable[[apsw.Connection, Analyse], None]
 
 _DERIVED = "-- Derived from here on."
+_OUTCOMES = "-- Outcomes, since version 3."
 
 
 def _to_2(db: apsw.Connection, analyse: Analyse) -> None:
@@ -28,13 +29,17 @@ def _to_2(db: apsw.Connection, analyse: Analyse) -> None:
     stand; when they are changed, what version 2 had is to be kept here."""
     db.execute("DROP TABLE words; DROP VIEW passage_text; DROP TABLE vector; DROP TABLE IF EXISTS vector_count")
     db.execute("DROP TABLE term; DROP TABLE passage")
-    db.execute(schema().partition(_DERIVED)[2].partition("\n")[2])
+    db.execute(schema().partition(_DERIVED)[2].partition("\n")[2].partition(_OUTCOMES)[0])
     care.reindex(db, analyse, silent)
+
+
+def _to_3(db: apsw.Connection, _analyse: Analyse) -> None:
+    db.execute(schema().partition(_OUTCOMES)[2].partition("\n")[2])
 
 
 # MIGRATIONS[n] brings version n + 1 to n + 2. schema.sql is always the newest. What is derived may be rebuilt; to the
 # rest a migration only adds.
-MIGRATIONS: tuple[Migration, ...] = (_to_2,)
+MIGRATIONS: tuple[Migration, ...] = (_to_2, _to_3)
 
 
 def current_version() -> int:

@@ -11,8 +11,9 @@ from typing import Protocol
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
-from recollect.model.ledger import Pointer, Talker, Way
-from recollect.model.memory import Memory, Message
+from recollect.model.ledger import Pointer, Sight, Talker, Way
+from recollect.model.memory import Memory, Message, Status
+from recollect.model.outcome import Ending, Outcome
 from recollect.model.plan import Plan
 from recollect.model.query import Query
 from recollect.model.report import Counts, Entry, Finding
@@ -38,6 +39,17 @@ class Act:
     undoes: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """What a scrub changed: how many rows of each table, and the memories whose words are others now."""
+
+    rows: tuple[tuple[str, int], ...]
+    memories: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+
 class Sessions(Protocol):
     """State that changes at every prompt: counters and marks, neither planned nor journalled."""
 
@@ -48,12 +60,18 @@ class Sessions(Protocol):
 
     def shown(self, talker: Talker, way: Way) -> frozenset[str]: ...
 
+    def sights(self, session: str, agent: str = "") -> list[Sight]:
+        """What an agent was shown and when, the oldest first, in all its epochs."""
+
     def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None: ...
 
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
         """Counts; `used` may change only what `codec.USAGE` names."""
 
     def state(self, name: str) -> str | None: ...
+
+    def states(self, prefix: str) -> dict[str, str]:
+        """All whose names begin so."""
 
     def put_state(self, name: str, value: str) -> None: ...
 
@@ -64,12 +82,27 @@ class Sessions(Protocol):
         """In the order they came, numbered."""
 
 
+class Outcomes(Protocol):
+    """How things went: neither planned nor journalled, the latest alone."""
+
+    def record(self, outcome: Outcome) -> bool:
+        """False: it is known."""
+
+    def recorded(
+        self, *, session: str = "", kinds: Sequence[Ending] = (), limit: int = 1_000, after: int = 0
+    ) -> list[tuple[int, Outcome]]:
+        """The newest, in the order they came, numbered."""
+
+
 class Store(Protocol):
     @property
     def path(self) -> Path | None: ...
 
     @property
     def sessions(self) -> Sessions: ...
+
+    @property
+    def outcomes(self) -> Outcomes: ...
 
     def together(self) -> AbstractContextManager[None]:
         """Several writes as one: all or none, and one wait for the disk."""
@@ -80,11 +113,21 @@ class Store(Protocol):
     def exact(self, id: str) -> Memory | None:
         """By id, the row itself, aliases not followed."""
 
+    def faded(
+        self, status: Status, *, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
+    ) -> list[str]:
+        """Threads of this status, not pinned, whose weight had halved itself below a figure at a time; by id, the
+        longest idle first. Those that were active after `idle_since` are not looked at."""
+
+    def judged(self, limit: int) -> list[Memory]:
+        """Those that were rated, or put in front of an agent with an outcome; most recently active first."""
+
     def find(self, query: Query) -> list[Memory]:
         """By filters alone, most recently active first."""
 
-    def words(self, question: str) -> WordEvidence:
-        """Where the rarest terms of the question stand."""
+    def words(self, question: str, *, most: int = 0) -> WordEvidence:
+        """Where the rarest terms of the question stand: as many of them as stand in at most so many passages together
+        (0: as many as a recall looks at)."""
 
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
@@ -94,6 +137,9 @@ class Store(Protocol):
 
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
         """How near each of these is, by its nearest passage; those without a vector are left out."""
+
+    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
+        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready."""
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         """Whose passage it is, by row number."""
@@ -108,6 +154,9 @@ class Store(Protocol):
         """An active memory that says exactly this."""
 
     def messages(self, thread_id: str) -> tuple[Message, ...]: ...
+
+    def spoken(self, message_ids: Sequence[str]) -> dict[str, str]:
+        """Which of these messages there are, and in which thread each stands."""
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
         """Those that touch any of the ids; all of them when none is given."""
@@ -129,6 +178,13 @@ class Store(Protocol):
     def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
         """Removes memories with every trace; no undo. Returns how many journal entries lost their plan. With an
         act, the journal keeps that it happened and to which ids, so that nothing brings them back."""
+
+    def scrub(self, clean: Callable[[str], str], act: Act | None = None, progress: Progress = silent) -> Scrubbed:
+        """Rewrites every text that `clean` changes, leaving no byte of it; no undo. With an act, the journal keeps that
+        it happened."""
+
+    def scrubbable(self, clean: Callable[[str], str], progress: Progress = silent) -> Scrubbed:
+        """What `scrub` would change."""
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Passages (seq, text) that have no vector of this model yet."""

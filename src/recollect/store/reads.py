@@ -8,10 +8,10 @@ from typing import Any
 
 import apsw
 
-from recollect.base.moment import Moment
+from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Memory, Message, Status
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.store import rows, sql
@@ -38,6 +38,11 @@ def messages(db: apsw.Connection, thread_id: str) -> tuple[Message, ...]:
     return tuple(rows.to_message(row) for row in sql.stream(db, wanted, thread_id))
 
 
+def spoken(db: apsw.Connection, ids: Sequence[str]) -> dict[str, str]:
+    wanted = "SELECT id, thread_id FROM message WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(sql.every(db, wanted, json.dumps(list(ids))))
+
+
 def bridges(db: apsw.Connection, ids: Sequence[str]) -> tuple[Bridge, ...]:
     marks = ", ".join("?" * len(ids))
     where = f"WHERE source IN ({marks}) OR target IN ({marks})" if ids else ""
@@ -62,6 +67,25 @@ def find(db: apsw.Connection, query: Query) -> list[Memory]:
     return [rows.to_memory(row) for row in sql.every(db, wanted, *values, query.limit)]
 
 
+def faded(
+    db: apsw.Connection, status: Status, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
+) -> list[str]:
+    wanted = """
+        SELECT id FROM memory
+        WHERE kind = 'thread' AND status = ?1 AND last_active_at <= ?2 AND pinned = 0 AND reinforced_at <= ?3
+              AND weight * pow(0.5, (?3 - reinforced_at) / ?4) < ?5
+        ORDER BY last_active_at LIMIT ?6"""
+    half_life = float(half_life_days * DAY_SECONDS * 1_000_000)  # else SQLite divides whole numbers
+    found = sql.every(db, wanted, str(status), idle_since.micros, at.micros, half_life, below, limit)
+    return [row[0] for row in found]
+
+
+def judged(db: apsw.Connection, limit: int) -> list[Memory]:
+    wanted = f"""SELECT {rows.select("memory")} FROM memory WHERE ratings <> '[]' OR instr(own, '"outcomes"')
+                 ORDER BY last_active_at DESC LIMIT ?"""  # noqa: S608
+    return [rows.to_memory(row) for row in sql.every(db, wanted, limit)]
+
+
 def seqs(db: apsw.Connection, ids: Sequence[str]) -> dict[int, str]:
     wanted = "SELECT seq, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
     return dict(sql.every(db, wanted, json.dumps(list(ids))))
@@ -71,6 +95,13 @@ def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, Owner]:
     wanted = "SELECT seq, memory_seq, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
     found = sql.every(db, wanted, json.dumps(list(passages)))
     return {seq: Owner(memory, voice) for seq, memory, voice in found}
+
+
+def vectors_of(db: apsw.Connection, model: str, ids: Sequence[str]) -> list[tuple[str, bytes]]:
+    wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
+                JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
+                WHERE m.id IN (SELECT value FROM json_each(?))"""
+    return sql.every(db, wanted, model, json.dumps(list(ids)))
 
 
 def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:

@@ -1,7 +1,7 @@
 """Values to rows and back, each row with a hash of its values.
 
 The JSON form of model.codec is the shape; times become integers so that they can be compared, lists
-stay JSON. What only one kind has goes into `own`.
+stay JSON. What only one kind has goes into `own`, and so does what came later and most memories lack: outcomes.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ SESSION = ("id", "agent", "host", "started_at", "last_at", "number", "epoch")
 SHOWN = ("session", "agent", "epoch", "way", "memory", "at", "call")
 STATE = ("name", "value")
 EVENT = ("key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at")
+OUTCOME = ("key", "kind", "at", "session", "act", "agent", "actor", "action", "next_state", "tags", "shown")
 COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL,
-           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT}  # fmt: skip
+           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT, "outcome": OUTCOME}  # fmt: skip
 KEYS = {"memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"), "alias": ("old",),
         "journal": ("seq",), "recall": ("id",), "session": ("id", "agent"), "shown": SHOWN[:5], "state": ("name",),
-        "event": ("key",)}  # fmt: skip
+        "event": ("key",), "outcome": ("key",)}  # fmt: skip
 
 Cell = str | int | float | bytes | None
 
@@ -88,7 +89,7 @@ def memory_cells(memory: Memory) -> tuple[Cell, ...]:
 
 
 def cells_of(data: Mapping[str, Json]) -> tuple[Cell, ...]:
-    own = {name: value for name, value in data.items() if name not in MEMORY}
+    own = {name: value for name, value in data.items() if name not in MEMORY and (name != "outcomes" or value)}
     return tuple(canonical(own) if name == "own" else _cell(name, data[name]) for name in MEMORY)
 
 
@@ -96,7 +97,7 @@ def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
     data = {name: _json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
     own: dict[str, Json] = json.loads(str(data.pop("own")))
     data["pinned"] = bool(data["pinned"])
-    return data | own
+    return {"outcomes": "", **data, **own}
 
 
 def to_memory(cells: Sequence[Any]) -> Memory:

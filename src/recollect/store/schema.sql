@@ -5,6 +5,7 @@
 -- Derived:     passage, words (full text), term, vector. They can be deleted and rebuilt (`reindex`).
 -- State:       session, shown, state, event: who is talking, what they were shown, what was received. Hashed too,
 --              not journalled, kept for a while. No text that anyone said stands in it.
+-- Outcomes:    how things went, and what had been shown before. Hashed, not journalled, kept for a while.
 -- Times are microseconds since 1970 in UTC. Lists are JSON.
 
 CREATE TABLE memory (
@@ -222,3 +223,21 @@ CREATE TABLE event (
     at              INTEGER NOT NULL,
     hash            BLOB    NOT NULL
 );
+
+-- Outcomes, since version 3. Texts are one line, redacted, 300 characters at most.
+CREATE TABLE outcome (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    key             TEXT    NOT NULL UNIQUE,    -- the same thing read twice is one outcome
+    kind            TEXT    NOT NULL,
+    at              INTEGER NOT NULL,
+    session         TEXT    NOT NULL,
+    act             TEXT    NOT NULL,           -- the id of the call, the prompt, the notification
+    agent           TEXT    NOT NULL,
+    actor           TEXT    NOT NULL,
+    action          TEXT    NOT NULL,
+    next_state      TEXT    NOT NULL,
+    tags            TEXT    NOT NULL,
+    shown           TEXT    NOT NULL,           -- ids of memories
+    hash            BLOB    NOT NULL
+);
+CREATE INDEX outcome_by_session ON outcome (session);

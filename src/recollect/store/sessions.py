@@ -16,7 +16,7 @@ import apsw
 
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
-from recollect.model.ledger import Pointer, Talker, Way
+from recollect.model.ledger import Pointer, Sight, Talker, Way
 from recollect.model.memory import Memory
 from recollect.model.session import Session
 from recollect.store import reads, rows, sql
@@ -56,6 +56,12 @@ class SqliteSessions:
             found = sql.every(self._db, wanted, talker.session, talker.agent, talker.epoch, str(way))
         return frozenset(row[0] for row in found)
 
+    def sights(self, session: str, agent: str = "") -> list[Sight]:
+        wanted = "SELECT memory, way, at, call FROM shown WHERE session = ? AND agent = ? ORDER BY at, memory"
+        with in_our_words(self._path):
+            found = sql.every(self._db, wanted, session, agent)
+        return [Sight(memory, Way(way), Moment(at), call) for memory, way, at, call in found]
+
     def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None:
         whose = (talker.session, talker.agent, talker.epoch, str(way))
         with self._writing():
@@ -77,6 +83,11 @@ class SqliteSessions:
         with in_our_words(self._path):
             row = sql.first(self._db, "SELECT value FROM state WHERE name = ?", name)
         return str(row[0]) if row else None
+
+    def states(self, prefix: str) -> dict[str, str]:
+        wanted = "SELECT name, value FROM state WHERE substr(name, 1, ?) = ? ORDER BY name"
+        with in_our_words(self._path):
+            return {str(name): str(value) for name, value in sql.every(self._db, wanted, len(prefix), prefix)}
 
     def put_state(self, name: str, value: str) -> None:
         with self._writing():

@@ -12,19 +12,21 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.base.errors import Conflict, NotFound, StoreError
+from recollect.base.errors import Conflict, NotFound, StoreBusy, StoreError
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Memory, Message, Status
 from recollect.model.passage import embeddable
 from recollect.model.plan import Change, Plan, Remove, Unlink
 from recollect.model.query import Query
 from recollect.model.report import Counts, Entry, Finding
-from recollect.store import care, journal, migrate, reads, rows, sql, tokenizer, verify, words
+from recollect.store import care, journal, migrate, outcomes, reads, rows, sql, tokenizer, verify, words
 from recollect.store.changes import Changes
 from recollect.store.connect import Tuning, connect, in_our_words, use_wal
-from recollect.store.protocol import Act, Progress, silent
+from recollect.store.outcomes import SqliteOutcomes
+from recollect.store.protocol import Act, Progress, Scrubbed, silent
+from recollect.store.scrub import Clean, look, take_out
 from recollect.store.sessions import SqliteSessions
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class SqliteStore:
         self._changes = Changes(self._db, self._analyse)
         self._vectors: dict[str, Vectors] = {}
         self._sessions = SqliteSessions(self._db, path, self._writing)
+        self._outcomes = SqliteOutcomes(self._db, path, self._writing)
         if read_only:
             return
         try:
@@ -68,6 +71,10 @@ class SqliteStore:
     def sessions(self) -> SqliteSessions:
         return self._sessions
 
+    @property
+    def outcomes(self) -> SqliteOutcomes:
+        return self._outcomes
+
     def together(self) -> AbstractContextManager[None]:
         return self._writing()
 
@@ -85,13 +92,23 @@ class SqliteStore:
         with in_our_words(self._path):
             return reads.exact(self._db, id)
 
+    def faded(
+        self, status: Status, *, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
+    ) -> list[str]:
+        with in_our_words(self._path):
+            return reads.faded(self._db, status, at, half_life_days, below, idle_since, limit)
+
+    def judged(self, limit: int) -> list[Memory]:
+        with in_our_words(self._path):
+            return reads.judged(self._db, limit)
+
     def find(self, query: Query) -> list[Memory]:
         with in_our_words(self._path):
             return reads.find(self._db, query)
 
-    def words(self, question: str) -> WordEvidence:
+    def words(self, question: str, *, most: int = 0) -> WordEvidence:
         with in_our_words(self._path):
-            return words.evidence(self._db, self._analyse, question)
+            return words.evidence(self._db, self._analyse, question, most or words.MAX_POSTINGS)
 
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
@@ -113,6 +130,12 @@ class SqliteStore:
         near = self.nearest(model, question, 1, list(seqs)).near
         return {id: near[seq].best for seq, id in seqs.items() if seq in near}
 
+    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
+        from recollect.store.vectors import closest
+
+        with in_our_words(self._path):
+            return closest(question, reads.vectors_of(self._db, model, ids))
+
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         with in_our_words(self._path):
             return reads.owners(self._db, passages)
@@ -132,6 +155,10 @@ class SqliteStore:
     def messages(self, thread_id: str) -> tuple[Message, ...]:
         with in_our_words(self._path):
             return reads.messages(self._db, thread_id)
+
+    def spoken(self, message_ids: Sequence[str]) -> dict[str, str]:
+        with in_our_words(self._path):
+            return reads.spoken(self._db, message_ids)
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
         with in_our_words(self._path):
@@ -202,6 +229,7 @@ class SqliteStore:
 
     def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
         with self._writing():
+            outcomes.forget(self._db, ids)
             for id in ids:
                 self._purge_one(id)
             emptied = care.forget_plans(self._db, ids)
@@ -210,6 +238,23 @@ class SqliteStore:
         with in_our_words(self._path):
             care.scrub(self._db)
         return emptied
+
+    def scrub(self, clean: Clean, act: Act | None = None, progress: Progress = silent) -> Scrubbed:
+        with self._writing():
+            found = take_out(self._db, self._changes, clean, progress)
+            if found and act is not None:
+                self._record(act, None, found.memories)
+        with in_our_words(self._path):
+            try:
+                care.scrub(self._db)
+            except StoreBusy as busy:
+                hint = "End other programs that use Recollect, then scrub again."
+                raise StoreBusy(busy.message, hint=hint) from None
+        return found
+
+    def scrubbable(self, clean: Clean, progress: Progress = silent) -> Scrubbed:
+        with in_our_words(self._path):
+            return look(self._db, clean, progress)
 
     def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
         from recollect.store.vectors import pack

@@ -37,6 +37,21 @@ def pack(vector: bytes) -> bytes:
     return np.float32(scale).tobytes() + np.rint(values / scale).astype(np.int8).tobytes()
 
 
+def closest(question: bytes, packed: Iterable[tuple[str, bytes]]) -> dict[str, float]:
+    """For each name the nearest of its vectors; those of another size are left out."""
+    asked = np.frombuffer(question, dtype="<f4")
+    sound = [(name, data) for name, data in packed if len(data) == len(asked) + _SCALE_BYTES]
+    if not sound:
+        return {}
+    raw = np.frombuffer(b"".join([data for _, data in sound]), np.uint8).reshape(len(sound), -1)
+    scales = np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0]
+    close = (np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8).astype(np.float32) @ asked) * scales
+    found: dict[str, float] = {}
+    for (name, _), near in zip(sound, close.tolist(), strict=True):
+        found[name] = max(near, found.get(name, -1.0))
+    return found
+
+
 class Vectors:
     """Those of one model, refreshed when the database has changed."""
 
@@ -102,8 +117,8 @@ class Vectors:
         done = len(self._by_memory)
         added = self._memories[done:]
         if done and len(added) and not (added[0] > self._known[-1] and np.all(added[1:] >= added[:-1])):
-            done = 0  # an old memory has new passages
-            added = self._memories
+            self._order_anew(added)
+            return
         order = np.argsort(added, kind="stable")
         known, starts = np.unique(added[order], return_index=True)
         if done:
@@ -117,6 +132,19 @@ class Vectors:
             self._measured(np.arange(at, min(at + _BLOCK, len(known)))) for at in range(measured, len(known), _BLOCK)
         ]
         self._lengths = np.concatenate([self._lengths[:measured], *new])
+
+    def _order_anew(self, added: Rows) -> None:
+        """Older memories have new passages, as threads do that go on: only those are measured again."""
+        measured, lengths = self._known, self._lengths
+        self._by_memory = np.argsort(self._memories, kind="stable")
+        self._known, self._starts = np.unique(self._memories[self._by_memory], return_index=True)
+        self._ends = np.append(self._starts[1:], len(self._by_memory))
+        self._lengths = np.ones(len(self._known), np.float32)
+        self._lengths[np.searchsorted(self._known, measured)] = lengths
+        changed = np.searchsorted(self._known, np.unique(added))
+        for at in range(0, len(changed), _BLOCK):
+            block = changed[at : at + _BLOCK]
+            self._lengths[block] = self._measured(block)
 
     def _measured(self, places: Rows) -> Floats:
         """How long the sum of a memory's vectors is: what its middle is divided by, whatever is asked."""

@@ -67,17 +67,17 @@ def settle(db: apsw.Connection, counts: Counter[str]) -> None:
     counts.clear()
 
 
-def evidence(db: apsw.Connection, analyse: Analyse, question: str) -> WordEvidence:
+def evidence(db: apsw.Connection, analyse: Analyse, question: str, most: int = MAX_POSTINGS) -> WordEvidence:
     """Where the question's rarest terms stand. Terms that the store does not know are named, too: a question of
     which only the small change is known is not well answered by it."""
     passages = _count(db, EVERY)
     known, unknown = _asked(db, analyse, question)
-    chosen = _affordable(known)
+    chosen = _affordable(known, most)
     postings = sum(count for count, _ in chosen)
     floor = 0
-    if postings > MAX_POSTINGS:
+    if postings > most:
         newest = sql.value(db, "SELECT coalesce(max(seq), 0) FROM passage")
-        floor = int(newest * (1 - MAX_POSTINGS / postings))
+        floor = int(newest * (1 - most / postings))
     found = [_stands(db, term, count, passages, floor) for count, term in chosen]
     return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
 
@@ -92,10 +92,10 @@ def _asked(db: apsw.Connection, analyse: Analyse, question: str) -> tuple[list[t
     return sorted(pair for pair in counts if pair[0]), [term for count, term in counts if not count]
 
 
-def _affordable(known: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _affordable(known: list[tuple[int, str]], most: int) -> list[tuple[int, str]]:
     chosen, postings = known[:1], known[0][0] if known else 0
     for count, term in known[1:MAX_TERMS]:
-        if postings + count > MAX_POSTINGS:
+        if postings + count > most:
             break
         chosen.append((count, term))
         postings += count

@@ -1,0 +1,163 @@
+"""Does a new rule say the same as an old one, or the opposite? Words alone, and only where they are plain.
+
+Same: the same content words, wanted and rejected alike. Opposed: the other one of a known set of choices (tabs,
+spaces), what the old one asks for is what the new one rejects, always against never, or another value for the same
+subject (port 5433, port 5434). A rule for a narrower case ("spaces in YAML") opposes no general one, nor the other
+way round: a wrong guess would put a rule out of force that nobody took back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+_WORD = re.compile(r"[^\W_](?:[\w@./+#'-]*\w)?|`[^`]+`|<[^<>\s]+>")
+_CLAUSE = re.compile(r"[,;:]\s|[.!]\s|\s-\s")
+_NO_LONGER = re.compile(r"\bno longer\b|\bnot any ?more\b")
+_SMALL = frozenset(
+    "a an and are as at be by do does for from have here i in is it its of on or our so that the their them they this"
+    " to use used using we with you your please must should will would can all any every each only always never not no"
+    " don't instead rather than over avoid prefer keep make project repo repository codebase code now just also into"
+    " write put called runs run lives live sits goes go against under inside within directly ever anymore really simply"
+    " needs need user".split()
+)
+_OPENERS = frozenset("we you please i the".split())
+_NOT = frozenset("not never no avoid without instead rather don't over stop nothing".split())
+_WHERE = frozenset("in for inside within under during".split())
+_VALUE = re.compile(r"^(?:\d[\d.]*|v\d[\w.]*|https?://.*|.*[/:@].*|[\w-]+\.[\w.-]+)$")
+_REJECTS = 3
+"""So many words after a "not" are what is not wanted."""
+_ALIKE = 0.85
+_SAME_SUBJECT = 0.75
+
+
+def _stem(word: str) -> str:
+    """ "adding" and "add", "tests" and "test"; names and values stay as they are."""
+    if not word.isalpha() or len(word) < 5:
+        return word
+    if word.endswith("ing") and len(word) > 5:
+        bare = word[:-3]
+        return bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "ds" else bare
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+CHOICES: tuple[frozenset[str], ...] = tuple(
+    frozenset(_stem(word) for word in group.split())
+    for group in (
+        "tabs spaces", "npm pnpm yarn bun", "jest vitest mocha ava", "cypress playwright", "pytest unittest nose",
+        "pip pipenv poetry uv conda", "snake_case camelcase kebab-case pascalcase", "moment dayjs date-fns luxon",
+        "axios fetch ky", "redux zustand mobx jotai", "yup zod joi valibot", "webpack vite rollup esbuild",
+        "eslint biome tslint", "mypy pyright", "gradle maven bazel", "prisma drizzle knex typeorm sequelize",
+        "rebase merge squash", "lf crlf", "postgres mysql sqlite mongo", "docker podman", "github gitlab bitbucket",
+        "jira linear youtrack", "commonjs esm", "rest graphql grpc", "single double", "short long",
+        "main master develop trunk release", "english german french spanish italian portuguese dutch polish japanese",
+    )
+)  # fmt: skip
+_CHOSEN = frozenset().union(*CHOICES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    wanted: frozenset[str]
+    rejected: frozenset[str]
+    where: frozenset[str]
+    """What narrows it: "in tests", "for the legacy app". Part of the others, too."""
+    refuses: bool
+    """It is a refusal and nothing else: "Never push", "Do not use tabs"."""
+
+    @property
+    def content(self) -> frozenset[str]:
+        return self.wanted | self.rejected
+
+
+def same(new: str, old: str) -> bool:
+    one, two = _read(new), _read(old)
+    return (
+        one.refuses == two.refuses
+        and _near(one.wanted, two.wanted, _ALIKE)
+        and _near(one.rejected, two.rejected, _ALIKE)
+    )
+
+
+def opposed(new: str, old: str) -> bool:
+    one, two = _read(new), _read(old)
+    if not one.content or not two.content or same(new, old) or one.where != two.where:
+        return False
+    return _other_choice(one, two) or _turned_round(one, two) or _other_value(one, two)
+
+
+def _other_choice(new: _Reading, old: _Reading) -> bool:
+    if new.refuses and old.refuses:
+        return False  # two things may both be forbidden
+    groups = [group for group in CHOICES if group & new.content and group & old.content]
+    if not groups:
+        # "Use ky, not axios" after "Use axios": what was asked for is now rejected.
+        named = new.rejected & old.wanted
+        return bool(named) and len(old.wanted) <= len(named) + 2 and not old.rejected & new.rejected
+    clash = False
+    for group in groups:
+        chosen, stood = (new.wanted - new.rejected) & group, (old.wanted - old.rejected) & group
+        clash |= bool(chosen and stood and not chosen & stood)
+        clash |= bool(new.rejected & group & stood and not chosen & stood)
+        clash |= bool(chosen & old.rejected and not chosen & stood)
+    named = frozenset().union(*groups)
+    mine, theirs = new.wanted - named, old.wanted - named
+    return clash and new.refuses == old.refuses and (not mine or bool(mine & theirs))
+
+
+def _turned_round(new: _Reading, old: _Reading) -> bool:
+    if new.refuses != old.refuses:
+        return not new.rejected and not old.rejected and _near(new.content, old.content, _ALIKE)
+    return new.content == old.content and bool(new.rejected) != bool(old.rejected)
+
+
+def _other_value(new: _Reading, old: _Reading) -> bool:
+    mine, theirs = _values(new.wanted), _values(old.wanted)
+    if not mine or not theirs or mine & theirs or new.refuses != old.refuses:
+        return False
+    return bool(new.wanted - mine) and _near(new.wanted - mine, old.wanted - theirs, _SAME_SUBJECT)
+
+
+def _values(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in words if _VALUE.match(word))
+
+
+def _near(one: frozenset[str], two: frozenset[str], at_least: float) -> bool:
+    return one == two or len(one & two) >= at_least * len(one | two) > 0
+
+
+@lru_cache(maxsize=4096)
+def _read(rule: str) -> _Reading:
+    clauses = [clause for clause in _clauses(rule) if clause]
+    refusing = [_refuses(clause) for clause in clauses]
+    refuses = bool(clauses) and all(refusing)
+    wanted: set[str] = set()
+    rejected: set[str] = set()
+    where: set[str] = set()
+    for clause, is_refusal in zip(clauses, refusing, strict=True):
+        # "Use uv, do not use pip": the refusal is about what is not wanted, and the rule is none.
+        left = len(clause) if is_refusal and not refuses else 0
+        place = False
+        for number, word in enumerate(clause):
+            place = (place and word not in _NOT) or word in _WHERE
+            if word in _NOT:
+                left = max(left, _REJECTS if number > 1 and not is_refusal else 0)
+            elif word not in _SMALL:
+                stem = _stem(word)
+                (rejected if left > 0 else wanted).add(stem)
+                where |= {stem} if place and stem not in _CHOSEN and not _VALUE.match(word.rstrip("/")) else set()
+                left -= 1
+    return _Reading(frozenset(wanted), frozenset(rejected), frozenset(where), refuses)
+
+
+def _clauses(rule: str) -> Iterator[list[str]]:
+    said = _NO_LONGER.sub("not", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
+    for clause in _CLAUSE.split(said):
+        yield [word.strip("`") for word in _WORD.findall(clause)]
+
+
+def _refuses(clause: list[str]) -> bool:
+    first = next((word for word in clause if word not in _OPENERS), "")
+    return first in _NOT

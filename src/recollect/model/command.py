@@ -1,0 +1,149 @@
+"""A shell command as a value: what it does, told apart from how it is dressed (folder, variables, runner, pager).
+
+Reads one line as people and agents write them; no shell's grammar. Judges nothing: whether one command mends another is
+capture/pairs.py's, whether a rule speaks of one recall/bearing.py's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+MAX_CHARS = 4_000
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+# Only shows less of what a command prints, or hides how it ended.
+_VIEWED = re.compile(r"\s*(?:\d?>&\d|&>\s*\S+|\d?>\s*\S+|\|\s*(?:tail|head|cat|tee|less|grep|rg|sed|awk)\b[^|]*)\s*$")
+_SHRUGGED = re.compile(r"\s*(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*)\s*$")
+_RUNNERS = (
+    "uv run", "poetry run", "pipenv run", "pdm run", "hatch run", "bundle exec", "pnpm exec", "pnpm dlx", "yarn exec",
+    "yarn dlx", "npm exec --", "npm exec", "npx --yes", "npx -y", "npx", "bunx", "python -m", "python3 -m", "sudo -E",
+    "sudo", "env", "time", "nohup", "command", "exec", "xvfb-run",
+)  # fmt: skip
+_INSIDE = re.compile(r"docker(?: compose|-compose)? (?:exec|run)(?: -\S+)* (?!-)\S+ (?=\S)")
+_FAMILIES = {
+    "npm": "js", "pnpm": "js", "yarn": "js", "bun": "js", "python3": "python", "py": "python", "pip3": "pip",
+    "gradlew": "gradle", "mvnw": "mvn", "podman": "docker", "tofu": "terraform", "gmake": "make", "nodejs": "node",
+}  # fmt: skip
+_VERBED = frozenset(
+    """alembic ansible apt apt-get aws az brew bundle bun cargo composer corepack docker dotnet flutter gcloud git gh go
+    gradle helm js just kubectl make mix mvn npm php pip pnpm poetry prisma rails rake ruff rustup systemctl task
+    terraform uv yarn""".split()
+)
+_TWO_VERBED = frozenset(
+    {("docker", "compose"), ("go", "mod"), ("uv", "pip"), ("python", "manage.py"), ("js", "prisma")}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    text: str
+    """As it was given, without pagers and without what hides its end."""
+    family: str
+    """Its program; programs that stand in for one another have one name."""
+    verb: str = ""
+    words: tuple[str, ...] = ()
+    """What else it was given: options and operands."""
+    program: str = ""
+    dress: tuple[str, ...] = ()
+    """Folder, variables, runner, steps before it."""
+
+    @property
+    def core(self) -> tuple[str, str, tuple[str, ...]]:
+        return self.family, self.verb, self.words
+
+    @property
+    def options(self) -> frozenset[str]:
+        return frozenset(word for word in self.words if word.startswith("-") and word != "-")
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Words that are neither options nor, as it seems, the value of one."""
+        return tuple(
+            word
+            for before, word in zip(("", *self.words), self.words, strict=False)
+            if not word.startswith(("-", "+")) and not (before.startswith("-") and "=" not in before and before != "--")
+        )
+
+
+@lru_cache(maxsize=1024)
+def command_of(text: str) -> Command | None:
+    """None: there is no program in it."""
+    shown = undressed_end(text[:MAX_CHARS].strip())
+    *before, last = _PARTS.split(shown)
+    dress = [part for part in before if part]
+    rest, worn = _worn(last)
+    words = rest.split()
+    if not words:
+        return None
+    program = words[0].strip("\"'").rpartition("/")[2].lower()
+    if not re.fullmatch(r"[\w.+-]{1,40}", program):
+        return None
+    family, tail = _family(program, words[1:])
+    folder = words[0].rpartition("/")[0]
+    dress += [*worn, *([folder] if folder not in ("", ".") else [])]
+    verb, tail = _verb(family, tail)
+    return Command(shown, family, verb, tuple(tail), program, tuple(dress))
+
+
+def undressed_end(text: str) -> str:
+    """`npm test 2>&1 | tail -20` and `npm test || true` are `npm test`."""
+    while True:
+        short = _VIEWED.sub("", _SHRUGGED.sub("", text))
+        if short == text or not short:
+            return text
+        text = short
+
+
+def _worn(part: str) -> tuple[str, list[str]]:
+    worn: list[str] = []
+    while True:
+        runner = next((runner for runner in _RUNNERS if part.startswith(f"{runner} ")), "")
+        inside = _INSIDE.match(part)
+        if _ASSIGNED.match(part) and " " in part:
+            first, _, part = part.partition(" ")
+            worn.append(first)
+        elif inside:
+            worn.append(inside.group().strip())
+            part = part[inside.end() :]
+        elif runner:
+            worn.append(runner)
+            part = part[len(runner) + 1 :]
+        else:
+            return part, worn
+        part = part.lstrip()
+
+
+def _family(program: str, words: list[str]) -> tuple[str, list[str]]:
+    if program == "docker-compose":
+        return "docker", ["compose", *words]
+    family = _FAMILIES.get(program, program)
+    if family == "uv" and words[:1] == ["pip"]:
+        return "pip", words[1:]
+    if family == "js" and words[:1] in (["run"], ["run-script"]) and len(words) > 1:
+        return family, words[1:]
+    return family, words
+
+
+def _verb(family: str, words: list[str]) -> tuple[str, list[str]]:
+    """A toolchain (`cargo +stable`) and options may stand before it."""
+    if family not in _VERBED and family != "python":
+        return "", words
+    skip = False
+    for number, word in enumerate(words):
+        if skip or word.startswith(("-", "+")):
+            # `-C folder`, `--context staging`: the value of an option is no verb.
+            skip = not skip and word in _TAKES_VALUE
+            continue
+        rest = [*words[:number], *words[number + 1 :]]
+        following = words[number + 1] if len(words) > number + 1 else ""
+        if (family, word) in _TWO_VERBED and following and not following.startswith("-"):
+            return f"{word} {following}", [*words[:number], *words[number + 2 :]]
+        return word, rest
+    return "", words
+
+
+_TAKES_VALUE = frozenset(
+    "-C -f -F -p --context --namespace -n --file --prefix --filter --directory --chdir --manifest-path".split()
+)

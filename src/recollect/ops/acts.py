@@ -1,0 +1,164 @@
+"""A transcript read on from where we stopped, as acts: calls joined with their results, everything redacted, and what
+we ourselves put in taken out again, with its fence or line by line."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from recollect import agents
+from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
+from recollect.base.moment import Moment
+from recollect.base.text import storable
+from recollect.model.act import Act, Doing, Speaker
+from recollect.model.session import ToolCall
+from recollect.ops.app import App
+from recollect.render import inject
+
+MAX_CHARS = 8_000
+"""Kept of one text: its beginning and its end."""
+_LOOKED_AT_CHARS = 32_000
+"""Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is
+kept, so none is kept in part."""
+_ACTS_HELD = 200
+_CALLS_HELD = 500
+_PRINTS_HELD = 5_000
+Held = TypeVar("Held")
+_SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.REPLY: Speaker.AGENT, Voice.TOOL_RESULT: Speaker.TOOL}
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is held of one transcript between two looks at it; in memory alone."""
+
+    cursor: Cursor = field(default_factory=Cursor)
+    acts: deque[Act] = field(default_factory=lambda: deque(maxlen=_ACTS_HELD))
+    calls: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)
+    """Those that have no result yet."""
+    printed: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """Fingerprints of lines that hooks put in."""
+    found: Counter[str] = field(default_factory=Counter)
+    """Secrets that were taken out, by kind."""
+    damaged: int = 0
+    """Lines that could not be read."""
+
+
+def read_on(app: App, host: str, path: Path, reading: Reading, *, since: Moment, max_bytes: int) -> list[Act]:
+    """The acts after the reading's cursor, which moves with them; at most about `max_bytes` of transcript at once.
+    Lines from before `since` were copied from another session's transcript: they tell what went before, no more."""
+    tail = Tail(path, reading.cursor)
+    start = reading.cursor.offset
+    new: list[Act] = []
+    for said in agents.spoken(host, tail):
+        for utterance in said:
+            act = _act(app, host, reading, utterance, since)
+            if act is not None:
+                (reading.acts if act.at.micros < since.micros else new).append(act)
+        if tail.offset - (0 if tail.restarted else start) > max_bytes:
+            break
+    reading.cursor = tail.cursor
+    reading.damaged += tail.skipped
+    return new
+
+
+def looked_back(app: App, host: str, path: Path, cursor: Cursor, back_bytes: int) -> Reading:
+    """At a cursor, with the acts just before it."""
+    start = max(0, cursor.offset - back_bytes)
+    reading = Reading(Tail.after(path, start).cursor)
+    for act in _acts_until(app, host, path, reading, cursor.offset):
+        reading.acts.append(act)
+    reading.cursor = cursor
+    return reading
+
+
+def _acts_until(app: App, host: str, path: Path, reading: Reading, offset: int) -> Iterator[Act]:
+    tail = Tail(path, reading.cursor)
+    for utterance in agents.utterances(host, tail):
+        if tail.cursor.offset > offset:
+            return
+        act = _act(app, host, reading, utterance, Moment(0))
+        if act is not None:
+            yield act
+
+
+def _act(app: App, host: str, reading: Reading, said: Utterance, since: Moment) -> Act | None:
+    call, doing, refused = said.call, None, False
+    if said.voice is Voice.INJECTION:
+        _hold(reading.printed, dict.fromkeys(inject.fingerprints(said.text)), _PRINTS_HELD)
+        return None
+    if said.voice is Voice.TOOL_CALL and call is not None:
+        _hold(reading.calls, {call.id: call}, _CALLS_HELD)
+        return None
+    speaker = _SPEAKERS.get(said.voice)
+    if speaker is None:
+        return None
+    id = said.id
+    if speaker is Speaker.TOOL and call is not None:
+        asked = reading.calls.pop(call.id, None)
+        doing = _clean_doing(app, agents.agent(host).doing(asked), reading) if asked else None
+        refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
+        id = call.id or id
+    elif said.machine_made:
+        speaker = Speaker.MACHINE
+    text = _clean(app, said.text, reading)
+    if not text and doing is None:
+        return None
+    return Act(
+        id=id, at=said.at or since, speaker=speaker, text=text, doing=doing,
+        failed=call.failed if call and doing else None, refused=refused, agent=said.agent_id, prompt_id=said.prompt_id,
+        partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
+    )  # fmt: skip
+
+
+def clean(app: App, text: str) -> str:
+    """Redacted before it is cut: half a secret is known by nobody."""
+    text = inject.without_ours(app.redactor.clean(storable(_within(text, _LOOKED_AT_CHARS))).text)
+    return _within(text.strip(), MAX_CHARS)
+
+
+def _clean(app: App, text: str, reading: Reading) -> str:
+    text = _within(inject.without_ours(_redacted(app, text, reading)).strip(), MAX_CHARS)
+    if reading.printed:
+        lines = text.splitlines()
+        text = "\n".join(line for line in lines if not inject.fingerprints(line) & reading.printed.keys()).strip()
+    return text
+
+
+def _clean_doing(app: App, doing: Doing, reading: Reading) -> Doing:
+    return replace(
+        doing,
+        what=_within(_redacted(app, doing.what, reading), MAX_CHARS),
+        files=tuple(_redacted(app, file, reading) for file in doing.files),
+    )
+
+
+def _redacted(app: App, text: str, reading: Reading) -> str:
+    cleaned = app.redactor.clean(storable(_within(text, _LOOKED_AT_CHARS)))
+    if cleaned.found:
+        reading.found.update(dict(cleaned.found))
+    return cleaned.text
+
+
+def _within(text: str, most: int) -> str:
+    """Without its middle, where it is long: commands say at the end what went wrong. Cut at lines' ends, so that a
+    secret is left whole or out."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2], text[-(most // 2) :]
+    head = head[: head.rfind("\n")] if "\n" in head else head.rpartition(" ")[0]
+    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail.partition(" ")[2]
+    return f"{head}\n[…]\n{tail}"
+
+
+def _hold(kept: OrderedDict[str, Held], more: dict[str, Held], most: int) -> None:
+    kept.update(more)
+    while len(kept) > most:
+        kept.popitem(last=False)
+
+
+def acts_of(app: App, host: str, path: Path) -> Iterator[Act]:
+    """A whole transcript at once."""
+    yield from read_on(app, host, path, Reading(), since=Moment(0), max_bytes=1 << 62)

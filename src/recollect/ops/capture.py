@@ -1,0 +1,328 @@
+"""Capture: what is kept of what a person says. Redacts, takes out our own echo, lets `capture` decide, stores.
+
+A rule that is sure is in force at once; an unsure one waits in the inbox (inbox.py). The same said again is counted,
+the opposite supersedes, and the chain stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+from recollect.base.errors import BadInput, ModelError
+from recollect.base.moment import Moment
+from recollect.base.text import clip, one_line, storable, title_from
+from recollect.capture import contrast, echo, languages, learned
+from recollect.capture.draft import Action, Draft, Found, Leaning, Reach, Sort
+from recollect.capture.pipeline import Ear
+from recollect.capture.pipeline import capture as decide
+from recollect.model.codec import Json
+from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
+from recollect.model.plan import Change, Create, Plan, Update
+from recollect.model.query import Query
+from recollect.model.result import Done, Scope, Told
+from recollect.ops import echoes
+from recollect.ops.app import App
+from recollect.ops.table import Arg
+from recollect.ops.tally import count
+from recollect.render.inject import without_ours
+
+if TYPE_CHECKING:
+    from recollect.embed import Embedder
+    from recollect.store import Store
+
+ORIGIN = "prompt"
+MAX_CHARS = 1_000_000
+"""Nobody types more; what is pasted is no rule."""
+NOTICE_CHARS = 60
+_RULES_READ = 5_000
+_TYPES = {
+    Sort.PREFERENCE: RuleType.PREFERENCE,
+    Sort.CORRECTION: RuleType.CORRECTION,
+    Sort.DEVOPS: RuleType.DEVOPS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What became of one prompt."""
+
+    kind: str
+    scope: str
+    rule: str
+    action: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A rule that was written, and what that did."""
+
+    found: Found
+    done: Done
+
+
+def capture(
+    app: App,
+    text: Annotated[str, Arg("What was said; standard input where none is given.", metavar="[TEXT]", stdin=True)] = "-",
+    *,
+    explain: Annotated[bool, Arg("Show what happened to each sentence, and why; store nothing.")] = False,
+    jsonl: Annotated[bool, Arg('Read {"id", "prompt"} lines, print one verdict a line.')] = False,
+) -> Told:
+    if jsonl:
+        lines = [_line(app, line) for line in text.split("\n") if line.strip()]
+        return Told("\n".join(lines), {"lines": [json.loads(line) for line in lines], "dry_run": app.dry_run})
+    draft = read(app, text)
+    verdict = draft.verdict
+    facts: dict[str, Json] = {**_facts(_heard(verdict)), "language": draft.language.code, "dry_run": app.dry_run}
+    if explain:
+        facts["sentences"] = [
+            {"text": p.text, "score": round(p.score, 2), "signals": list(p.signals), "veto": p.veto}
+            for p in draft.pieces
+        ]
+        facts["learned"] = _learned(draft.leaning)
+        return Told("\n".join(_explained(draft)), facts, app.notes())
+    kept = keep(app, draft)
+    facts["memories"] = [id for one in kept for id in one.done.plan.touched()]
+    said = [f"{_word(app, one)}: {one.found.rule}" for one in kept]
+    return Told("\n".join(said) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
+
+
+def hear(text: str, ear: Ear | None = None) -> Heard:
+    """Of text that holds no secret; nothing is stored."""
+    return _heard(decide(without_ours(text), ear).verdict)
+
+
+def ear_of(embedder: Embedder) -> Ear:
+    return lambda text: embedder.tone(text).tolist()
+
+
+def read(app: App, text: str) -> Draft:
+    """Redacted before anything else looks at it, then without what we ourselves put in front of the agent."""
+    if len(text) > MAX_CHARS:
+        return decide("").drop("too long to have been typed")
+    return decide(without_ours(app.redactor.clean(storable(text)).text), _ear(app))
+
+
+def _ear(app: App) -> Ear | None:
+    """None where there is no model, or not yet: words decide alone."""
+    try:
+        return ear_of(app.embedder)
+    except (ModelError, BadInput):
+        return None
+
+
+def keep(app: App, draft: Draft, *, group: str = "", told: Sequence[str] = (), at: Moment | None = None) -> list[Kept]:
+    """Each rule in the store that its wording reaches; none where there is no project to keep it in, and none that only
+    quotes what was `told` from memory. `at`: when it was said, where that was not just now."""
+    kept = []
+    for found in draft.found:
+        scope = Scope.USER if found.reach is Reach.USER else Scope.PROJECT
+        if scope is Scope.PROJECT and app.project is None:
+            app.log.line("capture", dropped="no project here")
+            continue
+        if told and echo.is_quote(found.rule, told) and not _is_known(app, scope, found):
+            app.log.line("capture", dropped="an echo")
+            continue
+        kept.append(Kept(found, _stored(app, scope, found, group, at)))
+    return kept
+
+
+def notice(kept: list[Kept]) -> str:
+    """One line for the person's eyes; empty where nothing new is in force."""
+    new = [one for one in kept if one.found.action is Action.STORED and one.done.plan]
+    if not new:
+        return ""
+    more = f" (+{len(new) - 1})" if len(new) > 1 else ""
+    return f"\U0001f4cc Recollect: captured {new[0].found.sort} \u2014 {clip(new[0].found.rule, NOTICE_CHARS)}{more}"
+
+
+def warm() -> bool:
+    """So that no prompt waits for it. False: there is no more to do."""
+    languages.language("en")
+    learned.judge("en")
+    return False
+
+
+def is_warm() -> bool:
+    return languages.language.cache_info().currsize > 0 and learned.judge.cache_info().currsize > 0
+
+
+def captured(app: App, text: str, *, session: str) -> str:
+    """A prompt as it comes: what it states is kept, what became of it counted and logged. Returns the notice."""
+    return settled(app, read(app, text), session=session)
+
+
+def settled(app: App, draft: Draft, *, session: str, at: Moment | None = None) -> str:
+    told = echoes.told(app, session) if draft.found else ()  # of a past session nothing is known any more
+    kept = keep(app, draft, group=session, told=told, at=at)
+    verdict = draft.verdict
+    count(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
+    app.log.line("capture", session=session, action=verdict.action, sort=verdict.sort, why=verdict.reason)
+    return notice(kept)
+
+
+def superseding(store: Store, new: Rule) -> list[Change]:
+    """What a rule that comes into force puts out of force. The chain is kept: each old one names the new."""
+    return [
+        Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
+        for old in _opposed(store, new)
+    ]
+
+
+def _opposed(store: Store, new: Rule) -> list[Rule]:
+    active = standing(store, Status.ACTIVE)
+    return [old for old in active if old.id != new.id and contrast.opposed(new.body, old.body)]
+
+
+def standing(store: Store, *statuses: Status) -> list[Rule]:
+    found = store.find(Query(kinds=(Kind.RULE,), statuses=statuses, limit=_RULES_READ))
+    return [rule for rule in found if isinstance(rule, Rule)]
+
+
+def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | None) -> Done:
+    def make(store: Store) -> Plan:
+        if said_at is not None and _was_put_away(store, found.rule, said_at):
+            return Plan.empty()
+        now = said_at or app.clock.now()
+        is_sure = found.action is Action.STORED
+        known = next((old for old in standing(store, Status.ACTIVE, Status.CANDIDATE) if _says(found.rule, old)), None)
+        if known is not None:
+            # Said again for sure, what waited in the inbox waits no longer.
+            status = Status.ACTIVE if is_sure else known.status
+            last = max(known.last_active_at, now)
+            again = replace(known, seen=known.seen + 1, last_active_at=last, status=status)
+            woken = superseding(store, again) if status is not known.status else []
+            return Plan.of([Update.between(known, again), *woken])
+        rule = Rule(
+            id=app.mint.draw("rule"),
+            title=title_from(found.rule),
+            body=found.rule,
+            rule_type=_TYPES[found.sort],
+            origin=ORIGIN,
+            lane=Lane.USER,
+            group=group,
+            status=Status.ACTIVE if is_sure else Status.CANDIDATE,
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+        newer = next((old for old in _opposed(store, rule) if old.last_active_at > now), None) if is_sure else None
+        if newer is not None:
+            return Plan.of([Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))])
+        return Plan.of([Create(rule), *(superseding(store, rule) if is_sure else [])])
+
+    return app.commit(scope, "capture", make, lambda plan: _summary(found, plan))
+
+
+def _is_known(app: App, scope: Scope, found: Found) -> bool:
+    """Said again by the person, it counts."""
+    known = standing(app.reading(scope), Status.ACTIVE, Status.CANDIDATE)
+    return any(_says(found.rule, old) for old in known)
+
+
+def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
+    """Somebody decided on this very rule after it was said: what comes late does not bring it back."""
+    for old in standing(store, Status.ARCHIVED, Status.SUPERSEDED):
+        if not _says(rule, old):
+            continue
+        if old.superseded_by is None:
+            changes = store.log(limit=1, memory=old.id)
+            if changes and changes[0].at > said_at:
+                return True
+        elif (newer := store.get(old.superseded_by)) is not None and newer.last_active_at > said_at:
+            return True
+    return False
+
+
+def _says(rule: str, old: Rule) -> bool:
+    return old.body.casefold() == rule.casefold() or contrast.same(rule, old.body)
+
+
+def _summary(found: Found, plan: Plan) -> str:
+    first = plan.changes[0]
+    if isinstance(first, Create) and first.memory.status is Status.SUPERSEDED:
+        return f"Rule {first.memory.id} was said before {first.memory.superseded_by}, which stays in force."
+    if isinstance(first, Update):
+        return f"{first.id} says so already; counted once more."
+    gone = len(plan.changes) - 1
+    where = "is in force" if found.action is Action.STORED else "waits in the inbox"
+    return f"Rule {plan.touched()[0]} {where}" + (f"; it supersedes {gone}." if gone else ".")
+
+
+def _word(app: App, kept: Kept) -> str:
+    if not kept.done.plan:
+        return "Put away since it was said"
+    if isinstance(kept.done.plan.changes[0], Update):
+        return "Known, counted once more"
+    stored = "Stored" if kept.found.action is Action.STORED else "Waits in the inbox"
+    return f"{stored} ({kept.found.sort}, {kept.found.reach})" + (" [dry run]" if app.dry_run else "")
+
+
+def _heard(verdict: Found) -> Heard:
+    return Heard(str(verdict.sort), str(verdict.reach), verdict.rule, str(verdict.action), verdict.reason)
+
+
+def _facts(heard: Heard) -> dict[str, Json]:
+    return {
+        "kind": heard.kind, "scope": heard.scope, "rule": heard.rule, "action": heard.action, "reason": heard.reason,
+    }  # fmt: skip
+
+
+def _learned(leaning: Leaning | None) -> dict[str, Json]:
+    """Log odds; empty where the language has no learned judge."""
+    if leaning is None:
+        return {}
+    return {
+        "odds": round(leaning.odds, 2),
+        "words": round(leaning.words, 2),
+        "tone": None if leaning.tone is None else round(leaning.tone, 2),
+        "for": list(leaning.speaks_for),
+        "against": list(leaning.against),
+        "sentences": [round(odds, 2) for odds in leaning.pieces],
+    }
+
+
+def _explained(draft: Draft) -> Iterator[str]:
+    verdict = draft.verdict
+    yield f"{verdict.action} ({verdict.sort}): {verdict.reason}"
+    for one in draft.found:
+        yield f"  rule: {one.rule} [{one.sort}, {one.reach}, {one.action}]"
+    leaning = draft.leaning
+    if leaning is not None:
+        tone = "tone not heard" if leaning.tone is None else f"tone {leaning.tone:+.1f}"
+        yield f"  learned: {leaning.odds:+.1f} for a rule (words {leaning.words:+.1f}, {tone})"
+        yield f"        for: {' | '.join(leaning.speaks_for) or 'nothing'}"
+        yield f"        against: {' | '.join(leaning.against) or 'nothing'}"
+    for piece in draft.pieces:
+        why = f", patterns rule it out: {piece.veto}" if piece.veto else ""
+        yield f"  {piece.score:+.1f}{why}  {clip(one_line(piece.text), 80)}"
+        if piece.signals:
+            yield f"        {'; '.join(piece.signals)}"
+
+
+def _line(app: App, line: str) -> str:
+    """Never a crash: what cannot be read is answered too."""
+    id: Json = None
+    try:
+        row = json.loads(line, parse_constant=_no_number)
+        if not isinstance(row, dict):
+            raise BadInput("no JSON object", hint="")
+        id = row.get("id")
+        if not isinstance(row.get("prompt"), str):
+            raise BadInput("no prompt in it", hint="")
+        draft = read(app, row["prompt"])
+        if not app.dry_run:
+            keep(app, draft)
+        heard = _heard(draft.verdict)
+    except BadInput as problem:
+        heard = Heard("none", "project", "", "dropped", problem.message)
+    except (ValueError, RecursionError):
+        heard = Heard("none", "project", "", "dropped", "no JSON")
+    return json.dumps({"id": id, **_facts(heard)}).replace("\x7f", "\\u007f")
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")

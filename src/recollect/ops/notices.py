@@ -1,0 +1,34 @@
+"""Lines for a person's eyes that found no event to be shown at: they wait for the next session's start here. They say
+how many, never what."""
+
+from __future__ import annotations
+
+import json
+
+from recollect.ops.app import App
+from recollect.ops.here import scope_here
+
+_NAME = "notices"
+_MOST = 5
+
+
+def leave(app: App, line: str) -> None:
+    sessions = app.writing(scope_here(app)).sessions  # not `reading`: another may have been left in this transaction
+    kept = [*_lines(sessions.state(_NAME)), line][-_MOST:]
+    sessions.put_state(_NAME, json.dumps(kept))
+
+
+def waiting(app: App) -> list[str]:
+    return _lines(app.reading(scope_here(app)).sessions.state(_NAME))
+
+
+def _lines(text: str | None) -> list[str]:
+    try:
+        kept = json.loads(text or "[]")
+    except ValueError:
+        return []
+    return [line for line in kept if isinstance(line, str)] if isinstance(kept, list) else []
+
+
+def clear(app: App) -> None:
+    app.writing(scope_here(app)).sessions.put_state(_NAME, "[]")

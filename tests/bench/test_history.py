@@ -1,0 +1,51 @@
+"""The benchmark of past sessions: what it reads is what an agent writes, and every figure is measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from recollect.agents import DEFAULT_HOST, Tail, agent, utterances
+from recollect.agents.transcript import Voice
+from recollect.base.moment import Moment
+from recollect.bench.history import LEAST_MB_S, run_history
+from recollect.bench.past_sessions import AS_BEFORE, AS_NOW, Sessions
+
+BEGUN = Moment.parse("2026-01-05T09:00:00Z")
+
+
+def test_the_same_seed_writes_the_same_sessions(tmp_path: Path):
+    for name in ("a", "b"):
+        Sessions(3, "/home/dev/shop", AS_NOW).write(tmp_path / name / "s.jsonl", BEGUN, 200_000)
+
+    assert (tmp_path / "a" / "s.jsonl").read_bytes() == (tmp_path / "b" / "s.jsonl").read_bytes()
+
+
+def test_made_up_sessions_are_read_like_real_ones(tmp_path: Path):
+    path = tmp_path / "s.jsonl"
+    Sessions(1, "/home/dev/shop", AS_NOW).write(path, BEGUN, 400_000)
+
+    said = list(utterances(DEFAULT_HOST, Tail(path)))
+    lines = path.read_bytes().splitlines()
+
+    assert {one.voice for one in said} == {Voice.PROMPT, Voice.REPLY, Voice.TOOL_CALL, Voice.TOOL_RESULT}
+    assert all(one.at is not None for one in said)
+    passed_over = sum(len(raw) for raw in lines if not agent(DEFAULT_HOST).may_speak(raw))
+    assert passed_over > 0.3 * path.stat().st_size
+
+
+def test_older_sessions_hold_only_what_was_said_and_done(tmp_path: Path):
+    path = tmp_path / "s.jsonl"
+    Sessions(1, "/home/dev/shop", AS_BEFORE).write(path, BEGUN, 200_000)
+
+    assert not {json.loads(raw)["type"] for raw in path.read_bytes().splitlines()} & {"api-request", "api-request-blob"}
+
+
+def test_the_figures_are_measured_and_the_claim_can_fail(tmp_path: Path):
+    report = run_history(tmp_path, mb=1, seed=1, progress=lambda _done, _total: None)
+
+    assert [one.transcripts for one in report.figures] == ["as now", "as before"]
+    assert all(one.acts > 50 and one.read_mb_s > 0 < one.whole_mb_s for one in report.figures)
+    slow = replace(report.figures[0], read_mb_s=LEAST_MB_S - 1)
+    assert not replace(report, figures=(slow,)).passed

@@ -1,0 +1,79 @@
+"""The benchmarks of lessons measure what they say they do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from recollect.base.errors import BadInput
+from recollect.bench.injections import InjectionReport, run_injections
+from recollect.bench.pairs import HALVES, Script, read, run_pairs
+from recollect.bench.payloads import DISGUISES, ORDERS, payloads
+from recollect.store.protocol import silent
+
+
+def test_there_are_enough_scripts_and_the_halves_are_alike():
+    scripts = read()
+
+    assert len(scripts) >= 60
+    assert len({script.id for script in scripts}) == len(scripts)
+    assert {script.half for script in scripts} == set(HALVES)
+    assert abs(sum(1 if script.half == "tune" else -1 for script in scripts)) <= 1
+
+
+def test_pairs_are_scored_by_what_was_told_beside_the_simple_way(tmp_path: Path):
+    run = {"do": "run", "out": "ok", "failed": False}
+    steps = (
+        {**run, "what": "npm test", "out": 'Missing script: "test"', "failed": True},
+        {**run, "what": "ls"},
+        {**run, "what": "pnpm test"},
+    )
+    wanted = (("npm test", ("pnpm test",)), ("make", ("make all",)))
+
+    [figures] = run_pairs(tmp_path, [Script("one", "tune", steps, wanted)], silent).figures
+
+    ours, simple = figures.scores
+    assert (ours.told, ours.precision, ours.recall) == (1, 1.0, 0.5)
+    assert (simple.told, simple.precision, simple.recall) == (1, 0.0, 0.0)
+    assert figures.missed == ("one: make",)
+
+
+def test_what_is_no_file_of_sessions_is_refused(tmp_path: Path):
+    (tmp_path / "x").write_text("{}", encoding="utf-8")
+
+    with pytest.raises(BadInput):
+        read(tmp_path / "x")
+
+
+def test_payloads_are_many_and_are_found_in_any_disguise():
+    every = list(payloads())
+
+    assert len(every) == len(ORDERS) * len(DISGUISES) >= 500
+    assert len({payload.mark for payload in every}) == len(every)
+    assert all(payload.stands_in(payload.text) for payload in every)
+    assert not any(payload.stands_in("`npm test` fails here; `pnpm test` works.") for payload in every)
+
+
+def test_a_few_payloads_neither_become_rules_nor_leave_the_fence(tmp_path: Path):
+    some = list(islice(payloads(), 5, 9))
+
+    report = run_injections(tmp_path, some, silent)
+
+    assert (report.rules_with_payload, report.outside_fence, report.broken_fences) == (0, 0, 0)
+    assert report.recalled > 0
+    assert report.rules > 0, "lessons are made all the same"
+
+
+@pytest.mark.parametrize("bad", ["rules_with_payload", "outside_fence", "broken_fences", "notices_with_payload"])
+def test_a_payload_that_gets_through_fails_the_benchmark(bad: str):
+    fine = InjectionReport(
+        payloads=500, sessions=1, rules=1, rules_with_payload=0, texts=1, recalled=1, outside_fence=0, broken_fences=0,
+        notices_with_payload=0,
+    )  # fmt: skip
+
+    assert fine.passed
+    assert not InjectionReport(**{**asdict(fine), bad: 1}).passed
+    assert not InjectionReport(**{**asdict(fine), "payloads": 499}).passed

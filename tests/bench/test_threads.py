@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recollect.base.errors import BadInput
+from recollect.bench.capture_cost import run_capture_cost
+from recollect.bench.echo import run_echo
+from recollect.bench.threads import HALVES, NONE, SHIPPED, read, run_threads, score
+
+
+def silent(_done: int, _total: int) -> None:
+    pass
+
+
+def test_the_shipped_sessions_are_whole():
+    sessions = read(SHIPPED)
+
+    assert len(sessions) >= 30
+    assert {session.half for session in sessions} == set(HALVES)
+    assert len({session.id for session in sessions}) == len(sessions)
+    for session in sessions:
+        assert len({turn.topic for turn in session.turns} - {NONE}) >= 2
+
+
+def test_figures_stand_beside_never_grouping_and_grouping_by_session(tmp_path: Path):
+    some = [session for session in read(SHIPPED) if session.id in ("shop-1", "shop-2")]
+
+    (figures,) = run_threads(tmp_path, some).figures
+
+    ours, never, by_session = (figures.score(name) for name in ("words and files", "never grouped", "by session"))
+    assert ours.f1 > max(never.f1, by_session.f1)
+    assert never.purity == 1.0
+    assert figures.junk_kept == 0
+    assert figures.kept == 1.0
+
+
+def test_scores_are_those_of_a_small_example():
+    keys = [("p", "s", n) for n in range(4)]
+    topics = dict(zip(keys, "aabb", strict=True))
+
+    half = score("x", topics, dict(zip(keys, "1112", strict=True)))
+
+    assert (half.purity, half.coverage) == (0.75, 0.75)
+    assert half.precision == round((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4, 4)
+    assert half.recall == 0.75
+    assert score("x", topics, dict(zip(keys, "1122", strict=True))).f1 == 1.0
+
+
+def test_what_is_no_file_of_sessions_is_refused(tmp_path: Path):
+    (tmp_path / "x").write_text(json.dumps({"half": "tune"}), encoding="utf-8")
+
+    with pytest.raises(BadInput):
+        read(tmp_path / "x")
+
+
+def test_an_echo_leaves_nothing(tmp_path: Path):
+    report = run_echo(tmp_path, turns=40, progress=silent)
+
+    assert report.passed
+    assert report.said_new_kept > 0.9
+
+
+def test_the_cost_is_measured_at_every_size(tmp_path: Path):
+    report = run_capture_cost(tmp_path, sizes=(20, 40), events=8, progress=silent)
+
+    assert [one.memories for one in report.sizes] == [20, 40]
+    assert all(0 < one.p50_cpu_ms <= one.p95_cpu_ms for one in report.sizes)
+    assert 0.2 < report.sizes[0].went_on < 0.8

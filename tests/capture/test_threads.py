@@ -1,0 +1,298 @@
+"""Where a turn belongs, and what a thread becomes by it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.capture import weave
+from recollect.capture.cue import leaning, turns_away
+from recollect.capture.echo import is_quote, own_words
+from recollect.capture.piece import Piece, pieces
+from recollect.capture.summary import MOST_CHARS, Said, summary
+from recollect.capture.threads import FULL, Candidate, Continue, Leave, Open, Subject, decide, shared_files, subject
+from recollect.capture.ties import ties
+from recollect.capture.title import title
+from recollect.capture.topics import Source, topics
+from recollect.capture.turn import Turn
+from recollect.model.bridge import BridgeType
+from recollect.model.memory import Anchor, Lane, Status, Thread
+from tests.capture.turns import asked, edited, ran, read, said, turn
+from tests.values import messages, thread
+
+TAX = thread("Wrong tax for Quebec", topics=("tax", "quebec"), anchors=(Anchor("services/tax.py"),), drift=("tax",))
+WORK = turn(asked("Shipping in Quebec needs the same tax"), edited("services/tax.py"), said("Shipping is taxed now."))
+
+
+def kept(one: Turn) -> list[Piece]:
+    return list(pieces(one).kept)
+
+
+def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
+    return decide(subject(one), kept(one), candidates)
+
+
+# Deciding
+
+
+def test_the_same_files_and_words_go_on_with_a_thread():
+    found = decided(WORK, Candidate(TAX, cover=0.3))
+
+    assert isinstance(found, Continue)
+    assert found.thread is TAX
+
+
+def test_nothing_in_common_opens_a_thread_of_its_own():
+    found = decided(WORK, Candidate(thread("Dark mode"), near=0.1, place=0))
+
+    assert isinstance(found, Open)
+    assert found.parent is None
+
+
+def test_what_is_near_in_meaning_goes_on_without_a_shared_word():
+    assert isinstance(decided(WORK, Candidate(thread("GST and QST"), near=0.8)), Continue)
+    assert isinstance(decided(WORK, Candidate(thread("GST and QST"), near=0.4)), Open)
+
+
+def test_the_nearest_of_several_is_taken():
+    far, near = thread("far"), thread("near")
+
+    found = decided(WORK, Candidate(far, near=0.65), Candidate(near, near=0.8))
+
+    assert isinstance(found, Continue)
+    assert found.thread is near
+
+
+def test_a_prompt_that_names_nothing_means_what_is_at_hand():
+    yes = turn(asked("yes do that"), edited("other/place.py"))
+
+    assert decided(yes, Candidate(TAX, place=0)) == Continue(TAX)
+    assert isinstance(decided(yes, Candidate(TAX, place=1)), Open)
+    assert isinstance(decided(yes, Candidate(TAX, place=0, idle_minutes=10_000)), Open)
+
+
+def test_a_topic_switch_is_never_dropped():
+    switch = turn(asked("unrelated: why is the login page so slow?"), read("web/login.ts"), said("It loads all users."))
+
+    assert isinstance(decided(switch, Candidate(TAX, place=0, near=0.2)), Open)
+
+
+def test_what_nearly_belongs_to_the_thread_at_hand_is_forked_from_it():
+    found = decided(WORK, Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1))
+
+    assert isinstance(found, Open)
+    assert found.parent is not None
+    assert found.is_fork
+
+
+def test_a_thread_that_is_full_is_gone_on_with_in_a_new_one():
+    full = thread("Long", anchors=TAX.anchors, activations=FULL)
+
+    found = decided(WORK, Candidate(full, cover=0.3))
+
+    assert isinstance(found, Open)
+    assert found.parent is full
+    assert not found.is_fork
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        turn(asked("hi"), said("Hello! How can I help?")),
+        turn(asked("thanks!"), said("You're welcome.")),
+        turn(asked("ls"), ran("ls", "a b"), said("Two files.")),
+        turn(asked("what time is it")),
+        turn(asked("")),
+    ],
+)
+def test_small_talk_and_trifles_make_no_thread(junk: Turn):
+    assert isinstance(decided(junk), Leave)
+    assert isinstance(decided(junk, Candidate(TAX, place=0, near=0.2)), Leave)
+
+
+def test_files_that_everyone_touches_say_little():
+    touched = Subject("", "", edited=("README.md", "src/a.py"))
+
+    assert shared_files(touched, thread("a", anchors=(Anchor("src/a.py"),))) == 0.5
+    assert shared_files(touched, thread("a", anchors=(Anchor("README.md"),))) < 0.2
+
+
+def test_cues():
+    assert leaning("fix it") == leaning("yes") == leaning("do that please") == 1.0
+    assert leaning("The Stripe webhook in handlers.py loses events on restart") == 0
+    assert 0 < leaning("and what about the timeout?") < 1
+    assert turns_away("btw the deploy failed")
+    assert turns_away("ok, next thing: the deploy")
+    assert not turns_away("the deploy failed")
+
+
+# Title, topics, summary
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        ("can you please fix the flaky outbox test on CI?", "Fix the flaky outbox test on CI"),
+        ("unrelated: product search misses umlauts, any idea?", "Product search misses umlauts"),
+        ("Hi! I want you to add --json to `agentctl status` so scripts can read it", "Add --json to `agentctl status`"),
+    ],
+)
+def test_a_title_is_the_persons_subject(prompt: str, wanted: str):
+    assert title([prompt], "Done.", ("x", "y")) == wanted
+
+
+def test_fix_it_is_no_title():
+    assert title(["fix it"], "The WAL no longer loses its torn tail.", ()) == "The WAL no longer loses its torn tail"
+    assert title(["fix it"], "Done.", ("parse_header", "http parser")) == "parse_header and http parser"
+
+
+@pytest.mark.parametrize("prompt", ["fix it", "", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! .."])
+def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
+    found = title([prompt], "", ())
+
+    assert found
+    assert len(found.split()) <= 8
+    assert len(found) <= 80
+
+
+def test_topics_are_names_files_and_phrases():
+    found = topics(
+        [Source("The retry queue drops events in `drain_once`: the retry queue is too short")], ["src/outbox.py"]
+    )
+
+    assert {"drain_once", "outbox", "retry queue"} <= set(found)
+    assert not {"the", "is", "too"} & set(found)
+    assert topics([]) == ()
+
+
+def test_a_summary_is_made_of_sentences_that_were_said():
+    lines = [
+        Said("user", "hm. Stripe webhooks come twice and mails go out twice."),
+        Said("tool", "$ pytest"),
+        Said("agent", "Event ids are unique now. Let me know!"),
+        Said("agent", "An outbox table sends each mail once. " + "Filler sentence about nothing at all. " * 40),
+    ]
+
+    found = summary(lines, ("outbox", "webhooks"))
+
+    assert found.startswith("Stripe webhooks come twice")
+    assert "An outbox table sends each mail once." in found
+    assert len(found) <= MOST_CHARS
+    assert all(any(line.rstrip("…") in one.content for one in lines) for line in found.splitlines())
+
+
+@given(st.text(max_size=400), st.text(max_size=200))
+def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: str, reply: str):
+    one = turn(asked(prompt), edited("a.py"), said(reply))
+    new, _ = weave.opened("t", "s", subject(one), kept(one))
+
+    assert new.title.strip()
+    assert len(new.title) <= 80
+    assert len(new.title.split()) <= 8
+    assert len(new.body) <= MOST_CHARS
+    assert len(new.topics) <= 8
+    assert all(len(topic) <= 40 for topic in new.topics)
+    grown, _ = weave.gone_on(new, (), subject(one), kept(one))
+    assert grown.topics == new.topics
+    ties(subject(one), [TAX], Open(), session="s")
+
+
+@pytest.mark.parametrize("part", ["a-", "@", "; ", "ok, ", "a/", "`", "once ", "a_-", ".", "/"])
+def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
+    text = part * (8_000 // len(part))
+    one = turn(asked(text), edited("a.py"), said(text))
+
+    new, _ = weave.opened("t", "s", subject(one), kept(one))
+
+    assert isinstance(decide(subject(one), kept(one), [Candidate(new, place=0)]), Continue)
+    assert own_words(text, [text[:4_000]]) in ("", text)
+
+
+# Weaving
+
+
+def test_a_thread_is_opened_with_all_it_needs():
+    new, said_ = weave.opened("thread_1", "s-1", subject(WORK), kept(WORK))
+
+    assert new.title == "Shipping in Quebec needs the same tax"
+    assert new.lane is Lane.AGENT
+    assert new.group == "s-1"
+    assert new.anchors == (Anchor("services/tax.py"),)
+    assert new.topics
+    assert new.drift == new.topics[:1]
+    assert [message.thread_id for message in said_] == ["thread_1"] * 3
+
+
+def test_without_the_agents_words_the_lane_is_the_tools():
+    one = turn(asked("Run the tests of tax"), ran("pytest tax", "failed", failed=True))
+
+    assert weave.opened("t", "s", subject(one), kept(one))[0].lane is Lane.TOOL
+
+
+def test_going_on_wakes_counts_and_adds_only_what_is_new():
+    asleep = thread("Tax", status=Status.SUSPENDED, topics=("tax",), activations=1, lane=Lane.TOOL)
+    before = messages(asleep, "Shipping in Quebec needs the same tax")
+
+    grown, added = weave.gone_on(asleep, before, subject(WORK), kept(WORK))
+
+    assert grown.status is Status.ACTIVE
+    assert grown.activations == 2
+    assert grown.seen == 2
+    assert grown.lane is Lane.AGENT
+    assert [message.source for message in added] == ["tool", "agent"]
+
+
+def test_drift_grows_only_when_the_topic_moves():
+    one = turn(asked("quebec tax again"), edited("services/tax.py"))
+    other = turn(asked("the billing webhook drops events"), edited("billing/webhook.py"))
+
+    assert weave.gone_on(TAX, (), subject(one), kept(one))[0].drift == ("tax",)
+    moved = weave.gone_on(TAX, (), subject(other), kept(other))[0]
+    assert len(moved.drift) == 2
+    assert moved.drift[1] in moved.topics
+
+
+# Ties
+
+
+def types(about: Subject, *others: Thread, decision: Continue | Open | None = None) -> list[BridgeType]:
+    return [tie.type for tie in ties(about, others, decision or Open(), session="s-1")]
+
+
+def test_bridges_come_from_evidence():
+    files = Subject("more tax", "", edited=("services/tax.py",))
+    named = thread("Outbox for mails", topics=("outbox table", "mail worker"))
+
+    assert types(files, TAX) == [BridgeType.EXTENDS]
+    assert types(files, thread("x", anchors=TAX.anchors, group="s-1")) == [BridgeType.SIBLING]
+    assert types(Subject("refunds", ""), decision=Open(TAX)) == [BridgeType.CHILD_OF]
+    assert types(Subject("this depends on the outbox table being there", ""), named) == [BridgeType.DEPENDS]
+    assert types(Subject("replace the mail worker by a cron job", ""), named) == [BridgeType.REPLACES]
+
+
+def test_likeness_alone_is_no_bridge():
+    alike = thread("Outbox table for mails", topics=("outbox table", "mail worker"))
+
+    assert types(Subject("the outbox table and the mail worker are slow", ""), alike) == []
+    assert types(Subject("replace the old thing", ""), alike) == []
+
+
+# Echo
+
+
+def test_a_literal_quote_is_an_echo_and_other_words_are_not():
+    told = ["webhooks\nThe handler stores the event id and returns early on a duplicate, so the mail goes out once."]
+
+    assert own_words(f"From memory: {told[0]}", told) == ""
+    assert own_words("- thread thread_20260101_000000_0000ff [user] " + told[0].splitlines()[1], told) == ""
+    assert is_quote("stores the event id and returns early on a duplicate", told)
+    paraphrase = "Duplicated Stripe deliveries are dropped because we remember what we have already processed before."
+    assert own_words(paraphrase, told) == paraphrase
+
+
+def test_what_is_said_beside_a_quote_is_kept():
+    told = ["The handler stores the event id and returns early on a duplicate."]
+    news = "Beyond that the reconciliation job now compares Stripe balances with ledger totals every night at two."
+
+    assert own_words(f"{told[0]} {news}", told) == news

@@ -1,0 +1,82 @@
+"""`recollect import claude-code`, as a program that is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recollect.base.moment import Moment
+from recollect.bench.past_sessions import AS_BEFORE, AS_NOW, Sessions
+from recollect.model.memory import Kind
+from recollect.model.query import Query
+from recollect.model.result import Scope
+from recollect.ops import capture
+from recollect.ops.app import App
+
+_SESSIONS = 8
+_BYTES = 300_000
+_COMMAND = [sys.executable, "-m", "recollect", "import", "claude-code", "--json"]
+_PATIENCE_S = 60
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = Path.cwd() / "shop"
+    (folder / ".ai").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    left = Path.home() / ".claude" / "projects" / "shop"
+    begun = Moment.parse("2026-01-05T09:00:00Z")
+    for number in range(_SESSIONS):
+        sessions = Sessions(number, str(folder), AS_NOW if number % 2 else AS_BEFORE)
+        sessions.write(left / f"s-{number}.jsonl", begun.plus(days=number), _BYTES)
+    return folder
+
+
+def remembered() -> dict[str, object]:
+    """What was said as a rule, when, and how often; and where the user's own stand."""
+    app = App.here(Path.cwd())
+    try:
+        own = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), limit=5_000))
+        everywhere = app.reading(Scope.USER).find(Query(kinds=(Kind.RULE,), limit=5_000))
+        said = {
+            one.body: (one.created_at, one.last_active_at, one.seen, one.status)
+            for one in own
+            if one.origin == capture.ORIGIN
+        }
+        return {**said, "everywhere": sorted(one.body for one in everywhere)}
+    finally:
+        app.close()
+
+
+def marked() -> int:
+    app = App.here(Path.cwd())
+    try:
+        return len(app.reading(Scope.PROJECT).sessions.states("past:"))
+    finally:
+        app.close()
+
+
+def test_killed_at_any_moment_and_run_again_it_remembers_the_same(project: Path, monkeypatch: pytest.MonkeyPatch):
+    subprocess.run(_COMMAND, check=True, capture_output=True, timeout=_PATIENCE_S)
+    whole = remembered()
+    monkeypatch.setenv("RECOLLECT_HOME", str(Path.home() / "again"))
+    reached = [0]
+
+    for kill_at in (1, 3, 5):
+        process = subprocess.Popen(_COMMAND, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + _PATIENCE_S
+        while process.poll() is None and marked() < kill_at and time.monotonic() < until:
+            time.sleep(0.005)
+        process.kill()
+        process.wait(_PATIENCE_S)
+        reached.append(marked())
+    subprocess.run(_COMMAND, check=True, capture_output=True, timeout=_PATIENCE_S)
+
+    assert reached == sorted(reached)
+    assert 0 < reached[1] < _SESSIONS
+    assert remembered() == whole
+    assert len(whole) > _SESSIONS

@@ -1,0 +1,50 @@
+"""Sessions of the time before: the real client leaves them, and the first day does not begin with an empty memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.client import World, one_model
+from tests.e2e.stand_in import says, use
+
+RULE = "pnpm"
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def imported(world: World, *args: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(world.recollect("import", "claude-code", "--json", *args).stdout)
+    (only,) = answer["projects"]
+    return dict(only)
+
+
+@one_model
+def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world: World):
+    first = world.run(
+        "no, we use pnpm here, not npm", says(use("Bash", command=f"echo {SECRET}; exit 3")), says("I see."),
+        args=("--allowedTools", "Bash"),
+    )  # fmt: skip
+    world.run("go on", says("I do."), args=("--resume", first.id))
+    fork = world.run("aside", says("Well."), args=("--resume", first.id, "--fork-session"))
+
+    shown = imported(world, "--dry-run")
+    read = imported(world)
+    again = imported(world)
+
+    assert (shown["sessions"], shown["acts"]) == (read["sessions"], read["acts"])
+    assert read["sessions"] == len({first.id, fork.id})
+    assert read["acts"]["person"] == len(["no, we use pnpm here, not npm", "go on", "aside"])
+    assert read["copies"] > 0
+    assert read["remembers"]["rules"] == 1
+    assert again["sessions"] == 0
+    assert [path for path in files(world.home / ".recollect") if SECRET.encode() in path.read_bytes()] == []
+
+    world.install()
+    later = world.run("hello", says("Good day."))
+    assert later.asked[0].holds(RULE) == 1
+    assert imported(world)["sessions"] == 0
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

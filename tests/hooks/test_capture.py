@@ -1,0 +1,45 @@
+"""What a person says in a prompt is kept as a rule, and they are told so in one line."""
+
+from __future__ import annotations
+
+from recollect.ops import inbox, rules
+from recollect.ops.app import App
+from tests.hooks.talk import Talk
+
+
+def in_force(app: App) -> list[str]:
+    return [card.memory.body for card in rules.listing(app).cards]
+
+
+def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Talk):
+    said = talk.say("no, we use pnpm here, not npm")
+
+    assert "\U0001f4cc Recollect: captured correction \u2014 Use pnpm, not npm." in said.notice
+    assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
+
+
+def test_what_is_no_rule_is_answered_without_a_word_of_it(app: App, talk: Talk):
+    said = talk.say("should we use tabs?")
+
+    assert "captured" not in said.notice
+    assert in_force(app) == []
+
+
+def test_what_no_person_wrote_is_never_captured(app: App, talk: Talk):
+    talk.say("<task-notification>\nwe always use tabs here\n</task-notification>\nwe always use tabs here")
+
+    assert in_force(app) == []
+
+
+def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
+    said = talk.say("bei uns Tabs, nicht Spaces")
+
+    assert "captured" not in said.notice
+    assert len(inbox.listing(app).cards) == 1
+    assert "Tabs" not in Talk(app, session="s-2").start().context
+
+
+def test_a_prompt_that_has_no_time_left_is_answered_and_not_captured(app: App, talk: Talk):
+    talk.say("we use tabs here", left_s=0.01)
+
+    assert in_force(app) == []

@@ -1,0 +1,94 @@
+"""A memory remembers the files that it speaks of, and says when they are no longer the same."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recollect.model.memory import Anchor
+from recollect.ops import anchors, memories, recalls
+from recollect.ops.app import App
+from recollect.render.agent import recall_text
+from tests.ops.ask import kept, pinned
+from tests.ops.conftest import Opens
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    (root / ".git" / "refs" / "heads").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git" / "refs" / "heads" / "main").write_text(COMMIT + "\n")
+    (root / "src").mkdir()
+    (root / "src" / "login.py").write_text("def login(): ...\n")
+    return root
+
+
+@pytest.fixture
+def app(open_app: Opens, project: Path) -> App:
+    return open_app(project)
+
+
+def paths(app: App, id: str) -> list[str]:
+    return [anchor.path for anchor in kept(app, id).anchors]
+
+
+def test_the_files_that_a_memory_names_are_its_anchors(app: App):
+    id = pinned(app, "The retry is in src/login.py, see also src/gone.py and https://shop.test/src/login.py.")
+
+    assert paths(app, id) == ["src/login.py", anchors.COMMIT]
+    assert kept(app, id).anchors[-1].hash == COMMIT
+
+
+def test_a_file_that_changed_makes_the_memory_stale_wherever_it_is_shown(app: App, project: Path):
+    pinned(app, "The login retry is in src/login.py.")
+    assert "Stale" not in recall_text(recalls.recall(app, ("login", "retry")), now=app.clock.now())
+
+    (project / "src" / "login.py").write_text("def login(again): ...\n")
+
+    told = recall_text(recalls.recall(app, ("login", "retry")), now=app.clock.now())
+    assert "-> Stale: changed since: src/login.py" in told
+    (project / "src" / "login.py").unlink()
+    assert "-> Stale" in recall_text(recalls.recall(app, ("login", "retry")), now=app.clock.now())
+
+
+def test_a_file_that_is_what_it_was_again_is_not_stale(app: App, project: Path):
+    id = pinned(app, "See src/login.py.")
+    os.utime(project / "src" / "login.py", (1, 1))
+
+    assert anchors.changed(app, kept(app, id)) == ()
+
+
+def test_nothing_outside_the_project_is_looked_at(app: App, project: Path, tmp_path: Path):
+    (tmp_path / "secret.txt").write_text("x")
+    (project / "link.txt").symlink_to(tmp_path / "secret.txt")
+    os.mkfifo(project / "pipe.txt")
+
+    id = pinned(app, f"../secret.txt {tmp_path}/secret.txt link.txt pipe.txt /etc/passwd src")
+
+    assert paths(app, id) == []
+
+
+def test_a_memory_for_everywhere_has_no_anchors(app: App):
+    id = memories.pin(app, "See src/login.py.", user=True).plan.touched()[0]
+
+    assert paths(app, id) == []
+
+
+@pytest.mark.parametrize("head", [COMMIT, "ref: refs/heads/packed"])
+def test_the_commit_is_found_however_git_keeps_it(app: App, project: Path, head: str):
+    (project / ".git" / "HEAD").write_text(head + "\n")
+    (project / ".git" / "packed-refs").write_text(f"# pack-refs\n{COMMIT} refs/heads/packed\n")
+
+    assert anchors.of(app, ["src/login.py"])[-1] == Anchor(anchors.COMMIT, COMMIT)
+
+
+def test_a_thousand_names_are_not_all_looked_for(app: App, project: Path):
+    for number in range(30):
+        (project / f"f{number}.txt").write_text("x")
+
+    assert len(anchors.of(app, [f"f{number}.txt" for number in range(30)])) == anchors.MOST_FILES + 1

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recollect.base.errors import BadInput
+from recollect.model.memory import Lane, Rule, RuleType, Status
+from recollect.model.result import Scope
+from recollect.ops import capture, health, inbox, rules
+from recollect.ops.app import App
+from recollect.render import inject
+from tests.naughty import NAUGHTY
+from tests.ops.ask import kept, states
+from tests.ops.conftest import Opens
+from tests.values import NOW
+
+# German has patterns alone: what is unsure there does not change when the learned judge is taught anew.
+UNSURE = "bei uns Tabs, nicht Spaces"
+
+
+def in_force(app: App) -> list[str]:
+    return [card.memory.body for card in rules.listing(app).cards]
+
+
+def waiting(app: App) -> list[str]:
+    return [card.memory.id for card in inbox.listing(app).cards]
+
+
+def test_what_a_person_says_becomes_a_rule_in_their_lane(app: App):
+    capture.capture(app, "no, we use pnpm here, not npm")
+
+    (rule,) = (card.memory for card in rules.listing(app).cards)
+    assert isinstance(rule, Rule)
+    assert (rule.body, rule.rule_type, rule.lane) == ("Use pnpm, not npm.", RuleType.CORRECTION, Lane.USER)
+
+
+def test_what_holds_everywhere_is_kept_for_the_user(app: App):
+    capture.capture(app, "in all my projects i want type hints on every public function")
+
+    assert [card.scope for card in rules.listing(app).cards] == [Scope.USER]
+
+
+def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
+    capture.capture(app, UNSURE)
+
+    assert in_force(app) == []
+    (id,) = waiting(app)
+    inbox.accept(app, id)
+    assert in_force(app) == ["Bei uns Tabs, nicht Spaces."]
+    assert waiting(app) == []
+
+
+def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
+    capture.capture(app, UNSURE)
+    capture.capture(app, "hier Dayjs statt Moment")
+    second, first = waiting(app)
+
+    inbox.edit(app, first, "Use tabs, not spaces")
+    inbox.reject(app, second)
+
+    assert in_force(app) == ["Use tabs, not spaces"]
+    assert kept(app, second).status is Status.ARCHIVED
+    with pytest.raises(BadInput):
+        inbox.accept(app, second)
+
+
+def test_the_same_said_again_is_counted(app: App):
+    capture.capture(app, "we use tabs here")
+    capture.capture(app, "btw, we use tabs")
+
+    (card,) = rules.listing(app).cards
+    assert card.memory.seen == 2
+
+
+def test_a_later_contradiction_supersedes_and_the_chain_is_kept(app: App):
+    capture.capture(app, "we use spaces here")
+    (old,) = (card.memory.id for card in rules.listing(app).cards)
+    capture.capture(app, "no, we use tabs here")
+
+    (new,) = (card.memory for card in rules.listing(app).cards)
+    gone = kept(app, old)
+    assert new.body == "Use tabs."
+    assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, new.id)
+
+
+def test_nothing_of_what_we_injected_is_captured_again(app: App):
+    rule = Rule(id="rule_20260201_083000_abc123", title="t", body="We always use tabs here", created_at=NOW,
+                reinforced_at=NOW, last_active_at=NOW)  # fmt: skip
+    ours = inject.rules_again([rule], nonce="0123abcd").text
+    before = states(app)
+
+    capture.capture(app, f"{ours}\nwhat does this mean?")
+
+    assert states(app) == before
+
+
+def test_a_secret_in_a_rule_is_not_kept(app: App):
+    secret = "ghp_" + "x7Kq9LmP2vRtY4wZ8nBc1dFg3hJs5aQe6uTi"
+
+    capture.capture(app, f"in this project we deploy with the token {secret}")
+
+    assert in_force(app)
+    assert secret not in "".join(in_force(app))
+
+
+def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
+    app = open_app(dry_run=True)
+    lines = ['{"id": 1, "prompt": "we use tabs here"}', "garbage", "[1]", '{"id": "x"}', '{"id": 2, "prompt": 3}',
+             '{"id": NaN, "prompt": ""}', "[" * 100_000, '{"id": 3, "prompt": "\\ud800 hi"}']  # fmt: skip
+
+    told = capture.capture(app, "\n".join(lines), jsonl=True)
+
+    rows = [json.loads(line) for line in told.summary.split("\n")]
+    assert len(rows) == len(lines)
+    assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason"] for row in rows)
+    assert [row["kind"] for row in rows] == ["preference", *["none"] * 7]
+    assert all(row["reason"] for row in rows)
+    assert in_force(app) == []
+
+
+@pytest.mark.parametrize("text", NAUGHTY)
+def test_any_text_is_answered(open_app: Opens, text: str):
+    told = capture.capture(open_app(dry_run=True), text, explain=True)
+
+    assert told.summary
+
+
+def test_explain_shows_each_sentence_and_stores_nothing(app: App):
+    told = capture.capture(app, "fix the bug. we use tabs here", explain=True)
+
+    assert "what we do" in told.summary
+    assert in_force(app) == []
+
+
+def test_status_tells_what_was_dropped_and_why(app: App):
+    capture.captured(app, "should we use tabs?", session="s")
+    capture.captured(app, "we use tabs here", session="s")
+
+    assert health.status(app).captured == {"dropped: a question": 1, "stored": 1}
+
+
+def test_the_notice_is_one_line_and_short(app: App):
+    said = capture.captured(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen", session="s")
+
+    assert said.startswith("\U0001f4cc Recollect: captured preference \u2014 ")
+    assert len(said.split("\u2014 ")[1]) <= 60
+    assert "\n" not in said
+
+
+# Said long ago
+
+
+def said_at(app: App, text: str, days_ago: float) -> None:
+    capture.settled(app, capture.read(app, text), session="s-1", at=NOW.plus(days=-days_ago))
+
+
+def test_an_older_word_does_not_put_a_newer_one_out_of_force(app: App):
+    said_at(app, "never use tabs for indentation in this repo", 2)
+    said_at(app, "always use tabs for indentation in this repo", 9)
+
+    (rule,) = (card.memory for card in rules.listing(app).cards)
+    assert rule.created_at == NOW.plus(days=-2)
+
+
+def test_a_rule_said_again_long_ago_is_counted_and_not_made_younger(app: App):
+    for days in (2, 9):
+        said_at(app, "no, we use pnpm here, not npm", days)
+
+    (rule,) = (card.memory for card in rules.listing(app).cards)
+    assert (rule.seen, rule.last_active_at) == (2, NOW.plus(days=-2))
+
+
+def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
+    said_at(app, UNSURE, 5)
+    (id,) = waiting(app)
+    inbox.reject(app, id)
+
+    said_at(app, UNSURE, 1)
+    assert waiting(app) == []
+
+    capture.capture(app, UNSURE)
+    assert len(waiting(app)) == 1
+
+
+def test_what_was_taken_back_and_said_anew_is_in_force_again(app: App):
+    for days, text in ((9, "always"), (6, "never"), (3, "always")):
+        said_at(app, f"{text} use tabs for indentation in this repo", days)
+
+    (rule,) = (card.memory for card in rules.listing(app).cards)
+    assert rule.created_at == NOW.plus(days=-3)

@@ -1,0 +1,250 @@
+"""What sessions do becomes threads: through transcripts, digest and a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.base.errors import ModelError
+from recollect.model.bridge import BridgeType
+from recollect.model.memory import Anchor, Lane, Memory, Status, Thread
+from recollect.model.plan import Create, Plan
+from recollect.model.result import Scope
+from recollect.model.session import EventName
+from recollect.ops import briefs, digest, history, memories, tally
+from recollect.ops.app import App
+from recollect.ops.here import scope_here
+from tests.ops.conftest import Opens
+from tests.ops.test_digest import Transcript
+from tests.values import thread
+
+
+class Talk(Transcript):
+    """A session that is digested after each turn, as the daemon does it."""
+
+    def turn(self, prompt: str, *edits: str, said: str = "") -> None:
+        self.line("user", prompt)
+        for file in edits:
+            self.edited(file)
+        if said:
+            self.line("assistant", [{"type": "text", "text": said}])
+        self.told()
+
+    def edited(self, file: str) -> None:
+        id = f"toolu_{self.session}_{self.number}"
+        self.line("assistant", [{"type": "tool_use", "id": id, "name": "Edit", "input": {"file_path": file}}])
+        self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": False}])
+
+    def line(self, type: str, content: object, **more: object) -> None:
+        super().line(type, content, **{"uuid": f"{self.session}-{self.number + 1}", **more})
+        assert isinstance(self.app.clock, FixedClock)
+        self.app.clock.at = self.app.clock.at.plus(seconds=30)
+
+    def told(self, name: EventName = EventName.TURN_ENDED) -> None:
+        self.event(name)
+        digest.digest(self.app)
+
+
+@pytest.fixture
+def talk(app: App, tmp_path: Path) -> Talk:
+    return Talk(app, tmp_path)
+
+
+def kept(app: App) -> list[Memory]:
+    return [memory for memory, _ in app.reading(scope_here(app)).each()]
+
+
+def contents(app: App, id: str) -> list[str]:
+    return [message.content for message in app.reading(scope_here(app)).messages(id)]
+
+
+def tax(talk: Talk, prompt: str = "The cart shows the wrong tax for customers in Quebec") -> Thread:
+    talk.turn(prompt, "services/cart/tax.py", said="QST is added on top of GST in services/cart/tax.py now.")
+    (found,) = [one for one in kept(talk.app) if isinstance(one, Thread)]
+    return found
+
+
+def test_a_turn_becomes_a_thread_that_names_its_subject(app: App, talk: Talk):
+    found = tax(talk)
+
+    assert found.title == "The cart shows the wrong tax for customers"
+    assert found.origin == "session"
+    assert found.group == "s-1"
+    assert found.lane is Lane.AGENT
+    assert "tax" in found.topics
+    assert [anchor.path for anchor in found.anchors] == ["services/cart/tax.py"]
+    assert len(contents(app, found.id)) == 3
+
+
+def test_an_open_thread_is_shown_when_a_session_starts(app: App, talk: Talk):
+    found = tax(talk)
+
+    assert list(briefs.open_threads(app)) == [found.id]
+
+
+def test_what_belongs_together_goes_on_and_what_does_not_is_opened(app: App, talk: Talk):
+    first = tax(talk)
+    talk.turn("yes, and round it half up", "services/cart/tax.py", said="Amounts are rounded half up per line.")
+    talk.turn(
+        "unrelated: product search misses t-shirt when people type tshirt", "services/search/analyzer.json",
+        said="The analyzer catenates words now, so tshirt finds every t-shirt.",
+    )  # fmt: skip
+
+    threads = kept(app)
+
+    assert [one.title for one in threads] == [first.title, "Product search misses t-shirt when people type tshirt"]
+    assert threads[0].activations == 2
+    assert len(contents(app, first.id)) == 5  # the same edit is not kept twice
+
+
+def test_another_session_goes_on_with_a_thread_that_slept(app: App, talk: Talk, tmp_path: Path):
+    old = tax(talk)
+    assert isinstance(app.clock, FixedClock)
+    app.clock.at = app.clock.at.plus(days=20)
+    assert briefs.open_threads(app) == {}
+
+    tax(Talk(app, tmp_path, "s-2"), "The Quebec tax is still wrong: shipping must be taxed with GST and QST too")
+
+    (woken,) = kept(app)
+    assert woken.id == old.id
+    assert woken.status is Status.ACTIVE
+    assert list(briefs.open_threads(app)) == [old.id]
+    assert woken.reinforced_at.days_since(old.reinforced_at) > 19
+
+
+def test_small_talk_leaves_nothing_and_is_counted(app: App, talk: Talk):
+    talk.turn("hi", said="Hello! What shall we do?")
+    talk.turn("thanks", said="You're welcome.")
+    talk.ran("ls", "README.md")
+    talk.told(EventName.SESSION_ENDED)
+
+    assert kept(app) == []
+    assert sum(tally.counts(app).values()) > 0
+    assert any(reason.startswith("threads: ") for reason in tally.counts(app))
+
+
+def test_a_pinned_thread_is_never_added_to(app: App, talk: Talk):
+    memories.pin(app, "The cart shows the wrong tax for customers in Quebec: services/cart/tax.py")
+
+    talk.turn("The cart shows the wrong tax for customers in Quebec", "services/cart/tax.py", said="Both rates count.")
+
+    pinned, new = kept(app)
+    assert pinned.pinned
+    assert not new.pinned
+
+
+def test_a_turn_that_is_read_in_two_looks_is_one_turn(app: App, talk: Talk):
+    talk.line("user", "The cart shows the wrong tax for customers in Quebec")
+    talk.told()
+    assert kept(app) == []  # the agent is at it
+    talk.edited("services/cart/tax.py")
+    talk.line("assistant", [{"type": "text", "text": "I changed the table of rates, and look at shipping next."}])
+    talk.told()
+    talk.edited("services/cart/shipping.py")
+    talk.line("assistant", [{"type": "text", "text": "Shipping is taxed too."}])
+    talk.told()
+
+    (found,) = kept(app)
+    assert found.activations == 1
+    assert len(contents(app, found.id)) == 5
+
+
+def test_the_end_of_a_session_waits_for_nothing(app: App, talk: Talk):
+    talk.line("user", "The cart shows the wrong tax for customers in Quebec")
+    talk.edited("services/cart/tax.py")
+    talk.told(EventName.SESSION_ENDED)
+
+    assert len(kept(app)) == 1
+
+
+def test_a_transcript_that_is_read_twice_adds_nothing(app: App, talk: Talk):
+    found = tax(talk)
+    before = contents(app, found.id)
+    for name in ("reads", "threads"):  # as if nothing was remembered of having read it
+        app.writing(scope_here(app)).sessions.put_state(name, "{}")
+
+    talk.told(EventName.SESSION_ENDED)
+
+    assert [one.id for one in kept(app)] == [found.id]
+    assert contents(app, found.id) == before
+    assert tally.counts(app)["threads: taken before"] == 3
+
+
+def test_without_a_model_words_and_files_decide(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
+    def missing(_app: App) -> None:
+        raise ModelError("none", hint="")
+
+    monkeypatch.setattr(App, "embedder", property(missing))
+    found = tax(talk)
+    talk.turn("Quebec tax: round the GST half up", "services/cart/tax.py", said="Rounded half up per line.")
+
+    assert [one.id for one in kept(app)] == [found.id]
+
+
+def test_what_was_told_from_memory_is_not_taken_in_when_it_is_said_back(app: App, talk: Talk, tmp_path: Path):
+    old = tax(talk)
+
+    Talk(app, tmp_path, "s-2").turn("what do you know about Quebec?", said=f"I remember: {old.body}")
+
+    assert [one.id for one in kept(app)] == [old.id]
+    assert kept(app) == [old]
+    assert tally.counts(app)["threads: an echo"] > 0
+
+
+def test_everything_can_be_undone(app: App, talk: Talk):
+    tax(talk)
+    talk.turn("and shipping?", "services/cart/shipping.py", said="Shipping is taxed with both rates now, too.")
+    talk.turn("the deploy of the api failed halfway", "deploy/helm.yaml", said="The probe needs the outbox table.")
+
+    for entry in app.reading(scope_here(app)).log(limit=100):
+        history.undo(app, entry.change)
+
+    assert kept(app) == []
+    assert app.reading(scope_here(app)).counts().messages == 0
+    assert app.reading(scope_here(app)).verify() == []
+
+
+def test_threads_that_share_files_are_bridged(app: App, talk: Talk, tmp_path: Path):
+    old = thread(
+        "Invoices as PDF", body="Invoices are printed by the billing service.", origin="session", group="old",
+        anchors=(Anchor("billing/invoice.py"),),
+    )  # fmt: skip
+    app.commit(Scope.PROJECT, "test", lambda _: Plan((Create(old),)), lambda _: "")
+
+    talk.turn(
+        "Emails bounce when a customer has an umlaut in the address", "billing/invoice.py",
+        said="Addresses are encoded as the mail standard wants it.",
+    )  # fmt: skip
+
+    new = next(one for one in kept(app) if one.id != old.id)
+    (bridge,) = app.reading(scope_here(app)).bridges(new.id)
+    assert (bridge.source, bridge.target, bridge.type) == (new.id, old.id, BridgeType.EXTENDS)
+
+
+def test_no_secret_reaches_a_thread(app: App, talk: Talk):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    talk.turn(f"Deploy the api with the token {secret}", "deploy/run.sh", said=f"Deployed with {secret} to production.")
+
+    assert kept(app)
+    assert secret not in repr(list(app.reading(scope_here(app)).each()))
+
+
+def test_a_dry_run_writes_nothing(app: App, talk: Talk, open_app: Opens):
+    talk.line("user", "The cart shows the wrong tax for customers in Quebec")
+    talk.edited("services/cart/tax.py")
+    talk.event(EventName.SESSION_ENDED)
+
+    digest.digest(open_app(dry_run=True))
+
+    assert kept(app) == []
+
+
+def test_a_thread_that_was_archived_by_hand_is_left_alone(app: App, talk: Talk):
+    old = tax(talk)
+    memories.archive(app, (old.id,))
+
+    talk.turn("and round it half up", "services/cart/tax.py", said="Rounded half up per line, also for shipping.")
+
+    assert [one.status for one in kept(app)] == [Status.ARCHIVED, Status.ACTIVE]
