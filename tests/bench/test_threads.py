@@ -64,7 +64,7 @@ def test_an_echo_leaves_nothing(tmp_path: Path):
 
 
 def test_the_cost_is_measured_at_every_size(tmp_path: Path):
-    report = run_capture_cost(tmp_path, sizes=(20, 40), events=8, progress=silent)
+    report = run_capture_cost(tmp_path, sizes=(20, 40), turns=8, progress=silent)
 
     assert [one.memories for one in report.sizes] == [20, 40]
     assert all(0 < one.p50_cpu_ms <= one.p95_cpu_ms for one in report.sizes)

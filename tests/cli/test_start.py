@@ -53,7 +53,8 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
     assert (done.returncode, done.stderr) == (0, b"")
     said = done.stdout.decode()
     shown = [line.split()[2] for line in said.splitlines() if line.startswith("$ recollect")]
-    assert shown == ["pin", "pin", "rule", "link", "search", "recall", "why", "merge", "undo", "log"]
+    steered = ["focus", "recall", "unfocus", "rate", "suggestions", "compact"]
+    assert shown == ["pin", "pin", "rule", "link", "search", "recall", "why", "merge", "undo", *steered, "log"]
     assert "Undid merge" in said
     assert "Kept out: url-password" in said
     kept_back = "correct-" + "horse"

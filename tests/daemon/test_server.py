@@ -229,8 +229,8 @@ def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered
     for thread in waiting:
         thread.join(5)
 
-    assert running.server.tally.late == 1
-    assert (running.desk.too_late, running.desk.shown) == ([b"late"], [])
+    assert soon(lambda: running.desk.too_late == [b"late"])
+    assert (running.server.tally.late, running.desk.shown) == (1, [])
 
 
 def test_a_stop_answers_who_is_connected_and_then_ends(running: Running):

@@ -56,7 +56,11 @@ def test_uninstalling_leaves_a_session_with_no_trace(world: World):
 
 def traces(world: World) -> list[Path]:
     """Files outside our home and the client's own that speak of us."""
-    own = (world.home / ".recollect", world.home / ".claude" / "projects")
+    # Of the client's: transcripts, what it logged of our server, copies that it takes of its own state.
+    own = (
+        world.home / ".recollect", world.home / ".claude" / "projects", world.home / ".cache",
+        world.home / ".claude" / "backups",
+    )  # fmt: skip
     return [
         path
         for path in world.home.rglob("*")

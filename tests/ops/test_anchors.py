@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from recollect.model.memory import Anchor
-from recollect.ops import anchors, memories, recalls
+from recollect.model.query import Query
+from recollect.model.result import Scope
+from recollect.model.session import EventName
+from recollect.ops import anchors, digest, memories, recalls
 from recollect.ops.app import App
 from recollect.render.agent import recall_text
 from tests.ops.ask import kept, pinned
 from tests.ops.conftest import Opens
+from tests.ops.test_digest import Transcript
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -92,3 +96,24 @@ def test_a_thousand_names_are_not_all_looked_for(app: App, project: Path):
         (project / f"f{number}.txt").write_text("x")
 
     assert len(anchors.of(app, [f"f{number}.txt" for number in range(30)])) == anchors.MOST_FILES + 1
+
+
+def test_a_thread_is_anchored_to_the_files_that_were_edited_as_it_left_them(app: App, project: Path, tmp_path: Path):
+    talk = Transcript(app, tmp_path)
+    talk.line("user", "The login page loses the session cookie after the redirect, please fix it")
+    edit(talk, "src/login.py")
+    talk.line("assistant", [{"type": "text", "text": "The login cookie is now kept across the redirect."}])
+    talk.event(EventName.SESSION_ENDED)
+    digest.digest(app)
+    (found,) = (one for one in app.reading(Scope.PROJECT).find(Query()) if one.origin == "session")
+
+    assert anchors.changed(app, found) == ()
+    (project / "src" / "login.py").write_text("other\n")
+    assert anchors.changed(app, found) == ("src/login.py",)
+
+
+def edit(talk: Transcript, file: str) -> None:
+    path = str(Path(talk.app.project_here().root) / file)
+    given = {"file_path": path, "old_string": "a", "new_string": "b"}
+    talk.line("assistant", [{"type": "tool_use", "id": "toolu_e", "name": "Edit", "input": given}])
+    talk.line("user", [{"type": "tool_result", "tool_use_id": "toolu_e", "content": "updated"}])

@@ -10,7 +10,7 @@ import pytest
 from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadOnly
 from recollect.base.text import storable
 from recollect.model.result import Result, Scope
-from recollect.ops import history, links, memories, past, places, recalls, rules, shape, transfer, upkeep
+from recollect.ops import history, links, memories, past, places, recalls, rules, shape, steer, tidy, transfer, upkeep
 from recollect.ops.app import App
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, pinned
@@ -19,6 +19,10 @@ EXPECTED = (BadInput, NotFound, StoreReadOnly)
 
 TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "pin": lambda app, id, text: memories.pin(app, text, title=text, topics=(text,)),
+    "focus": lambda app, id, text: steer.focus(app, text),
+    "unfocus": lambda app, id, text: steer.unfocus(app, text),
+    "rate": lambda app, id, text: steer.rate(app, id, steer.Verdict.USEFUL, reason=text),
+    "suggestions": lambda app, id, text: tidy.suggestions(app, text),
     "rule add": lambda app, id, text: rules.add(app, text, topics=(text,)),
     "search": lambda app, id, text: recalls.search(app, (text, text), topic=text),
     "search words": lambda app, id, text: recalls.search(app, (text,)),

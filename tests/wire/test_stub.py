@@ -27,6 +27,7 @@ def test_what_was_written_is_private_and_leaves_no_rest(world: World):
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {
         "hook": 0o700,
         "hook.pyc": 0o700,
+        "mcp": 0o700,
     }
 
 

@@ -22,8 +22,8 @@ from recollect.model.outcome import Report
 from recollect.model.session import Event, Reply, ToolCall
 
 __all__ = [
-    "DEFAULT_HOST", "Agent", "Cursor", "Hook", "Keepsake", "Level", "Places", "Shelf", "Skill", "Tail", "Transcript",
-    "Utterance", "agent", "hosts", "origin", "parse", "render", "spoken", "utterances",
+    "DEFAULT_HOST", "Agent", "Cursor", "Hook", "Keepsake", "Level", "Places", "ServerPlace", "Shelf", "Skill", "Tail",
+    "Transcript", "Utterance", "agent", "hosts", "origin", "parse", "render", "spoken", "utterances",
 ]  # fmt: skip
 
 _MODULES = {"claude-code": "claude_code"}
@@ -104,6 +104,14 @@ class Skill(NamedTuple):
     updated: Moment
 
 
+class ServerPlace(NamedTuple):
+    """Where an agent is told of a server of tools: a member of an object in a file."""
+
+    path: Path
+    keys: tuple[str, ...]
+    """The way to the object."""
+
+
 class Agent(Protocol):
     TITLE: str
     OFF_SWITCH: str
@@ -162,6 +170,15 @@ class Agent(Protocol):
         """NoProject where there is none."""
 
     def skill_text(self, skill: Skill) -> str: ...
+
+    def server_place(self, level: Level, places: Places) -> ServerPlace:
+        """NoProject as above."""
+
+    def server_json(self, command: str) -> Mapping[str, object]:
+        """A server as its settings spell it, its tools at hand from the first turn on."""
+
+    def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
+        """A file that teaches it to use its memory when asked to, and its text; None where none can be."""
 
 
 def hosts() -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from recollect.model.outcome import Report, State
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 if TYPE_CHECKING:
-    from recollect.agents import Hook, Level, Places, Transcript
+    from recollect.agents import Hook, Level, Places, ServerPlace, Transcript
 
 HOST = "claude-code"
 TITLE = "Claude Code"
@@ -469,6 +469,34 @@ def settings_path(level: Level, places: Places) -> Path:
     if places.project is None:
         raise NoProject("There is no project here.", hint="Go into a project's folder, or leave --user.")
     return places.project / ".claude" / ("settings.json" if level is Level.PROJECT else "settings.local.json")
+
+
+def server_place(level: Level, places: Places) -> ServerPlace:
+    from recollect.agents import Level, ServerPlace
+
+    if level is not Level.USER and places.project is None:
+        raise NoProject("There is no project here.", hint="Go into a project's folder, or leave --user.")
+    if level is Level.PROJECT and places.project is not None:
+        return ServerPlace(places.project / ".mcp.json", ("mcpServers",))
+    named = places.environ.get("CLAUDE_CONFIG_DIR", "")
+    state = (Path(os.path.abspath(named)) if named else places.user_home) / ".claude.json"
+    return ServerPlace(
+        state, ("mcpServers",) if level is Level.USER else ("projects", str(places.project), "mcpServers")
+    )
+
+
+def server_json(command: str) -> Mapping[str, object]:
+    # Without alwaysLoad the tools are only named, and a server that is slow to start misses the first turn.
+    return {"type": "stdio", "command": command, "args": [], "alwaysLoad": True}
+
+
+def skill(level: Level, places: Places) -> tuple[Path, str] | None:
+    from recollect.agents import Level
+
+    if level is Level.LOCAL:
+        return None  # a project has no skills that are not shared
+    folder = settings_path(level, places).parent / "skills" / "recollect"
+    return folder / "SKILL.md", Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
 
 
 def hooks(places: Places) -> tuple[Hook, ...]:

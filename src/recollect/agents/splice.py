@@ -371,3 +371,68 @@ def _listed(hooks: Sequence[tuple[str, Mapping[str, object]]]) -> dict[str, list
     for event, hook in hooks:
         lists.setdefault(event, []).append(_group(hook))
     return lists
+
+
+# One member, wherever in the file
+
+
+def member(text: str, keys: Sequence[str], name: str) -> object:
+    """What stands under this name; None where nothing does."""
+    if not text.lstrip(_BOM).strip(_SPACE):
+        return None
+    chain = _chain(text, keys)
+    found = _only(text, chain[-1][1], name) if len(chain) == len(keys) + 1 else None
+    return _value(text, found) if found is not None else None
+
+
+def member_insertion(text: str, keys: Sequence[str], name: str, value: object) -> Insertion:
+    """What puts a member at the end of the object that the keys lead to; what lacks of the way is made."""
+    begin = len(_BOM) if text.startswith(_BOM) else 0
+    if not text[begin:].strip(_SPACE):
+        written = json.dumps(_nested((*keys, name), value), indent=_INDENT, ensure_ascii=False)
+        return Insertion(begin, written + "\n")
+    chain = _chain(text, keys)
+    lacking = (*keys, name)[len(chain) - 1 :]
+    style = _Style.of(text, chain[0][1])
+    return style.append(chain[-1][1], [(lacking[0], _nested(lacking[1:], value))])
+
+
+def standing_keys(text: str, keys: Sequence[str]) -> int:
+    """How much of the way is there."""
+    return len(_chain(text, keys)) - 1 if text.lstrip(_BOM).strip(_SPACE) else 0
+
+
+def without_member(text: str, keys: Sequence[str], name: str, *, keep: int = 0) -> str:
+    """The text with the member cut out, and with it the objects on the way that it leaves empty, but for the first
+    `keep` of them."""
+    if not text.lstrip(_BOM).strip(_SPACE):
+        return text
+    chain = _chain(text, keys)
+    found = _only(text, chain[-1][1], name) if len(chain) == len(keys) + 1 else None
+    if found is None:
+        return text
+    depth = len(keys)
+    while depth > keep and len(chain[depth][1].children) == 1:
+        child = chain[depth][0]
+        if child is None:
+            break
+        found, depth = child, depth - 1
+    ((start, end),) = _cuts(chain[depth][1], [found])
+    return text[:start] + text[end:]
+
+
+def _chain(text: str, keys: Sequence[str]) -> list[tuple[_Child | None, _Container]]:
+    """The root and the objects that the keys lead through, as far as they are there, each with its member."""
+    chain: list[tuple[_Child | None, _Container]] = [(None, _root(text))]
+    for key in keys:
+        child = _only(text, chain[-1][1], key)
+        if child is None:
+            break
+        chain.append((child, _container(text, child, "{")))
+    return chain
+
+
+def _nested(keys: Sequence[str], value: object) -> object:
+    for key in reversed(keys):
+        value = {key: value}
+    return value

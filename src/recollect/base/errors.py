@@ -20,6 +20,7 @@
     +-- ModelError               11   the embedding model; words serve without it
     |   +-- ModelMissing         11   its file is not there
     |   +-- ModelBroken          11   its file is not what was shipped
+    +-- Stopped                 130   whoever asked called it off
 
 The number is the exit code. `hint` says what to do next. Expected outcomes are values, not errors.
 """
@@ -126,3 +127,7 @@ class ModelMissing(ModelError):
 class ModelBroken(ModelError):
     def __init__(self, file: str, problem: str) -> None:
         super().__init__(f"The embedding model {file} is not what was shipped: {problem}.", hint=_REINSTALL)
+
+
+class Stopped(RecollectError):
+    exit_code = 130

@@ -1,5 +1,5 @@
-"""What it costs to take in one event, a turn of a session, as the store grows: CPU of the taker of threads, with its
-look-up, its decision and its write, without embedding and with.
+"""What it costs to take in a turn of a session as the store grows: CPU of the taker of threads, with its look-up, its
+decision and its write, without embedding and with. A turn here is seven events: a prompt, five calls, the answer.
 
 The store holds threads of made-up text, as sessions leave them. Every second turn goes on with one of them (it speaks
 in its words, of its file), the others open new ones. Vectors are chance, under the real model's name: what it costs to
@@ -29,7 +29,8 @@ from recollect.ops.here import scope_here
 from recollect.store import Act, Progress
 
 SIZES = (1_000, 10_000, 100_000)
-EVENTS = 200
+TURNS = 200
+EVENTS_A_TURN = 7
 AIM_MS = 10.0
 _BATCH = 500
 _VECTORS = 5_000
@@ -38,7 +39,7 @@ _WORDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class EventCost:
+class TurnCost:
     memories: int
     p50_cpu_ms: float
     p95_cpu_ms: float
@@ -50,8 +51,9 @@ class EventCost:
 
 @dataclass(frozen=True, slots=True)
 class CostReport(Report):
-    sizes: tuple[EventCost, ...]
-    aim_ms: float = AIM_MS
+    sizes: tuple[TurnCost, ...]
+    events_a_turn: int = EVENTS_A_TURN
+    aim_ms_an_event: float = AIM_MS
 
     @property
     def passed(self) -> bool:
@@ -60,7 +62,7 @@ class CostReport(Report):
 
 
 def run_capture_cost(
-    folder: Path, *, sizes: tuple[int, ...] = SIZES, events: int = EVENTS, progress: Progress
+    folder: Path, *, sizes: tuple[int, ...] = SIZES, turns: int = TURNS, progress: Progress
 ) -> CostReport:
     try:
         embedder: Embedder | None = load()
@@ -75,13 +77,13 @@ def run_capture_cost(
             for some in _grown(plain, size - len(made), len(made)):
                 made += some
                 progress(len(made), max(sizes))
-            costs, went_on = _timed(plain, made, events, f"plain-{size}")
+            costs, went_on = _timed(plain, made, turns, f"plain-{size}")
             dear = [0.0]
             if embedder is not None:
                 _give_vectors(plain, embedder.id)
-                dear = _with_model(plain, embedder, made, events, size)
+                dear = _with_model(plain, embedder, made, turns, size)
             figures.append(
-                EventCost(
+                TurnCost(
                     memories=size,
                     p50_cpu_ms=round(percentile(costs, 50), 2),
                     p95_cpu_ms=round(percentile(costs, 95), 2),
@@ -95,12 +97,12 @@ def run_capture_cost(
     return CostReport(tuple(figures))
 
 
-def _with_model(plain: App, embedder: Embedder, made: list[Thread], events: int, size: int) -> list[float]:
+def _with_model(plain: App, embedder: Embedder, made: list[Thread], turns: int, size: int) -> list[float]:
     app = App(home=plain.home, project=plain.project, settings=plain.settings, clock=plain.clock, actor="bench")
     app._embedder = embedder
     app.fills_on_the_way = False
     try:
-        return _timed(app, made, events, f"model-{size}")[0]
+        return _timed(app, made, turns, f"model-{size}")[0]
     finally:
         app.close()
 
@@ -127,12 +129,12 @@ def _thread(app: App, corpus: Corpus, number: int) -> Thread:
     )  # fmt: skip
 
 
-def _timed(app: App, made: list[Thread], events: int, name: str) -> tuple[list[float], float]:
+def _timed(app: App, made: list[Thread], turns: int, name: str) -> tuple[list[float], float]:
     chance, corpus = random.Random(name), Corpus(len(made) + 7)
     costs: list[float] = []
     went_on = 0
     before = _threads(app)
-    for number in range(events):
+    for number in range(turns):
         known = chance.choice(made) if number % 2 else None
         turn = _turn(known, corpus, f"{name}-{number}")
         at = _BEGIN.plus(seconds=60 * number)
@@ -141,8 +143,8 @@ def _timed(app: App, made: list[Thread], events: int, name: str) -> tuple[list[f
         began = time.process_time()
         told(app, sitting)
         costs.append((time.process_time() - began) * 1_000)
-    went_on = events - (_threads(app) - before)
-    return costs, went_on / events if events else 0.0
+    went_on = turns - (_threads(app) - before)
+    return costs, went_on / turns if turns else 0.0
 
 
 def _turn(known: Thread | None, corpus: Corpus, name: str) -> Spoken:

@@ -77,7 +77,9 @@ def _topics(about: Subject, kept: Sequence[Piece]) -> tuple[str, ...]:
 
 def _anchors(known: tuple[Anchor, ...], about: Subject) -> tuple[Anchor, ...]:
     paths = {anchor.path: anchor for anchor in known}
-    for file in (*about.edited, *about.read):
+    for file in about.edited:  # by this very work: it is as the thread knows it
+        paths[file] = Anchor(file)
+    for file in about.read:
         paths.setdefault(file, Anchor(file))
     return tuple(paths.values())[:MOST_FILES]
 

@@ -186,6 +186,26 @@ def engine(sizes: str, as_json: bool) -> int:
 
 @bench.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@click.option("--calls", default=100, show_default=True, type=click.IntRange(min=1), help="Calls of each tool, a size.")
+@click.option("--runs", default=11, show_default=True, type=click.IntRange(min=1), help="Starts of the server.")
+@_as_json
+def steer(sizes: str, calls: int, runs: int, as_json: bool) -> int:
+    """What steering costs: the server's start, each tool, suggestions and compaction, the tools in every prompt."""
+    from recollect.bench.steer import run_steer
+    from recollect.cli.steer_figures import blocks
+
+    wanted = _sizes(sizes)
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        report = run_steer(Path(folder), sizes=wanted, calls=calls, runs=runs, progress=Bar())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        paint(blocks(report))
+    return 0 if report.passed else 1
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
 @click.option("--prompts", default=500, show_default=True, type=_from_none, help="Hooks with a warm daemon, a size.")
 @click.option("--firsts", default=50, show_default=True, type=_from_none, help="Hooks without a daemon, a size.")
 @click.option("--sessions", default=16, show_default=True, type=_from_none, help="Sessions at once.")

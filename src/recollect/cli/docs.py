@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -16,6 +17,7 @@ from recollect.base.errors import RecollectError
 from recollect.base.setting import SETTINGS, Narrow, Setting
 from recollect.base.settings import expected
 from recollect.cli.command import Parameter, command_of, parameters
+from recollect.mcp.tools import TOOLS, Tool
 from recollect.ops.table import OPS, Effect, Op
 
 _HEAD = """\
@@ -25,6 +27,13 @@ _HEAD = """\
 
 Every operation prints JSON with `--json` (errors too, on standard error). Every one that writes takes
 `--dry-run`, which shows what would be done and writes nothing. `recollect COMMAND --help` says what stands here.
+"""
+_TOOLS = """\
+# Tools
+
+What an agent is offered over MCP (`recollect mcp`, which `recollect install` names to it), each with the operation
+behind it. An answer stays under 8,000 characters; a memory's id as the query of `ai_recall` gives it whole,
+`ID+OFFSET` goes on in a long one. Memories are also resources: `recollect://memory/ID`.
 """
 _SETTINGS = """\
 # Settings
@@ -44,7 +53,16 @@ _MAY: dict[Narrow, str] = {"off_only": "may switch it off", "lower_only": "may l
 
 
 def operations_page() -> str:
-    parts = [_HEAD, *map(_operation, OPS), _SETTINGS, _settings_table(), _EXIT_CODES, _errors_table()]
+    parts = [
+        _HEAD,
+        *map(_operation, OPS),
+        _TOOLS,
+        _tools_table(),
+        _SETTINGS,
+        _settings_table(),
+        _EXIT_CODES,
+        _errors_table(),
+    ]
     return "\n".join(parts)
 
 
@@ -70,6 +88,19 @@ def _parameter(p: Parameter) -> str:
     meaning = f"{p.arg.help} One of {', '.join(choices)}." if choices else p.arg.help
     default = f"`{p.default}`" if p.default not in (None, False, ()) else ""
     return _row(f"`{name}{takes}`", meaning, default)
+
+
+def _tools_table() -> str:
+    rows = [_row("tool", "operation", "when"), _row("---", "---", "---")]
+    return "\n".join([*rows, *(_row(f"`{_signature(tool)}`", f"`{tool.op}`", tool.description) for tool in TOOLS), ""])
+
+
+def _signature(tool: Tool) -> str:
+    given = [
+        name if name in tool.required else f"{name}={json.dumps(schema['default'])}"
+        for name, schema in tool.arguments.items()
+    ]
+    return f"{tool.name}({', '.join(given)})"
 
 
 def _settings_table() -> str:

@@ -16,6 +16,7 @@ _EXTRA = {
     "completion": "Print the completion script of a shell.",
     "daemon": "The process that answers hooks: start, stop, status, run.",
     "hook": "Answer one event from standard input, in this process, to see what an agent would get.",
+    "mcp": "Serve memory to an agent over MCP, on standard input and output.",
     "logs": "Watch what it decides, one line a decision.",
 }
 
@@ -120,6 +121,10 @@ def _extra(name: str) -> click.Command:
         from recollect.cli.hook import hook
 
         return hook
+    if name == "mcp":
+        from recollect.cli.mcp import mcp
+
+        return mcp
     if name == "logs":
         from recollect.cli.logs import logs
 

@@ -135,10 +135,25 @@ class Apps:
         project = self._project(project_folder or cwd or "/")
         conf = project.conf if project else None
         app = self._made(project, load(self._home.conf, conf, environ, hook=True))
+        app.warm = self._model.ready(app.settings.text("MEMORY_EMBEDDING_MODEL"))
+        self._lend_vectors(project, app)
         try:
             yield app
         finally:
             app.close()
+
+    def _lend_vectors(self, project: Project | None, app: WarmApp) -> None:
+        """What the kept App has in memory need not be read again."""
+        with self._guard:
+            kept = self._kept.get((project.key, project.root) if project else ())
+        if kept is None or not kept.app.warm or not kept.lock.acquire(timeout=LOCK_WAIT_S):
+            return
+        try:
+            if not kept.over:
+                app.borrow_vectors(kept.app)
+        finally:
+            kept.lock.release()
+            _close_if_over(kept)
 
     def each(self) -> Iterator[App]:
         """Those that are open, one after the other, each locked while it is looked at; busy ones are left out."""

@@ -11,14 +11,20 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from recollect import __version__
-from recollect.base.errors import BadInput, RecollectError, StoreBusy, StoreFull
+from recollect.base.errors import BadInput, ModelError, RecollectError, StoreBusy, StoreFull
 from recollect.base.log import Log
 from recollect.daemon.apps import Apps
+from recollect.daemon.model import LOADING
 from recollect.daemon.server import Answer, Request
 from recollect.hooks import Hooks
+from recollect.ops.app import App
 from recollect.wire import frame
+
+if TYPE_CHECKING:
+    from recollect.ops.calls import Work
 
 _AGAIN_S = 0.02
 HOOK_NEEDS_S = 0.11  # of its deadline: for its own start, and the 90 ms in which it leaves a pointer if we are late
@@ -33,9 +39,12 @@ class Desk:
         self._log = log
         self.stop: Callable[[str], None] = lambda _reason: None
         self.status: Callable[[], dict[str, object]] = dict
+        self._works: dict[str, Work] = {}
         self._rows: dict[str, Callable[[Request], Answer]] = {
             "hook": self._hook,
             "ask": self._ask,
+            "progress": self._progress,
+            "cancel": self._cancel,
             "status": self._status,
             "stop": self._stop,
             "retire": self._retire,
@@ -53,7 +62,7 @@ class Desk:
         that retire each other would never end."""
         if _number(header.get("protocol", "")) > frame.PROTOCOL:
             return True
-        return header.get("op") == "hook" and version_key(header.get("version", "")) > version_key(__version__)
+        return header.get("op") in ("hook", "ask") and version_key(header.get("version", "")) > version_key(__version__)
 
     def failed(self, problem: Exception) -> None:
         where = problem.__traceback__
@@ -95,23 +104,44 @@ class Desk:
         return Answer(frame.OK, answer.stdout, answer.confirm if answer.stdout else None, answer.after)
 
     def _ask(self, request: Request) -> Answer:
-        from recollect.daemon import asks  # no hook needs it
+        from recollect.ops import calls  # no hook needs it
 
-        environ = _environ(request.header)
+        name, work = request.header.get("ask", ""), calls.Work()
+        self._works[name] = work
         try:
-            op, values = asks.read(request.body)
-            place = self._apps.own if asks.takes_long(op) else self._apps.app
-            while True:
-                try:
-                    with place(environ.get("CLAUDE_PROJECT_DIR", ""), request.header.get("cwd", ""), environ) as app:
-                        return Answer(frame.OK, asks.run(app, op, values))
-                except StoreBusy:
-                    # Apps of the daemon wait for other writers no longer than a hook can; who asks here can.
-                    if time.monotonic() >= request.until_s:
-                        raise
-                    time.sleep(_AGAIN_S)
+            call = calls.read(request.body)
+            return Answer(frame.OK, self._called(request, lambda app: calls.run(app, call, work), call.takes_long))
         except RecollectError as problem:
-            return Answer(frame.ERROR, asks.told(problem))
+            return Answer(frame.ERROR, calls.told(problem))
+        finally:
+            self._works.pop(name, None)
+
+    def _called(self, request: Request, run: Callable[[App], bytes], takes_long: bool) -> bytes:
+        environ = _environ(request.header)
+        place = self._apps.own if takes_long else self._apps.app
+        while True:
+            try:
+                with place(environ.get("CLAUDE_PROJECT_DIR", ""), request.header.get("cwd", ""), environ) as app:
+                    if takes_long:
+                        _wait_for_model(app)
+                    return run(app)
+            except (StoreBusy, ModelError) as problem:
+                # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
+                # who asks here can.
+                waits = isinstance(problem, StoreBusy) or problem.message == LOADING
+                if not waits or time.monotonic() >= request.until_s:
+                    raise
+                time.sleep(_AGAIN_S)
+
+    def _progress(self, request: Request) -> Answer:
+        work = self._works.get(request.header.get("ask", ""))
+        return Answer(frame.OK, json.dumps([work.done, work.total] if work else []).encode())
+
+    def _cancel(self, request: Request) -> Answer:
+        work = self._works.get(request.header.get("ask", ""))
+        if work is not None:
+            work.unwanted = True
+        return Answer(frame.OK)
 
     def _status(self, _request: Request) -> Answer:
         return Answer(frame.OK, json.dumps(self.status()).encode())
@@ -125,6 +155,15 @@ class Desk:
             return Answer(frame.ERROR, b"It is not older than you.")
         self.stop(RETIRED)
         return Answer(frame.OK)
+
+
+def _wait_for_model(app: App) -> None:
+    """What takes long can as well wait for it; where there is none, the operation says so in its own way."""
+    try:
+        _ = app.embedder
+    except (ModelError, BadInput) as problem:
+        if problem.message == LOADING:
+            raise
 
 
 def version_key(version: str) -> tuple[int, ...]:

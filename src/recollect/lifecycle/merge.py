@@ -32,7 +32,7 @@ def merge(
     """`messages` and `aliases` are the loser's; `bridges` those of both."""
     gone = replace(lose, status=Status.SUPERSEDED, superseded_by=keep.id)
     changes: list[Change] = [
-        Update.between(keep, _joined(keep, lose, now=now, rules=rules)),
+        Update.between(keep, joined(keep, lose, now=now, rules=rules)),
         Update.between(lose, gone),
     ]
     if messages:
@@ -43,10 +43,11 @@ def merge(
     return Plan.of(changes)
 
 
-def _joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+def joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+    """The first, with all that the other had."""
     stronger = max(keep, lose, key=lambda m: strength(m, now=now, rules=rules))
     boost = max(keep.boost, lose.boost)
-    joined = replace(
+    one = replace(
         keep,
         body=_bodies(keep.body, lose.body),
         topics=_union(keep.topics, lose.topics),
@@ -66,9 +67,9 @@ def _joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memo
         created_at=min(keep.created_at, lose.created_at),
         last_active_at=max(keep.last_active_at, lose.last_active_at),
     )
-    if isinstance(joined, Thread) and isinstance(lose, Thread):
-        return replace(joined, drift=joined.drift + lose.drift)
-    return joined
+    if isinstance(one, Thread) and isinstance(lose, Thread):
+        return replace(one, drift=one.drift + lose.drift)
+    return one
 
 
 def _bodies(kept: str, lost: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.memory import Kind, Memory, Sketch, Status
 
 M = TypeVar("M", bound=Memory)
 
@@ -27,11 +27,11 @@ class AgeRules:
     reinforcement: float = 0.1
 
 
-def fades(memory: Memory) -> bool:
+def fades(memory: Memory | Sketch) -> bool:
     return memory.kind is Kind.THREAD and not memory.pinned
 
 
-def strength(memory: Memory, *, now: Moment, rules: AgeRules) -> float:
+def strength(memory: Memory | Sketch, *, now: Moment, rules: AgeRules) -> float:
     if not fades(memory):
         return memory.weight
     age_days = now.days_since(memory.reinforced_at)
@@ -45,18 +45,18 @@ def reinforced(memory: M, *, now: Moment, rules: AgeRules) -> M:
     return replace(memory, weight=raised, reinforced_at=now, last_active_at=now)
 
 
-def status_at(memory: Memory, *, now: Moment, rules: AgeRules) -> Status:
+def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, force: float | None = None) -> Status:
     """The status that age alone would give: active, then suspended, then archived. What a person or a
-    plan decided (archived, superseded, candidate) is left as it is."""
+    plan decided (archived, superseded, candidate) is left as it is. `force`: its strength, where that is known."""
     if memory.status not in (Status.ACTIVE, Status.SUSPENDED) or not fades(memory):
         return memory.status
-    if strength(memory, now=now, rules=rules) >= rules.suspend_below:
+    if (strength(memory, now=now, rules=rules) if force is None else force) >= rules.suspend_below:
         return memory.status
     days_asleep = now.days_since(memory.reinforced_at) - _days_until_asleep(memory, rules)
     return Status.ARCHIVED if days_asleep >= rules.archive_after_days else Status.SUSPENDED
 
 
-def _days_until_asleep(memory: Memory, rules: AgeRules) -> float:
+def _days_until_asleep(memory: Memory | Sketch, rules: AgeRules) -> float:
     if memory.weight <= rules.suspend_below:
         return 0.0
     return rules.half_life_days * math.log2(memory.weight / rules.suspend_below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from recollect.base.moment import Moment
 
@@ -135,6 +135,29 @@ class Message:
     at: Moment
     source: str
     content: str
+
+
+class Sketch(NamedTuple):
+    """What ageing looks at, and no more: many are read at once, and none of their words."""
+
+    seq: int
+    id: str
+    status: Status
+    weight: float
+    pinned: bool
+    reinforced_us: int
+    """As Moment.micros: a hundred thousand Moments would cost more than all they are needed for."""
+    active_us: int
+    lane: Lane
+
+    @property
+    def reinforced_at(self) -> Moment:
+        return Moment(self.reinforced_us)
+
+    @property
+    def kind(self) -> Kind:
+        """Only threads age."""
+        return Kind.THREAD
 
 
 KINDS: dict[Kind, type[Memory]] = {Kind.THREAD: Thread, Kind.RULE: Rule, Kind.NOTE: Note}

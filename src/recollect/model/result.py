@@ -134,6 +134,7 @@ class Overview:
     """Memories that never helped and are no longer shown unasked."""
     mirrors: Mapping[str, str] = field(default_factory=dict)
     """Of each thing that is written where agents read by themselves: whether it is on, and when it was written."""
+    focus: tuple[Mapping[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,38 @@ class Configured:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggested:
+    """What might be done, as an agent reads it; the first of each, and how many there are."""
+
+    merges: tuple[Mapping[str, Json], ...]
+    splits: tuple[Mapping[str, Json], ...]
+    hints: tuple[Mapping[str, Json], ...]
+    health: Mapping[str, Json]
+    totals: Mapping[str, int]
+    dry_run: bool
+    applied: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    strategy: str
+    dry_run: bool
+    actions: tuple[Mapping[str, Json], ...]
+    before: Mapping[str, Json]
+    after: Mapping[str, Json]
+    """In a dry run: what would be."""
+    scope: Scope
+    change: str | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        said = "Dry run: nothing was written." if self.dry_run else "Compaction complete."
+        return f"{said} {self.before['active_threads']} \u2192 {self.after['active_threads']} active threads."
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     summary: str
     facts: Mapping[str, Json]
@@ -207,5 +240,5 @@ class Tour:
 
 Result = (
     Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
-    | Verified | Checkup | Configured | Told | Tour
+    | Suggested | Compacted | Verified | Checkup | Configured | Told | Tour
 )  # fmt: skip

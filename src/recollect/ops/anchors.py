@@ -13,8 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from recollect.base.files import read_limited
+from recollect.model.codec import Json
 from recollect.model.memory import Anchor, Memory
-from recollect.model.plan import Change, Create, Plan
+from recollect.model.plan import Change, Create, Plan, Update
 from recollect.ops.app import App
 
 COMMIT = ".git"
@@ -65,11 +66,29 @@ def named(text: str) -> Iterator[str]:
 
 
 def _anchored(app: App, change: Change) -> Change:
-    if not isinstance(change, Create) or change.memory.anchors:
-        return change
-    words = "\n".join((change.memory.body, *(message.content for message in change.messages)))
-    anchors = of(app, named(words))
-    return Create(replace(change.memory, anchors=anchors), change.messages) if anchors else change
+    match change:
+        case Create(memory, messages):
+            if memory.anchors:
+                found = _as_now(app, memory.anchors)
+            else:
+                words = "\n".join((memory.body, *(message.content for message in messages)))
+                found = of(app, named(words))
+            return Create(replace(memory, anchors=found), messages) if found else change
+        case Update(id, before, {"anchors": list(spelt), **rest}):
+            known = tuple(Anchor(str(one["path"]), str(one["hash"])) for one in spelt if isinstance(one, dict))
+            now: list[Json] = [{"path": one.path, "hash": one.hash} for one in _as_now(app, known)]
+            return Update(id, before, {**rest, "anchors": now})
+        case _:
+            return change
+
+
+def _as_now(app: App, anchors: tuple[Anchor, ...]) -> tuple[Anchor, ...]:
+    """Those that nobody has looked at yet, as they are now."""
+    if all(one.hash for one in anchors):
+        return anchors
+    found = {one.path: one for one in of(app, (one.path for one in anchors if not one.hash))}
+    old = {one.path: one for one in anchors if one.path != COMMIT or COMMIT not in found}
+    return tuple({**old, **found}.values())
 
 
 def _inside(root: Path, name: str) -> str | None:

@@ -124,6 +124,12 @@ class App:
             if self.store_path(scope) is not None:
                 yield scope, self.reading(scope)
 
+    def borrow_vectors(self, other: App) -> None:
+        """Of another App for the same place: those that it has in memory."""
+        for (path, read_only), store in other._open.items():
+            if read_only and path is not None:
+                self._opened(path, read_only=True).borrow_vectors(store)
+
     def find(self, id: str) -> tuple[Scope, Memory]:
         id = storable(id)
         for scope, store in self.scopes():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NEAREST = 150  # passages by vector whose memories join those by words
 IN_COMPANY = 60  # of the best: whose neighbours are looked up
 PLACED = 300  # whose groups are looked up
+FOCUSED = 40  # memories that are in focus and so are looked at whatever the question says
 _PAGE = 20  # memories read whole at a time
 _MOST_READ = 400
 _FURTHER = 15  # times as deep, where filters or one very long memory leave less than was asked for
@@ -95,24 +96,36 @@ def _answer(
     owners = [store.owners(list(spoken.passages)) for store, spoken in zip(stores, words.spoken, strict=True)]
     voice = fuse.WEIGHTS.voice if asks_of_self(query.text) else 0.0
     said = lexical.matches(words, owners, voice)
-    near, missing = _near(stores, said, asked() if callable(asked) else asked, depth * NEAREST, voice)
-    matches = fuse.fuse(said, near, words.most)
+    aimed_at = _in_focus(stores, focus)
+    vector = asked() if callable(asked) else asked
+    near, missing = _near(stores, {*said, *aimed_at}, vector, depth * NEAREST, voice)
+    matches = dict.fromkeys(aimed_at, fuse.UNMATCHED) | fuse.fuse(said, near, words.most)
     best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))
     matches = fuse.in_company(matches, said, _places(stores, best), words.most, when.asked_time(query.text, now))
-    ranked = _ranked(stores, matches, query, depth * _MOST_READ, now=now, rules=rules, focus=focus)
+    ranked = _ranked(stores, matches, aimed_at, query, depth * _MOST_READ, now=now, rules=rules, focus=focus)
     picked = pick.pick(ranked, query, seen=seen)
     return Answer(picked, missing, 0.0)
 
 
+def _in_focus(stores: Sequence[Store], focus: Sequence[Focus]) -> list[Ref]:
+    found = {
+        (number, seq): None
+        for point in focus
+        for number, store in enumerate(stores)
+        for seq in store.about(point.topic, FOCUSED)
+    }
+    return list(found)[: 2 * FOCUSED]
+
+
 def _near(
-    stores: Sequence[Store], said: dict[Ref, lexical.WordMatch], asked: Asked | None, count: int, voice: float
+    stores: Sequence[Store], known: Set[Ref], asked: Asked | None, count: int, voice: float
 ) -> tuple[dict[Ref, Nearness], int]:
     found: dict[Ref, Nearness] = {}
     missing = 0
     if asked is None:
         return found, missing
     for number, store in enumerate(stores):
-        also = [seq for which, seq in said if which == number]
+        also = [seq for which, seq in known if which == number]
         evidence = store.nearest(asked.model, asked.vector, count, also, voice=voice)
         missing += evidence.missing
         found |= {(number, seq): near for seq, near in evidence.near.items()}
@@ -130,6 +143,7 @@ def _places(stores: Sequence[Store], best: list[Ref]) -> dict[Ref, Place]:
 def _ranked(
     stores: Sequence[Store],
     matches: dict[Ref, fuse.Match],
+    aimed_at: Sequence[Ref],
     query: Query,
     most: int,
     *,
@@ -138,9 +152,10 @@ def _ranked(
     focus: Sequence[Focus],
 ) -> list[Hit]:
     """Whole memories in order of priority. Strength, relevance and focus can move a memory only so far, so the
-    best matches are read a page at a time until enough of them pass the question's filters."""
-    order = sorted(matches, key=lambda ref: (-matches[ref].score, ref))  # of equals the first that came
-    hits: list[Hit] = []
+    best matches are read a page at a time until enough of them pass the question's filters; those in focus always."""
+    hits = list(_read(stores, list(aimed_at), matches, now, rules, focus))
+    rest = matches.keys() - set(aimed_at)
+    order = sorted(rest, key=lambda ref: (-matches[ref].score, ref))  # of equals the first that came
     wanted = 0
     for start in range(0, min(len(order), most), _PAGE):
         for hit in _read(stores, order[start : start + _PAGE], matches, now, rules, focus):

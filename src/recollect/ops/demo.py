@@ -8,10 +8,14 @@ from pathlib import Path
 
 from recollect.base.paths import Home
 from recollect.base.project import find
+from recollect.lifecycle.compact import Strategy
 from recollect.model.plan import Create
 from recollect.model.result import Done, Result, Step, Tour
-from recollect.ops import history, links, memories, recalls, rules, shape
+from recollect.ops import history, links, memories, recalls, rules, shape, steer, tidy
 from recollect.ops.app import App
+
+Show = Callable[[str, str, Callable[[], Result]], str]
+"""Why, the command, and what it does; the id of what that made."""
 
 
 def demo(app: App) -> Tour:
@@ -79,6 +83,7 @@ def _steps(here: App, elsewhere: App) -> list[Step]:
         lambda: shape.merge(here, first, second),
     )
     show("Any change can be taken back.", "recollect undo", lambda: history.undo(here))
+    _steer(here, second, show)
     show("And nothing is done in secret.", "recollect log", lambda: history.log(here))
     show(
         "In another project none of this is seen, but the rule for every project is.",
@@ -86,6 +91,32 @@ def _steps(here: App, elsewhere: App) -> list[Step]:
         lambda: recalls.search(elsewhere, ("deploy", "pnpm")),
     )
     return steps
+
+
+def _steer(here: App, shown: str, show: Show) -> None:
+    """What an agent does with its tools: ai_focus, ai_rate_context, ai_suggestions, ai_compact."""
+    show(
+        "An agent steers too, with tools of the same names. What is in focus comes whatever is asked.",
+        "recollect focus tests",
+        lambda: steer.focus(here, "tests"),
+    )
+    show(
+        "A question about bread: the memory in focus is there all the same.",
+        "recollect recall how long does sourdough rest --limit 1",
+        lambda: recalls.recall(here, ("how long does sourdough rest",), limit=1),
+    )
+    show("The work turns to something else.", "recollect unfocus", lambda: steer.unfocus(here))
+    show(
+        "What misled someone sinks; it can come back by good ratings.",
+        f"recollect rate {shown} not-useful --reason outdated",
+        lambda: steer.rate(here, shown, steer.Verdict.NOT_USEFUL, reason="outdated"),
+    )
+    show("What could be tidied up.", "recollect suggestions", lambda: tidy.suggestions(here))
+    show(
+        "Compaction merges, archives and fades, in one change with one undo; pins are never touched.",
+        "recollect compact --strategy gentle",
+        lambda: tidy.compact(here, strategy=Strategy.GENTLE),
+    )
 
 
 def _made(result: Result) -> str:

@@ -4,7 +4,7 @@ read back."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from recollect.base.errors import StoreError
 from recollect.base.moment import Moment
@@ -30,11 +30,17 @@ def focused(app: App) -> tuple[Focus, ...]:
 
 def keep_focus(app: App, points: Sequence[Focus]) -> None:
     """What is in focus from now on; nothing for all."""
-    points = tuple(points)[:_MOST]
-    listed: list[Json] = [{"topic": p.topic, "weight": p.weight, "set_at": p.set_at.iso()} for p in points]
-    shown: dict[str, Json] = {"active_focus": listed, "last_updated": app.clock.now().iso()}
+    points = tuple(points)[-_MOST:]
+    shown: dict[str, Json] = {
+        "active_focus": [dict(point) for point in as_listed(points)],
+        "last_updated": app.clock.now().iso(),
+    }
     app.writing(scope_here(app)).sessions.put_state(_STATE, json.dumps(shown, ensure_ascii=False))
     show_view(app, "focus.json", shown)
+
+
+def as_listed(points: Sequence[Focus]) -> tuple[Mapping[str, Json], ...]:
+    return tuple({"topic": p.topic, "weight": p.weight, "set_at": p.set_at.iso()} for p in points)
 
 
 def _decoded(kept: str | None) -> tuple[Focus, ...]:

@@ -15,6 +15,7 @@ from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
 from recollect.ops.ageing import as_aged
 from recollect.ops.app import App
+from recollect.ops.focus import as_listed, focused
 from recollect.ops.memories import quiet_ones
 from recollect.ops.recovery import set_aside_files
 from recollect.ops.tally import counts
@@ -45,6 +46,7 @@ def status(app: App) -> Overview:
         captured=counts(app),
         quiet=len(quiet_ones(app)),
         mirrors=mirrors.told(app),
+        focus=as_listed(focused(app)),
     )
 
 

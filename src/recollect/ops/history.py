@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -123,6 +124,9 @@ def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
     except RecollectError:
         copy.unlink(missing_ok=True)
         return False
+    finally:
+        # One of an older version was copied before it was brought up to date.
+        shutil.rmtree(copy.parent / copy.parent.name, ignore_errors=True)
     return True
 
 

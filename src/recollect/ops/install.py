@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from recollect.agents import DEFAULT_HOST, Agent, Level, Places, agent, hosts, settings_file, splice
 from recollect.agents.settings_file import Found, digest
@@ -44,7 +44,13 @@ _Local = Annotated[bool, Arg("In this project's settings on this machine alone."
 
 def install(app: App, *, user: _User = False, project: _Project = False, local: _Local = False) -> Told:
     level = _level(user, project, local)
-    told = [_install_one(app, host, level) for host in hosts()]
+    from recollect.ops import serving
+
+    told = []
+    for host in hosts():
+        hooked = _install_one(app, host, level)
+        told.append(serving.joined(hooked, serving.register(app, host, level)))
+        serving.teach(app, host, level)
     if app.dry_run:
         return joined(told, ())
     notes = [*_add_short_name(app), "Sessions that run now are not changed; new ones are."]
@@ -57,12 +63,19 @@ def install(app: App, *, user: _User = False, project: _Project = False, local: 
 
 def uninstall(app: App, *, user: _User = False, project: _Project = False, local: _Local = False) -> Told:
     level = _level(user, project, local)
-    told = [_uninstall_one(app, host, level) for host in hosts()]
+    from recollect.ops import serving
+
+    told = []
+    for host in hosts():
+        serving.unteach(app, host, level)
+        served = serving.unregister(app, host, level)
+        told.append(serving.joined(_uninstall_one(app, host, level), served))
     if app.dry_run:
         return joined(told, ())
     left = Receipts.read(app)
-    if left.files:
-        return joined(told, (f"Still called from {', '.join(sorted(left.files))}.",))
+    if left.files or left.servers:
+        still = sorted({*left.files, *(name.partition(":")[2] for name in left.servers)})
+        return joined(told, (f"Still called from {', '.join(still)}.",))
     _remove_short_name(left)
     Receipts.path(app).unlink(missing_ok=True)
     withdrawn = _withdraw_mirrors(app)
@@ -152,11 +165,21 @@ class Receipt(NamedTuple):
     """Lists that stood there before us, and stay even if we leave them empty."""
     made_folder: bool
 
+    @classmethod
+    def decoded(cls, one: Mapping[str, Any]) -> Receipt:
+        inserted = tuple(splice.Insertion(int(at), str(text)) for at, text in one["inserted"])
+        kept = frozenset(str(name) for name in one["kept"])
+        return cls(str(one["before"]), str(one["after"]), inserted, kept, bool(one["made_folder"]))
+
 
 class Receipts(NamedTuple):
     files: dict[str, Receipt]
-    short_name: str = ""
+    short_name: str
     """Where we put the link of that name."""
+    servers: dict[str, Receipt]
+    """Of files that name our server (serving.py), by level and path."""
+    skills: dict[str, str]
+    """Digests of the files that teach, by path."""
 
     @staticmethod
     def path(app: App) -> Path:
@@ -167,21 +190,21 @@ class Receipts(NamedTuple):
         """None where they cannot be read: then hooks are found by their command."""
         try:
             kept = json.loads(read_limited(cls.path(app), _MAX_RECEIPT_BYTES))
-            files = {
-                path: Receipt(
-                    str(one["before"]), str(one["after"]),
-                    tuple(splice.Insertion(int(at), str(text)) for at, text in one["inserted"]),
-                    frozenset(one["kept"]), bool(one["made_folder"]),
-                )
-                for path, one in kept["files"].items()
-            }  # fmt: skip
-            return cls(files, str(kept["short_name"]))
+            files, servers = (
+                {path: Receipt.decoded(one) for path, one in kept.get(name, {}).items()}
+                for name in ("files", "servers")
+            )
+            skills = {str(path): str(one) for path, one in kept.get("skills", {}).items()}
+            return cls(files, str(kept["short_name"]), servers, skills)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return cls({})
+            return cls({}, "", {}, {})
 
     def write(self, app: App) -> None:
-        files = {p: {**r._asdict(), "kept": sorted(r.kept)} for p, r in self.files.items()}
-        write_private(self.path(app), json.dumps({"files": files, "short_name": self.short_name}, indent=1) + "\n")
+        listed = [
+            {p: {**r._asdict(), "kept": sorted(r.kept)} for p, r in kept.items()} for kept in (self.files, self.servers)
+        ]
+        told = {"files": listed[0], "short_name": self.short_name, "servers": listed[1], "skills": self.skills}
+        write_private(self.path(app), json.dumps(told, indent=1) + "\n")
 
 
 class _Bare(NamedTuple):
@@ -221,7 +244,7 @@ def _install_one(app: App, host: str, level: Level) -> Told:
         if receipt is None:
             return _told(at, "already calls Recollect", hooks, changed=False)
         try:
-            receipt = receipt._replace(made_folder=_make_folder(found, level) or receipt.made_folder)
+            receipt = receipt._replace(made_folder=make_folder(found, level) or receipt.made_folder)
             receipts._replace(files={**receipts.files, str(at.path): receipt}).write(app)
             settings_file.replace(found, after.encode("utf-8"), new_mode=0o600 if level is Level.USER else 0o644)
         except Conflict:
@@ -288,7 +311,7 @@ def _uninstall_one(app: App, host: str, level: Level) -> Told:
     raise Conflict(f"{at.path} changes all the time.", hint="Nothing was written. Close what writes it, and try again.")
 
 
-def _make_folder(found: Found, level: Level) -> bool:
+def make_folder(found: Found, level: Level) -> bool:
     folder = found.target.parent
     if folder.is_dir():
         return False

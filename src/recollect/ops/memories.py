@@ -103,8 +103,7 @@ def pin(
     content = app.take("text", text)
     if not content.strip():
         raise BadInput("There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`')
-    if boost != boost:  # NaN compares with nothing
-        raise BadInput("The boost is not a number.", hint="Give a number from 0 to 0.5.")
+    held, said = clamped("boost", boost, 0.0, change.MAX_BOOST)
     heading, named = app.take_title(title) or title_from(content), app.take_topics(topics)
     lane = Lane.AGENT if app.actor == "agent" else Lane.USER
 
@@ -114,14 +113,16 @@ def pin(
             id=app.mint.draw("thread"),
             title=heading,
             topics=named,
-            boost=boost,
+            boost=held,
             lane=lane,
             now=app.clock.now(),
         )
         return change.pin(thread, message_id=app.mint.draw("message"))
 
-    weight = 1 + max(0.0, min(change.MAX_BOOST, boost))
-    return app.commit(scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} (weight={weight:.2f})")
+    done = app.commit(
+        scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} (weight={1 + held:.2f})"
+    )
+    return replace(done, notes=(*said, *done.notes))
 
 
 def archive(app: App, ids: Ids) -> Done:
@@ -184,6 +185,15 @@ def card(app: App, scope: Scope, memory: Memory) -> Card:
 
 def scope_of(user: bool) -> Scope:
     return Scope.USER if user else Scope.PROJECT
+
+
+def clamped(name: str, value: float, low: float, high: float) -> tuple[float, tuple[str, ...]]:
+    """Within its range, and what to say where it was not."""
+    if value != value:  # NaN compares with nothing
+        raise BadInput(f"The {name} is not a number.", hint=f"Give a number from {low:g} to {high:g}.")
+    held = max(low, min(high, value))
+    said = (f"The {name} {value:g} is outside {low:g} to {high:g}: it was taken as {held:g}.",) if held != value else ()
+    return held, said
 
 
 def at_least_one(name: str, value: int) -> int:

@@ -79,15 +79,18 @@ class PastApp(App):
         return Log(self.home.logs, self.past.real, max_bytes=size, redact=lambda text: clean(text).text)
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
+        if scope is not Scope.PROJECT:
+            return plan
         found = super()._anchored(scope, plan)
-        root = self.project_here().root if scope is Scope.PROJECT else None
-        return Plan(tuple(_as_it_was(change, root) for change in found.changes)) if root else found
+        root = self.project_here().root
+        both = zip(plan.changes, found.changes, strict=True)
+        return Plan(tuple(_as_it_was(was, change, root) for was, change in both))
 
 
-def _as_it_was(change: Change, root: Path) -> Change:
+def _as_it_was(was: Change, change: Change, root: Path) -> Change:
     """A file that was written since is no longer what the memory spoke of, and nobody knows what it was then."""
     if not isinstance(change, Create) or not change.memory.anchors:
-        return change
+        return was
     files = (anchor for anchor in change.memory.anchors if anchor.path != COMMIT)
     anchors = tuple(_known_then(anchor, change.memory, root) for anchor in files)
     return Create(replace(change.memory, anchors=anchors), change.messages)

@@ -123,6 +123,17 @@ def arrived(app: App, showing: Showing) -> None:
             _use(app, showing, scope, number)
 
 
+def asked_for(app: App, session: str, ids: Mapping[str, Scope]) -> None:
+    """An agent asked and was answered: that counts as use, and as shown where we know its session."""
+    found = app.reading(scope_here(app)).sessions.session(session) if session else None
+    showing = Showing(talker=Talker(session, "", found.epoch if found else 0), ids=ids)
+    if found is not None:
+        arrived(app, showing)
+        return
+    for scope in Scope:
+        _use(app, showing, scope, 0)
+
+
 def remembered_shown(app: App, talker: Talker, ids: Sequence[str]) -> None:
     """For a session that goes on from another's transcript: what stands in there was shown."""
     app.writing(scope_here(app)).sessions.show(talker, Way.TOLD, ids, at=app.clock.now())

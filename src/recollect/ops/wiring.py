@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from recollect.agents import Level, hosts, splice
@@ -18,6 +19,7 @@ from recollect.base.errors import NoProject, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.result import Check, Mark
+from recollect.ops import serving
 from recollect.ops.app import App
 from recollect.ops.install import Site, is_ours, site, wanted
 from recollect.wire import client, frame, place, stub
@@ -25,6 +27,7 @@ from recollect.wire import client, frame, place, stub
 _SHELL = "/bin/sh"
 _MAX_SHOWN_CHARS = 120
 _ANSWER_S = 2.0
+_SERVER_S = 30  # it ends with its input, and loads the SDK first
 # The agent's own time-out, where a hook has none of its own.
 _DEFAULT_TIMEOUT_S = 60
 
@@ -60,6 +63,55 @@ def checks(app: App) -> Iterator[Check]:
     if script.mark is not Mark.BAD:
         yield from _runs(called)
         yield _daemon(app)
+    yield from _server(app)
+
+
+def _server(app: App) -> Iterator[Check]:
+    """It is started as an agent would start it, and has to answer."""
+    offered = []
+    for host in hosts():
+        for level in Level:
+            with suppress(NoProject):
+                at = serving.spot(app, host, level)
+                try:
+                    if serving.is_registered(app, at.look().text, at):
+                        offered.append(at)
+                except RecollectError as problem:
+                    yield Check("tools", Mark.WARN, f"{at.path}: {problem.message}", f"mend {at.path}")
+    if not offered:
+        yield Check("tools", Mark.WARN, "no agent is offered the tools here", "recollect install")
+        return
+    wrong = _answers(serving.command(app))
+    where = ", ".join(str(at.path) for at in offered)
+    if wrong:
+        yield Check("tools", Mark.BAD, f"the server {wrong}", f"recollect install --{offered[0].level}")
+    else:
+        yield Check("tools", Mark.GOOD, f"the server answers; offered in {where}")
+
+
+def _answers(command: str) -> str:
+    """What is wrong with the server; nothing where it says who it is."""
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"},
+        },
+    }  # fmt: skip
+    try:
+        ended = subprocess.run(
+            [command], input=(json.dumps(hello) + "\n").encode(), capture_output=True, timeout=_SERVER_S,
+            env=_environ(), check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"did not end within {_SERVER_S} s"
+    except OSError as error:
+        return f"cannot be run: {error.strerror}"
+    try:
+        told = json.loads(ended.stdout.splitlines()[0])["result"]["serverInfo"]["name"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        said = clip(one_line(ended.stderr.decode("utf-8", "replace")), _MAX_SHOWN_CHARS)
+        return f"did not answer ({said or 'it said nothing'})"
+    return "" if told == serving.NAME else f"is another one: {clip(one_line(str(told)), 40)}"
 
 
 def _sites(app: App) -> Iterator[Site]:

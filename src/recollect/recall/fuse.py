@@ -67,6 +67,10 @@ class Match(NamedTuple):
     time: float = 0.0
 
 
+UNMATCHED = Match(0.0, 0.0, 0.0, 0.0, 0)
+"""Of a memory that is looked at for another reason than the question."""
+
+
 def fuse(
     words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], most: float, weights: Weights = WEIGHTS
 ) -> dict[Ref, Match]:

@@ -29,12 +29,13 @@ def ago(then: Moment, now: Moment) -> str:
     return "just now"
 
 
-def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS) -> str:
-    """Whole blocks only: one that does not fit is left out with all that follow, and that is said."""
+def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS, ids: bool = False) -> str:
+    """Whole blocks only: one that does not fit is left out with all that follow, and that is said. `ids`: each block
+    names its memory, for who may want to rate or merge it."""
     kept: list[str] = []
     used = 0
     note = "(cut here: more was found than fits)"
-    for block in _blocks(recalled, now):
+    for block in _blocks(recalled, now, ids):
         if used + len(block) + 2 > max_chars - len(note) - 2:
             kept.append(note)
             break
@@ -43,13 +44,13 @@ def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS) 
     return "\n\n".join(kept)
 
 
-def _blocks(recalled: Recalled, now: Moment) -> Iterator[str]:
+def _blocks(recalled: Recalled, now: Moment, ids: bool) -> Iterator[str]:
     found = recalled.found
     when = found.at.datetime().strftime("%Y-%m-%d %H:%M:%S")
     yield f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
     threads = [one for one in found.found if one.hit.memory.kind is Kind.THREAD]
     yield f"## Matching Threads ({len(threads)} found)"
-    yield from (_block(one, now) for one in threads[:MAX_THREADS])
+    yield from (_block(one, now, ids) for one in threads[:MAX_THREADS])
     bridges = recalled.bridges[:MAX_BRIDGES]
     if bridges:
         yield f"## Related Bridges ({len(bridges)} of {recalled.all_bridges})"
@@ -62,7 +63,7 @@ def _blocks(recalled: Recalled, now: Moment) -> Iterator[str]:
         of_kind = [one for one in found.found if one.hit.memory.kind is kind]
         if of_kind:
             yield f"## Matching {name} ({len(of_kind)} found)"
-            yield from (_block(one, now) for one in of_kind)
+            yield from (_block(one, now, ids) for one in of_kind)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
 
@@ -72,7 +73,7 @@ def stale(files: tuple[str, ...]) -> str:
     return f"{clip(one_line(files[0]), _FILE_CHARS)}{more}"
 
 
-def _block(one: Recollection, now: Moment) -> str:
+def _block(one: Recollection, now: Moment, ids: bool) -> str:
     memory = one.hit.memory
     topics = f" | Topics: {clip(one_line(', '.join(memory.topics)), _TOPICS_CHARS)}" if memory.topics else ""
     lines = [
@@ -82,6 +83,8 @@ def _block(one: Recollection, now: Moment) -> str:
         f"Last active: {ago(memory.last_active_at, now)}",
         f"Match score: {one.hit.score:.2f}",
     ]
+    if ids:
+        lines.append(f"Id: {memory.id}")
     if one.hit.stale:
         lines.append(f"-> Stale: changed since: {stale(one.hit.stale)}")
     if one.reactivated:

@@ -9,6 +9,7 @@ from recollect.model.result import (
     Card,
     Cards,
     Checkup,
+    Compacted,
     Configured,
     Done,
     Found,
@@ -20,6 +21,7 @@ from recollect.model.result import (
     Result,
     Scope,
     Shown,
+    Suggested,
     Told,
     Tour,
     Verified,
@@ -42,6 +44,10 @@ def as_json(result: Result) -> Json:
             return {"memory": memory, "now": dict(now), "quiet": quiet, "recalls": listed}
         case Done():
             return _done(result)
+        case Suggested():
+            return suggested_json(result)
+        case Compacted():
+            return compacted_json(result)
         case History(entries):
             return [_entry(scope, entry) for scope, entry in entries]
         case Overview():
@@ -83,6 +89,32 @@ def as_json(result: Result) -> Json:
             return {"summary": summary, **facts, "notes": list(notes)}
         case Tour(steps):
             return [{"why": s.why, "command": s.command, "result": as_json(s.result)} for s in steps]
+
+
+def suggested_json(suggested: Suggested) -> dict[str, Json]:
+    told: dict[str, Json] = {
+        "merge_candidates": [dict(one) for one in suggested.merges],
+        "split_candidates": [dict(one) for one in suggested.splits],
+        "recall_hints": [dict(one) for one in suggested.hints],
+        "health": dict(suggested.health),
+        "totals": dict(suggested.totals),
+    }
+    if suggested.applied:
+        told["dry_run"] = suggested.dry_run
+        told["applied"] = list(suggested.applied)
+    return told | ({"notes": list(suggested.notes)} if suggested.notes else {})
+
+
+def compacted_json(compacted: Compacted) -> dict[str, Json]:
+    return {
+        "strategy": compacted.strategy,
+        "dry_run": compacted.dry_run,
+        "actions": [dict(one) for one in compacted.actions],
+        "before": dict(compacted.before),
+        "after": dict(compacted.after),
+        "change": compacted.change,
+        **({"notes": list(compacted.notes)} if compacted.notes else {}),
+    }
 
 
 def _card(card: Card) -> dict[str, Json]:
@@ -196,6 +228,7 @@ def _overview(overview: Overview) -> Json:
         "captured": dict(overview.captured),
         "quiet": overview.quiet,
         "mirrors": dict(overview.mirrors),
+        "focus": [dict(point) for point in overview.focus],
     }
 
 

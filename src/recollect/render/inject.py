@@ -153,11 +153,19 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def read(recalled: Recalled, *, nonce: str, now: Moment) -> Injection:
-    """A recall that was asked for by its virtual name, in the shape of every recall, fenced like the rest."""
-    page = _Page(nonce, READ_CHARS)
-    page.put_first(neutral(recall_text(recalled, now=now, max_chars=page.room())))
+def read(recalled: Recalled, *, nonce: str, now: Moment, max_chars: int = READ_CHARS, ids: bool = False) -> Injection:
+    """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
+    rest."""
+    page = _Page(nonce, max_chars)
+    page.put_first(neutral(recall_text(recalled, now=now, max_chars=page.room(), ids=ids)))
     return Injection(page.injection().text, tuple(one.hit.memory.id for one in recalled.found.found))
+
+
+def fenced(text: str, *, nonce: str) -> str:
+    """What is harmless already, within our fence."""
+    page = _Page(nonce, MOST_CHARS)
+    page.put_first(text)
+    return page.injection().text
 
 
 def heart_line(heart: Heartbeat) -> str:

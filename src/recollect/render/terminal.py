@@ -12,6 +12,7 @@ from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove
 from recollect.model.result import (
     Cards,
     Checkup,
+    Compacted,
     Configured,
     Done,
     Found,
@@ -22,6 +23,7 @@ from recollect.model.result import (
     Recalled,
     Result,
     Shown,
+    Suggested,
     Told,
     Tour,
     Verified,
@@ -31,6 +33,7 @@ from recollect.render.blocks import Block, Line, Table, Tone
 
 _TITLE_CHARS = 60
 _PASSAGE_CHARS = 160
+_MOST_ACTIONS = 50
 _USUAL = frozenset({"words and vectors", "by id"})
 
 
@@ -48,6 +51,10 @@ def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
             yield from _reasons(result)
         case Done():
             yield from _done(result)
+        case Suggested():
+            yield from _suggested(result)
+        case Compacted():
+            yield from _compacted(result)
         case History():
             yield from _history(result, now)
         case Overview():
@@ -169,6 +176,48 @@ def _done(done: Done) -> Iterator[Block]:
     yield from _notes(done.notes)
 
 
+def _suggested(suggested: Suggested) -> Iterator[Block]:
+    if suggested.merges:
+        yield Line(f"Could be merged ({suggested.totals['merge_candidates']:,})", Tone.TITLE)
+        rows = [
+            (f"{m['similarity']}", str(m["thread_a"]), str(m["thread_b"]), str(m["reason"])) for m in suggested.merges
+        ]
+        yield Table(("SIMILARITY", "KEPT", "OTHER", "WHY"), tuple(rows))
+    if suggested.splits:
+        yield Line(f"Could be split ({suggested.totals['split_candidates']:,})", Tone.TITLE)
+        rows = [(str(s["thread_id"]), _strings(s["topics_to_split"]), str(s["reason"]), "") for s in suggested.splits]
+        yield Table(("ID", "BY", "WHY"), tuple(row[:3] for row in rows))
+    if suggested.hints:
+        yield Line("Never recalled, and near to this", Tone.TITLE)
+        hints = [(str(h["topic"]), str(h["last_mentioned"]), str(h["thread_count"])) for h in suggested.hints]
+        yield Table(("TOPIC", "LAST", "THREADS"), tuple(hints))
+    told = suggested.health
+    yield Line(
+        f"{told['active_threads']} active threads, pressure {told['context_pressure']}. {told['recommendation']}."
+    )
+    if suggested.applied and suggested.dry_run:
+        yield Line("Dry run: nothing was written. It would say:", Tone.WARN)
+    yield from (Line(line, Tone.GOOD) for line in suggested.applied)
+    yield from _notes(suggested.notes)
+
+
+def _strings(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _compacted(compacted: Compacted) -> Iterator[Block]:
+    rows = [
+        (str(a["action"]), _strings(a.get("threads") or a.get("thread")), str(a.get("similarity") or a.get("reason")))
+        for a in compacted.actions[:_MOST_ACTIONS]
+    ]
+    if rows:
+        yield Table(("DO", "THREADS", "WHY"), tuple(rows))
+    if len(compacted.actions) > _MOST_ACTIONS:
+        yield Line(f"and {len(compacted.actions) - _MOST_ACTIONS:,} more (--json lists them all)", Tone.DIM)
+    yield from _notes(compacted.notes)
+    yield Line(compacted.summary, Tone.WARN if compacted.dry_run else Tone.GOOD)
+
+
 def plan_lines(plan: Plan) -> list[str]:
     return [_change_line(change) for change in plan.changes] or ["nothing to change"]
 
@@ -236,6 +285,9 @@ def _overview(overview: Overview) -> Iterator[Block]:
         yield Line(f"Went quiet: {told}. `recollect threads --quiet`, `recollect rule list --quiet`.", Tone.DIM)
     if overview.mirrors:
         yield Line(" ".join(f"{name.capitalize()}: {state}." for name, state in overview.mirrors.items()), Tone.DIM)
+    if overview.focus:
+        points = ", ".join(f'"{point["topic"]}" ({point["weight"]})' for point in overview.focus)
+        yield Line(f"In focus: {points}")
     if overview.set_aside:
         yield Line(f"Set aside as damaged: {counted(len(overview.set_aside), 'file')}. `recollect recover`.", Tone.WARN)
     if overview.problems:

@@ -12,7 +12,7 @@ from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
 from recollect.model.ledger import Pointer, Sight, Talker, Way
-from recollect.model.memory import Memory, Message, Status
+from recollect.model.memory import Memory, Message, Sketch, Status, Thread
 from recollect.model.outcome import Ending, Outcome
 from recollect.model.plan import Plan
 from recollect.model.query import Query
@@ -140,6 +140,26 @@ class Store(Protocol):
 
     def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
         """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready."""
+
+    def pairs(
+        self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
+    ) -> list[tuple[int, int, float]]:
+        """Of these memories, by row number, the pairs that are nearer than `above`, the nearest first; found among
+        neighbours, so one in some may be missed. `more`: vectors that are not kept (passage, memory, floats)."""
+
+    def borrow_vectors(self, other: Store) -> None:
+        """Those that another connection to the same file has in memory: to read them takes seconds in a large store.
+        They are refreshed each on its own from then on."""
+
+    def sketches(self) -> list[Sketch]:
+        """The threads that are active or suspended, as far as ageing needs them."""
+
+    def drifted(self, more_than: int) -> list[Thread]:
+        """Those of them that moved through more topics than this."""
+
+    def about(self, topic: str, limit: int) -> list[int]:
+        """Memories, by row number, of this id, or with the words of the topic in their title or topics; the newest
+        first."""
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         """Whose passage it is, by row number."""

@@ -11,12 +11,13 @@ import apsw
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place
-from recollect.model.memory import Memory, Message, Status
+from recollect.model.memory import Lane, Memory, Message, Sketch, Status, Thread
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.store import rows, sql
 
 _PAGE = 500
+_TOPIC_TERMS = 10
 # The last condition says what the index on groups is made of; without it SQLite would not use it.
 _BESIDE = """
     SELECT (SELECT max(seq) FROM memory WHERE "group" = ?1 AND seq < ?2 AND "group" <> ''),
@@ -144,6 +145,46 @@ def whole(db: apsw.Connection, memories: Sequence[int], passages: Sequence[int])
         text = memory.body if content is None else content
         found.append((seq, memory, text[start or 0 : (start or 0) + (length or len(text))]))
     return found
+
+
+def sketches(db: apsw.Connection) -> list[Sketch]:
+    wanted = """SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane FROM memory
+                WHERE kind = 'thread' AND status IN ('active', 'suspended')"""
+    statuses, lanes = {str(one): one for one in Status}, {str(one): one for one in Lane}
+    return [
+        Sketch(seq, id, statuses[status], weight, bool(pinned), reinforced, active, lanes[lane])
+        for seq, id, status, weight, pinned, reinforced, active, lane in sql.every(db, wanted)
+    ]
+
+
+def drifted(db: apsw.Connection, more_than: int) -> list[Thread]:
+    # The length first: most never drifted, and to look into their JSON would cost a second.
+    wanted = f"""SELECT {rows.select("memory")} FROM memory
+                 WHERE kind = 'thread' AND status IN ('active', 'suspended')
+                 AND length(own) > 12 AND json_array_length(own, '$.drift') > ? ORDER BY seq"""  # noqa: S608
+    found = (rows.to_memory(row) for row in sql.every(db, wanted, more_than))
+    return [memory for memory in found if isinstance(memory, Thread)]
+
+
+def about(db: apsw.Connection, terms: list[str], topic: str, limit: int) -> list[int]:
+    by_id = sql.first(db, "SELECT seq FROM memory WHERE id = ?", topic)
+    if by_id:
+        return [int(by_id[0])]
+    if not terms:
+        return []
+    quoted = " AND ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms[:_TOPIC_TERMS]))
+    # A title that was made from the text is not indexed as one: there the words stand at the head of the body.
+    wanted = """SELECT DISTINCT p.memory_seq FROM
+                (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
+                JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
+                WHERE m.status IN ('active', 'suspended')
+                UNION SELECT p.memory_seq FROM
+                (SELECT rowid FROM words WHERE words MATCH ?2 ORDER BY rowid DESC LIMIT ?3) w
+                JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
+                WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?4))
+                ORDER BY 1 DESC"""
+    named = f"{{title topics}} : ({quoted})"
+    return [int(seq) for (seq,) in sql.every(db, wanted, named, quoted, limit, topic)]
 
 
 def recalls(db: apsw.Connection, *, limit: int, id: str, memory: str) -> list[str]:

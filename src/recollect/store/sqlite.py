@@ -6,6 +6,7 @@ look after them.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,7 +17,7 @@ from recollect.base.errors import Conflict, NotFound, StoreBusy, StoreError
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
-from recollect.model.memory import Memory, Message, Status
+from recollect.model.memory import Memory, Message, Sketch, Status, Thread
 from recollect.model.passage import embeddable
 from recollect.model.plan import Change, Plan, Remove, Unlink
 from recollect.model.query import Query
@@ -25,7 +26,7 @@ from recollect.store import care, journal, migrate, outcomes, reads, rows, sql, 
 from recollect.store.changes import Changes
 from recollect.store.connect import Tuning, connect, in_our_words, use_wal
 from recollect.store.outcomes import SqliteOutcomes
-from recollect.store.protocol import Act, Progress, Scrubbed, silent
+from recollect.store.protocol import Act, Progress, Scrubbed, Store, silent
 from recollect.store.scrub import Clean, look, take_out
 from recollect.store.sessions import SqliteSessions
 
@@ -113,11 +114,8 @@ class SqliteStore:
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
     ) -> VectorEvidence:
-        from recollect.store.vectors import Vectors
-
         with in_our_words(self._path):
-            vectors = self._vectors.setdefault(model, Vectors(model))
-            vectors.refresh(self._db)
+            vectors = self._refreshed(model)
             missing = vectors.missing(self._db)
             near = vectors.nearest(question, count, also, voice)
             while vectors.stale and near and vectors.forget(near, reads.passages_of(self._db, list(near))):
@@ -135,6 +133,35 @@ class SqliteStore:
 
         with in_our_words(self._path):
             return closest(question, reads.vectors_of(self._db, model, ids))
+
+    def pairs(
+        self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
+    ) -> list[tuple[int, int, float]]:
+        with in_our_words(self._path):
+            return self._refreshed(model).with_more(more).pairs(memories, above)
+
+    def borrow_vectors(self, other: Store) -> None:
+        if isinstance(other, SqliteStore):
+            self._vectors = {model: copy.copy(vectors) for model, vectors in other._vectors.items()}
+
+    def _refreshed(self, model: str) -> Vectors:
+        from recollect.store.vectors import Vectors
+
+        vectors = self._vectors.setdefault(model, Vectors(model))
+        vectors.refresh(self._db)
+        return vectors
+
+    def sketches(self) -> list[Sketch]:
+        with in_our_words(self._path):
+            return reads.sketches(self._db)
+
+    def drifted(self, more_than: int) -> list[Thread]:
+        with in_our_words(self._path):
+            return reads.drifted(self._db, more_than)
+
+    def about(self, topic: str, limit: int) -> list[int]:
+        with in_our_words(self._path):
+            return reads.about(self._db, tokenizer.terms(self._analyse, topic), topic, limit)
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         with in_our_words(self._path):

@@ -8,7 +8,8 @@ middle of all its passages.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import copy
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model.evidence import Nearness
-from recollect.store import sql
+from recollect.store import neighbours, sql
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000
@@ -100,8 +101,10 @@ class Vectors:
         while page := sql.every(db, wanted, self._model, last):
             last = page[-1][0]
             pages.append(_Page.of(page, self._dim or len(page[0][2]) - _SCALE_BYTES))
-        if not pages:
-            return
+        if pages:
+            self._join(pages)
+
+    def _join(self, pages: list[_Page]) -> None:
         if not len(self):
             self._clear(pages[0].numbers.shape[1])
         # Joined once: a page at a time would hold everything twice, again and again.
@@ -173,6 +176,36 @@ class Vectors:
         rows = self._best_rows(asked, count)
         memories = np.union1d(self._memories[rows], np.fromiter(also, np.int64))
         return self._nearness(asked, memories, voice)
+
+    def with_more(self, rows: list[tuple[int, int, bytes]]) -> Vectors:
+        """These and some that are not kept: (passage, memory, 32-bit floats). This one stays as it is."""
+        more = copy.copy(self)
+        if rows and (not len(self) or len(rows[0][2]) == 4 * self._dim):
+            page = _Page.of([(seq, owner, pack(vector), 0) for seq, owner, vector in rows], len(rows[0][2]) // 4)
+            more._join([page])
+            more._order()
+        return more
+
+    def pairs(self, memories: Sequence[int], above: float) -> list[tuple[int, int, float]]:
+        """Of these memories the pairs whose middles are nearer than `above`, the nearest first."""
+        wanted = np.unique(np.fromiter(memories, np.int64))
+        places = np.searchsorted(self._known, wanted)
+        there = places < len(self._known)
+        there[there] = self._known[places[there]] == wanted[there]
+        places = places[there]
+
+        def middles(which: Rows, every: int) -> Floats:
+            found = np.empty((len(which), -(-self._dim // every)), np.float32)
+            for at in range(0, len(which), _BLOCK):
+                rows, begins, _ = self._rows_of(places[which[at : at + _BLOCK]])
+                vectors = self._bytes[rows, ::every].astype(np.float32)
+                vectors *= self._scales[rows, None]
+                sums = np.add.reduceat(vectors, begins, axis=0)
+                found[at : at + len(sums)] = sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None]
+            return found
+
+        owners = self._known[places].tolist()
+        return [(owners[a], owners[b], how) for a, b, how in neighbours.pairs(len(places), middles, above)]
 
     def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
         """Strikes out those vectors of the memories whose passages no longer stand; False where all do."""

@@ -34,6 +34,15 @@ exec 2>/dev/null
 exit 0
 """
 
+# The server of tools is a program of its own, which lives as long as a session: it may be the package itself. As in
+# spawn.py, the package comes from the folder that was installed, everything else from where this Python finds it.
+_SERVER = """\
+#!/bin/sh
+# Written by Recollect for the agents that start it; written anew when Recollect changes.
+exec {python} -I -c 'import sys; sys.path.insert(0, sys.argv.pop()); import recollect; del sys.path[0]
+from recollect.mcp.server import main; main()' {package}
+"""
+
 # Makes the room out of its parts, without a search for files.
 _MAIN = """\
 import sys
@@ -66,6 +75,10 @@ def code_path(home: str) -> str:
     return home + "/bin/hook.pyc"
 
 
+def server_path(home: str) -> str:
+    return home + "/bin/mcp"
+
+
 def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     """Make or renew what agents call. The home must be there. `python` as it is to be called: a virtual
     environment's own name for it, not what that points to."""
@@ -77,19 +90,21 @@ def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     # The code first: the script may not come before what it calls.
     _write(code_path(home), _stamp(home, package) + marshal.dumps(_code(home, package)))
     _write(script_path(home), _script(home, python))
+    _write(server_path(home), _server(python, package))
 
 
 def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
     """Whether agents call exactly what `write_hook` would write."""
     try:
         is_same = _read(script_path(home)) == _script(home, python)
+        is_same = is_same and _read(server_path(home)) == _server(python, package)
         return is_same and _read(code_path(home)).startswith(_stamp(home, package))
     except OSError:
         return False
 
 
 def remove_hook(home: str) -> None:
-    for path in (script_path(home), code_path(home)):
+    for path in (script_path(home), code_path(home), server_path(home)):
         try:
             os.unlink(path)
         except OSError:
@@ -102,6 +117,10 @@ def remove_hook(home: str) -> None:
 
 def _script(home: str, python: str) -> bytes:
     return os.fsencode(_SCRIPT.format(python=_quoted(python), code=_quoted(code_path(home))))
+
+
+def _server(python: str, package: str) -> bytes:
+    return os.fsencode(_SERVER.format(python=_quoted(python), package=_quoted(package)))
 
 
 def _stamp(home: str, package: str) -> bytes:

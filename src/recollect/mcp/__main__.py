@@ -1,0 +1,5 @@
+"""python -m recollect.mcp"""
+
+from recollect.mcp.server import main
+
+main()

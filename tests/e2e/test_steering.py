@@ -1,0 +1,135 @@
+"""An agent steers its memory with the tools, and the next turn shows what that did."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.e2e.client import World, one_model
+from tests.e2e.stand_in import Asked, Use, says
+
+ALLOWED = ("--allowedTools", "mcp__recollect")
+ID = re.compile(r"[a-z]+_\d{8}_\d{6}_[0-9a-f]{6}")
+COOKIE = "The session cookie expires at midnight, as the auditors wanted"
+BREAD = "Sourdough wants eleven hours in the cellar"
+
+
+def tool(name: str, **given: object) -> Use:
+    return Use(f"mcp__recollect__{name}", given)
+
+
+def kept(world: World, text: str, *options: str) -> str:
+    told = json.loads(world.recollect("pin", text, "--json", *options).stdout)
+    return str(told["ids"][0])
+
+
+def crowd(world: World) -> None:
+    """As many open threads as a session begins with, so that what a test keeps comes by its own merit."""
+    for what in ("apples", "bricks", "clouds", "dunes", "engines", "forests"):
+        kept(world, f"Somebody once counted the {what} of the town", "--boost", "0.5")
+
+
+@one_model
+def test_the_tools_and_the_instructions_are_there_on_the_first_turn(installed: World):
+    session = installed.run("hello", says("Good day."))
+
+    first = session.asked[0]
+    named = {one["name"] for one in first.body["tools"]}
+    assert {f"mcp__recollect__ai_{name}" for name in ("recall", "focus", "pin", "compact", "undo")} <= named
+    assert sum(name.startswith("mcp__recollect__") for name in named) == 11
+    assert ".ai/recall/" in json.dumps(first.body)
+
+
+def test_what_is_pinned_and_recalled_comes_back_word_for_word(installed: World):
+    installed.run(
+        "keep this", says(tool("ai_pin", content=COOKIE, topics=["authentication"])), says("Kept."), args=ALLOWED
+    )
+
+    session = installed.run(
+        "what do we know", says(tool("ai_recall", query="why does the cookie expire")), says("So."), args=ALLOWED
+    )
+
+    (result, failed), *_ = session.asked[-1].results()
+    assert not failed
+    assert COOKIE in result
+    assert "# Memory Recall: why does the cookie expire" in result
+
+
+def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: World):
+    crowd(installed)
+    kept(installed, COOKIE, "--topics", "authentication", "--boost", "0")
+    before = installed.run("knead the dough", says("Yes."))
+    assert not before.asked[-1].holds(COOKIE)
+
+    installed.run("we work on login", says(tool("ai_focus", topic="authentication")), says("Noted."), args=ALLOWED)
+    after = installed.run("knead the dough again", says("Yes."))
+
+    assert after.asked[-1].holds(COOKIE) == 1
+
+    installed.run("done", says(tool("ai_unfocus")), says("Noted."), args=ALLOWED)
+    last = installed.run("knead the dough once more", says("Yes."))
+    assert not last.asked[-1].holds(COOKIE)
+
+
+@one_model
+def test_an_agent_rates_merges_splits_tidies_and_takes_back(installed: World):
+    one = kept(installed, BREAD, "--topics", "bread")
+    other = kept(installed, f"{BREAD}, and not an hour less", "--topics", "bread")
+    calls = [
+        tool("ai_rate_context", thread_id=one, useful=False, reason="nobody bakes here"),
+        tool("ai_rate_context", thread_id=one, useful=False),
+        tool("ai_merge", a=one, b=other),
+        tool("ai_recall", query=other),
+        tool("ai_undo"),
+        tool("ai_split", thread_id=one, topics=["bread"]),
+        tool("ai_suggestions", context="bread"),
+        tool("ai_compact", strategy="gentle", dry_run=True),
+        tool("ai_compact", strategy="agressive"),
+        tool("ai_status"),
+    ]
+
+    session = installed.run("tidy up", *(says(call) for call in calls), says("Done."), args=ALLOWED)
+
+    results = session.asked[-1].results()
+    texts = [text for text, _ in results]
+    assert [failed for _, failed in results] == [False] * 5 + [True, False, False, True, False]
+    assert "Relevance score: 1.00 → 0.75" in texts[0]
+    assert "Relevance score: 0.75 → 0.59" in texts[1]
+    assert texts[2] == f"Merged {other} into {one}; both ids lead to it."
+    assert f"{other} was merged into it." in texts[3]
+    assert "Undid merge" in texts[4]
+    assert "fewer than two messages" in texts[5]
+    assert "context_pressure" in texts[6]
+    assert "Dry run: nothing was written." in texts[7]
+    assert "Did you mean aggressive?" in texts[8]
+    assert '"thread active"' in texts[9]
+    shown = json.loads(installed.recollect("show", one, "--json").stdout)
+    assert [rating["useful"] for rating in shown["ratings"]] == [False, False]
+
+
+def test_what_was_rated_badly_sinks_in_the_next_prompt(installed: World):
+    crowd(installed)
+    bad = kept(installed, "Deploys go through the staging cluster first", "--boost", "0")
+    good = kept(installed, "Deploys through staging happen at night, mostly", "--boost", "0")
+    first = installed.run("deploys go through the staging cluster", says("Yes."))
+    assert _order(first.asked[-1], bad, good) == [bad, good]
+
+    rating = tool("ai_rate_context", thread_id=bad, useful=False)
+    installed.run("wrong", says(rating), says(rating), says(rating), says("Noted."), args=ALLOWED)
+
+    second = installed.run("deploys go through the staging cluster", says("Yes."))
+    assert _order(second.asked[-1], bad, good) == [good, bad]
+
+
+def _order(asked: Asked, *ids: str) -> list[str]:
+    said = "\n".join(text for _, text in asked.messages)
+    return [id for id in dict.fromkeys(ID.findall(said)) if id in ids]
+
+
+@one_model
+def test_the_skill_is_there_and_costs_nothing_until_it_is_called(installed: World):
+    quiet = installed.run("hello", says("Good day."))
+    called = installed.run("/recollect why midnight?", says("Let me see."))
+
+    assert "The user asked about this project's memory" not in json.dumps(quiet.asked[0].body)
+    assert called.asked[-1].holds("The user asked about this project's memory: why midnight?")

@@ -1,0 +1,3 @@
+from tests.daemon.conftest import house
+
+__all__ = ["house"]

@@ -1,0 +1,98 @@
+"""Laws of merging and compaction on a real store, whatever it holds."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.lifecycle import compact, merge
+from recollect.lifecycle.compact import FIGURES, Strategy, Whole
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.memory import Lane, Message, Status, Thread
+from recollect.model.plan import Create, Link
+from recollect.store import SqliteStore, Store, Tuning
+from tests.store.state import state
+from tests.values import AGE, NOW, act, bridge, messages, plan, thread
+
+
+class World(NamedTuple):
+    threads: list[Thread]
+    said: dict[str, tuple[Message, ...]]
+    bridges: list[Bridge]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    threads = [
+        thread(
+            f"t{n}", weight=draw(st.floats(0.05, 1.0)), days_old=draw(st.floats(0, 30)), pinned=draw(st.booleans()),
+            topics=tuple(draw(st.sets(st.sampled_from("abc"), max_size=2))), lane=draw(st.sampled_from(list(Lane)[:2])),
+        )
+        for n in range(draw(st.integers(2, 7)))
+    ]  # fmt: skip
+    said = {t.id: messages(t, *(f"{t.title} said {n}" for n in range(draw(st.integers(0, 3))))) for t in threads}
+    pairs = draw(st.sets(st.sampled_from(list(combinations(range(len(threads)), 2))), max_size=6))
+    kinds = st.sampled_from(BridgeType)
+    return World(threads, said, [bridge(threads[a], threads[b], draw(kinds)) for a, b in sorted(pairs)])
+
+
+def built(world: World) -> SqliteStore:
+    store = SqliteStore(None, Tuning())
+    store.apply(plan(*(Create(t, world.said[t.id]) for t in world.threads), *map(Link, world.bridges)), act())
+    return store
+
+
+def all_messages(store: Store) -> dict[str, str]:
+    return {m.id: m.content for _, said in store.each() for m in said}
+
+
+@settings(max_examples=60)
+@given(worlds())
+def test_a_merge_undone_never_was(world: World):
+    store, (keep, lose, *_) = built(world), world.threads
+    before, spoken = state(store), all_messages(store)
+    made = merge.merge(
+        keep, lose, messages=store.messages(lose.id), bridges=store.bridges(keep.id, lose.id),
+        aliases=store.aliases(lose.id), now=NOW, rules=AGE,
+    )  # fmt: skip
+    change = act("merge")
+
+    store.apply(made, change)
+
+    assert all_messages(store) == spoken
+    found = store.get(lose.id)
+    assert found is not None
+    assert found.id == keep.id
+    store.undo(change.change, act("undo", undoes=change.change))
+    assert state(store) == before
+
+
+@settings(max_examples=60)
+@given(worlds(), st.data(), st.sampled_from(Strategy))
+def test_a_compaction_loses_no_message_and_undone_never_was(world: World, data: st.DataObject, strategy: Strategy):
+    store = built(world)
+    before, spoken = state(store), all_messages(store)
+    ids = [t.id for t in world.threads]
+    near = sorted(((a, b, data.draw(st.floats(0.7, 1.0))) for a, b in combinations(ids, 2)), key=lambda pair: -pair[2])
+    figures, sketches = FIGURES[strategy], store.sketches()
+    chosen = compact.choose(compact.standing(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
+    lost = [lose for _, lose, _ in chosen.merges]
+    touched = {id for keep, lose, _ in chosen.merges for id in (keep, lose)}
+    whole = Whole(
+        {t.id: t for t in world.threads if t.id in touched}, {id: store.messages(id) for id in lost},
+        store.bridges(*touched) if touched else (), {},
+    )  # fmt: skip
+    change = act("compact")
+
+    wrote = store.apply(compact.plan(chosen, sketches, whole, figures, now=NOW, rules=AGE), change)
+
+    assert all_messages(store) == spoken
+    assert all(found.status is Status.ACTIVE for t in world.threads if t.pinned and (found := store.exact(t.id)))
+    assert all(store.get(lose) == store.get(keep) for keep, lose, _ in chosen.merges)
+    assert store.verify() == []
+    if wrote:
+        store.undo(change.change, act("undo", undoes=change.change))
+    assert state(store) == before
