@@ -20,7 +20,7 @@ from recollect.ops.app import App
 _SESSIONS = 8
 _BYTES = 300_000
 _COMMAND = [sys.executable, "-m", "recollect", "import", "claude-code", "--json"]
-_PATIENCE_S = 60
+_PATIENCE_S = 300
 
 
 @pytest.fixture

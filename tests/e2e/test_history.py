@@ -9,7 +9,7 @@ from typing import Any
 from tests.e2e.client import World, one_model
 from tests.e2e.stand_in import says, use
 
-RULE = "pnpm"
+RULE = "Use pnpm, not npm."
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
