@@ -189,3 +189,12 @@ def test_what_was_taken_back_and_said_anew_is_in_force_again(app: App):
 
     (rule,) = (card.memory for card in rules.listing(app).cards)
     assert rule.created_at == NOW.plus(days=-3)
+
+
+def test_what_became_of_each_text_is_counted(app: App):
+    for text in ("no, we use pnpm here, not npm", "thanks", "thanks"):
+        capture.capture(app, text)
+
+    told = health.status(app).captured
+    assert (told["stored"], sum(told.values())) == (1, 3)
+    assert [name for name in told if name.startswith("dropped: ")]

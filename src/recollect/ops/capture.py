@@ -25,6 +25,7 @@ from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Told
 from recollect.ops import echoes
 from recollect.ops.app import App
+from recollect.ops.here import scope_here
 from recollect.ops.table import Arg
 from recollect.ops.tally import count
 from recollect.render.inject import without_ours
@@ -85,6 +86,7 @@ def capture(
         facts["learned"] = _learned(draft.leaning)
         return Told("\n".join(_explained(draft)), facts, app.notes())
     kept = keep(app, draft)
+    _count_if_kept(app, verdict)
     facts["memories"] = [id for one in kept for id in one.done.plan.touched()]
     said = [f"{_word(app, one)}: {one.found.rule}" for one in kept]
     return Told("\n".join(said) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
@@ -159,9 +161,19 @@ def settled(app: App, draft: Draft, *, session: str, at: Moment | None = None) -
     told = echoes.told(app, session) if draft.found else ()  # of a past session nothing is known any more
     kept = keep(app, draft, group=session, told=told, at=at)
     verdict = draft.verdict
-    count(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
+    _count(app, verdict)
     app.log.line("capture", session=session, action=verdict.action, sort=verdict.sort, why=verdict.reason)
     return notice(kept)
+
+
+def _count(app: App, verdict: Found) -> None:
+    count(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
+
+
+def _count_if_kept(app: App, verdict: Found) -> None:
+    """No store is made for a count alone."""
+    if app.store_path(scope_here(app)) is not None:
+        _count(app, verdict)
 
 
 def superseding(store: Store, new: Rule) -> list[Change]:
@@ -316,6 +328,7 @@ def _line(app: App, line: str) -> str:
         draft = read(app, row["prompt"])
         if not app.dry_run:
             keep(app, draft)
+            _count_if_kept(app, draft.verdict)
         heard = _heard(draft.verdict)
     except BadInput as problem:
         heard = Heard("none", "project", "", "dropped", problem.message)
