@@ -1,0 +1,101 @@
+"""What a session teaches, the next ones know; and what must not be kept is nowhere."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.client import World, one_model
+from tests.e2e.stand_in import Use, says, use
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+BROKEN, FIXED = "./build.sh --fast", "./build.sh --fast --no-cache"
+BASH = ("--allowedTools", "Bash")
+TAKES_IN_S = 30
+
+
+def bash(command: str) -> Use:
+    return use("Bash", command=command)
+
+
+def script(world: World) -> None:
+    """A build that works only without its cache."""
+    build = world.project / "build.sh"
+    build.write_text(
+        '#!/bin/sh\ncase "$*" in *--no-cache*) echo built;; *) echo "error: cache key mismatch" >&2; exit 2;; esac\n'
+    )
+    build.chmod(0o755)
+
+
+def until(is_so: Callable[[], bool]) -> bool:
+    """The daemon takes in what sessions leave in its own time."""
+    end_s = time.monotonic() + TAKES_IN_S
+    while not is_so() and time.monotonic() < end_s:
+        time.sleep(0.2)
+    return is_so()
+
+
+def learnt(world: World) -> list[dict[str, object]]:
+    found = json.loads(world.recollect("rule", "list", "--json").stdout)
+    found += json.loads(world.recollect("inbox", "list", "--json").stdout)
+    return [rule for rule in found if rule.get("rule_type") == "failure"]
+
+
+def holding(folder: Path, text: str) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_what_a_person_corrects_is_in_the_first_request_of_the_next_session(installed: World):
+    first = installed.run("no, we use pnpm here, not npm", says("I see."))
+
+    second = installed.run("hello", says("Good day."))
+
+    assert any("captured correction" in run.out for run in first.hooks if run.event == "UserPromptSubmit")
+    assert second.asked[0].holds("Use pnpm, not npm.") == 1
+
+
+@one_model
+def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(installed: World):
+    script(installed)
+    for number in (1, 2):
+        installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
+        assert until(lambda number=number: any(rule["seen"] == number for rule in learnt(installed))), learnt(installed)  # type: ignore[misc]
+    assert until(lambda: any(rule["status"] == "active" for rule in learnt(installed)))
+
+    third = installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
+
+    assert third.asked[0].holds("--no-cache"), "among the rules of the session's start"
+    [before] = [run for run in third.hooks if run.event == "PreToolUse" and "--no-cache" in run.out]
+    assert f"`{BROKEN}` fails here; `{FIXED}` works." in before.out
+    assert len(learnt(installed)) == 1, "and nothing of what was injected was learnt again"
+
+
+@one_model
+def test_what_was_injected_is_not_captured_again(installed: World):
+    installed.recollect("rule", "add", "Write every commit subject in the imperative mood")
+    before = json.loads(installed.recollect("rule", "list", "--json").stdout)
+
+    echo = "I remember: Write every commit subject in the imperative mood. We always write them so."
+    installed.run("what do you remember?", says(echo))
+    installed.recollect("digest")
+
+    assert [rule["id"] for rule in json.loads(installed.recollect("rule", "list", "--json").stdout)] == [
+        rule["id"] for rule in before
+    ]
+    assert json.loads(installed.recollect("inbox", "list", "--json").stdout) == []
+
+
+@one_model
+def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
+    printed = shlex.join(["echo", f"token: {SECRET}"])
+    installed.run("print it", says(bash(printed)), says("Done."), args=BASH)
+    time.sleep(2)
+    installed.recollect("digest")
+    installed.recollect("export", str(installed.home / "out.jsonl"))
+
+    ours = [*holding(installed.home / ".recollect", SECRET), *holding(installed.runtime, SECRET)]
+    assert [path for path in ours if "claude" not in path.name] == []
+    assert not holding(installed.home, SECRET) or all(".claude" in str(p) for p in holding(installed.home, SECRET))
