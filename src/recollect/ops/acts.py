@@ -157,8 +157,3 @@ def _hold(kept: OrderedDict[str, Held], more: dict[str, Held], most: int) -> Non
     kept.update(more)
     while len(kept) > most:
         kept.popitem(last=False)
-
-
-def acts_of(app: App, host: str, path: Path) -> Iterator[Act]:
-    """A whole transcript at once."""
-    yield from read_on(app, host, path, Reading(), since=Moment(0), max_bytes=1 << 62)

@@ -148,10 +148,6 @@ def warm() -> bool:
     return False
 
 
-def is_warm() -> bool:
-    return languages.language.cache_info().currsize > 0 and learned.judge.cache_info().currsize > 0
-
-
 def captured(app: App, text: str, *, session: str) -> str:
     """A prompt as it comes: what it states is kept, what became of it counted and logged. Returns the notice."""
     return settled(app, read(app, text), session=session)
