@@ -73,12 +73,17 @@ def run_history(folder: Path, *, mb: int, seed: int, progress: Progress) -> Hist
         step()
         found.append(
             HistoryFigures(
-                shape.name, round(size, 1), int(read["acts"]), round(size / read["cpu_s"], 1), read["peak_mb"],
-                round(size / whole["cpu_s"], 1), round(whole["wall_s"], 2), whole["peak_mb"],
+                shape.name, round(size, 1), int(read["acts"]), _rate(size, read["cpu_s"]), read["peak_mb"],
+                _rate(size, whole["cpu_s"]), round(whole["wall_s"], 2), whole["peak_mb"],
                 round(again["wall_s"], 2),
             )
         )  # fmt: skip
     return HistoryReport(tuple(found))
+
+
+def _rate(mb: float, seconds: float) -> float:
+    """In three digits that count, so that a slow machine's rate is small and never nothing."""
+    return float(f"{mb / seconds:.3g}")
 
 
 def _write(place: Path, shape: Shape, size: int, seed: int) -> int:
