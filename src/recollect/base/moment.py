@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_SECONDS = 86_400
+DAY_MICROS = DAY_SECONDS * 1_000_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,4 +40,4 @@ class Moment:
 
     def days_since(self, earlier: Moment) -> float:
         """Never negative: a clock that was set back makes nothing younger than new."""
-        return max(0, self.micros - earlier.micros) / (DAY_SECONDS * 1_000_000)
+        return max(0, self.micros - earlier.micros) / DAY_MICROS

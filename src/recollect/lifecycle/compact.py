@@ -9,14 +9,14 @@ stay within a lane.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from recollect.base.moment import Moment
-from recollect.lifecycle.merge import joined, merge
-from recollect.lifecycle.strength import AgeRules, status_at, strength
+from recollect.base.moment import DAY_MICROS, Moment
+from recollect.lifecycle.merge import joined, merge_into
+from recollect.lifecycle.strength import AgeRules, after, status_at
 from recollect.model.bridge import Bridge
 from recollect.model.memory import Memory, Message, Sketch, Status
 from recollect.model.plan import Change, Link, Plan, Unlink, Update
@@ -76,11 +76,15 @@ class Standing(NamedTuple):
 
 
 def standing(sketches: Sequence[Sketch], *, now: Moment, rules: AgeRules) -> list[Standing]:
-    """Worked out once: there may be a hundred thousand."""
+    """Worked out once: there may be a hundred thousand, so most are not asked twice whether they fade."""
     found = []
     for one in sketches:
-        force = strength(one, now=now, rules=rules)
-        found.append(Standing(one, force, status_at(one, now=now, rules=rules, force=force)))
+        force, status = one.weight, one.status
+        if not one.pinned:
+            force = after(force, max(0, now.micros - one.reinforced_us) / DAY_MICROS, rules)
+            if force < rules.suspend_below:
+                status = status_at(one, now=now, rules=rules, force=force)
+        found.append(Standing(one, force, status))
     return found
 
 
@@ -88,13 +92,15 @@ def choose(
     threads: Sequence[Standing], pairs: Sequence[Pair], figures: Figures, *, now: Moment, rules: AgeRules
 ) -> Chosen:
     """`pairs` nearest first, of any threads; those that may not be merged are passed over."""
-    awake = {one.sketch.id: one for one in threads if one.status is Status.ACTIVE}
-    before = _tally(one.force for one in awake.values())
-    merges = _merges(awake, pairs, figures.merge_above)
+    awake = [one for one in threads if one.status is Status.ACTIVE]
+    before = _tally([one.force for one in awake])
+    near = {id for a, b, _ in pairs for id in (a, b)}
+    may_merge = {one.sketch.id: one for one in awake if one.sketch.id in near}
+    merges = _merges(may_merge, pairs, figures.merge_above)
     lost = {lose for _, lose, _ in merges}
     later: dict[str, int] = {}
     for keep, lose, _ in merges:
-        later[keep] = max(later.get(keep, 0), awake[lose].sketch.active_us)
+        later[keep] = max(later.get(keep, 0), may_merge[lose].sketch.active_us)
     too_old = now.plus(days=-figures.archive_after_days).micros
     old = [
         one.sketch.id
@@ -106,8 +112,8 @@ def choose(
         and later.get(one.sketch.id, 0) < too_old
     ]
     aside = lost.union(old)
-    pins = [one.force for one in awake.values() if one.sketch.pinned]
-    left = [one for id, one in awake.items() if not one.sketch.pinned and id not in aside]
+    pins = [one.force for one in awake if one.sketch.pinned]
+    left = [one for one in awake if not one.sketch.pinned and one.sketch.id not in aside]
     least = rules.suspend_below / figures.decay
     ranked = [
         (one.force, max(one.sketch.active_us, later.get(one.sketch.id, 0)), one.sketch.id)
@@ -119,13 +125,12 @@ def choose(
     over = frozenset(beyond)
     archives = [*((id, Reason.AGE) for id in old), *((id, Reason.CAPACITY) for id in beyond)]
     fading = tuple(one.sketch.id for one in left if one.sketch.id not in over)
-    stay = (force * figures.decay for force, _, _ in ranked[len(beyond) :])
-    return Chosen(tuple(merges), tuple(archives), fading, before, _tally((*pins, *stay)))
+    stay = [force * figures.decay for force, _, _ in ranked[len(beyond) :]]
+    return Chosen(tuple(merges), tuple(archives), fading, before, _tally(pins + stay))
 
 
-def _tally(forces: Iterable[float]) -> Tally:
-    counted = list(forces)
-    return Tally(len(counted), sum(counted))
+def _tally(forces: Sequence[float]) -> Tally:
+    return Tally(len(forces), sum(forces))
 
 
 def _merges(awake: Mapping[str, Standing], pairs: Sequence[Pair], above: float) -> list[Pair]:
@@ -180,11 +185,11 @@ def plan(
     bridges = _Bridges(whole.bridges)
     for keep, lose, _ in chosen.merges:
         one, other = grown[keep], grown[lose]
-        made = merge(
-            one, other, messages=whole.messages.get(lose, ()), bridges=bridges.of(keep, lose),
-            aliases=whole.aliases.get(lose, ()), now=now, rules=rules,
-        )  # fmt: skip
         grown[keep] = joined(one, other, now=now, rules=rules)
+        made = merge_into(
+            grown[keep], one, other, messages=whole.messages.get(lose, ()), bridges=bridges.of(keep, lose),
+            aliases=whole.aliases.get(lose, ()),
+        )  # fmt: skip
         for change in made.changes:
             if isinstance(change, Unlink):
                 bridges.drop(change.bridge)
@@ -194,8 +199,10 @@ def plan(
     found: dict[str, Memory | Sketch] = {one.id: one for one in sketches}
     found.update(grown)
     put_away = {"status": str(Status.ARCHIVED)}
-    was = {status: {"status": str(status)} for status in Status}
-    changes += [Update(id, was[found[id].status], put_away) for id, _ in chosen.archives]
+    awake, asleep = {"status": str(Status.ACTIVE)}, {"status": str(Status.SUSPENDED)}
+    changes += [
+        Update(id, awake if found[id].status is Status.ACTIVE else asleep, put_away) for id, _ in chosen.archives
+    ]
     for id in chosen.faded:
         weight = found[id].weight
         changes.append(Update(id, {"weight": weight}, {"weight": weight * figures.decay}))

@@ -13,6 +13,7 @@ from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, strength
 from recollect.lifecycle.use import OUTCOMES_KEPT
 from recollect.model.bridge import Bridge
+from recollect.model.codec import Json
 from recollect.model.memory import Lane, Memory, Message, Status, Thread
 from recollect.model.plan import Alias, Change, Link, Move, Plan, Unlink, Update
 
@@ -30,11 +31,21 @@ def merge(
     rules: AgeRules,
 ) -> Plan:
     """`messages` and `aliases` are the loser's; `bridges` those of both."""
-    gone = replace(lose, status=Status.SUPERSEDED, superseded_by=keep.id)
-    changes: list[Change] = [
-        Update.between(keep, joined(keep, lose, now=now, rules=rules)),
-        Update.between(lose, gone),
-    ]
+    grown = joined(keep, lose, now=now, rules=rules)
+    return merge_into(grown, keep, lose, messages=messages, bridges=bridges, aliases=aliases)
+
+
+def merge_into(
+    grown: Memory,
+    keep: Memory,
+    lose: Memory,
+    *,
+    messages: tuple[Message, ...],
+    bridges: tuple[Bridge, ...],
+    aliases: tuple[str, ...],
+) -> Plan:
+    """`grown`: the two of them, joined."""
+    changes: list[Change] = [Update.between(keep, grown), _superseded(lose, keep.id)]
     if messages:
         changes.append(Move(tuple(m.id for m in messages), lose.id, keep.id))
     changes += _bridges_moved(keep.id, lose.id, bridges)
@@ -67,9 +78,16 @@ def joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memor
         created_at=min(keep.created_at, lose.created_at),
         last_active_at=max(keep.last_active_at, lose.last_active_at),
     )
-    if isinstance(one, Thread) and isinstance(lose, Thread):
+    if isinstance(one, Thread) and isinstance(lose, Thread) and lose.drift:
         return replace(one, drift=one.drift + lose.drift)
     return one
+
+
+def _superseded(lose: Memory, by: str) -> Update:
+    before: dict[str, Json] = {"status": str(lose.status), "superseded_by": lose.superseded_by}
+    after: dict[str, Json] = {"status": str(Status.SUPERSEDED), "superseded_by": by}
+    differing = [name for name in after if before[name] != after[name]]
+    return Update(lose.id, {name: before[name] for name in differing}, {name: after[name] for name in differing})
 
 
 def _bodies(kept: str, lost: str) -> str:

@@ -34,8 +34,12 @@ def fades(memory: Memory | Sketch) -> bool:
 def strength(memory: Memory | Sketch, *, now: Moment, rules: AgeRules) -> float:
     if not fades(memory):
         return memory.weight
-    age_days = now.days_since(memory.reinforced_at)
-    return float(memory.weight * 0.5 ** (age_days / rules.half_life_days))
+    return after(memory.weight, now.days_since(memory.reinforced_at), rules)
+
+
+def after(weight: float, age_days: float, rules: AgeRules) -> float:
+    """What is left of a weight."""
+    return float(weight * 0.5 ** (age_days / rules.half_life_days))
 
 
 def reinforced(memory: M, *, now: Moment, rules: AgeRules) -> M:

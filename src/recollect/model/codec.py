@@ -67,6 +67,11 @@ def decode_memory(data: Mapping[str, Any]) -> Memory:
     return KINDS[kind](**read)
 
 
+def check_field(name: str, value: Json) -> None:
+    """ValueError where no memory could have it."""
+    _take({name: value}, name, _SHARED[name])
+
+
 def encode_message(message: Message) -> dict[str, Json]:
     return {
         "id": message.id,

@@ -103,7 +103,7 @@ class Plan:
     @classmethod
     def of(cls, changes: Iterable[Change]) -> Plan:
         """Without the updates that would change nothing."""
-        return cls(tuple(c for c in changes if not (isinstance(c, Update) and not c.after)))
+        return cls(tuple([c for c in changes if not (isinstance(c, Update) and not c.after)]))
 
     @classmethod
     def empty(cls) -> Plan:

@@ -33,7 +33,12 @@ def anchored(app: App, plan: Plan) -> Plan:
     """New memories of a project with the files that their words name."""
     if app.project is None:
         return plan
-    return Plan(tuple(_anchored(app, change) for change in plan.changes))
+    return Plan(tuple([_anchored(app, one) if _names_files(one) else one for one in plan.changes]))
+
+
+def _names_files(change: Change) -> bool:
+    """Not so an update of anything else: of a compaction there may be a hundred thousand."""
+    return not isinstance(change, Update) or "anchors" in change.after
 
 
 def of(app: App, files: Iterable[str]) -> tuple[Anchor, ...]:

@@ -32,7 +32,12 @@ def clean_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
         found.update(dict(cleaned.found))
         return cleaned.text
 
-    return Plan(tuple(_clean(change, clean) for change in plan.changes)), found
+    # Of a compaction there may be a hundred thousand changes that hold no text.
+    return Plan(tuple([one if _is_ours(one) else _clean(one, clean) for one in plan.changes])), found
+
+
+def _is_ours(change: Change) -> bool:
+    return isinstance(change, Update) and change.after.keys() <= _OURS
 
 
 def _clean(change: Change, clean: Callable[[str], str]) -> Change:
@@ -43,8 +48,6 @@ def _clean(change: Change, clean: Callable[[str], str]) -> Change:
             return Create(seen, tuple(said))
         case Say(id, messages):
             return Say(id, tuple(replace(m, content=clean(m.content), source=clean(m.source)) for m in messages))
-        case Update(_, _, after) if after.keys() <= _OURS:
-            return change  # of a compaction there may be a hundred thousand
         case Update(id, before, after):
             return Update(id, before, _clean_fields(dict(after), clean))
         case _:

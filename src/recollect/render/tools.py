@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
@@ -36,7 +37,7 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
         case Suggested():
             return _data(suggested_json(result), ("merge_candidates", "split_candidates"))
         case Compacted():
-            return _data({**compacted_json(result), "summary": result.summary}, ("actions",))
+            return _data(_compacted(result), ("actions",))
         case Overview():
             return _data(_status(result), ("focus",))
         case Done(summary, _, _, _, dry_run, notes):
@@ -136,6 +137,14 @@ def _data(data: dict[str, Json], lists: tuple[str, ...]) -> dict[str, Json]:
         data = _cut(data, longest, entries[: len(entries) * 3 // 4], len(entries))
         text = json.dumps(data, ensure_ascii=False)
     return {"text": text, "data": data}
+
+
+def _compacted(compacted: Compacted) -> dict[str, Json]:
+    """Only what will be told is made: there may be a hundred thousand actions."""
+    first = replace(compacted, actions=compacted.actions[:_MOST_ENTRIES])
+    told: dict[str, Json] = {**compacted_json(first), "summary": compacted.summary}
+    left = len(compacted.actions) - len(first.actions)
+    return told | ({"left_out": {"actions": left}} if left else {})
 
 
 def _cut(data: dict[str, Json], name: str, kept: list[Json], of: int) -> dict[str, Json]:

@@ -7,7 +7,7 @@ Runs inside the store's write transaction; never begins or ends one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 import apsw
@@ -18,11 +18,11 @@ from recollect.model.codec import decode_memory
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import spans, spans_said
 from recollect.model.plan import Alias, Change, Create, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
-from recollect.store import care, reads, rows, words
+from recollect.store import care, reads, rows, updates, words
 from recollect.store.tokenizer import Analyse
+from recollect.store.updates import NOTHING, moved_on
 
 _INDEXED = frozenset({"title", "body", "topics"})
-_NOTHING = "Nothing was written."
 
 
 class Changes:
@@ -39,6 +39,16 @@ class Changes:
     def forget(self) -> None:
         """The transaction was rolled back, and the counts with it."""
         self._counts.clear()
+
+    def do_all(self, changes: Iterable[Change]) -> list[Change]:
+        """Those that wrote anything."""
+        done: list[Change] = []
+        for run in updates.runs(changes):
+            if isinstance(run, list):
+                done += updates.write(self._db, run)
+            elif self.do(run):
+                done.append(run)
+        return done
 
     def do(self, change: Change) -> bool:
         match change:
@@ -89,28 +99,30 @@ class Changes:
         if standing is None:
             return False
         if standing != memory:
-            raise self._moved_on(memory.id)
+            raise moved_on(memory.id)
         if {m.id for m in reads.messages(self._db, memory.id)} != {m.id for m in messages}:
-            raise Conflict(f"{memory.id} has other messages by now.", hint=_NOTHING)
+            raise Conflict(f"{memory.id} has other messages by now.", hint=NOTHING)
         self._unindex(memory.id)
         self._db.execute("DELETE FROM message WHERE thread_id = ?", (memory.id,))
         return self._delete("memory", (memory.id,))
 
     def _update(self, change: Update) -> bool:
+        if updates.is_plain(change):
+            return bool(updates.write(self._db, [change]))
         sql = f"SELECT {rows.select('memory')} FROM memory WHERE id = ?"  # noqa: S608
         row = self._db.execute(sql, (change.id,)).fetchone()
         if row is None:
-            raise Conflict(f"{change.id} is no longer there.", hint=_NOTHING)
+            raise Conflict(f"{change.id} is no longer there.", hint=NOTHING)
         standing = rows.memory_json(row)
         now = {name: standing[name] for name in change.after}
         if now == change.after:
             return False
         if now != change.before:
-            raise self._moved_on(change.id)
+            raise moved_on(change.id)
         try:
             memory = decode_memory(standing | dict(change.after))
         except ValueError as problem:
-            raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
+            raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=NOTHING) from None
         indexed = not _INDEXED.isdisjoint(change.after)
         with self._reindexed(change.id) if indexed else nullcontext():
             self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(memory)), change.id))
@@ -122,7 +134,7 @@ class Changes:
         if not moving and set(message_ids) <= {m.id for m in reads.messages(self._db, target)}:
             return False
         if len(moving) < len(message_ids):
-            raise Conflict(f"{source} has other messages by now.", hint=_NOTHING)
+            raise Conflict(f"{source} has other messages by now.", hint=NOTHING)
         for id in (source, target):
             self._unindex(id)
         for message in moving:
@@ -136,10 +148,10 @@ class Changes:
         if set(messages) <= set(reads.messages(self._db, thread_id)):
             return False
         if reads.spoken(self._db, [m.id for m in messages]):
-            raise Conflict(f"Some of what is to be added to {thread_id} stands somewhere already.", hint=_NOTHING)
+            raise Conflict(f"Some of what is to be added to {thread_id} stands somewhere already.", hint=NOTHING)
         thread = reads.exact(self._db, thread_id)
         if thread is None:
-            raise Conflict(f"{thread_id} is no longer there.", hint=_NOTHING)
+            raise Conflict(f"{thread_id} is no longer there.", hint=NOTHING)
         for message in messages:
             self._insert("message", rows.message_cells(message))
         more = spans_said(thread, messages)
@@ -152,7 +164,7 @@ class Changes:
         if not standing:
             return False
         if ids != {m.id for m in reads.messages(self._db, thread_id) if m in messages}:
-            raise Conflict(f"{thread_id} has other messages by now.", hint=_NOTHING)
+            raise Conflict(f"{thread_id} has other messages by now.", hint=NOTHING)
         with self._reindexed(thread_id):
             self._db.executemany("DELETE FROM message WHERE id = ?", [(id,) for id in ids])
         return True
@@ -162,7 +174,7 @@ class Changes:
         if standing == bridge:
             return False
         if standing:
-            raise Conflict(f"{bridge.source} and {bridge.target} are already linked as {bridge.type}.", hint=_NOTHING)
+            raise Conflict(f"{bridge.source} and {bridge.target} are already linked as {bridge.type}.", hint=NOTHING)
         self._insert("bridge", rows.bridge_cells(bridge))
         return True
 
@@ -171,7 +183,7 @@ class Changes:
         if standing is None:
             return False
         if standing != bridge:
-            raise Conflict(f"The bridge from {bridge.source} to {bridge.target} has changed since.", hint=_NOTHING)
+            raise Conflict(f"The bridge from {bridge.source} to {bridge.target} has changed since.", hint=NOTHING)
         return self._delete("bridge", bridge.key)
 
     def _standing(self, bridge: Bridge) -> Bridge | None:
@@ -182,7 +194,7 @@ class Changes:
         if standing == new:
             return False
         if standing != (was or old):
-            raise Conflict(f"{old} already answers as {standing}.", hint=_NOTHING)
+            raise Conflict(f"{old} already answers as {standing}.", hint=NOTHING)
         if was:
             self._delete("alias", (old,))
         self._insert("alias", (old, new))
@@ -191,11 +203,8 @@ class Changes:
     def _unalias(self, old: str, new: str) -> bool:
         standing = reads.resolve(self._db, old)
         if standing not in (old, new):
-            raise Conflict(f"{old} answers as {standing} by now.", hint=_NOTHING)
+            raise Conflict(f"{old} answers as {standing} by now.", hint=NOTHING)
         return self._delete("alias", (old,))
-
-    def _moved_on(self, id: str) -> Conflict:
-        return Conflict(f"{id} has changed since.", hint=f"{_NOTHING} `recollect log {id}` shows by whom.")
 
     def _insert(self, table: str, cells: tuple[rows.Cell, ...]) -> None:
         self._db.execute(rows.insert_sql(table), rows.sealed(cells))
@@ -230,5 +239,5 @@ class Changes:
     def _seq(self, id: str) -> int:
         row = self._db.execute("SELECT seq FROM memory WHERE id = ?", (id,)).fetchone()
         if row is None:
-            raise Conflict(f"{id} is no longer there.", hint=_NOTHING)
+            raise Conflict(f"{id} is no longer there.", hint=NOTHING)
         return int(row[0])

@@ -6,7 +6,7 @@ with everything it had.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from recollect.base.errors import Conflict
@@ -58,6 +58,23 @@ def _encode(change: Change) -> Json:
             return {"do": "unalias", "old": old, "new": new}
 
 
+def runs(changes: Iterable[Any]) -> Iterator[list[Any]]:
+    """Journalled changes that may be turned round together: what takes them back does not depend on one another."""
+    run: list[Any] = []
+    for data in changes:
+        if _looks_at_state(data):
+            yield run
+            yield [data]
+            run = []
+        else:
+            run.append(data)
+    yield run
+
+
+def _looks_at_state(data: Any) -> bool:
+    return data["do"] in ("create", "say") or (data["do"] == "update" and not USAGE.isdisjoint(data["after"]))
+
+
 def inverse(data: Any, current: Current) -> Change:
     """What takes one journalled change back, given the state as it stands at that step."""
     match data["do"]:
@@ -89,6 +106,8 @@ def inverse(data: Any, current: Current) -> Change:
 
 def _take_back_update(data: Any, current: Current) -> Update:
     """What is counted as memories are used has perhaps gone on counting, which is no reason to refuse: it stays."""
+    if not _looks_at_state(data):
+        return Update(data["id"], data["after"], data["before"])
     found = current(data["id"])
     standing = encode_memory(found[0]) if found else {}
     gone_on = {name for name in USAGE & data["after"].keys() if standing.get(name) != data["after"][name]}

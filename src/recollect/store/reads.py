@@ -45,10 +45,10 @@ def spoken(db: apsw.Connection, ids: Sequence[str]) -> dict[str, str]:
 
 
 def bridges(db: apsw.Connection, ids: Sequence[str]) -> tuple[Bridge, ...]:
-    marks = ", ".join("?" * len(ids))
-    where = f"WHERE source IN ({marks}) OR target IN ({marks})" if ids else ""
+    given = "(SELECT value FROM json_each(?1))"
+    where = f"WHERE source IN {given} OR target IN {given}" if ids else ""
     wanted = f"SELECT {rows.select('bridge')} FROM bridge {where} ORDER BY created_at, source, target, type"  # noqa: S608
-    return tuple(rows.to_bridge(row) for row in sql.stream(db, wanted, *ids, *ids))
+    return tuple(rows.to_bridge(row) for row in sql.stream(db, wanted, *([json.dumps(ids)] if ids else [])))
 
 
 def everything(db: apsw.Connection) -> Iterator[tuple[int, Memory, tuple[Message, ...]]]:

@@ -70,14 +70,21 @@ def update_sql(table: str) -> str:
     return f"UPDATE {table} SET {names}, hash = ? WHERE {where}"  # noqa: S608
 
 
+def update_some_sql(table: str, names: Sequence[str]) -> str:
+    """By the row's number."""
+    listed = ", ".join(f'"{n}" = ?' for n in names)
+    return f"UPDATE {table} SET {listed}, hash = ? WHERE seq = ?"  # noqa: S608
+
+
 def seal(cells: Sequence[Cell]) -> bytes:
     """Every cell with its length before it, so that no two rows are spelt alike."""
-    digest = hashlib.blake2b(digest_size=8)
-    for cell in cells:
-        spelt = cell if isinstance(cell, bytes) else repr(cell).encode()
-        digest.update(b"%d:" % len(spelt))
-        digest.update(spelt)
-    return digest.digest()
+    if bytes in map(type, cells):
+        spelt = [cell if isinstance(cell, bytes) else repr(cell).encode() for cell in cells]
+        whole = b"".join([b"%d:%b" % (len(one), one) for one in spelt])
+    else:  # most rows: spelt as text and encoded once
+        said = map(repr, cells)
+        whole = "".join([f"{len(one) if one.isascii() else len(one.encode())}:{one}" for one in said]).encode()
+    return hashlib.blake2b(whole, digest_size=8).digest()
 
 
 def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -90,13 +97,12 @@ def memory_cells(memory: Memory) -> tuple[Cell, ...]:
 
 def cells_of(data: Mapping[str, Json]) -> tuple[Cell, ...]:
     own = {name: value for name, value in data.items() if name not in MEMORY and (name != "outcomes" or value)}
-    return tuple(canonical(own) if name == "own" else _cell(name, data[name]) for name in MEMORY)
+    return tuple(canonical(own) if name == "own" else field_cell(name, data[name]) for name in MEMORY)
 
 
 def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
-    data = {name: _json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
+    data = {name: field_json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
     own: dict[str, Json] = json.loads(str(data.pop("own")))
-    data["pinned"] = bool(data["pinned"])
     return {"outcomes": "", **data, **own}
 
 
@@ -160,7 +166,7 @@ def _moment(cell: int) -> Moment:
 
 
 def message_cells(message: Message) -> tuple[Cell, ...]:
-    return tuple(_cell(name, encode_message(message)[name]) for name in MESSAGE)
+    return tuple(field_cell(name, encode_message(message)[name]) for name in MESSAGE)
 
 
 def to_message(cells: Sequence[Any]) -> Message:
@@ -168,14 +174,19 @@ def to_message(cells: Sequence[Any]) -> Message:
 
 
 def bridge_cells(bridge: Bridge) -> tuple[Cell, ...]:
-    return tuple(_cell(name, encode_bridge(bridge)[name]) for name in BRIDGE)
+    return tuple(field_cell(name, encode_bridge(bridge)[name]) for name in BRIDGE)
 
 
 def to_bridge(cells: Sequence[Any]) -> Bridge:
     return decode_bridge({n: _json(n, c) for n, c in zip(BRIDGE, cells, strict=True)})
 
 
-def _cell(name: str, value: Json) -> Cell:
+def field_json(name: str, cell: Any) -> Json:
+    """One field of a memory."""
+    return bool(cell) if name == "pinned" else _json(name, cell)
+
+
+def field_cell(name: str, value: Json) -> Cell:
     if name in _TIMES:
         return Moment.parse(str(value)).micros
     if name in _LISTS:

@@ -231,7 +231,7 @@ class SqliteStore:
 
     def apply(self, plan: Plan, act: Act) -> bool:
         with self._writing():
-            done = Plan(tuple(change for change in plan.changes if self._changes.do(change)))
+            done = Plan(tuple(self._changes.do_all(plan.changes)))
             if done:
                 self._record(act, journal.encode_plan(done), done.touched())
             return bool(done)
@@ -245,10 +245,8 @@ class SqliteStore:
                 raise Conflict(f"{change} was purged and cannot be undone.", hint="Nothing was written.")
             taken: list[Change] = []
             for (plan,) in plans:
-                for data in reversed(json.loads(plan)):
-                    back = journal.inverse(data, self._current)
-                    if self._changes.do(back):
-                        taken.append(back)
+                for run in journal.runs(reversed(json.loads(plan))):
+                    taken += self._changes.do_all([journal.inverse(data, self._current) for data in run])
             plan = Plan(tuple(taken))
             if plan:
                 self._record(act, journal.encode_plan(plan), plan.touched())
