@@ -11,6 +11,7 @@ from recollect.model.plan import Create
 from recollect.model.result import Compacted, Done, Scope, Suggested, Told
 from recollect.ops import (
     ageing,
+    always,
     capture,
     digest,
     history,
@@ -18,6 +19,7 @@ from recollect.ops import (
     install,
     links,
     memories,
+    notes,
     past,
     places,
     recovery,
@@ -30,6 +32,7 @@ from recollect.ops import (
     tidy,
     transfer,
     upkeep,
+    vaults,
 )
 from recollect.ops.app import App
 from recollect.ops.table import OPS, Effect
@@ -75,6 +78,12 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Told]] =
     "delete": lambda app, w: memories.delete(app, (w.a,)),
     "edit": lambda app, w: memories.edit(app, w.a, body="other words"),
     "undo": lambda app, w: history.undo(app),
+    "note save": lambda app, w: notes.save(app, "new words"),
+    "note evolve": lambda app, w: notes.evolve(app, "ask-anna", "Ask Ben."),
+    "note archive": lambda app, w: notes.archive(app, ("ask-anna",)),
+    "note restore": lambda app, w: notes.restore(app, ("later",)),
+    "allow": lambda app, w: always.allow(app),
+    "note sync": lambda app, w: vaults.sync(app),
     "sync": lambda app, w: sync.sync(app),
     "skills": lambda app, w: skills.skills(app),
     "purge": lambda app, w: history.purge(app, (w.a,)),
@@ -102,6 +111,9 @@ def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
         act(summary="talk"),
     )
     a, b, rule = pinned(app, "a"), pinned(app, "b"), made(rules.add(app, "Use pnpm"))
+    notes.save(app, "Ask Anna.", title="Ask Anna")
+    notes.save(app, "Always.", always=True, project=True)
+    notes.save(app, "Perhaps.", title="Later", inbox=True)
     links.link(app, a, b)
     steer.focus(app, "billing")
     upkeep.backup(app)
@@ -127,7 +139,8 @@ def test_a_dry_run_writes_nothing(name: str, world: World, open_app: Opens, tmp_
 
 
 @pytest.mark.parametrize(
-    "name", ["pin", "rule add", "export", "import jsonl", "import claude-code", "backup", "reindex", "recover"]
+    "name",
+    ["pin", "rule add", "note save", "export", "import jsonl", "import claude-code", "backup", "reindex", "recover"],
 )
 def test_a_dry_run_makes_no_home(name: str, world: World, open_app: Opens, tmp_path: Path):
     app = open_app(home=tmp_path / "elsewhere", dry_run=True)

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import Level, claude_code, settings_file
+from recollect.agents import Level, claude_code
+from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NoProject
 from recollect.model.result import Check, Mark
 from recollect.ops import health, install, wiring
@@ -439,7 +440,7 @@ def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: 
     def restless(*_: object, **__: object) -> None:
         raise Conflict("changed")
 
-    monkeypatch.setattr(settings_file, "replace", restless)
+    monkeypatch.setattr(swap, "replace", restless)
 
     with pytest.raises(Conflict, match="changes all the time"):
         install.install(app)

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import Keepsake, claude_memory, section, settings_file
+from recollect.agents import Keepsake, claude_memory, section
+from recollect.base import swap
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.text import storable
 from recollect.model.memory import Lane, RuleType, Status
@@ -370,16 +371,16 @@ def test_a_file_of_ours_that_was_made_a_link_is_not_written_through(app: App, me
 @pytest.mark.usefixtures("on")
 def test_an_edit_that_comes_meanwhile_is_kept(app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch):
     rules.add(app, "Use pnpm")
-    index, look = lived_in / "MEMORY.md", settings_file.look
+    index, look = lived_in / "MEMORY.md", swap.look
     edits = [b"- one\n", b"- two\n"]
 
-    def look_while_others_write(path: Path, *, within: Path | None = None) -> settings_file.Found:
+    def look_while_others_write(path: Path, *, within: Path | None = None) -> swap.Found:
         found = look(path, within=within)
         if path == index and edits:
             index.write_bytes(index.read_bytes() + edits.pop(0))
         return found
 
-    monkeypatch.setattr(settings_file, "look", look_while_others_write)
+    monkeypatch.setattr(swap, "look", look_while_others_write)
     sync.sync(app)
 
     assert index.read_bytes().startswith(OWN + b"- one\n- two\n<!-- recollect begin -->\n")
@@ -389,15 +390,15 @@ def test_an_edit_that_comes_meanwhile_is_kept(app: App, lived_in: Path, monkeypa
 @pytest.mark.usefixtures("on")
 def test_an_index_that_never_rests_is_left_alone(app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch):
     rules.add(app, "Use pnpm")
-    index, look = lived_in / "MEMORY.md", settings_file.look
+    index, look = lived_in / "MEMORY.md", swap.look
 
-    def look_while_others_write(path: Path, *, within: Path | None = None) -> settings_file.Found:
+    def look_while_others_write(path: Path, *, within: Path | None = None) -> swap.Found:
         found = look(path, within=within)
         if path == index:
             index.write_bytes(index.read_bytes() + b"- more\n")
         return found
 
-    monkeypatch.setattr(settings_file, "look", look_while_others_write)
+    monkeypatch.setattr(swap, "look", look_while_others_write)
     told = sync.sync(app)
 
     assert "changes all the time" in told.notes[0]

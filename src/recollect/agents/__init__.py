@@ -148,7 +148,7 @@ class Agent(Protocol):
         """What this installation of the agent can tell us."""
 
     def hook_json(self, command: str, timeout_s: int) -> Mapping[str, object]:
-        """One hook as its settings spell it; `settings_file` puts it into its list."""
+        """One hook as its settings spell it; `splice` puts it into its list."""
 
     def shelf(self, places: Places) -> Shelf:
         """NoProject where there is none."""

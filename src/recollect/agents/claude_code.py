@@ -1,7 +1,7 @@
 """All that is known of Claude Code: its events and their shapes, what it does with an answer, its settings files,
 its transcripts. Learnt from the client itself; where versions differ, the version is named.
 
-Reads no state of ours and decides nothing. The splice into a settings file is settings_file.py's.
+Reads no state of ours and decides nothing. The splice into a settings file is splice.py's.
 """
 
 from __future__ import annotations

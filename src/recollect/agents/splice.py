@@ -7,7 +7,7 @@ the text has changed since, hooks are found by their command and cut out with th
 
 Indentation, line ends and the way of writing follow what is there. A text that is not plain JSON (comments, trailing
 commas) and one in which the place is not clear (a key written twice) is refused: a guess could lose a person's
-settings. Which hooks to put in is the agents' matter; the file itself is settings_file.py's.
+settings. Which hooks to put in is the agents' matter; the file itself is base/swap.py's.
 """
 
 from __future__ import annotations

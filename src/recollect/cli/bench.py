@@ -174,6 +174,18 @@ def history(mb: int, seed: int, as_json: bool) -> int:
 
 
 @bench.command()
+@click.option("--sizes", default="1000,5000", show_default=True, help="Notes, divided by commas.")
+@_seed
+@_as_json
+def vault(sizes: str, seed: int, as_json: bool) -> int:
+    """What a vault of notes costs: looking through it, taking it in, noticing one save."""
+    from recollect.bench.vault import run_vault
+
+    wanted = _sizes(sizes)
+    return _run(lambda folder, bar: run_vault(folder, sizes=tuple(wanted), seed=seed, progress=bar), as_json)
+
+
+@bench.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
 @_as_json
 def engine(sizes: str, as_json: bool) -> int:

@@ -25,6 +25,8 @@ from recollect.daemon.lock import Lock
 from recollect.daemon.mirroring import EVERY_S, Mirroring
 from recollect.daemon.model import Model
 from recollect.daemon.server import Answer, Request, Server
+from recollect.daemon.vaulting import EVERY_S as VAULTS_S
+from recollect.daemon.vaulting import Vaulting
 from recollect.daemon.watch import Watch
 from recollect.hooks import Hooks
 from recollect.ops import heartbeat, rendered
@@ -61,6 +63,7 @@ class Service:
         self._digests = Digests(self._apps)
         self._ageing = Ageing(self._apps)
         self._mirroring = Mirroring(self._apps, self._own.log)
+        self._vaulting = Vaulting(self._apps, home, self._own.log)
         self._hooks = Hooks(self._apps, place.recalls, self._clock)
         self._spooled = Spooled(place, self._hooks, self._own.log)
         self._desk = Desk(self._apps, self._hooks, self._own.log)
@@ -155,6 +158,7 @@ class Service:
             Chore("digest", _SOON_S, self._digests.read_some, heavy=True),
             Chore("age", _SOON_S, self._ageing.age_some, heavy=True),
             Chore("mirrors", EVERY_S, self._mirroring.look, heavy=True),
+            Chore("vaults", VAULTS_S, self._vaulting.look, heavy=True),
             Chore("spool", SPOOL_S, self._spooled.receive_some),
             Chore("beat", BEAT_S, self._beat),
             Chore("tidy", TIDY_S, self._tidy),

@@ -8,6 +8,8 @@ told that they were not.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.agents.transcript import Voice
@@ -27,9 +29,13 @@ from recollect.ops.sessions import Showing
 from recollect.render import inject
 from recollect.render.harmless import plain
 
+if TYPE_CHECKING:
+    from recollect.ops.always import Always
+
 _THREADS_NEED_S = 0.05
 _ANSWER_NEEDS_S = 0.1
 _CAPTURE_NEEDS_S = 0.05
+_VAULT_NEEDS_S = 0.15
 _LISTENS = "recollect.capture.languages.en_learned"
 _FIRST_CAPTURE_NEEDS_S = 1.0  # the tables of a language are compiled when it is first heard
 _MAX_FORK_BYTES = 100_000_000  # nobody reads more than that in half a second
@@ -44,7 +50,7 @@ def started(visit: Visit) -> Said:
     nonce = fresh_key()[:8]
     match visit.event.source:
         case "compact":
-            said = inject.rules_again(_rules(rules), nonce=nonce)
+            return _load_again(visit, talker, rules, nonce)
         case "resume" if is_known:
             said = inject.new_rules(_unseen(visit, rules, talker), nonce=nonce)
         case "fork" if _rebuilt(visit, talker):
@@ -148,11 +154,40 @@ def _load(visit: Visit, talker: Talker, rules: dict[str, tuple[Scope, Rule]], no
     threads = {} if is_late else briefs.open_threads(app)
     heart = heartbeat.kept(app)
     listed = [memory for _, memory in threads.values()]
-    said = inject.session_start(_rules(rules), listed, heart=heart, nonce=nonce, now=app.clock.now())
+    kept = _always(visit)
+    always = [note for _, note in kept.notes.values()]
+    said = inject.session_start(_rules(rules), listed, heart=heart, always=always, nonce=nonce, now=app.clock.now())
+    if kept.waiting:
+        said = replace(said, notice="\n".join(filter(None, (said.notice, kept.told))))
     if is_late:
         app.log.line("late", session=visit.event.session_id, left_out="open threads")
-    everything: dict[str, tuple[Scope, Memory]] = {**rules, **threads}
+    everything: dict[str, tuple[Scope, Memory]] = {**kept.notes, **rules, **threads}
     return _listed(visit, talker, said, {id: scope for id, (scope, _) in everything.items()}, list(everything.values()))
+
+
+def _load_again(visit: Visit, talker: Talker, rules: dict[str, tuple[Scope, Rule]], nonce: str) -> Said:
+    notes = _always(visit).notes
+    said = inject.rules_again(_rules(rules), always=[note for _, note in notes.values()], nonce=nonce)
+    everything: dict[str, tuple[Scope, Memory]] = {**notes, **rules}
+    return _listed(visit, talker, said, {id: scope for id, (scope, _) in everything.items()}, list(everything.values()))
+
+
+def _always(visit: Visit) -> Always:
+    """As the files are now, where few of them changed; the daemon takes in the rest."""
+    from recollect.ops import always, vaults  # a first prompt does not wait for them
+
+    app = visit.app
+    for shelf in vaults.shelves(app):
+        try:
+            waiting = vaults.glance(app, shelf).waiting if visit.left_s > _VAULT_NEEDS_S else 1
+        except StoreDamaged:
+            raise
+        except RecollectError as problem:
+            app.log.line("vault-not-read", scope=shelf.scope, problem=problem.message)
+            continue
+        if waiting:
+            app.log.line("late", session=visit.event.session_id, left_out=f"changed notes of the {shelf.scope}")
+    return always.loaded(app)
 
 
 def _listed(

@@ -17,6 +17,7 @@ class Query:
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()
     topic: str = ""
+    tag: str = ""
     group: str = ""
     since: Moment | None = None
     until: Moment | None = None

@@ -50,6 +50,12 @@ class Shown:
     bridges: tuple[tuple[Bridge, str], ...]
     """Each with the title at its other end."""
     merged: tuple[str, ...]
+    content: bool = False
+    """Only what it says was asked for."""
+
+    @property
+    def said(self) -> str:
+        return self.card.memory.body or "\n\n".join(message.content for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from recollect.base.text import counted, storable
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.model.result import Done, History, Scope, Told
+from recollect.ops import register
 from recollect.ops.app import App
-from recollect.ops.memories import Limit, at_least_one
+from recollect.ops.memories import Limit, at_least_one, not_a_file
 from recollect.ops.table import Arg
 from recollect.ops.upkeep import backups_of
 
@@ -56,6 +57,9 @@ def purge(
     group: Annotated[str | None, Arg("Everything that came from this session or import.")] = None,
 ) -> Told:
     wanted = _to_purge(app, ids, group)
+    for scope, found in wanted.items():
+        for memory in filter(None, map(app.reading(scope).exact, found)):
+            not_a_file(app, scope, memory)
     listed = [id for found in wanted.values() for id in found]
     many = counted(len(listed), "memory", "memories")
     if app.dry_run:
@@ -63,6 +67,7 @@ def purge(
     emptied, copies, removed = 0, 0, 0
     for scope, found in wanted.items():
         store = app.writing(scope)
+        register.forget(store, found)
         emptied += store.purge(found, app.act("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
             cleaned = _purge_copy(copy, found)

@@ -18,12 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from recollect.agents import DEFAULT_HOST, Agent, Level, Places, agent, hosts, settings_file, splice
-from recollect.agents.settings_file import Found, digest
+from recollect.agents import DEFAULT_HOST, Agent, Level, Places, agent, hosts, splice
+from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NotPlain
 from recollect.base.files import read_limited, write_private
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
+from recollect.base.swap import Found, digest
 from recollect.base.text import counted
 from recollect.model.codec import Json
 from recollect.model.result import Told
@@ -107,7 +108,7 @@ class Site(NamedTuple):
         return agent(self.host)
 
     def look(self) -> Found:
-        return settings_file.look(self.path, within=self.within)
+        return swap.look(self.path, within=self.within)
 
 
 def site(app: App, host: str, level: Level) -> Site:
@@ -246,7 +247,7 @@ def _install_one(app: App, host: str, level: Level) -> Told:
         try:
             receipt = receipt._replace(made_folder=make_folder(found, level) or receipt.made_folder)
             receipts._replace(files={**receipts.files, str(at.path): receipt}).write(app)
-            settings_file.replace(found, after.encode("utf-8"), new_mode=0o600 if level is Level.USER else 0o644)
+            swap.replace(found, after.encode("utf-8"), new_mode=0o600 if level is Level.USER else 0o644)
         except Conflict:
             receipts.write(app)
             continue
@@ -294,12 +295,12 @@ def _uninstall_one(app: App, host: str, level: Level) -> Told:
         changed = bare.text != found.text or not bare.existed
         try:
             if found.content is not None and not bare.existed:
-                settings_file.remove(found)
+                swap.remove(found)
                 if receipt is not None and receipt.made_folder:
                     with suppress(OSError):
                         found.target.parent.rmdir()
             elif changed and found.content is not None:
-                settings_file.replace(found, bare.text.encode("utf-8"))
+                swap.replace(found, bare.text.encode("utf-8"))
         except Conflict:
             continue
         if receipt is not None:

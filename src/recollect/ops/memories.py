@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.base.errors import BadInput
+from recollect.base.errors import BadInput, NotFound, UnknownId
 from recollect.base.text import storable, title_from
 from recollect.lifecycle import change, use
 from recollect.lifecycle.ageing import aged
@@ -81,14 +81,34 @@ def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Stat
         query = replace(query, limit=4 * query.limit)
 
 
-def show(app: App, id: Annotated[str, Arg("The memory's id.", metavar="ID")]) -> Shown:
-    scope, memory = app.find(id)
+def show(
+    app: App,
+    id: Annotated[str, Arg("The memory's id; of a note also its file's name or path.", metavar="ID")],
+    *,
+    content: Annotated[bool, Arg("Only what it says.")] = False,
+) -> Shown:
+    scope, memory, asked = _found(app, id)
     store = app.reading(scope)
     bridges = []
     for bridge in store.bridges(memory.id):
         other = store.exact(bridge.target if bridge.source == memory.id else bridge.source)
         bridges.append((bridge, other.title if other else "?"))
-    return Shown(card(app, scope, memory), id, store.messages(memory.id), tuple(bridges), store.aliases(memory.id))
+    messages, merged = store.messages(memory.id), store.aliases(memory.id)
+    return Shown(card(app, scope, memory), asked, messages, tuple(bridges), merged, content)
+
+
+def _found(app: App, id: str) -> tuple[Scope, Memory, str]:
+    """By id; else the note of this name. And the id that it was asked for by."""
+    try:
+        return *app.find(id), id
+    except UnknownId as unknown:
+        from recollect.ops.notes import named
+
+        try:
+            note = named(app, id)
+        except NotFound:
+            raise unknown from None
+        return *app.find(note.id), note.id
 
 
 def pin(
@@ -165,6 +185,7 @@ def edit(
     topics: Annotated[str | None, Arg("The new topics, divided by commas.", metavar="A,B")] = None,
 ) -> Done:
     scope, memory = app.find(id)
+    not_a_file(app, scope, memory)
     new_title = memory.title if title is None else app.take_title(title)
     new_body = memory.body if body is None else app.take("body", body)
     new_topics = memory.topics if topics is None else app.take_topics(tuple(topics.split(",")))
@@ -219,8 +240,22 @@ def _named(ids: tuple[str, ...]) -> str:
     return ids[0] if len(ids) == 1 else f"{len(ids)} memories"
 
 
+def not_a_file(app: App, scope: Scope, memory: Memory) -> None:
+    """A note is changed by its file: what is changed here alone would come back with it."""
+    from recollect.ops.vaults import file_of
+
+    path = file_of(app, scope, memory)
+    if path is not None:
+        raise BadInput(
+            f"{memory.id} is a note, and its file counts: {path}.",
+            hint="Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`.",
+        )
+
+
 def _of_one_store(app: App, ids: tuple[str, ...]) -> tuple[Scope, tuple[str, ...]]:
     found = [app.find(id) for id in ids]
+    for scope, memory in found:
+        not_a_file(app, scope, memory)
     scopes = {scope for scope, _ in found}
     if len(scopes) > 1:
         raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.agents import seal, settings_file
+from recollect.agents import seal
+from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.files import create_new, make_private_folder, read_limited, write_private
 from recollect.base.moment import Moment
@@ -142,7 +143,7 @@ class Work:
             self.written.append(str(path))
         elif found.content != text.encode("utf-8"):
             if not self.dry_run:
-                settings_file.replace(found, text.encode("utf-8"))
+                swap.replace(found, text.encode("utf-8"))
             self.written.append(str(path))
         return True
 
@@ -156,7 +157,7 @@ class Work:
             return False
         if found.content is not None:
             if not self.dry_run:
-                settings_file.remove(found)
+                swap.remove(found)
             self.removed.append(str(path))
         return True
 
@@ -168,7 +169,7 @@ class Work:
         if _is_odd(path):
             self.left.append(f"{path} {_LINK}")
             return False
-        found = settings_file.look(path)
+        found = swap.look(path)
         try:
             before = found.text
         except BadInput:
@@ -179,11 +180,11 @@ class Work:
             return True
         if not after and made:
             if not self.dry_run:
-                settings_file.remove(found)
+                swap.remove(found)
             self.removed.append(str(path))
             return True
         if not self.dry_run:
-            settings_file.replace(found, after.encode("utf-8"), new_mode=self.mode)
+            swap.replace(found, after.encode("utf-8"), new_mode=self.mode)
         if found.content is None:
             self.made.append(str(path))
         self.written.append(str(path))
@@ -217,12 +218,12 @@ class Work:
                 gone.add(path)
         return tuple(path for path in made if path not in gone)
 
-    def _ours(self, path: Path) -> settings_file.Found | None:
+    def _ours(self, path: Path) -> swap.Found | None:
         """The file as it is, absent perhaps; None where it is not ours to change."""
         if _is_odd(path):
             self.left.append(f"{path} {_LINK}")
             return None
-        found = settings_file.look(path)
+        found = swap.look(path)
         if found.content is not None and not is_ours(found.content):
             self.left.append(f"{path} {_EDITED}")
             return None
@@ -239,7 +240,7 @@ class Work:
 def read(path: Path) -> str:
     """Of a file that may be ours; empty where there is none, or nothing that can be read."""
     try:
-        return "" if _is_odd(path) else read_limited(path, settings_file.MAX_BYTES).decode("utf-8", "replace")
+        return "" if _is_odd(path) else read_limited(path, swap.MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -61,7 +61,8 @@ def search(
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
     status: Annotated[Status | None, Arg("Only this status (else active and suspended).")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
-    group: Annotated[str | None, Arg("Only those of this session, conversation or import.")] = None,
+    tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
+    group: Annotated[str | None, Arg("Only those of this session, conversation, import or folder of notes.")] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
     since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
@@ -75,6 +76,7 @@ def search(
         kinds=(kind,) if kind else (),
         statuses=(*statuses, Status.CANDIDATE) if include_inbox else statuses,
         topic=storable(topic or ""),
+        tag=storable(tag or ""),
         group=storable(group or ""),
         since=_day("since", since),
         until=_end_of(_day("until", until)),
@@ -138,7 +140,7 @@ def answered(
     now = app.clock.now()
     asked: asking.Vector
     if haste is None:
-        asked, how = as_vector(app, query.text, scopes if app.fills_on_the_way else ())
+        asked, how = as_vector(app, query.text, scopes if app.fills_on_the_way and not app.dry_run else ())
     else:
         asked, how = haste.asked, ""
     stores = [app.reading(scope) for scope in scopes]

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.agents import Level, agent, settings_file, splice
-from recollect.agents.settings_file import Found, digest
+from recollect.agents import Level, agent, splice
+from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NotPlain
+from recollect.base.swap import Found, digest
 from recollect.model.codec import Json
 from recollect.model.result import Told
 from recollect.ops.app import App
@@ -40,7 +41,7 @@ class Spot(NamedTuple):
         return f"{self.level}:{self.path}"
 
     def look(self) -> Found:
-        return settings_file.look(self.path, within=self.within)
+        return swap.look(self.path, within=self.within)
 
 
 def spot(app: App, host: str, level: Level) -> Spot:
@@ -85,7 +86,7 @@ def register(app: App, host: str, level: Level) -> Told:
         receipt = Receipt(before, digest(after.encode("utf-8")), (inserted,), kept, made)
         try:
             receipts._replace(servers={**receipts.servers, at.receipt: receipt}).write(app)
-            settings_file.replace(found, after.encode("utf-8"), new_mode=0o644 if level is Level.PROJECT else 0o600)
+            swap.replace(found, after.encode("utf-8"), new_mode=0o644 if level is Level.PROJECT else 0o600)
         except Conflict:
             receipts.write(app)
             continue
@@ -114,12 +115,12 @@ def unregister(app: App, host: str, level: Level) -> Told:
         changed = found.content is not None and (bare != found.text or not existed)
         try:
             if changed and not existed:
-                settings_file.remove(found)
+                swap.remove(found)
                 if receipt is not None and receipt.made_folder:
                     with suppress(OSError):
                         found.target.parent.rmdir()
             elif changed:
-                settings_file.replace(found, bare.encode("utf-8"))
+                swap.replace(found, bare.encode("utf-8"))
         except Conflict:
             continue
         if receipt is not None:

@@ -74,6 +74,8 @@ def refused(memory: Memory, query: Query) -> str:
         return "went quiet"
     if query.topic and query.topic.lower() not in {topic.lower() for topic in memory.topics}:
         return "another topic"
+    if query.tag and query.tag.lower() not in {tag.lower() for tag in memory.tags}:
+        return "another tag"
     if query.group and memory.group != query.group:
         return "another group"
     if query.since and memory.last_active_at < query.since:

@@ -122,6 +122,8 @@ def _card(card: Card) -> dict[str, Json]:
 
 
 def _shown(shown: Shown) -> Json:
+    if shown.content:
+        return {"id": shown.card.memory.id, "content": shown.said}
     return {
         **_card(shown.card),
         "asked": shown.asked,

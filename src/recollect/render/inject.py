@@ -27,6 +27,7 @@ from recollect.render.harmless import neutral, plain
 
 MOST_CHARS = 9_900  # hosts cut at 10,000
 START_CHARS = 6_000
+ALWAYS_CHARS = 3_000
 PROMPT_CHARS = 2_000
 SUBAGENT_CHARS = 1_500
 REMINDERS_CHARS = 1_000
@@ -81,9 +82,7 @@ def session_start(
 ) -> Injection:
     """Notes that are always loaded, rules, the heartbeat, open threads: in this order, as far as there is room."""
     page = _Page(nonce, START_CHARS)
-    if always:
-        page.say(f"Loaded {len(always)} always-load entries")
-        page.list(always, _note_line)
+    page.always(always)
     page.rules(rules)
     if heart is not None:
         page.say(heart_line(heart))
@@ -93,13 +92,15 @@ def session_start(
     return page.injection()
 
 
-def rules_again(rules: Sequence[Rule], *, nonce: str) -> Injection:
-    """After the agent lost what it was shown."""
-    if not rules:
-        return NOTHING
+def rules_again(rules: Sequence[Rule], *, always: Sequence[Memory] = (), nonce: str) -> Injection:
+    """After the agent lost what it was shown: the notes that are always loaded, and the rules."""
     page = _Page(nonce, START_CHARS)
-    page.rules(rules)
-    told = f"\U0001f504 Recollect: {counted(len(page.shown), 'rule')} re-loaded after context compaction"
+    page.always(always)
+    notes = len(page.shown)
+    if rules:
+        page.rules(rules)
+    again = len(page.shown) - notes
+    told = f"\U0001f504 Recollect: {counted(again, 'rule')} re-loaded after context compaction" if again else ""
     return page.injection(told)
 
 
@@ -245,6 +246,11 @@ class _Page:
         self.list(memories, line_of)
         self.shown[shown:] = [id for id in self.shown[shown:] if id in told]
 
+    def always(self, notes: Sequence[Memory]) -> None:
+        if notes:
+            self.say(f"Loaded {len(notes)} always-load entries")
+            self.list(notes, _note_lines(notes))
+
     def rules(self, rules: Sequence[Rule]) -> None:
         """The first ones as far as there is room, then in their sections."""
         room = self.room() - sum(len(name) + 2 for _, name in SECTIONS) - 80
@@ -280,8 +286,14 @@ def _rule_line(rule: Memory, max_chars: int) -> str:
     return f"- [{rule.lane}] {plain(rule.body or rule.title, max_chars)} ({rule.id})"
 
 
-def _note_line(note: Memory) -> str:
-    return f"- [{note.lane}] {plain(note.title, _TITLE_CHARS)} ({note.id}): {plain(note.body, RULE_CHARS)}"
+def _note_lines(notes: Sequence[Memory]) -> LineOf:
+    """Few notes are told whole; of many each as much as there is room for."""
+    most = max(RULE_CHARS, ALWAYS_CHARS // len(notes) - _TITLE_CHARS)
+
+    def line(note: Memory) -> str:
+        return f"- [{note.lane}] {plain(note.title, _TITLE_CHARS)} ({note.id}): {plain(note.body, most)}"
+
+    return line
 
 
 def _thread_line(thread: Memory, now: Moment) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.codec import Json
-from recollect.model.memory import Rule
+from recollect.model.memory import Note, Rule
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.result import (
     Cards,
@@ -89,12 +89,17 @@ def _cards(result: Cards, now: Moment) -> Iterator[Block]:
 
 def _shown(shown: Shown, now: Moment) -> Iterator[Block]:
     memory = shown.card.memory
+    if shown.content:
+        yield Line(shown.said)
+        return
     if shown.asked != memory.id:
         yield Line(f"{shown.asked} was merged into {memory.id}.", Tone.DIM)
     yield Line(memory.title, Tone.TITLE)
     marks = [str(memory.kind), str(memory.status), str(shown.card.scope), f"from {memory.lane}"]
     marks += ["pinned"] if memory.pinned else []
     yield Line(f"{memory.id}  {', '.join(marks)}", Tone.DIM)
+    if isinstance(memory, Note):
+        yield Line(f"File: {memory.path}", Tone.DIM)
     topics = f" | Topics: {', '.join(memory.topics)}" if memory.topics else ""
     yield Line(f"Weight: {shown.card.strength:.2f}{topics}")
     yield Line(f"Last active: {ago(memory.last_active_at, now)}")

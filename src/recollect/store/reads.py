@@ -257,6 +257,8 @@ def _filters(query: Query) -> tuple[str, list[Any]]:
         add(f"m.status IN ({', '.join('?' * len(query.statuses))})", *map(str, query.statuses))
     if query.topic:
         add("EXISTS (SELECT 1 FROM json_each(m.topics) t WHERE lower(t.value) = lower(?))", query.topic)
+    if query.tag:
+        add("EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE lower(t.value) = lower(?))", query.tag)
     if query.group:
         add('m."group" = ? AND m."group" <> \'\'', query.group)
     if query.since:

@@ -1,12 +1,12 @@
-"""An agent's settings file: read whole, replaced whole, and only if it is still what we read.
+"""A file of others: read whole, replaced whole, and only if it is still what we read.
 
-The file belongs to the person and to the agent, who may write it at any moment. So a new text is written beside it and
-the two names are swapped in one step; what then lies under the spare name is what was really there. If that is not
+The file belongs to a person, an agent or an editor, who may write it at any moment. So a new text is written beside it
+and the two names are swapped in one step; what then lies under the spare name is what was really there. If that is not
 what we had read, it goes back, and the caller begins anew. Where a system cannot swap, the file is looked at once
 more just before it is replaced.
 
 A link to a dotfile stays a link: its target is written. Mode, owner and attributes stay. A file that is marked as not
-to be written, or has other names, is refused. What stands in the text is splice.py's matter.
+to be written, or has other names, is refused. Does not know what stands in it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _serial = count()
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A settings file as it was read."""
+    """A file as it was read."""
 
     path: Path
-    """As the agent names it."""
+    """As others name it."""
     target: Path
     """Where it is, behind any link."""
     content: bytes | None
@@ -65,7 +65,7 @@ def look(path: Path, *, within: Path | None = None) -> Found:
     """Read it. `within`: a link may not lead out of this folder, whose content a stranger may have written."""
     target = Path(os.path.realpath(path))
     if within is not None and not target.is_relative_to(os.path.realpath(within)):
-        raise BadInput(f"{path} leads out of the project, to {target}.", hint="Name that file to the agent itself.")
+        raise BadInput(f"{path} leads out of the project, to {target}.", hint="Name that file itself.")
     try:
         return Found(path, target, read_limited(target, MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents import settings_file
-from recollect.agents.settings_file import look, remove, replace
+from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
+from recollect.base.swap import look, remove, replace
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links are another matter there")
 
@@ -145,7 +145,7 @@ def test_a_file_with_another_name_is_left(folder: Path):
 
 def test_what_is_too_large_or_not_utf8_is_refused(folder: Path):
     with pytest.raises(BadInput, match="cannot be read"):
-        look(file(folder, b" " * (settings_file.MAX_BYTES + 1)))
+        look(file(folder, b" " * (swap.MAX_BYTES + 1)))
     with pytest.raises(BadInput, match="not UTF-8"):
         _ = look(file(folder, b"\xff")).text
 
@@ -188,7 +188,7 @@ def test_a_file_that_came_meanwhile_is_theirs(folder: Path):
 
 
 def test_where_names_cannot_be_swapped_it_is_still_theirs(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(settings_file, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(swap, "_exchanged", lambda one, other: False)
     path = file(folder)
     found = look(path)
     replace(found, b"ours")
@@ -236,7 +236,7 @@ def test_no_edit_of_another_writer_is_lost(
     folder: Path, way: str, rounds: int, pause_s: float, monkeypatch: pytest.MonkeyPatch
 ):
     """Both count up their own number in one file, each from what it last read."""
-    monkeypatch.setattr(settings_file, "_SETTLE_S", pause_s / 4)
+    monkeypatch.setattr(swap, "_SETTLE_S", pause_s / 4)
     path = file(folder, b'{"ours": 0, "theirs": 0}')
     done = threading.Event()
 

@@ -1,0 +1,85 @@
+"""Chore: files of the vaults that changed are taken in, within a second while it is quiet.
+
+What is looked at are names and stamps. A look that takes long is made less often, so that looking never costs more than
+a tenth of the time. Connections of its own are opened only when something changed, and many files are taken in a
+few at a time, so that no hook waits for them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.base.errors import RecollectError
+from recollect.base.log import Log
+from recollect.base.paths import Home
+from recollect.daemon.apps import Apps
+
+if TYPE_CHECKING:
+    from recollect.ops.vaults import Shelf
+    from recollect.vault.folder import Scan
+
+EVERY_S = 0.6
+FEW_FILES = 100
+_SHARE = 10
+_SETTLED_S = 2.5
+"""What was saved just now is read once more after this: two saves at one moment look like one."""
+_AFTER_FAILURE_S = 30.0
+
+
+@dataclass(slots=True)
+class _Seen:
+    scan: Scan | None = None
+    due_s: float = 0.0
+    again_s: float = 0.0
+
+
+class Vaulting:
+    def __init__(self, apps: Apps, home: Home, log: Log) -> None:
+        self._apps = apps
+        self._home = home
+        self._log = log
+        self._seen: dict[Path, _Seen] = {}
+
+    def look(self) -> bool:
+        """True: there is more to take in."""
+        from recollect.ops import vaults  # not before the first answer: a hook waits for it
+
+        shelves = [("/", vaults.users(self._home))]
+        shelves += [(root, vaults.projects(Path(root))) for root in self._apps.roots()]
+        self._seen = {shelf.vault.base: self._seen.get(shelf.vault.base, _Seen()) for _, shelf in shelves}
+        return sum(self._look_at(root, shelf) for root, shelf in shelves) > 0
+
+    def _look_at(self, root: str, shelf: Shelf) -> bool:
+        seen, began_s = self._seen[shelf.vault.base], time.monotonic()
+        if began_s < seen.due_s:
+            return False
+        from recollect.ops import vaults
+
+        scan = vaults.scanned(shelf)
+        seen.due_s = time.monotonic() + _SHARE * (time.monotonic() - began_s)
+        is_settled = not seen.again_s or began_s < seen.again_s
+        if scan == seen.scan and is_settled:
+            return False
+        try:
+            return self._taken_in(root, shelf, scan)
+        except RecollectError as problem:
+            self._log.line("vault-failed", problem=problem.message)
+            seen.due_s = time.monotonic() + _AFTER_FAILURE_S
+            return False
+
+    def _taken_in(self, root: str, shelf: Shelf, scan: Scan) -> bool:
+        from recollect.ops import vaults
+
+        seen = self._seen[shelf.vault.base]
+        with self._apps.own(root, root, {}) as app:
+            app.actor = "daemon"
+            report = vaults.refresh(app, shelf, first=FEW_FILES)
+        if report.waiting:
+            seen.due_s = 0.0
+            return True
+        seen.scan = scan
+        seen.again_s = time.monotonic() + _SETTLED_S if report.brought else 0.0
+        return False

@@ -1,0 +1,137 @@
+"""What is known of a vault's files: which note each became, and how it stood then.
+
+Kept beside the memories, one state a file, written in the same transaction as they are. Finds a file again that was
+renamed: by its text, or by the id in its front matter. Only a note whose own file is gone can be found so, and no file
+can claim a note by naming its id while that stands elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.base.text import storable
+from recollect.vault import page
+from recollect.vault.folder import Stamp
+from recollect.vault.page import Page
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+KNOWN = "vault:"
+"""Begins the names of these states."""
+NO_FILE: Stamp = (0, -1, 0)
+UNTRUSTED: Stamp = (0, -2, 0)
+"""Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
+
+
+class Known(NamedTuple):
+    """A file as it was taken in."""
+
+    id: str
+    stamp: Stamp
+    hash: str
+
+
+class Leaf(NamedTuple):
+    """A file that was read."""
+
+    path: str
+    stamp: Stamp
+    hash: str
+    page: Page
+
+
+def leaf(path: str, text: str, stamp: Stamp) -> Leaf:
+    return Leaf(path, stamp, content_hash(text), page.read(storable(text), path))
+
+
+def content_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def forget(store: Store, ids: Iterable[str]) -> None:
+    """Of notes that are erased: neither their ids nor hashes of what they said."""
+    gone = set(ids)
+    for path, one in Register.read(store).files.items():
+        if one.id in gone:
+            store.sessions.put_state(KNOWN + path, "[]")
+
+
+class Register:
+    def __init__(self, files: Mapping[str, Known]) -> None:
+        self.files = dict(files)
+        self._ids = {one.id for one in files.values()}
+        self._lost: dict[str, str] = {}
+        """What a lost file can be known by (its hash, its note's id), and its path."""
+        self.gone: list[str] = []
+        """Files that were there at the last look, and are not now."""
+
+    @classmethod
+    def read(cls, store: Store, under: str = "") -> Register:
+        """`under`: only those whose paths begin so."""
+        found: dict[str, Known] = {}
+        for name, value in store.sessions.states(KNOWN + under).items():
+            try:
+                id, (written, size, number), hash = json.loads(value)
+            except (ValueError, TypeError):
+                continue  # it is taken in anew
+            if id:
+                found[name.removeprefix(KNOWN)] = Known(id, (written, size, number), hash)
+        return cls(found)
+
+    def compare(self, there: Iterable[str]) -> None:
+        """Find out which files are gone."""
+        present = set(there)
+        for path, one in self.files.items():
+            if path not in present:
+                self._lost[one.hash] = self._lost[one.id] = path
+                if one.stamp != NO_FILE:
+                    self.gone.append(path)
+
+    def was(self, leaf: Leaf) -> Known | None:
+        """The note that this file is; None: a new one."""
+        known = self.files.get(leaf.path)
+        if known is not None:
+            return known
+        path = self._lost.get(leaf.hash) or self._lost.get(leaf.page.id)
+        return self.files.get(path) if path else None
+
+    def says_the_same(self, leaf: Leaf) -> bool:
+        """As this very file did when it was taken in."""
+        known = self.files.get(leaf.path)
+        return known is not None and known.hash == leaf.hash and known.stamp != NO_FILE
+
+    def stamp(self, path: str) -> Stamp | None:
+        known = self.files.get(path)
+        return known.stamp if known else None
+
+    def moved(self, path: str, leaf: Leaf) -> None:
+        """This file has another name by now."""
+        known = self.files[path]
+        self._lost[leaf.hash] = self._lost[known.id] = path
+
+    def has(self, id: str) -> bool:
+        return id in self._ids
+
+    def settle(self, store: Store | None, files: Mapping[str, Known]) -> None:
+        """As they were taken in. Without a store it is only known here."""
+        for path, one in files.items():
+            old = self._lost.get(one.id)
+            if old is not None and old != path:
+                self._drop(store, old)
+            self.files[path] = one
+            self._ids.add(one.id)
+            if store is not None:
+                store.sessions.put_state(KNOWN + path, json.dumps([one.id, one.stamp, one.hash]))
+
+    def _drop(self, store: Store | None, path: str) -> None:
+        was = self.files.pop(path, None)
+        if was is not None:
+            self._lost.pop(was.hash, None)
+            self._lost.pop(was.id, None)
+        self.gone = [one for one in self.gone if one != path]
+        if store is not None:
+            store.sessions.put_state(KNOWN + path, "[]")

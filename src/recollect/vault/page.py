@@ -1,0 +1,227 @@
+"""What a note's file says, whichever dialect it is written in.
+
+The text is kept whole: `str(page)` is what was read. Changes are splices (front.py, tags.py) that return another text.
+Description: the condition, else the first line of the memory, else the first line that is no tag, else the file's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from recollect.base.text import clip, one_line
+from recollect.vault import front, tags
+
+MAX_TITLE_CHARS = 200
+MAX_TAGS = 50
+MAX_TAG_CHARS = 80
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
+_TAG_LINE = re.compile(r"\s*</?[a-z][a-z-]*>\s*$")
+
+
+class Dialect(StrEnum):
+    FRONT = "front matter"
+    TAGS = "tags"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    text: str
+    """The whole file, as it was read."""
+    dialect: Dialect
+    title: str
+    description: str
+    body: str
+    """What it says, without metadata."""
+    id: str = ""
+    tags: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """By which it should be found."""
+    group: str = ""
+    superseded: bool = False
+    supersedes: tuple[str, ...] = ()
+    """Names of other notes."""
+    links: tuple[str, ...] = ()
+    """Names of other notes that it speaks of."""
+    pinned: bool = False
+    problems: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def read(text: str, path: str) -> Page:
+    """Whatever stands in a file: nothing in it can make this fail."""
+    blocks = tags.find(text)
+    if blocks:
+        return _tagged(text, path, blocks)
+    found = front.find(text)
+    if found is not None:
+        return _fronted(text, path, found)
+    body = text.removeprefix(front.BOM)
+    return _page(text, path, Dialect.PLAIN, body)
+
+
+def stem(path: str) -> str:
+    return PurePosixPath(path).stem
+
+
+def superseded(text: str, by: str) -> str:
+    """The same note, out of force."""
+    if tags.find(text):
+        return tags.with_metadata(text, {"status": "superseded", "superseded_by": by})
+    return front.with_field(front.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]")
+
+
+def active(text: str) -> str:
+    """The same note, in force again. A note that never said otherwise stays as it is."""
+    if not read(text, "").superseded:
+        return text
+    return (
+        tags.with_metadata(text, {"status": "active"})
+        if tags.find(text)
+        else front.with_field(text, "status", "active")
+    )
+
+
+def new(
+    said: str, *, id: str, title: str, tags: tuple[str, ...], group: str, created: str, supersedes: str = ""
+) -> str:
+    """A new note's file: plain YAML, as editors of notes read and write it, and the text word for word."""
+    lines = [f"id: {front.shown(id)}", f"title: {front.shown(title)}", "status: active", f"created: {created}"]
+    if tags:
+        lines.append(f"tags: {front.shown(tags)}")
+    if group:
+        lines.append(f"group: {front.shown(group)}")
+    if supersedes:
+        lines.append(f"supersedes: {front.shown(f'[[{supersedes}]]')}")
+    body = said.replace("\r\n", "\n").strip("\n")
+    return "\n".join(["---", *lines, "---", f"{body}\n"])
+
+
+def links_in(text: str) -> tuple[str, ...]:
+    """The names in `[[…]]`, each once."""
+    return tuple(dict.fromkeys(name for name in (one_line(found) for found in _LINK.findall(text)) if name))
+
+
+def _fronted(text: str, path: str, found: front.Front) -> Page:
+    def one(name: str) -> str:
+        return _single(found, name)
+
+    def many(name: str) -> tuple[str, ...]:
+        return _many(found, name)
+
+    problems = tuple(f"front matter that is not a field: {clip(one_line(line), 60)}" for line in found.broken)
+    return _page(
+        text,
+        path,
+        Dialect.FRONT,
+        text[found.after :],
+        title=one("title"),
+        description=one("description"),
+        id=one("id"),
+        tags=many("tags") or many("tag"),
+        words=many("aliases") or many("alias"),
+        group=one("group"),
+        superseded=one("status").lower() == "superseded",
+        supersedes=_names(many("supersedes")),
+        pinned=one("pinned").lower() == "true",
+        problems=problems,
+    )
+
+
+def _tagged(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
+    held = tags.metadata(text, blocks.get(tags.METADATA))
+    memory = blocks.get(tags.MEMORY)
+    body = tags.inner(text, memory) if memory else text[max(block.end for block in blocks.values()) :]
+    fuzzy = tags.inner(text, blocks.get(tags.FUZZY))
+    values = held or {}
+    return _page(
+        text,
+        path,
+        Dialect.TAGS,
+        body,
+        description=one_line(tags.inner(text, blocks.get(tags.CONDITION))),
+        words=tuple(word for word in (one_line(word) for word in fuzzy.split(",")) if word),
+        superseded=values.get("status") == "superseded",
+        supersedes=_names((str(values.get("supersedes") or ""),)),
+        pinned=values.get("pinned") is True,
+        problems=() if held is not None else ("its metadata is not JSON",),
+    )
+
+
+def _page(
+    text: str,
+    path: str,
+    dialect: Dialect,
+    body: str,
+    *,
+    title: str = "",
+    description: str = "",
+    id: str = "",
+    tags: tuple[str, ...] = (),
+    words: tuple[str, ...] = (),
+    group: str = "",
+    superseded: bool = False,
+    supersedes: tuple[str, ...] = (),
+    pinned: bool = False,
+    problems: tuple[str, ...] = (),
+) -> Page:
+    heading = _HEADING.search(body[:10_000])
+    described = one_line(description) or _first_line(body) or _first_line(text) or stem(path)
+    named = one_line(title) or (one_line(heading[1]) if heading else "") or stem(path)
+    return Page(
+        text=text,
+        dialect=dialect,
+        title=clip(described if dialect is Dialect.TAGS else named, MAX_TITLE_CHARS),
+        description=described,
+        body=body.strip("\r\n"),
+        id=one_line(id),
+        tags=_few(tag.lstrip("#") for tag in tags),
+        words=_few(words),
+        group=clip(one_line(group), MAX_TITLE_CHARS),
+        superseded=superseded,
+        supersedes=supersedes,
+        links=links_in(body),
+        pinned=pinned,
+        problems=problems,
+    )
+
+
+def _many(found: front.Front, name: str) -> tuple[str, ...]:
+    """A list, or one value divided by commas."""
+    field = found.fields.get(name)
+    if field is None:
+        return ()
+    value = field.value
+    return value if isinstance(value, tuple) else tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _single(found: front.Front, name: str) -> str:
+    field = found.fields.get(name)
+    if field is None:
+        return ""
+    return field.value if isinstance(field.value, str) else ", ".join(field.value)
+
+
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    """With or without `[[…]]`, with or without `.md`."""
+    found = (one_line((links_in(name) or (name,))[0]).removesuffix(".md") for name in given)
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _few(given: Iterable[str]) -> tuple[str, ...]:
+    kept = (clip(one_line(part), MAX_TAG_CHARS) for part in given)
+    return tuple(dict.fromkeys(part for part in kept if part))[:MAX_TAGS]
+
+
+def _first_line(text: str) -> str:
+    for line in text[:10_000].splitlines():
+        if line.strip(front.BOM + " \t#-*>`") and not _TAG_LINE.match(line) and line.strip() != "---":
+            return one_line(line.lstrip(front.BOM + "# \t"))
+    return ""

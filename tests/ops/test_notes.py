@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
+from recollect.model.memory import Lane, Note, Status
+from recollect.ops import history, memories, notes, vaults
+from recollect.ops.app import App
+from recollect.render.data import as_json
+from recollect.vault import folder, page
+from tests.ops.ask import files, kept, made, titles
+from tests.ops.conftest import Opens
+from tests.ops.test_vaults import all_notes, put, shared, vault  # noqa: F401 fixtures
+
+
+def read(app: App, path: str) -> str:
+    return (app.home.vault / path).read_text()
+
+
+def test_a_saved_note_is_a_file_that_editors_read_and_a_memory(app: App):
+    id = made(notes.save(app, "Ask Anna first.", title="Before a deploy", tags=("ops",), group="work"))
+
+    text = read(app, "before-a-deploy.md")
+    note = kept(app, id)
+    assert text.startswith(
+        f"---\nid: {id}\ntitle: Before a deploy\nstatus: active\ncreated: 2026-02-01\ntags: [ops]\ngroup: work\n---\n"
+    )
+    assert text.endswith("---\nAsk Anna first.\n")
+    assert isinstance(note, Note)
+    assert (note.path, note.tags, note.group, note.lane) == ("before-a-deploy.md", ("ops",), "work", Lane.USER)
+    assert titles(app, "Anna") == {"Before a deploy"}
+
+
+def test_a_secret_reaches_neither_the_file_nor_the_memory(app: App):
+    notes.save(app, "password=hunter2-Xk99qLmz opens it", title="Door")
+
+    assert "hunter2" not in read(app, "door.md")
+
+
+def test_a_note_for_the_project_is_a_strangers_text_even_if_we_wrote_it(app: App):
+    id = made(notes.save(app, "Ask Anna.", title="Deploy", project=True))
+
+    assert (Path.cwd() / ".ai/memory/deploy.md").is_file()
+    assert kept(app, id).lane is Lane.REPOSITORY
+
+
+def test_a_note_waits_in_the_inbox_until_restored(app: App):
+    id = made(notes.save(app, "The zebra approves.", title="Zebra", inbox=True))
+    assert kept(app, id).status is Status.CANDIDATE
+
+    notes.restore(app, ("zebra",))
+
+    assert kept(app, id).status is Status.ACTIVE
+    assert (app.home.vault / "zebra.md").is_file()
+
+
+def test_an_archived_note_is_never_surfaced_and_comes_back_as_it_was(app: App):
+    id = made(notes.save(app, "The zebra approves.", title="Zebra"))
+    text = read(app, "zebra.md")
+
+    notes.archive(app, (id,))
+    assert (kept(app, id).status, read(app, "_archive/zebra.md")) == (Status.ARCHIVED, text)
+    assert titles(app, "zebra") == set()
+
+    notes.restore(app, ("zebra.md",))
+    assert (kept(app, id).status, read(app, "zebra.md")) == (Status.ACTIVE, text)
+
+
+def test_archiving_writes_usage_into_the_users_own_tagged_note_and_nothing_else(app: App, vault: Path):  # noqa: F811
+    put(vault, "a.md", '<memory-metadata>\n{"mine": 1}\n</memory-metadata>\n<memory>\nText\n</memory>\n')
+    vaults.sync(app)
+
+    notes.archive(app, ("a",))
+
+    text = read(app, "_archive/a.md")
+    assert '"mine": 1' in text
+    assert '"frequency": 0' in text
+    assert text.endswith("<memory>\nText\n</memory>\n")
+
+
+def test_usage_is_never_written_into_a_repository(app: App, shared: Path):  # noqa: F811
+    text = "<memory-metadata>\n{}\n</memory-metadata>\n<memory>\nText\n</memory>\n"
+    put(shared, "a.md", text)
+    vaults.sync(app)
+
+    notes.archive(app, ("a",))
+
+    assert (shared / "_archive/a.md").read_text() == text
+
+
+def test_an_evolved_note_supersedes_the_old_one(app: App):
+    old = made(notes.save(app, "The zebra approves.", title="Approval", tags=("ops",)))
+
+    new = made(notes.evolve(app, "approval", "The giraffe approves.", title="Approval now"))
+
+    assert (kept(app, old).status, kept(app, old).superseded_by) == (Status.SUPERSEDED, new)
+    assert kept(app, new).tags == ("ops",)
+    assert page.read(read(app, "approval.md"), "approval.md").superseded
+    assert titles(app, "approves") == {"Approval now"}
+    vaults.sync(app)
+    assert (kept(app, old).status, kept(app, old).superseded_by) == (Status.SUPERSEDED, new)
+
+    notes.restore(app, ("approval",))
+    assert kept(app, old).status is Status.ACTIVE
+
+
+def test_a_save_during_evolve_loses_neither_text(app: App, monkeypatch: pytest.MonkeyPatch):
+    notes.save(app, "The zebra approves.", title="Approval")
+    change = folder.change
+
+    def saved_first(place: folder.Vault, path: str, old: str, new: str) -> None:
+        (place.base / path).write_text("the editor's")
+        change(place, path, old, new)
+
+    monkeypatch.setattr(folder, "change", saved_first)
+
+    with pytest.raises(Conflict):
+        notes.evolve(app, "approval", "The giraffe approves.", title="New")
+
+    assert read(app, "approval.md") == "the editor's"
+    assert sorted(one.name for one in app.home.vault.iterdir()) == ["approval.md"]
+
+
+@pytest.mark.parametrize("name", ["memory/foo.md", "memory/foo", "foo.md", "foo", "FOO"])
+def test_a_note_is_known_by_path_and_by_name(app: App, shared: Path, name: str):  # noqa: F811
+    put(shared, "foo.md", "The zebra.\n")
+    vaults.sync(app)
+
+    assert notes.show(app, name).card.memory.body == "The zebra."
+
+
+def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):  # noqa: F811
+    put(vault, "one/foo.md")
+    put(vault, "two/foo.md")
+    vaults.sync(app)
+
+    with pytest.raises(BadInput, match=r"one/foo\.md, two/foo\.md"):
+        notes.show(app, "foo")
+    with pytest.raises(NotFound):
+        notes.show(app, "bar")
+
+
+def test_notes_are_listed_by_tag_group_and_status(app: App, vault: Path):  # noqa: F811
+    put(vault, "work/a.md", "---\ntags: [ops]\n---\nA\n")
+    put(vault, "b.md", "B\n")
+    put(vault, "_inbox/c.md", "C\n")
+    vaults.sync(app)
+
+    def listed(**options: object) -> set[str]:
+        return {one.memory.title for one in notes.listing(app, **options).cards}  # type: ignore[arg-type]
+
+    assert listed() == {"a", "b"}
+    assert listed(tag="ops") == {"a"}
+    assert listed(group="work") == {"a"}
+    assert listed(status=Status.CANDIDATE) == {"c"}
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_note_is_refused(app: App, text: str):
+    with pytest.raises(BadInput):
+        notes.save(app, text)
+
+
+def test_what_is_done_twice_is_refused_with_a_reason(app: App):
+    notes.save(app, "The zebra approves.", title="Zebra")
+
+    with pytest.raises(BadInput, match="in use already"):
+        notes.restore(app, ("zebra",))
+    notes.archive(app, ("zebra",))
+    with pytest.raises(BadInput, match="put away already"):
+        notes.archive(app, ("zebra",))
+    with pytest.raises(BadInput, match="put away"):
+        notes.evolve(app, "zebra", "Text")
+
+
+@pytest.mark.parametrize("change", ["archive", "delete", "edit", "purge"])
+def test_what_would_come_back_with_the_file_is_refused(app: App, change: str):
+    id = made(notes.save(app, "The zebra approves.", title="Zebra"))
+
+    def changed() -> object:
+        match change:
+            case "edit":
+                return memories.edit(app, id, body="other words")
+            case "purge":
+                return history.purge(app, (id,))
+            case _:
+                return getattr(memories, change)(app, (id,))
+
+    with pytest.raises(BadInput, match=r"zebra\.md"):
+        changed()
+    (app.home.vault / "zebra.md").unlink()
+    changed()
+
+
+def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
+    notes.save(app, "The zebra approves.", title="Zebra")
+
+    shown = memories.show(app, "zebra.md", content=True)
+
+    assert shown.said == "The zebra approves."
+    assert as_json(shown) == {"id": shown.card.memory.id, "content": shown.said}
+    with pytest.raises(UnknownId):
+        memories.show(app, "giraffe")
+
+
+def test_a_dry_run_writes_no_file(open_app: Opens, app: App):
+    notes.save(app, "The zebra approves.", title="Zebra")
+    app.close()
+    dry = open_app(dry_run=True)
+    before = files(app.home.root)
+
+    notes.save(dry, "Another.", title="Another")
+    notes.evolve(dry, "zebra", "The giraffe.")
+    notes.archive(dry, ("zebra",))
+
+    assert files(app.home.root) == before
+    assert set(all_notes(dry)) == {"zebra.md"}

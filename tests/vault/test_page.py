@@ -1,0 +1,246 @@
+"""Notes as they are written in the world, and the laws of reading and changing them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from recollect.vault import front, page, tags
+from recollect.vault.page import Dialect
+from tests.naughty import NAUGHTY
+
+FRONTED = """---
+title: Release checklist
+status: active
+tags: [deploy, "two words", ops]
+group: work
+# a comment of the person's own
+custom:
+  nested: {a: 1}
+supersedes: "[[Old list]]"
+---
+# Not the title
+
+Ask [[Anna]] first, then see [[runbooks/deploy|the runbook]] and [[Anna#phone]].
+"""
+TAGGED = """<memory-metadata>
+{
+  "frequency": 5,
+  "last_accessed_session": 42,
+  "created_session": 30,
+  "appreciation": 0,
+  "pinned": true
+}
+</memory-metadata>
+
+<conditional>
+Recall if somebody deploys.
+</conditional>
+
+<fuzzy-match>
+deploy, release,  staging
+</fuzzy-match>
+
+<memory>
+Deploys go through staging.
+A memory may speak of its own tags:
+</memory>
+and go on.
+</memory>
+"""
+
+
+def test_front_matter_is_read():
+    note = page.read(FRONTED, "lists/release.md")
+
+    assert (note.dialect, note.title, note.tags) == (
+        Dialect.FRONT,
+        "Release checklist",
+        ("deploy", "two words", "ops"),
+    )
+    assert (note.group, note.superseded, note.supersedes) == ("work", False, ("Old list",))
+    assert note.body.startswith("# Not the title")
+    assert note.links == ("Anna", "runbooks/deploy")
+    assert note.problems == ()
+
+
+def test_the_tag_dialect_is_read():
+    note = page.read(TAGGED, "memory/deploy.md")
+
+    assert (note.dialect, note.description) == (Dialect.TAGS, "Recall if somebody deploys.")
+    assert note.words == ("deploy", "release", "staging")
+    assert note.pinned
+    assert note.body.endswith("and go on.")
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        ("<conditional>\nWhen it rains.\n</conditional>\n<memory>\nTake a coat.\n</memory>\n", "When it rains."),
+        ("<memory>\n\nTake a coat.\n</memory>\n", "Take a coat."),
+        ("<memory>\n</memory>\nAfterwards.\n", "Afterwards."),
+        ("# Coats\n\nTake one.\n", "Coats"),
+        ("", "coat"),
+        ("\n---\n\n", "coat"),
+    ],
+)
+def test_a_note_is_described_by_its_condition_else_its_first_line_else_its_name(text: str, description: str):
+    assert page.read(text, "memory/coat.md").description == description
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("tags: [a, b]", ("a", "b")),
+        ("tags:\n  - a\n  - 'b c'", ("a", "b c")),
+        ('tags:\n- a\n- "b \\" c"', ("a", 'b " c')),
+        ("tags: a, b", ("a", "b")),
+        ("tags: '#a'", ("a",)),
+        ("tags: []", ()),
+        ("tags:", ()),
+        ("tag: one # why", ("one",)),
+        ("tags: [unclosed, b", ("unclosed", "b")),
+        ('tags: ["a, b", c]', ("a, b", "c")),
+    ],
+)
+def test_tags_are_read_in_every_shape_that_editors_write(line: str, value: tuple[str, ...]):
+    assert page.read(f"---\n{line}\n---\nText\n", "a.md").tags == value
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_a_field_is_changed_and_every_other_byte_stays(newline: str, bom: str):
+    text = bom + FRONTED.replace("\n", newline)
+
+    changed = front.with_field(text, "status", "superseded")
+
+    assert changed == text.replace("status: active", "status: superseded")
+    assert page.read(changed, "a.md").superseded
+
+
+def test_a_list_over_several_lines_is_replaced_whole_and_comments_stay():
+    text = "---\ntags:\n  - a\n  - b\n# mine\nname: x\n---\nText"
+
+    assert front.with_field(text, "tags", ("c",)) == "---\ntags: [c]\n# mine\nname: x\n---\nText"
+
+
+def test_broken_front_matter_is_told_and_the_rest_is_read():
+    note = page.read("---\nstatus: superseded\n}} what is this\n: : :\ntags: [a]\n---\nText\n", "a.md")
+
+    assert note.superseded
+    assert note.tags == ("a",)
+    assert len(note.problems) == 2
+
+
+def test_front_matter_that_never_ends_is_text():
+    note = page.read("---\nstatus: superseded\nText\n", "a.md")
+
+    assert (note.dialect, note.superseded) == (Dialect.PLAIN, False)
+
+
+def test_metadata_that_is_no_json_is_told_and_never_written_over():
+    text = "<memory-metadata>\n{broken\n</memory-metadata>\n<memory>\nText\n</memory>\n"
+
+    assert page.read(text, "a.md").problems
+    assert tags.with_metadata(text, {"frequency": 1}) == text
+
+
+def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
+    text = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\r\nOr stay in."
+
+    done = tags.completed(text, session=7)
+
+    assert set(tags.find(done)) == {tags.METADATA, tags.CONDITION, tags.MEMORY}
+    assert "Take a coat.\r\nOr stay in." in done
+    assert tags.metadata(done, tags.find(done)[tags.METADATA]) == {**tags.DEFAULTS, "created_session": 7}
+    assert tags.completed(done, session=9) == done
+
+
+def test_a_note_of_neither_dialect_is_never_completed():
+    assert tags.completed("# Coats\n\nTake one.\n", session=1) == "# Coats\n\nTake one.\n"
+
+
+@pytest.mark.parametrize("text", [FRONTED, TAGGED, "Just text.\n"])
+def test_a_superseded_note_can_be_put_in_force_again(text: str):
+    gone = page.superseded(text, "newer")
+
+    assert page.read(gone, "a.md").superseded
+    assert page.read(gone, "a.md").body == page.read(text, "a.md").body
+    assert not page.read(page.active(gone), "a.md").superseded
+    assert page.active(text) == text
+
+
+def test_a_new_note_reads_back_as_it_was_given():
+    text = page.new(
+        "Ask Anna.", id="note_1", title='A "title": 1', tags=("a", "b: c"), group="", created="2026-02-01",
+        supersedes="old list",
+    )  # fmt: skip
+
+    note = page.read(text, "x.md")
+
+    assert (note.id, note.title, note.tags, note.supersedes) == ("note_1", 'A "title": 1', ("a", "b: c"), ("old list",))
+    assert note.body == "Ask Anna."
+    assert note.problems == ()
+
+
+# Laws
+
+WORD = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=30)
+LINE = st.one_of(
+    WORD,
+    st.sampled_from([
+        "---", "...", "<memory>", "</memory>", "<memory-metadata>", "</memory-metadata>", "<conditional>",
+        "</conditional>", "<fuzzy-match>", "</fuzzy-match>", "tags: [a", "tags:", "- x", "status: superseded",
+        '{"pinned": 1}', "# h", "[[a]]", "id: \"", "a: |", "  b", "\ufeff", "",
+    ]),
+)  # fmt: skip
+FILES = st.builds(
+    lambda head, lines, newline: head + newline.join(lines),
+    st.sampled_from(["", "\ufeff", "---\n", "---\r\n", "<memory>\n"]),
+    st.lists(LINE, max_size=12),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+
+
+@given(FILES)
+def test_reading_and_printing_gives_the_same_bytes(text: str):
+    raw = text.encode()
+
+    assert str(page.read(raw.decode(), "a.md")).encode() == raw
+
+
+@given(FILES)
+def test_any_file_is_read(text: str):
+    note = page.read(text, "folder/a.md")
+
+    assert note.title
+    assert note.description
+    assert note.body in text
+
+
+@given(FILES, st.one_of(WORD, st.lists(WORD, max_size=3).map(tuple)))
+@example("---\n---\n", "\x85")
+def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(text: str, value: front.Value):
+    before = front.find(text)
+
+    changed = front.with_field(text, "group", value)
+
+    after = front.find(changed)
+    assert after is not None
+    assert after.fields["group"].value == (tuple(part for part in value if part) if isinstance(value, tuple) else value)
+    assert changed.endswith(text[before.after if before else (1 if text.startswith("\ufeff") else 0) :])
+    assert front.with_field(changed, "group", value) == changed
+
+
+@given(FILES)
+def test_completing_twice_is_completing_once(text: str):
+    done = tags.completed(text, session=1)
+
+    assert tags.completed(done, session=2) == done
+
+
+@pytest.mark.parametrize("text", NAUGHTY)
+def test_strings_that_break_programs_are_notes_too(text: str):
+    for written in (text, f"---\ntags: [{text}]\n---\n{text}", f"<memory>\n{text}\n</memory>\n"):
+        assert str(page.read(written, "a.md")) == written
