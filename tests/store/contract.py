@@ -580,6 +580,13 @@ class StoreContract:
         ]
         check_refused(store, lambda: store.undo(revision, act()))
 
+    def test_a_purge_takes_any_number_of_memories(self, store: Store, house: House) -> None:
+        strangers = tuple(f"thread_20200101_000000_{number:06x}" for number in range(40_000))
+
+        assert store.purge((*strangers, house.tabs.id)) == 1
+
+        assert store.get(house.tabs.id) is None
+
     def test_a_purge_of_nothing_takes_nothing(self, store: Store, house: House) -> None:
         before = state(store)
         assert store.purge(("thread_20200101_000000_000000",)) == 0

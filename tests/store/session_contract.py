@@ -10,9 +10,10 @@ import pytest
 from recollect.base.errors import Conflict
 from recollect.model.ledger import Talker, Way
 from recollect.model.plan import Create, Update
+from recollect.model.query import Query
 from recollect.store import Store
 from recollect.store.sessions import KEPT_DAYS
-from tests.store.asking import vector
+from tests.store.asking import search, vector
 from tests.store.talkers import ME, pointer, session
 from tests.values import NOW, act, plan, thread
 
@@ -118,6 +119,29 @@ class SessionContract:
 
         assert store.sessions.state("a") is None
         assert list(store.each()) == []
+        assert store.verify() == []
+
+    def test_a_part_that_fails_takes_back_its_own_and_the_rest_stands(self, store: Store):
+        kept, lost = thread("Billing"), thread("Brewing")
+        with store.together():
+            store.apply(plan(Create(kept)), act())
+            with pytest.raises(Conflict):
+                store.apply(plan(Create(lost), Update.between(thread("gone"), thread("gone"))), act())
+            store.sessions.put_state("a", "1")
+
+        assert [memory.id for memory, _ in store.each()] == [kept.id]
+        assert store.sessions.state("a") == "1"
+        assert search(store, Query(text="brewing")) == []
+        assert store.verify() == []
+
+    def test_an_undo_that_is_only_tried_within_a_transaction_leaves_nothing(self, store: Store):
+        kept, made = thread("Billing"), act()
+        store.apply(plan(Create(kept)), made)
+
+        with store.together():
+            assert store.undo(made.change, act(), dry_run=True)
+
+        assert [memory.id for memory, _ in store.each()] == [kept.id]
         assert store.verify() == []
 
     def test_how_near_given_memories_are(self, store: Store):

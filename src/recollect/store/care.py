@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -202,18 +203,19 @@ def free_name(folder: Path, label: str) -> Path:
 
 def forget_plans(db: apsw.Connection, ids: tuple[str, ...]) -> int:
     """Journal entries that speak of these memories keep their place in the order and lose what they said."""
-    marks = ", ".join("?" * len(ids))
+    # As one value: a statement takes some thousands of values only.
+    these, named = "(SELECT value FROM json_each(?))", (json.dumps(ids),)
     found = db.execute(
         f"SELECT seq, {rows.select('journal')} FROM journal"  # noqa: S608
-        f" WHERE seq IN (SELECT seq FROM journal_memory WHERE id IN ({marks}))",
-        ids,
+        f" WHERE seq IN (SELECT seq FROM journal_memory WHERE id IN {these})",
+        named,
     ).fetchall()
     for seq, change, at, op, actor, _summary, _plan, undoes in found:
         cells = (change, at, op, actor, "purged", None, undoes)
         db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
-    db.execute(f"DELETE FROM journal_memory WHERE id IN ({marks})", ids)  # noqa: S608
-    db.execute(f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN ({marks}))", ids)  # noqa: S608
-    db.execute(f"DELETE FROM shown WHERE memory IN ({marks})", ids)  # noqa: S608
+    db.execute(f"DELETE FROM journal_memory WHERE id IN {these}", named)  # noqa: S608
+    db.execute(f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN {these})", named)  # noqa: S608
+    db.execute(f"DELETE FROM shown WHERE memory IN {these}", named)  # noqa: S608
     return len(found)
 
 

@@ -40,6 +40,14 @@ class Changes:
         """The transaction was rolled back, and the counts with it."""
         self._counts.clear()
 
+    def counts(self) -> Counter[str]:
+        """As they stand before a part of the transaction, for `recount` should that be taken back."""
+        return self._counts.copy()
+
+    def recount(self, counts: Counter[str]) -> None:
+        self._counts.clear()
+        self._counts.update(counts)
+
     def do_all(self, changes: Iterable[Change]) -> list[Change]:
         """Those that wrote anything."""
         done: list[Change] = []

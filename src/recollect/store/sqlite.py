@@ -319,9 +319,11 @@ class SqliteStore:
     def _writing(self, *, keep: bool = True) -> Iterator[None]:
         """One transaction that takes the write lock at once: waiting is then the busy timeout's work, and a
         read can never turn into a failed write. The schema version is looked at inside, because another
-        program may have migrated the file since we opened it. Inside another one it is a part of that."""
+        program may have migrated the file since we opened it. Inside another one it is a part of that, and one that
+        fails takes back what it did itself, whatever becomes of the rest."""
         if self._db.in_transaction:
-            yield
+            with self._part(keep=keep):
+                yield
             return
         with in_our_words(self._path):
             self._db.execute("BEGIN IMMEDIATE")
@@ -335,6 +337,24 @@ class SqliteStore:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _part(self, *, keep: bool) -> Iterator[None]:
+        counts = self._changes.counts()
+        self._db.execute("SAVEPOINT part")
+        try:
+            yield
+            if not keep:
+                raise _NotKept
+        except BaseException as problem:
+            self._changes.recount(counts)
+            if self._db.in_transaction:  # a full disk, for one, takes back everything at once
+                self._db.execute("ROLLBACK TO part")
+                self._db.execute("RELEASE part")
+            if not isinstance(problem, _NotKept):
+                raise
+        else:
+            self._db.execute("RELEASE part")
 
     def _record(self, act: Act, plan: str | None, ids: tuple[str, ...]) -> None:
         cells = (act.change, act.at.micros, act.op, act.actor, act.summary, plan, act.undoes)
@@ -355,6 +375,10 @@ class SqliteStore:
             self._changes.do(Unlink(bridge))
         self._db.execute("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
         self._changes.do(Remove(*found))
+
+
+class _NotKept(Exception):
+    """A dry run came to its end."""
 
 
 def _looked_at(path: Path, tuning: Tuning) -> int:
