@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +23,7 @@ from recollect.ops import (
     links,
     memories,
     notes,
+    others,
     past,
     places,
     recovery,
@@ -90,6 +94,11 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Told]] =
     "export": lambda app, w: transfer.export(app, "out.jsonl"),
     "import jsonl": lambda app, w: transfer.import_jsonl(app, "in.jsonl", user=True),
     "import claude-code": lambda app, w: past.import_past(app),
+    "import memory-folder": lambda app, w: others.memory_folder(app, "theirs"),
+    "import rules": lambda app, w: others.rules_file(app, "theirs/rules.md"),
+    "import claude-mem": lambda app, w: others.claude_mem_db(app, "theirs/mem.db"),
+    "import claude-recall": lambda app, w: others.claude_recall_db(app, "theirs/recall.db"),
+    "import mcp-memory": lambda app, w: others.mcp_file(app, "theirs/memory.jsonl"),
     "scrub": lambda app, w: scrub.scrub(app),
     "reindex": lambda app, w: upkeep.reindex(app),
     "backup": lambda app, w: upkeep.backup(app),
@@ -118,8 +127,25 @@ def world(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> World:
     steer.focus(app, "billing")
     upkeep.backup(app)
     transfer.export(app, "in.jsonl")
+    theirs(Path("theirs"))
     app.close()
     return World(a, b, rule, talk.id, waiting.id, quiet.id)
+
+
+def theirs(folder: Path) -> None:
+    """What other programs remembered."""
+    folder.mkdir()
+    (folder / "rules.md").write_text("- Use tabs, never spaces\n", encoding="utf-8")
+    entity = {"type": "entity", "name": "Ledger", "entityType": "x", "observations": ["Keeps every payment for ever"]}
+    (folder / "memory.jsonl").write_text(json.dumps(entity), encoding="utf-8")
+    tables = {
+        "mem": ("observations (id INTEGER, title TEXT)", "observations VALUES (1, 'The cookie is set late')"),
+        "recall": ("memories (key TEXT, value TEXT)", "memories VALUES ('k', '\"The cookie is set late\"')"),
+    }
+    for name, (columns, row) in tables.items():
+        with closing(sqlite3.connect(folder / f"{name}.db", isolation_level=None)) as db:
+            db.execute(f"CREATE TABLE {columns}")
+            db.execute(f"INSERT INTO {row}")
 
 
 def test_every_operation_that_changes_anything_is_tried_here():

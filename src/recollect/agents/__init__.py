@@ -153,6 +153,9 @@ class Agent(Protocol):
     def shelf(self, places: Places) -> Shelf:
         """NoProject where there is none."""
 
+    def rule_files(self, places: Places) -> tuple[Path, ...]:
+        """Where people write rules for it, whether or not they are there."""
+
     def keepsake_name(self, keepsake: Keepsake) -> str:
         """Of its file."""
 

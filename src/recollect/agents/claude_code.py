@@ -538,6 +538,7 @@ def _version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
 # Its own memory, and its skills
 
 SKILL_FILE = claude_memory.SKILL_FILE
+rule_files = claude_memory.rule_files
 shelf = claude_memory.shelf
 keepsake_name = claude_memory.keepsake_name
 is_keepsake_name = claude_memory.is_keepsake_name

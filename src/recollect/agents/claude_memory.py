@@ -116,6 +116,14 @@ def _unread(places: Places, settings: dict[str, object]) -> str:
     return "autoMemoryEnabled is off in its settings" if settings.get("autoMemoryEnabled") is False else ""
 
 
+def rule_files(places: Places) -> tuple[Path, ...]:
+    """Where people write rules for it: the project's, shared and their own."""
+    if places.project is None:
+        return (config_folder(places) / "CLAUDE.md",)
+    names = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+    return tuple(places.project / name for name in names)
+
+
 def skills_folder(places: Places) -> Path:
     if places.project is None:
         raise NoProject("There is no project here.", hint="Go into a project's folder.")

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,14 +45,30 @@ _MAX_PROBLEM_CHARS = 200
 _BATCH = 200
 
 
+class Shape(StrEnum):
+    JSONL = "jsonl"
+    """Everything, with checksums: what `import jsonl` reads."""
+    MARKDOWN = "markdown"
+    """A folder of notes, one a memory."""
+    AGENTS_MD = "agents-md"
+    """The rules in force, as a section of a file that agents read."""
+
+
 def export(
     app: App,
-    file: Annotated[str, Arg("Where to write; must not exist yet.", metavar="FILE")],
+    file: Annotated[str, Arg("Where to write; must not exist yet, but for agents-md.", metavar="FILE")],
     *,
+    shape: Annotated[Shape, Arg("jsonl: all of it; markdown: a folder of notes; agents-md: rules for agents.")] = (
+        Shape.JSONL
+    ),
     user: Annotated[bool, Arg("What holds everywhere, not this project's.")] = False,
 ) -> Told:
     scope = scope_of(user)
     target = Path(file)
+    if shape is not Shape.JSONL:
+        from recollect.ops import giving
+
+        return giving.notes(app, scope, target) if shape is Shape.MARKDOWN else giving.block(app, target)
     if os.path.lexists(target):
         raise BadInput(f"{file} is there already.", hint="Name a new file; nothing is overwritten.")
     total = sum(count for _, _, count in app.reading(scope).counts().by_kind_and_status)

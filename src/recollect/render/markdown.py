@@ -1,0 +1,71 @@
+"""Memories as Markdown: one file each, as people's note programs read them; and rules as a section of a file of
+others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from recollect.base.text import clip, one_line
+from recollect.model.bridge import Bridge
+from recollect.model.memory import Memory, Message, Rule
+from recollect.render.harmless import plain
+from recollect.render.inject import SECTIONS
+
+_NO_NAME = re.compile(r"[^\w]+")
+_NAME_CHARS = 60
+_RULE_CHARS = 500
+_RULE_LINE = re.compile(r"- .* <!-- [0-9a-f]{6} -->")
+_HEADS = frozenset(f"### {heading}" for _, heading in SECTIONS)
+
+
+def file_name(memory: Memory) -> str:
+    """Of the title, and of the id so that no two are the same."""
+    slug = clip(_NO_NAME.sub("-", one_line(memory.title).lower()).strip("-"), _NAME_CHARS).rstrip("…-")
+    return f"{slug or memory.kind}-{memory.id[-6:]}"
+
+
+def page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge], names: Mapping[str, str]) -> str:
+    """`names`: of the files of the memories it is bridged to."""
+    fields: dict[str, object] = {
+        "id": memory.id, "kind": str(memory.kind), "status": str(memory.status), "tags": list(_tags(memory)),
+        "group": memory.group, "lane": str(memory.lane), "origin": memory.origin, "pinned": memory.pinned,
+        "created": memory.created_at.iso(), "last_active": memory.last_active_at.iso(),
+        "superseded_by": memory.superseded_by or "",
+    }  # fmt: skip
+    head = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value]
+    parts = ["\n".join(("---", *head, "---")), f"# {one_line(memory.title)}", memory.body.strip()]
+    said = [f"> {one.at.iso()} {one.source}\n\n{one.content.strip()}" for one in messages if one.content != memory.body]
+    if said:
+        parts += ["## Messages", *said]
+    links = [
+        f"- {bridge.type} [[{names[other]}]]"
+        for bridge in bridges
+        if (other := bridge.target if bridge.source == memory.id else bridge.source) in names
+    ]
+    if links:
+        parts += ["## Related", "\n".join(links)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _tags(memory: Memory) -> tuple[str, ...]:
+    words = (*memory.topics, *memory.tags)
+    return tuple(dict.fromkeys(tag for word in words if (tag := _NO_NAME.sub("-", word).strip("-"))))
+
+
+def rule_lines(rules: Sequence[Rule]) -> list[str]:
+    """A list for each type there is. Each ends with a mark by which it is known again."""
+    lines: list[str] = []
+    for kind, heading in SECTIONS:
+        said = [
+            f"- {plain(rule.body, _RULE_CHARS)} <!-- {rule.id[-6:]} -->" for rule in rules if rule.rule_type is kind
+        ]
+        if said:
+            lines += ["", f"### {heading}", "", *said]
+    return lines
+
+
+def is_rule_line(line: str) -> bool:
+    bare = line.rstrip()
+    return not bare or bare in _HEADS or _RULE_LINE.fullmatch(bare) is not None
