@@ -14,7 +14,7 @@ from tests.e2e.stand_in import Use, says, use
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 BROKEN, FIXED = "./build.sh --fast", "./build.sh --fast --no-cache"
 BASH = ("--allowedTools", "Bash")
-TAKES_IN_S = 30
+TAKES_IN_S = 60
 
 
 def bash(command: str) -> Use:
