@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -77,10 +78,27 @@ def empty_house(tmp_path: Path) -> Iterator[House]:
         found.clear()
 
 
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """A home with memories that nobody uses: growing one takes two processes and the model."""
+    root = tmp_path_factory.mktemp("grown")
+    found = House(str(root), str(root / "runtime"), str(root / "work"))
+    found.furnish()
+    hook_pace.grow(found, 0, FEW, silent)
+    return found
+
+
 @pytest.fixture
-def house(empty_house: House) -> House:
-    hook_pace.grow(empty_house, 0, FEW, silent)
-    return empty_house
+def house(grown: House, tmp_path: Path) -> Iterator[House]:
+    """A copy of it, of the same project."""
+    with tempfile.TemporaryDirectory(prefix="rcl-") as runtime:
+        found = House(str(tmp_path / "house"), runtime, grown.project)
+        found.user.mkdir(parents=True)
+        shutil.copytree(grown.home.root, found.home.root)
+        stub.write_hook(str(found.home.root), sys.executable)
+        yield found
+        found.stop()
+        found.clear()
 
 
 def test_a_prompt_is_measured_beside_the_bare_interpreter_and_a_first_hook_without_a_daemon(empty_house: House):
