@@ -44,6 +44,12 @@ def learnt(world: World) -> list[dict[str, object]]:
     return [rule for rule in found if rule.get("rule_type") == "failure"]
 
 
+def _waiting(world: World) -> int:
+    """How much of what sessions left is not read yet."""
+    world.recollect("digest")
+    return int(json.loads(world.recollect("digest", "--dry-run", "--json").stdout)["waiting"])
+
+
 def holding(folder: Path, text: str) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
@@ -92,8 +98,7 @@ def test_what_was_injected_is_not_captured_again(installed: World):
 def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     printed = shlex.join(["echo", f"token: {SECRET}"])
     installed.run("print it", says(bash(printed)), says("Done."), args=BASH)
-    time.sleep(2)
-    installed.recollect("digest")
+    assert until(lambda: _waiting(installed) == 0)
     installed.recollect("export", str(installed.home / "out.jsonl"))
 
     ours = [*holding(installed.home / ".recollect", SECRET), *holding(installed.runtime, SECRET)]
