@@ -29,6 +29,7 @@ def project(monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = Path.cwd() / "shop"
     (folder / ".ai").mkdir(parents=True)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("MEMORY_EMBEDDING_MODEL", "/nowhere")  # half of the time, and no part of the claim
     left = Path.home() / ".claude" / "projects" / "shop"
     begun = Moment.parse("2026-01-05T09:00:00Z")
     for number in range(_SESSIONS):
