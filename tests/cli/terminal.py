@@ -23,7 +23,7 @@ def at_terminal(*args: str, typed: bytes = b"", env: Mapping[str, str] | None = 
         os.write(screen, typed)
     shown = b"".join(_pieces(screen))
     os.close(screen)
-    return running.wait(timeout=60), shown
+    return running.wait(timeout=120), shown
 
 
 def with_keys(*args: str, keys: list[bytes]) -> tuple[int, str]:
@@ -37,21 +37,25 @@ def with_keys(*args: str, keys: list[bytes]) -> tuple[int, str]:
     pieces: list[bytes] = []
     reader = threading.Thread(target=_collect, args=(screen, pieces))
     reader.start()
+    heard = 0
     for key in keys:
-        _until_it_waits(running, line, pieces, for_line=key.endswith(b"\n"))
+        _until_it_waits(running, line, pieces, heard, for_line=key.endswith(b"\n"))
+        heard = len(pieces)
         os.write(screen, key)
-    code = running.wait(timeout=60)
+    code = running.wait(timeout=120)
     os.close(line)
     reader.join(timeout=10)
     os.close(screen)
     return code, b"".join(pieces).decode()
 
 
-def _until_it_waits(running: subprocess.Popen[bytes], line: int, pieces: list[bytes], *, for_line: bool) -> None:
-    """Until it reads keys (or lines), and has said nothing more for a moment."""
-    end_s, said = time.monotonic() + 30, -1
+def _until_it_waits(
+    running: subprocess.Popen[bytes], line: int, pieces: list[bytes], heard: int, *, for_line: bool
+) -> None:
+    """Until it reads keys (or lines), has answered the key before, and says nothing more for a moment."""
+    end_s, said = time.monotonic() + 60, -1
     while running.poll() is None and time.monotonic() < end_s:
-        if _waits_for_lines(line) == for_line and len(pieces) == said:
+        if _waits_for_lines(line) == for_line and heard < len(pieces) == said:
             return
         said = len(pieces)
         time.sleep(0.2)

@@ -23,7 +23,11 @@ LINUX = sys.platform == "linux"
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-def soon(holds: Callable[[], Any], within_s: float = 5) -> bool:
+PATIENCE_S = 60
+"""Whether, not how fast: as long as no machine needs, however much it does beside."""
+
+
+def soon(holds: Callable[[], Any], within_s: float = PATIENCE_S) -> bool:
     until_s = time.monotonic() + within_s
     while not holds() and time.monotonic() < until_s:
         time.sleep(0.01)
@@ -38,16 +42,16 @@ class House:
         self.home.prepare()
         self.place: Place = find_place(str(folder), environ)
 
-    def start(self, within_s: float = 10) -> int:
+    def start(self, within_s: float = PATIENCE_S) -> int:
         assert spawn.ensure_daemon(self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s)
         return int(self.status()["pid"])
 
     def status(self) -> dict[str, Any]:
-        told = control.status(self.place, 20)
+        told = control.status(self.place, PATIENCE_S)
         assert told is not None, self.log()
         return told
 
-    def ask(self, op: str, body: bytes = b"", timeout_s: float = 5, **header: str) -> tuple[str, bytes]:
+    def ask(self, op: str, body: bytes = b"", timeout_s: float = PATIENCE_S, **header: str) -> tuple[str, bytes]:
         return client.ask(self.place, {"op": op, **header}, body, timeout_s)
 
     def alive(self) -> list[int]:

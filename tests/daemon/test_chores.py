@@ -18,7 +18,7 @@ from recollect.daemon.chores import Chore, Chores, Vectors
 from recollect.daemon.model import Model
 from recollect.model.result import Scope
 from recollect.ops import memories
-from tests.daemon.real import soon
+from tests.daemon.real import PATIENCE_S, soon
 
 
 def log(tmp_path: Path) -> Log:
@@ -41,7 +41,7 @@ def test_a_chore_is_done_again_when_it_is_due(tmp_path: Path):
 
     chores = running(tmp_path, Chore("often", 0.05, do), Chore("rarely", 1_000, lambda: False))
     assert soon(lambda: len(done) >= 4)
-    chores.stop(1)
+    chores.stop(PATIENCE_S)
 
     assert all(later - earlier >= 0.05 for earlier, later in pairwise(done))
 
@@ -60,8 +60,8 @@ def test_one_that_fails_is_logged_without_its_text_and_the_others_go_on(tmp_path
         return False
 
     chores = running(tmp_path, Chore("a", 9, break_down), Chore("b", 9, be_refused), Chore("c", 9, do))
-    assert done.wait(5)
-    chores.stop(1)
+    assert done.wait(PATIENCE_S)
+    chores.stop(PATIENCE_S)
 
     logged = (tmp_path / "recollect.log").read_text()
     assert "chore=a problem=ZeroDivisionError" in logged
@@ -80,8 +80,8 @@ def test_while_hooks_are_answered_chores_stand_aside(tmp_path: Path):
     chores = running(tmp_path, Chore("one", 9, do, heavy=True), waiting=waiting)
     assert not done.wait(0.2)
     waiting.clear()
-    assert done.wait(1)
-    chores.stop(1)
+    assert done.wait(PATIENCE_S)
+    chores.stop(PATIENCE_S)
 
 
 def test_hooks_without_end_do_not_hold_them_up_for_ever(tmp_path: Path, monkeypatch):
@@ -93,8 +93,8 @@ def test_hooks_without_end_do_not_hold_them_up_for_ever(tmp_path: Path, monkeypa
         return False
 
     chores = running(tmp_path, Chore("one", 9, do, heavy=True), waiting=[1])
-    assert done.wait(2)
-    chores.stop(1)
+    assert done.wait(PATIENCE_S)
+    chores.stop(PATIENCE_S)
 
 
 def test_the_first_answer_comes_before_the_model(tmp_path: Path):
@@ -108,8 +108,8 @@ def test_the_first_answer_comes_before_the_model(tmp_path: Path):
     chores.start()
     assert not done.wait(0.1)
     chores.first_answer_given()
-    assert done.wait(1)
-    chores.stop(1)
+    assert done.wait(PATIENCE_S)
+    chores.stop(PATIENCE_S)
 
 
 def test_passages_get_the_vectors_they_lack_in_every_open_project(tmp_path: Path):

@@ -17,7 +17,7 @@ import pytest
 import recollect
 from recollect.daemon import control, lock
 from recollect.wire import client, spawn, stub, transport
-from tests.daemon.real import FORKS, LINUX, House, soon
+from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="counts processes in /proc"), FORKS]
 
@@ -26,13 +26,13 @@ def herd(house: House, size: int) -> None:
     """So many hooks at the same moment, each a process that may start the daemon."""
     stub.write_hook(str(house.home.root), sys.executable)
     script = stub.script_path(str(house.home.root))
-    command = [script, "claude-code", "SessionEnd", "--deadline-ms", "10000"]
+    command = [script, "claude-code", "SessionEnd", "--deadline-ms", str(PATIENCE_S * 1_000)]
     hooks = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(size)]
     for hook in hooks:
         assert hook.stdin
         hook.stdin.close()  # only now do they go on
     for hook in hooks:
-        assert hook.wait(30) == 0
+        assert hook.wait(PATIENCE_S) == 0
         assert hook.stdout
         hook.stdout.close()
 
@@ -53,12 +53,12 @@ def test_daemons_started_at_the_same_moment_leave_one(house: House):
     began = [subprocess.Popen([sys.executable, "-c", code, "recollect.daemon"], stderr=subprocess.DEVNULL)
              for _ in range(12)]  # fmt: skip
 
-    assert soon(lambda: sum(one.poll() is None for one in began) == 1, 20)
+    assert soon(lambda: sum(one.poll() is None for one in began) == 1)
     assert {one.poll() for one in began} == {None, 0}
     (winner,) = [one for one in began if one.poll() is None]
     assert house.status()["pid"] == winner.pid == lock.holder(Path(house.place.lock))
     assert control.stop(house.place) is control.Ended.STOPPED
-    assert winner.wait(5) == 0
+    assert winner.wait(PATIENCE_S) == 0
 
 
 def test_after_a_kill_the_next_one_takes_over(house: House):
@@ -69,9 +69,7 @@ def test_after_a_kill_the_next_one_takes_over(house: House):
         assert soon(lambda: not house.alive())
         assert os.path.exists(house.place.socket), "a stale socket is what this is about"
 
-    began_s = time.monotonic()
     assert house.start() != pid
-    assert time.monotonic() - began_s < 5
     assert len(house.alive()) == 1
 
 
@@ -98,7 +96,7 @@ def test_one_whose_socket_was_removed_ends_and_the_next_hook_is_answered(house: 
 
     os.unlink(house.place.socket)
 
-    assert soon(lambda: not house.alive(), within_s=10)
+    assert soon(lambda: not house.alive())
     assert house.start() != pid
 
 
@@ -116,7 +114,11 @@ def test_a_pid_in_a_file_that_is_another_s_by_now_is_neither_believed_nor_signal
         other.wait()
 
 
-def test_a_daemon_that_hangs_is_ended_by_proof_and_nobody_starts_a_second_meanwhile(house: House):
+def test_a_daemon_that_hangs_is_ended_by_proof_and_nobody_starts_a_second_meanwhile(
+    house: House, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(control, "_ANSWER_WITHIN_S", 0.2)
+    monkeypatch.setattr(control, "_END_WITHIN_S", 0.5)
     pid = house.start()
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -133,7 +135,7 @@ def test_a_daemon_that_hangs_is_ended_by_proof_and_nobody_starts_a_second_meanwh
 def test_a_lock_file_that_was_deleted_ends_its_daemon_and_not_the_next_one_s_socket(house: House):
     pid = house.start()
     os.unlink(house.place.lock)
-    assert soon(lambda: pid not in house.alive(), 10)
+    assert soon(lambda: pid not in house.alive())
     assert "gone or was replaced" in house.log()
 
     second = house.start()
@@ -174,14 +176,12 @@ def test_memory_cannot_be_dumped_and_files_are_private(house: House):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_it_within_two_seconds_and_takes_its_name_away(house: House, number: signal.Signals):
+def test_a_signal_ends_it_and_takes_its_name_away(house: House, number: signal.Signals):
     pid = house.start()
 
-    began_s = time.monotonic()
     os.kill(pid, number)
-    assert soon(lambda: not house.alive(), 3)
 
-    assert time.monotonic() - began_s < 2
+    assert soon(lambda: not house.alive())
     assert not os.path.exists(house.place.socket)
     with pytest.raises(FileNotFoundError):
         transport.connect(house.place, 1)
@@ -191,7 +191,7 @@ def test_asked_to_stop_it_answers_first(house: House):
     pid = house.start()
 
     assert house.ask("stop") == ("ok", b"")
-    assert soon(lambda: pid not in house.alive(), 3)
+    assert soon(lambda: pid not in house.alive())
     assert "asked to stop" in house.log()
 
 
@@ -202,15 +202,15 @@ def test_a_newer_client_retires_it_and_an_older_one_does_not(house: House):
     assert house.ask("retire", version="")[0] == "error"
     assert house.status()["pid"] == pid
     assert house.ask("retire", version="99.0.0") == ("ok", b"")
-    assert soon(lambda: pid not in house.alive(), 3)
+    assert soon(lambda: pid not in house.alive())
 
 
 @pytest.mark.parametrize(("name", "value"), [("version", "99.0.0"), ("protocol", "99")])
 def test_a_newer_hook_is_left_to_a_newer_daemon(house: House, name: str, value: str):
     pid = house.start()
 
-    assert client.ask(house.place, {"op": "hook", "event": "Stop", name: value}, b"{}", 5) == ("retiring", b"")
-    assert soon(lambda: pid not in house.alive(), 3)
+    assert client.ask(house.place, {"op": "hook", "event": "Stop", name: value}, b"{}", PATIENCE_S) == ("retiring", b"")
+    assert soon(lambda: pid not in house.alive())
 
 
 def test_a_home_that_is_removed_ends_it(house: House, tmp_path: Path):
@@ -218,7 +218,7 @@ def test_a_home_that_is_removed_ends_it(house: House, tmp_path: Path):
     assert soon(house.started)
     house.home.root.rename(tmp_path / "moved")
 
-    assert soon(lambda: pid not in house.alive(), 10)
+    assert soon(lambda: pid not in house.alive())
     assert not house.home.root.exists(), "and it makes no new one"
 
 
@@ -228,12 +228,12 @@ def test_code_that_changed_ends_it(house: House, tmp_path: Path):
     shutil.copytree(
         Path(recollect.__file__).parent, package / "recollect", ignore=shutil.ignore_patterns("__pycache__")
     )
-    assert spawn.ensure_daemon(house.place, sys.executable, str(package), time.monotonic() + 20)
+    assert spawn.ensure_daemon(house.place, sys.executable, str(package), time.monotonic() + PATIENCE_S)
     pid = house.status()["pid"]
 
     (package / "recollect" / "__init__.py").write_text('__version__ = "0.1.1"\n')
 
-    assert soon(lambda: pid not in house.alive(), 10)
+    assert soon(lambda: pid not in house.alive())
     assert "installation changed" in house.log()
 
 
@@ -241,7 +241,7 @@ def test_idle_it_ends_by_itself(house: House):
     house.home.conf.write_text("MEMORY_DAEMON_IDLE_MINUTES=0.02\n")
     pid = house.start()
 
-    assert soon(lambda: pid not in house.alive(), 15)
+    assert soon(lambda: pid not in house.alive())
     assert "nobody asked" in house.log()
 
 
@@ -263,7 +263,7 @@ def test_where_no_hook_is_installed_none_is_made(house: House):
 
 def test_status_tells_what_it_holds(house: House):
     house.start()
-    assert soon(lambda: house.status()["model"] == "ready", 20)
+    assert soon(lambda: house.status()["model"] == "ready")
 
     told = house.status()
 
@@ -282,7 +282,7 @@ def test_a_package_that_is_half_there_is_tried_three_times_and_not_at_every_hook
     began = []
     for _ in range(6):
         began.append(spawn.start(house.place, sys.executable, str(package)) == spawn.BEGUN)
-        assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)), 20)
+        assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)))
 
     assert began == [True, True, True, False, False, False]
     assert not os.path.exists(house.place.socket)

@@ -16,7 +16,7 @@ from recollect.daemon import server as servers
 from recollect.daemon.server import Answer, Request, Server
 from recollect.wire import frame, transport
 from recollect.wire.place import Place
-from tests.daemon.real import FORKS, soon
+from tests.daemon.real import FORKS, PATIENCE_S, soon
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -36,7 +36,7 @@ class Echo:
             case "break":
                 raise ZeroDivisionError
             case "wait":
-                self.go_on.wait(5)
+                self.go_on.wait(PATIENCE_S)
             case "after":
                 return Answer("ok", request.body, after=lambda: self._after(request.body))
             case "show":
@@ -46,7 +46,7 @@ class Echo:
         return Answer("ok", request.body)
 
     def _after(self, body: bytes) -> None:
-        self.go_on.wait(5)
+        self.go_on.wait(PATIENCE_S)
         if body == b"break":
             raise ZeroDivisionError
         self.afterwards.append(body)
@@ -67,8 +67,8 @@ class Running:
         self._thread.start()
 
     def line(self) -> socket.socket:
-        line = socket.socket(fileno=transport.connect(self.place, 3).detach())
-        line.settimeout(3)
+        line = socket.socket(fileno=transport.connect(self.place, PATIENCE_S).detach())
+        line.settimeout(PATIENCE_S)
         return line
 
     def ask(self, body: bytes = b"", **header: str) -> tuple[str, bytes]:
@@ -78,12 +78,15 @@ class Running:
 
     def end(self) -> None:
         self.server.stop("the test is over")
-        self._thread.join(5)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
 
 @pytest.fixture(params=["unix", "tcp"])
-def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
+def running(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    """Nobody is given up because the machine is busy."""
+    for name in ("REQUEST_WITHIN_S", "CONFIRM_WITHIN_S", "REPLY_WITHIN_S", "STOP_WITHIN_S"):
+        monkeypatch.setattr(servers, name, PATIENCE_S)
     runtime = tmp_path / "r"
     runtime.mkdir(mode=0o700)
     found = Running(Place(str(tmp_path), str(runtime), tcp=request.param == "tcp"))
@@ -172,9 +175,8 @@ def test_clients_that_send_slowly_or_nothing_keep_nobody_waiting(running: Runnin
     for line in slow[:50]:
         line.sendall(b"RCL1\nevent: ec")
 
-    began_s = time.monotonic()
     assert running.ask(b"x") == ("ok", b"x")
-    assert time.monotonic() - began_s < 1
+    assert (running.server.connections >= len(slow), running.server.tally.late) == (True, 0), "they are still there"
 
     slow[0].sendall(b"ho\n\n" + (1).to_bytes(8, "big") + b"y")
     assert frame.read_reply(slow[0].recv) == ("ok", b"y")
@@ -188,7 +190,7 @@ def test_a_request_that_never_becomes_whole_is_ended(running: Running, monkeypat
         line.sendall(b"RCL1\n")
 
         assert line.recv(1) == b""
-    assert running.server.tally.late == 1
+    assert soon(lambda: running.server.tally.late == 1)
 
 
 def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
@@ -212,7 +214,7 @@ def test_beyond_the_limit_of_bytes_the_answer_is_busy(running: Running, monkeypa
         with suppress(ConnectionError):
             assert frame.read_reply(line.recv) == ("busy", b"")
 
-    assert running.server.tally.busy == 1
+    assert soon(lambda: running.server.tally.busy == 1)
     assert running.ask(b"x") == ("ok", b"x")
 
 
@@ -223,11 +225,12 @@ def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered
     assert soon(lambda: running.server.waiting == servers.WORKERS)
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "show", "deadline_ms": "50"}, b"late"))
-        time.sleep(0.2)
+        assert soon(lambda: running.server.waiting == servers.WORKERS + 1)
+        time.sleep(0.2)  # its time passes
         running.desk.go_on.set()
         assert line.recv(100) == b""
     for thread in waiting:
-        thread.join(5)
+        thread.join(PATIENCE_S)
 
     assert soon(lambda: running.desk.too_late == [b"late"])
     assert (running.server.tally.late, running.desk.shown) == (1, [])
@@ -244,7 +247,7 @@ def test_a_stop_answers_who_is_connected_and_then_ends(running: Running):
         running.desk.go_on.set()
 
         assert frame.read_reply(line.recv) == ("ok", b"also")
-    asking.join(5)
+    asking.join(PATIENCE_S)
     assert done == [("ok", b"last")]
     running.end()
     with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
@@ -278,7 +281,7 @@ def test_over_tcp_a_wrong_token_is_refused(tmp_path: Path):
             line.sendall(b"f" * 32 + frame.encode_request({}, b"secret?"))
             with suppress(ConnectionError):
                 assert line.recv(100) == b""
-        assert running.server.tally.refused == 1
+        assert soon(lambda: running.server.tally.refused == 1)
         assert running.server.tally.requests == 0
     finally:
         running.end()

@@ -20,7 +20,7 @@ from recollect.model.result import Scope
 from recollect.ops import memories
 from recollect.ops.app import App
 from recollect.wire import frame, spool, transport
-from tests.daemon.real import FORKS, LINUX, House, soon
+from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
 
@@ -45,11 +45,11 @@ class Session:
             "host": "claude-code",
             "event": event,
             "cwd": str(self.project),
-            "deadline_ms": "5000",
+            "deadline_ms": str(PATIENCE_S * 1_000),
             "env-CLAUDE_PROJECT_DIR": str(self.project),
         }
-        line = socket.socket(fileno=transport.connect(self.house.place, 10).detach())
-        line.settimeout(10)
+        line = socket.socket(fileno=transport.connect(self.house.place, PATIENCE_S).detach())
+        line.settimeout(PATIENCE_S)
         with line:
             line.sendall(frame.encode_request(header, self.payload(event, **fields) if body is None else body))
             kind, printed = frame.read_reply(line.recv)
@@ -126,7 +126,7 @@ def test_what_hooks_left_in_the_spool_is_taken_in_once(session: Session):
         assert spool.spool(session.house.place, spool.pointer(header, body)), "the same event, twice"
     session.house.start()
 
-    assert soon(lambda: session.house.status()["spooled"] == 0, 20)
+    assert soon(lambda: session.house.status()["spooled"] == 0)
     assert session.received() == ["turn-ended"] * 25
     assert session.house.status()["received_late"] == 50
 
@@ -138,7 +138,7 @@ def test_a_pointer_that_makes_no_sense_does_not_hold_up_the_others(session: Sess
     assert spool.spool(session.house.place, spool.pointer(header, session.payload("Stop")))
     session.house.start()
 
-    assert soon(lambda: session.house.status()["spooled"] == 0, 20)
+    assert soon(lambda: session.house.status()["spooled"] == 0)
     assert session.received() == ["turn-ended"]
 
 
@@ -150,13 +150,13 @@ def test_while_another_process_holds_the_database_a_prompt_is_answered_and_an_ev
     path = app.store_path(Scope.PROJECT)
     app.close()
     other = apsw.Connection(str(path))
-    other.set_busy_timeout(5_000)  # the daemon may be giving vectors just now
+    other.set_busy_timeout(PATIENCE_S * 1_000)  # the daemon may be giving vectors just now
     other.execute("BEGIN IMMEDIATE")
     try:
         began_s = time.monotonic()
         assert session.hook("Stop") == ("busy", b"")
         assert session.house.status()["busy"] == 1
-        assert time.monotonic() - began_s < 1
+        assert time.monotonic() - began_s < PATIENCE_S / 2, "it does not wait until its time is up"
         kind, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
         assert (kind, b"staging" in printed) == ("ok", True)
     finally:
@@ -222,8 +222,8 @@ def test_words_answer_until_the_model_is_there_and_the_log_says_so(session: Sess
     session.pin("Deploys go through staging first")
     session.house.start()
     session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-    assert soon(lambda: session.house.status()["model"] == "ready", 20)
-    assert soon(lambda: session.house.status()["projects"][0]["warm"], 10)
+    assert soon(lambda: session.house.status()["model"] == "ready")
+    assert soon(lambda: session.house.status()["projects"][0]["warm"])
     Session(session.house, session.project, "s2").hook("UserPromptSubmit", prompt="how do we deploy to staging?")
 
     assert soon(lambda: 'how="words and vectors"' in session.house.log())  # nobody waits for the log
@@ -235,7 +235,7 @@ def test_operations_can_be_asked_for_by_name(session: Session):
 
     def ask(op: str, **values: object) -> tuple[str, Any]:
         question = json.dumps({"op": op, "values": values}).encode()
-        kind, body = session.house.ask("ask", question, cwd=str(session.project), deadline_ms="5000")
+        kind, body = session.house.ask("ask", question, cwd=str(session.project), deadline_ms=str(PATIENCE_S * 1_000))
         return kind, json.loads(body)
 
     kind, answer = ask("recall", query=["staging"])
@@ -270,8 +270,9 @@ def test_over_loopback_it_is_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_they_were(session: Session):
     session.pin("Deploys go through staging first")
     session.house.start()
-    assert soon(lambda: session.house.status()["model"] == "ready", 20)
+    assert soon(lambda: session.house.status()["model"] == "ready")
     failures: list[object] = []
+    busy: list[object] = []  # their hooks leave them in the spool
 
     def work(number: int, events: int) -> None:
         own = Session(session.house, session.project, f"s{number}")
@@ -280,8 +281,8 @@ def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_th
                 told = own.hook("Stop", prompt_id=f"p{step}")
             else:
                 told = own.hook("UserPromptSubmit", prompt=f"step {step}: how do we deploy to staging?")
-            if told[0] not in ("ok", "busy"):  # a busy one is spooled by its hook
-                failures.append(told)
+            if told[0] != "ok":
+                (busy if told[0] == "busy" else failures).append(told)
 
     def all_at_once(events: int) -> None:
         threads = [threading.Thread(target=work, args=(number, events)) for number in range(8)]
@@ -296,11 +297,12 @@ def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_th
     after = session.house.status()
 
     assert failures == []
-    assert after["failed"] == after["busy"] == after["late"] == after["broken"] == 0, session.house.log()[-2000:]
+    assert after["failed"] == after["late"] == after["broken"] == 0, session.house.log()[-2000:]
+    assert after["busy"] == len(busy)
     assert after["requests"] - before["requests"] >= 1_600
     assert after["memory_mb"] - before["memory_mb"] < 10
     assert after["descriptors"] < 40
-    assert after["connections"] == 0
+    assert soon(lambda: session.house.status()["connections"] == 0)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
@@ -308,6 +310,6 @@ def test_a_home_that_can_no_longer_be_written_ends_it(house: House):
     pid = house.start()
     house.home.root.chmod(0o500)
     try:
-        assert soon(lambda: pid not in house.alive(), 10)
+        assert soon(lambda: pid not in house.alive())
     finally:
         house.home.root.chmod(0o700)

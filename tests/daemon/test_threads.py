@@ -52,7 +52,7 @@ def test_a_thread_appears_after_a_turn_and_the_next_session_sees_it(house: House
 
     session.hook("Stop", transcript_path=str(transcript), prompt_id="p-1")
 
-    assert soon(lambda: threads(session), within_s=30), house.log()
+    assert soon(lambda: threads(session)), house.log()
     (found,) = threads(session)
     assert found.title == "The cart shows the wrong tax for customers"
     assert [anchor.path for anchor in found.anchors] == ["services/tax.py"]

@@ -35,7 +35,7 @@ from tests.e2e.stand_in import Asked, Lane, StandIn, Turn
 ROOT = Path(__file__).resolve().parent.parent.parent
 AGENTS = ROOT / ".agents"
 DUMMY_KEY = "sk-test-dummy"
-WAIT_S = 60
+WAIT_S = 120
 PATIENCE_MS = 4_000  # within the client's own time-out for our hooks
 # A model with a small window compacts only once the service refuses a request, unless this is set.
 WINDOW_TOKENS = 100_000
@@ -176,10 +176,10 @@ class World:
         return found
 
     def end(self) -> list[int]:
-        """Stops the daemon; what still runs five seconds later is killed, and is the answer."""
+        """Stops the daemon; what still runs long after is killed, and is the answer."""
         if (self.home / ".recollect").exists():
             self.recollect("daemon", "stop", check=False)
-        until = time.monotonic() + 5
+        until = time.monotonic() + WAIT_S / 4
         while self.processes() and time.monotonic() < until:
             time.sleep(0.05)
         left = self.processes()

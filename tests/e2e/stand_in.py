@@ -25,7 +25,7 @@ from typing import Any, Self
 SUMMARY_ASKED_FOR = "Your task is to create a detailed summary"
 AGENT_HEADERS = {"x-claude-code-agent-id", "x-claude-code-parent-agent-id"}
 OF_A_SUBAGENT = "cc_is_subagent=true"
-HELD_S = 30
+HELD_S = 60
 
 
 class Lane(StrEnum):

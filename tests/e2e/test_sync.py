@@ -9,7 +9,7 @@ from tests.e2e.client import World, one_model
 from tests.e2e.stand_in import says
 
 RULE = "Write every commit subject in the imperative mood"
-WITHIN_S = 30
+WITHIN_S = 60
 
 
 def switch_on(world: World, *names: str) -> None:

@@ -29,7 +29,7 @@ def daemon_pid(world: World) -> int:
 
 
 def wait_until(holds: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < until, what
         time.sleep(0.1)

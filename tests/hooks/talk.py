@@ -44,7 +44,7 @@ class Talk:
         self.prompts = 0
 
     def tell(
-        self, event: str, *, confirm: bool = True, left_s: float = 30, environ: Mapping[str, str] = {}, **given: Any
+        self, event: str, *, confirm: bool = True, left_s: float = 60, environ: Mapping[str, str] = {}, **given: Any
     ) -> Heard:
         answer = self.answer(event, left_s=left_s, environ=environ, **given)
         answer.after()
@@ -52,7 +52,7 @@ class Talk:
             answer.confirm()
         return heard(answer.stdout)
 
-    def answer(self, event: str, *, left_s: float = 30, environ: Mapping[str, str] = {}, **given: Any) -> Answer:
+    def answer(self, event: str, *, left_s: float = 60, environ: Mapping[str, str] = {}, **given: Any) -> Answer:
         cwd = str(Path.cwd())
         shared = {"session_id": self.session, "transcript_path": self.transcript, "cwd": cwd, "hook_event_name": event}
         body = json.dumps(shared | {"prompt_id": f"p{self.prompts}"} | given).encode()

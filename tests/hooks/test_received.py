@@ -184,7 +184,7 @@ def test_a_spooled_pointer_that_says_nothing_is_refused(talk: Talk, left: dict[s
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"session_id": 3}', b"[" * 100_000])
 def test_what_is_no_event_is_refused(talk: Talk, body: bytes):
     with pytest.raises(BadInput):
-        talk.hooks.answer("claude-code", "UserPromptSubmit", body, {}, str(Path.cwd()), time.monotonic() + 1)
+        talk.hooks.answer("claude-code", "UserPromptSubmit", body, {}, str(Path.cwd()), time.monotonic() + 60)
 
 
 def test_an_unknown_event_is_ignored(app: App, talk: Talk):
@@ -207,7 +207,7 @@ def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App,
     printed = set()
     for path in recorded:
         event = path.stem.partition("-")[0]
-        answer = talk.hooks.answer("claude-code", event, path.read_bytes(), {}, str(Path.cwd()), time.monotonic() + 5)
+        answer = talk.hooks.answer("claude-code", event, path.read_bytes(), {}, str(Path.cwd()), time.monotonic() + 60)
         printed |= {event} if answer.stdout else set()
 
     assert len(recorded) > 20

@@ -303,6 +303,6 @@ def test_a_server_whose_client_is_killed_ends_too(house: House):
     assert server.stdout is not None
     server.stdin.close()
 
-    assert soon(lambda: server.poll() is not None, 20)
+    assert soon(lambda: server.poll() is not None)
     server.stdout.close()
     assert server.returncode in (0, -signal.SIGPIPE)

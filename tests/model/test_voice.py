@@ -74,11 +74,12 @@ def test_no_text_breaks_it():
 
 
 @pytest.mark.parametrize("piece", ["i ", "x", "my", "do i ", " "])
-def test_a_megabyte_is_quick(piece: str):
+def test_a_megabyte_does_not_explode(piece: str):
+    """What is tried again at every place would take hours."""
     text = piece * (1_000_000 // len(piece))
     began = time.process_time()
 
     voice(text)
     asks_of_self(text)
 
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 30

@@ -36,7 +36,7 @@ class Slow:
 
     def embed_ends(self, text: str, most_tokens: int) -> Any:
         self.asked.append((text, most_tokens))
-        self.go_on.wait(10)
+        self.go_on.wait(60)
         return self._real.embed_ends(text, most_tokens)
 
 
@@ -53,16 +53,16 @@ def until(seconds: float) -> float:
 
 
 def test_work_beside_has_its_outcome_when_it_is_asked_for():
-    assert Aside(lambda: 7).wait(until(5)) == 7
+    assert Aside(lambda: 7).wait(until(60)) == 7
 
 
 def test_work_that_is_not_done_in_time_is_gone_on_without():
     go_on = threading.Event()
-    beside = Aside(lambda: go_on.wait(10))
+    beside = Aside(lambda: go_on.wait(60))
 
     assert beside.wait(until(0)) is None
     go_on.set()
-    assert beside.wait(until(5)) is True
+    assert beside.wait(until(60)) is True
 
 
 def test_what_went_wrong_beside_is_raised_where_it_is_asked_for():
@@ -72,7 +72,7 @@ def test_what_went_wrong_beside_is_raised_where_it_is_asked_for():
     beside = Aside(work)
 
     with pytest.raises(KeyError, match="beside"):
-        beside.wait(until(5))
+        beside.wait(until(60))
 
 
 def test_a_vector_that_comes_too_late_is_not_waited_for_and_it_is_said(app: App, slow: Slow):
@@ -90,7 +90,7 @@ def test_a_vector_in_time_is_used(app: App, slow: Slow):
     id = pinned(app, "Deploys go through staging")
     recalls.recall(app, ("deploys",))  # it is given its own on the way
 
-    mind = briefs.brought_to_mind(app, Haste(app, "releasing software", until(30)), seen=frozenset(), limit=5)
+    mind = briefs.brought_to_mind(app, Haste(app, "releasing software", until(60)), seen=frozenset(), limit=5)
 
     assert mind.found is not None
     assert mind.found.how == "words and vectors"
@@ -101,7 +101,7 @@ def test_of_a_long_question_only_so_much_is_embedded(app: App, slow: Slow):
     slow.go_on.set()
     text = "at the beginning " + "x = 1\n" * 200_000 + " at the end"
 
-    Haste(app, text, until(30)).asked()
+    Haste(app, text, until(60)).asked()
 
     ((asked, tokens),) = slow.asked
     assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", haste.MOST_TOKENS)

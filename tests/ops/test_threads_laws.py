@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recollect.base import project as projects
@@ -109,6 +109,22 @@ def test_every_act_is_in_exactly_one_thread_or_counted(
 
 @settings(max_examples=25)
 @given(what=done, cuts=looks)
+@example(  # the first was too little to open a thread, and leans on the one that came after it
+    what=[
+        (Speaker.PERSON, "and shipping?"),
+        (Speaker.PERSON, "fix the tax of Quebec"),
+        (Speaker.AGENT, "and shipping?"),
+    ],
+    cuts=[],
+)
+@example(  # the last names what the thread of the same look is about: its words are found in it already
+    what=[
+        (Speaker.AGENT, "unrelated: the search index misses umlauts"),
+        (Speaker.TOOL, Doing(Deed.RUN, "tool", "pytest -q", ()), True),
+        (Speaker.PERSON, "unrelated: the search index misses umlauts"),
+    ],
+    cuts=[],
+)
 def test_taken_twice_is_taken_once_and_undoing_everything_leaves_nothing(
     what: list[tuple[object, ...]], cuts: list[int]
 ):

@@ -94,7 +94,7 @@ os.execv(sys.executable, [sys.executable, "-m", "recollect", *sys.argv[1:]])
 
 def recollect(*args: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-c", POWERLESS, *args], capture_output=True, text=True, encoding="utf-8", timeout=60
+        [sys.executable, "-c", POWERLESS, *args], capture_output=True, text=True, encoding="utf-8", timeout=120
     )
     if done.returncode == 77:
         pytest.skip("root here cannot give up its power over permissions")

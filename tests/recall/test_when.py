@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -153,10 +152,7 @@ def test_no_text_breaks_it():
 
 
 @pytest.mark.parametrize("piece", ["last ", "a couple of ", "march ", "1", "x", "before last ", " ", "2026-03-"])
-def test_a_megabyte_is_read_as_fast_as_its_beginning(piece: str):
+def test_of_a_megabyte_only_the_beginning_is_read(piece: str):
     text = piece * (1_000_000 // len(piece))
-    began = time.process_time()
 
-    asked_time(text, NOW)
-
-    assert time.process_time() - began < 0.1
+    assert asked_time(f"{text} yesterday", NOW) == asked_time(text[: when_module._MAX_CHARS], NOW)

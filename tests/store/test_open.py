@@ -403,7 +403,7 @@ def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(p
     with closing(SqliteStore(path, QUICK)) as second:
         assert [m for m, _ in second.each()] == kept
 
-    other.communicate("\n", timeout=10)
+    other.communicate("\n", timeout=60)
     _write(store)
     assert store.verify() == []
     store.close()

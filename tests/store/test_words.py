@@ -164,6 +164,17 @@ def test_a_term_stands_as_strongly_whatever_its_rarity(store: SqliteStore) -> No
     assert strengths(before) == pytest.approx(strengths(after), rel=0.2)
 
 
+def test_words_are_found_in_the_transaction_that_wrote_them(store: SqliteStore) -> None:
+    with store.together():
+        store.apply(plan(Create(thread("redis", body="zeppelin"))), act())
+        within = store.words("zeppelin")
+        store.apply(plan(Create(thread("cache", body="zeppelin"))), act())
+
+    assert [(one.term, one.passages) for one in within.terms] == [("zeppelin", 1)]
+    assert [(one.term, one.passages) for one in store.words("zeppelin").terms] == [("zeppelin", 2)]
+    assert store.verify() == []
+
+
 def test_evidence_counts_all_passages_and_those_of_each_term(store: SqliteStore) -> None:
     store.apply(Plan(tuple(Create(note(f"Note {i}", body="redis" if i % 2 else "caches")) for i in range(20))), act())
 

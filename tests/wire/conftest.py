@@ -50,7 +50,7 @@ class World(NamedTuple):
             capture_output=True,
             env=self.environ() if environ is None else environ,
             cwd=cwd,
-            timeout=30,
+            timeout=120,
         )
         return Ran(ran.returncode, ran.stdout, ran.stderr, time.monotonic() - began_s)
 

@@ -25,7 +25,7 @@ with open(home + "/started", "a") as file:
 if os.path.exists(home + "/broken"):
     sys.exit(1)
 if os.path.exists(home + "/slow"):
-    time.sleep(5)
+    time.sleep(60)
 place = find_place(home, os.environ)
 life = open(place.lock, "a")
 try:
@@ -35,7 +35,7 @@ except OSError:
 with open(home + "/alive", "a") as file:
     file.write(f"{os.getpid()}\\n")
 server = transport.listen(place, "t" * 32)
-server.settimeout(20)
+server.settimeout(120)
 said = {
     "pid": os.getpid(), "parent": os.getppid(), "session": os.getsid(0), "cwd": os.getcwd(),
     "environ": dict(os.environ), "path": sys.path, "executable": sys.executable, "umask": os.umask(0o077),
@@ -47,7 +47,7 @@ while True:
         line, _ = server.accept()
     except TimeoutError:
         break
-    line.settimeout(5)
+    line.settimeout(60)
     try:
         frame.read_request(line.recv)
         line.sendall(frame.encode_reply(frame.OK, json.dumps(said).encode()))
@@ -93,7 +93,7 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_for(is_so: object, most_s: float = 10) -> bool:
+def wait_for(is_so: object, most_s: float = 60) -> bool:
     until = time.monotonic() + most_s
     assert callable(is_so)
     while time.monotonic() < until:

@@ -11,6 +11,8 @@ from recollect.wire import frame, transport
 from recollect.wire.place import Place
 
 TOKEN = "t" * 32
+PATIENCE_S = 60
+"""Longer than any hook may take: one that waits for the end of this was not done in time."""
 Answer = Callable[[dict[str, str], bytes], bytes | None]
 """The bytes of a reply; none: hang up; None: say nothing, and keep the line open."""
 
@@ -48,7 +50,7 @@ class EchoServer:
     def settle(self) -> None:
         """Wait until every line that was taken has ended."""
         for thread in list(self._open):
-            thread.join(5)
+            thread.join(PATIENCE_S)
 
     def _accept(self) -> None:
         while not self._over.is_set():
@@ -59,7 +61,7 @@ class EchoServer:
                 thread.start()
 
     def _serve(self, line: socket.socket) -> None:
-        line.settimeout(5)
+        line.settimeout(PATIENCE_S)
         with line, suppress(OSError, frame.BadFrame):
             if not transport.admit(self.place, line, TOKEN):
                 return
@@ -67,7 +69,7 @@ class EchoServer:
             self.requests.append((header, body))
             reply = self.answer(header, body)
             if reply is None:
-                self._over.wait(5)
+                self._over.wait(PATIENCE_S)
                 return
             line.sendall(reply)
             if not reply:

@@ -17,7 +17,8 @@ from tests.wire.conftest import World
 from tests.wire.daemon import end, is_running, make_package, parse, pids, wait_for
 
 # Long enough for the stand-in to start on a busy machine: here it is asked whether, not how fast.
-PATIENT = ("SessionStart", "--deadline-ms", "8000")
+PATIENT_MS = 40_000
+PATIENT = ("SessionStart", "--deadline-ms", str(PATIENT_MS))
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def test_a_hook_that_ends_while_a_daemon_starts_has_left_its_pointer(startable: 
     """It is left first, and then all the time that there is can be waited."""
     Path(startable.home, "slow").touch()
 
-    ran = startable.hook("UserPromptSubmit", "--deadline-ms", "400")
+    ran = startable.hook("UserPromptSubmit", "--deadline-ms", "1500")
 
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
-    assert ran.took_s < 2.5
+    assert ran.took_s < PATIENT_MS / 2_000
     assert len(list(spool.drain(startable.place))) == 1
 
 
@@ -133,10 +134,10 @@ def test_while_a_daemon_holds_its_lock_no_second_is_started(startable: World):
     startable.hook(*PATIENT)
     os.unlink(startable.place.socket)
 
-    ran = startable.hook("UserPromptSubmit", "--deadline-ms", "700")
+    ran = startable.hook("UserPromptSubmit", "--deadline-ms", "1500")
 
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
-    assert ran.took_s < 2.5
+    assert ran.took_s < PATIENT_MS / 2_000
     assert len(pids(startable.home, "started")) == 1
     assert len(list(spool.drain(startable.place))) == 1
 
@@ -169,14 +170,14 @@ def test_a_package_that_is_gone_is_given_up_before_the_deadline(startable: World
     ran = startable.hook(*PATIENT)
 
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
-    assert ran.took_s < 4
+    assert ran.took_s < PATIENT_MS / 2_000
 
 
 def test_starting_leaves_no_child(startable: World, tmp_path: Path):
     code = (
         "import os, sys, time; from recollect.wire import place, spawn\n"
         "found = place.find_place(sys.argv[1], os.environ)\n"
-        "print(spawn.ensure_daemon(found, sys.executable, sys.argv[2], time.monotonic() + 8))\n"
+        "print(spawn.ensure_daemon(found, sys.executable, sys.argv[2], time.monotonic() + 60))\n"
         "try: print(os.waitpid(-1, os.WNOHANG))\n"
         "except ChildProcessError: print('none')"
     )

@@ -74,7 +74,7 @@ def test_without_the_token_loopback_is_shut(runtime: str, tmp_path: Path, said: 
     place = Place(str(tmp_path), runtime + "/r", tcp=True)
     with EchoServer(place) as server, socket.socket() as line:
         port = int(Path(place.address).read_text().split()[0])
-        line.settimeout(5)
+        line.settimeout(60)
         line.connect(("127.0.0.1", port))
         line.sendall(said + frame.encode_request({}, b"give me"))
         with suppress(OSError):  # it may have hung up by now

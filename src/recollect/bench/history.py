@@ -17,7 +17,7 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.bench.child import Child, say
 from recollect.bench.past_sessions import AS_BEFORE, AS_NOW, Sessions, Shape
-from recollect.bench.report import Report
+from recollect.bench.report import Report, digits
 from recollect.bench.stages import peak_mb
 from recollect.ops import acts, digest, past
 from recollect.ops.app import App
@@ -73,17 +73,12 @@ def run_history(folder: Path, *, mb: int, seed: int, progress: Progress) -> Hist
         step()
         found.append(
             HistoryFigures(
-                shape.name, round(size, 1), int(read["acts"]), _rate(size, read["cpu_s"]), read["peak_mb"],
-                _rate(size, whole["cpu_s"]), round(whole["wall_s"], 2), whole["peak_mb"],
+                shape.name, round(size, 1), int(read["acts"]), digits(size / read["cpu_s"]), read["peak_mb"],
+                digits(size / whole["cpu_s"]), round(whole["wall_s"], 2), whole["peak_mb"],
                 round(again["wall_s"], 2),
             )
         )  # fmt: skip
     return HistoryReport(tuple(found))
-
-
-def _rate(mb: float, seconds: float) -> float:
-    """In three digits that count, so that a slow machine's rate is small and never nothing."""
-    return float(f"{mb / seconds:.3g}")
 
 
 def _write(place: Path, shape: Shape, size: int, seed: int) -> int:

@@ -21,7 +21,7 @@ from recollect.bench import child, house, processes, stages
 from recollect.bench.child import Child
 from recollect.bench.corpus import Corpus
 from recollect.bench.house import PROMPT, House, Ran, payload, soon
-from recollect.bench.report import percentile
+from recollect.bench.report import digits, percentile
 from recollect.wire.frame import OK
 
 Step = Callable[[int], None]
@@ -44,7 +44,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: list[float]) -> Spread:
-        return cls(*(round(percentile(values, percent), 1) for percent in (50, 95, 99, 100)))
+        return cls(*(digits(percentile(values, percent)) for percent in (50, 95, 99, 100)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ def _warm(place: House, pid: int, size: int, asked: Iterator[str], prompts: int,
         how,
         answered=sum(bool(ran.out) for ran in hooks),
         wall=Spread.of([ran.wall_ms for ran in hooks]),
-        cpu_ms=round(cpu_ms, 1),
+        cpu_ms=digits(cpu_ms),
         bare_wall_ms=round(statistics.median(ran.wall_ms for ran in bare), 1),
-        bare_cpu_ms=round(bare_cpu_ms, 1),
+        bare_cpu_ms=digits(bare_cpu_ms),
         cpu_ratio=round(cpu_ms / bare_cpu_ms, 2),
         daemon=Spread.of(daemon_ms),
         daemon_cpu_ms=round(used_ms / (2 * prompts), 1),

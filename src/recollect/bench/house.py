@@ -34,7 +34,7 @@ from recollect.wire.place import Place, find_place
 
 PROMPT = "UserPromptSubmit"
 _LONGEST_S = 30.0
-_START_WITHIN_S = 20.0
+_START_WITHIN_S = 60.0
 _WARM_WITHIN_S = 180.0
 _END_WITHIN_S = 5.0
 _LOOK_S = 0.01
@@ -183,7 +183,7 @@ class House:
 
     def status(self) -> dict[str, Any] | None:
         try:
-            kind, body = client.ask(self.place, {"op": "status"}, b"", 5.0)
+            kind, body = client.ask(self.place, {"op": "status"}, b"", _LONGEST_S)
             told = json.loads(body) if kind == frame.OK else None
         except (client.Unanswered, ValueError):
             return None

@@ -21,6 +21,11 @@ def share(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
+def digits(value: float) -> float:
+    """Three that count: a small figure is small and never nothing, on whatever machine."""
+    return float(f"{value:.3g}")
+
+
 def percentile(values: list[float], percent: int) -> float:
     """The nearest rank: a value that was really measured."""
     ordered = sorted(values)

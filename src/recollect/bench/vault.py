@@ -15,7 +15,7 @@ from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.bench.corpus import Corpus
-from recollect.bench.report import Report, percentile
+from recollect.bench.report import Report, digits, percentile
 from recollect.ops import vaults
 from recollect.ops.app import App
 from recollect.store import Progress
@@ -69,11 +69,11 @@ def _measured(folder: Path, notes: int, seed: int, progress: Progress) -> VaultF
         app.close()
     return VaultFigures(
         notes,
-        round(scan_ms, 1),
+        digits(scan_ms),
         round(first_ms / 1e3, 2),
-        round(notes / first_ms * 1e3, 1),
-        round(unchanged_ms, 1),
-        round(one_edit_ms, 1),
+        digits(notes / first_ms * 1e3),
+        digits(unchanged_ms),
+        digits(one_edit_ms),
         round(sync_ms / 1e3, 2),
     )
 

@@ -84,9 +84,10 @@ def take(app: App, sitting: Sitting) -> Writes | None:
     looked = [_look(app, sitting, turn) for turn in found]
 
     def write() -> None:
-        for one in looked:
-            _place(app, sitting, one)
         store = app.writing(scope_here(app))
+        left_out = _left_out(store, looked)
+        for one in looked:
+            _place(app, sitting, one, left_out)
         mark = _mark(store, sitting.session)
         if mark.waiting != waiting:
             _put_mark(store, sitting.session, replace(mark, waiting=waiting))
@@ -151,11 +152,20 @@ def _asked(app: App, about: Subject) -> asking.Asked | None:
 # Placing: inside the one transaction of this look
 
 
-def _place(app: App, sitting: Sitting, looked: Looked) -> None:
+def _left_out(store: Store, looked: Sequence[Looked]) -> frozenset[str]:
+    """What no thread has, and stands before something that one has: it was looked at and left. It stays out, though
+    the thread that came after it would take it in now."""
+    ids = [piece.id for one in looked for piece in one.kept]
+    spoken = store.spoken(ids)
+    last = max((at for at, id in enumerate(ids) if id in spoken), default=0)
+    return frozenset(ids[:last]) - spoken.keys()
+
+
+def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str]) -> None:
     store = app.writing(scope_here(app))
     mark = _mark(store, sitting.session)
     spoken = store.spoken([one.id for one in looked.kept])
-    kept = [one for one in looked.kept if one.id not in spoken]
+    kept = [one for one in looked.kept if one.id not in spoken and one.id not in left_out]
     dropped = dict(looked.dropped)
     dropped["taken before"] = len(looked.kept) - len(kept)
     candidates = _candidates(app, store, looked, mark) if kept else []

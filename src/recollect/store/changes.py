@@ -32,7 +32,7 @@ class Changes:
         self._counts: Counter[str] = Counter()
 
     def settle(self) -> None:
-        """Before the transaction ends: what its changes did to the counts of terms."""
+        """Before the transaction ends, or asks for words: what its changes did to the counts of terms."""
         if self._counts:
             words.settle(self._db, self._counts)
 

@@ -109,6 +109,8 @@ class SqliteStore:
 
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
         with in_our_words(self._path):
+            if self._db.in_transaction:  # it finds what was written in it
+                self._changes.settle()
             return words.evidence(self._db, self._analyse, question, most or words.MAX_POSTINGS)
 
     def nearest(

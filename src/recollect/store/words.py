@@ -57,7 +57,8 @@ def _distinct(analyse: Analyse, row: Row) -> set[str]:
 
 
 def settle(db: apsw.Connection, counts: Counter[str]) -> None:
-    """Once a transaction, in order: neighbours in the table are then written together."""
+    """Once a transaction, or when words are asked for in it; in order: neighbours in the table are then written
+    together."""
     changed = sorted((term, count) for term, count in counts.items() if count)
     db.executemany(
         "INSERT INTO term VALUES (?1, ?2) ON CONFLICT (term) DO UPDATE SET passages = passages + ?2", changed
