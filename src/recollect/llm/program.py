@@ -25,6 +25,7 @@ _ENDS_WITHIN_S = 8.0  # more than the keeper takes to sweep
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 _CHUNK = 65_536
 _CODES = {127: "not found", 126: "cannot be run"}
+_LATE = "no answer in time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,19 @@ class Ran:
     problem: str = ""
 
 
-def found(word: str, path: str) -> str:
-    """The program that a word names, as an absolute path; nothing where there is none. Of a PATH only absolute folders
-    count: another would be a folder of whatever project we stand in."""
-    if os.path.isabs(word):
-        return word
+def found(word: str, path: str, user_home: Path) -> str:
+    """The program that a word names, as an absolute path; nothing where there is none that can be run. Of a PATH only
+    absolute folders count: another would be a folder of whatever project we stand in."""
+    if word.startswith("~/"):
+        word = str(user_home) + word[1:]
     if os.sep in word:
-        return ""
-    for folder in path.split(os.pathsep):
-        candidate = os.path.join(folder, word)
-        if os.path.isabs(folder) and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
-            return candidate
-    return ""
+        return word if os.path.isabs(word) and _can_run(word) else ""
+    places = (os.path.join(folder, word) for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    return next((place for place in places if _can_run(place)), "")
+
+
+def _can_run(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def run(argv: Sequence[str], *, text: str, environ: Mapping[str, str], folder: str, seconds: float) -> Ran:
@@ -59,7 +61,7 @@ def run(argv: Sequence[str], *, text: str, environ: Mapping[str, str], folder: s
                 code = process.wait(max(0.0, until_s - time.monotonic()))
                 problem = "" if code == 0 else _CODES.get(code, f"exit code {code}")
     except subprocess.TimeoutExpired:
-        return Ran(problem=f"no end after {seconds:g} s")
+        return Ran(problem=_LATE)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         return Ran(problem=f"cannot be started ({why or type(error).__name__})")
@@ -115,7 +117,7 @@ def _read(output: IO[bytes], until_s: float) -> tuple[bytes, str]:
     while True:
         left_s = until_s - time.monotonic()
         if left_s <= 0 or not select.select([fd], [], [], left_s)[0]:
-            return b"", "no answer in time"
+            return b"", _LATE
         piece = os.read(fd, _CHUNK)
         if not piece:
             return bytes(found), ""

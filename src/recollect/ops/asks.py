@@ -11,13 +11,15 @@ import os
 import shlex
 import stat
 import time
+from collections.abc import Callable
 
 from recollect import agents
 from recollect.base.errors import RecollectError
 from recollect.base.files import make_private_folder, read_limited
+from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.base.text import storable
-from recollect.llm import program, template
+from recollect.llm import endpoint, program, template
 from recollect.model.ask import Ask, Heard
 from recollect.ops import budget
 from recollect.ops.app import App
@@ -27,6 +29,7 @@ MOST_CHARS = 400_000
 _CHARS_PER_TOKEN = 3  # fewer than any language has, so that an estimate is rather too high
 _OF_AN_ANSWER = 2_000
 _KEY_FILE = "llm.key"
+_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 _FOLDER = "llm"
 
 
@@ -52,13 +55,16 @@ def _asked(app: App, ask: Ask) -> Heard:
         return Heard(problem="off")
     if app.dry_run:
         return Heard(problem="a dry run asks nobody")
+    way = _way(app, ask)
+    if isinstance(way, Heard):
+        return way
     text = _question(app, ask)
     if len(text) > MOST_CHARS:
         return Heard(problem=f"{len(text):,} characters are too many")
     room = budget.take(app, ask.job, (len(text) // _CHARS_PER_TOKEN + _OF_AN_ANSWER) * ask.turns)
     if room is None:
         return Heard(problem="over budget")
-    heard = _said(app, ask, text)
+    heard = way(text)
     budget.settle(app, room, heard.tokens)
     return heard
 
@@ -68,29 +74,47 @@ def _question(app: App, ask: Ask) -> str:
     return app.redactor.clean(storable(made)).text
 
 
-def _said(app: App, ask: Ask, text: str) -> Heard:
-    return _by_command(app, ask, text)
+def _way(app: App, ask: Ask) -> Callable[[str], Heard] | Heard:
+    """How the text will be sent; or why it cannot be, which costs nothing."""
+    by = app.settings.text("MEMORY_LLM_BY")
+    if by == "command":
+        return _by_command(app, ask)
+    if ask.reads:
+        return Heard(problem="only the command can read files")
+    key, model = _own_key(app), app.settings.text("MEMORY_LLM_MODEL")
+    if by == "endpoint":
+        url = app.settings.text("MEMORY_LLM_URL")
+        return lambda text: endpoint.chat(url, key=key, model=model, text=text, seconds=ask.seconds)
+    key, url = key or environment().get(_KEY_VARIABLE, ""), app.settings.text("MEMORY_LLM_API_URL")
+    if not key:
+        return Heard(problem=f"there is no key: neither {_KEY_FILE} nor {_KEY_VARIABLE}")
+    return lambda text: endpoint.messages(url, key=key, model=model, text=text, seconds=ask.seconds)
 
 
-def _by_command(app: App, ask: Ask, text: str) -> Heard:
-    try:
-        words = shlex.split(app.settings.text("MEMORY_LLM_COMMAND"))
-    except ValueError:
-        words = []
+def _by_command(app: App, ask: Ask) -> Callable[[str], Heard] | Heard:
     outer = environment()
-    path = program.found(words[0], outer.get("PATH", os.defpath)) if words else ""
+    words = _words(app)
+    path = program.found(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
     if not path:
         return Heard(problem="MEMORY_LLM_COMMAND names no program")
     speaks = agents.answers()
     model = ask.model or app.settings.text("MEMORY_LLM_MODEL")
-    ran = program.run(
-        (path, *words[1:], *speaks.arguments(model=model, reads=bool(ask.reads), turns=ask.turns)),
-        text=text,
-        environ=speaks.environ(outer, _own_key(app)),
-        folder=ask.reads or _empty_folder(app),
-        seconds=ask.seconds,
-    )
-    return Heard(problem=ran.problem) if ran.problem else speaks.heard(ran.out)
+    argv = (path, *words[1:], *speaks.arguments(model=model, reads=bool(ask.reads), turns=ask.turns))
+    environ = speaks.environ(outer, _own_key(app))
+    folder = ask.reads or _empty_folder(app)
+
+    def said(text: str) -> Heard:
+        ran = program.run(argv, text=text, environ=environ, folder=folder, seconds=ask.seconds)
+        return Heard(problem=ran.problem) if ran.problem else speaks.heard(ran.out)
+
+    return said
+
+
+def _words(app: App) -> list[str]:
+    try:
+        return shlex.split(app.settings.text("MEMORY_LLM_COMMAND"))
+    except ValueError:  # a quotation mark that does not close
+        return []
 
 
 def _empty_folder(app: App) -> str:
@@ -107,9 +131,10 @@ def _own_key(app: App) -> str:
     try:
         if stat.S_IMODE(os.lstat(path).st_mode) & 0o077:
             return ""
-        return read_limited(path, 1_000).decode("ascii").strip()
+        key = read_limited(path, 1_000).decode("ascii").strip()
     except (OSError, ValueError):
         return ""
+    return key if key.isprintable() else ""
 
 
 def _log(app: App, ask: Ask, heard: Heard, seconds: float) -> None:
