@@ -12,6 +12,7 @@ import json
 import socket
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from recollect.model.ask import Heard
@@ -21,6 +22,7 @@ MOST_TOKENS = 4_096
 """Of an answer."""
 _VERSION = "2023-06-01"
 _CHUNK = 65_536
+_LATE = "no answer in time"
 
 
 def chat(url: str, *, key: str, model: str, text: str, seconds: float) -> Heard:
@@ -61,24 +63,41 @@ def _posted(
         line, prefix = _line(url, seconds)
     except ValueError:
         return {}, "the address is none of http or https"
-    # A socket's time-out is for each step; this one is for all of them.
-    watch = threading.Timer(seconds, _hang_up, (line,))
-    watch.daemon = True
-    watch.start()
+    watch = _Watch(line, seconds)
     try:
-        sent = json.dumps(body).encode("utf-8")
-        line.request("POST", prefix + path, sent, {"Content-Type": "application/json", **headers})
+        line.connect()
+        watch.held = line.sock
+        line.request("POST", prefix + path, json.dumps(body), {"Content-Type": "application/json", **headers})
         answer = line.getresponse()
-        if answer.status != http.client.OK:
-            return {}, f"status {answer.status}"
-        return _read(answer)
+        said, problem = _read(answer) if answer.status == http.client.OK else ({}, f"status {answer.status}")
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
         # AttributeError: the line was hung up between two steps of http.client.
-        over = not watch.is_alive() or isinstance(error, TimeoutError)
-        return {}, "no answer in time" if over else f"cannot be asked ({type(error).__name__})"
+        late = isinstance(error, TimeoutError)
+        said, problem = {}, _LATE if late else f"cannot be asked ({type(error).__name__})"
     finally:
-        watch.cancel()
+        watch.timer.cancel()
         line.close()
+    return ({}, _LATE) if watch.rang else (said, problem)
+
+
+class _Watch:
+    """A socket's time-out is for each step; this one is for all of them."""
+
+    def __init__(self, line: http.client.HTTPConnection, seconds: float) -> None:
+        self._line = line
+        self.held: socket.socket | None = None
+        """The connection lets go of its socket once the headers are read; we do not."""
+        self.rang = False
+        self.timer = threading.Timer(seconds, self._ring)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _ring(self) -> None:
+        self.rang = True
+        for sock in (self._line.sock, self.held):
+            if sock is not None:
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
 
 
 def _line(url: str, seconds: float) -> tuple[http.client.HTTPConnection, str]:
@@ -87,15 +106,6 @@ def _line(url: str, seconds: float) -> tuple[http.client.HTTPConnection, str]:
     if parts.scheme not in kinds or not parts.hostname:
         raise ValueError(url)
     return kinds[parts.scheme](parts.hostname, parts.port, timeout=seconds), parts.path.rstrip("/")
-
-
-def _hang_up(line: http.client.HTTPConnection) -> None:
-    sock = line.sock
-    if sock is not None:
-        try:
-            sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
 
 def _read(answer: http.client.HTTPResponse) -> tuple[dict[str, object], str]:
