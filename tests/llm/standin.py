@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 _PROGRAM = """#!{python} -I
 import json, os, sys
@@ -44,7 +45,7 @@ class StandIn:
         (self.folder / "answers.json").write_text(json.dumps(answers or ("",)), encoding="utf-8")
 
     @property
-    def calls(self) -> list[dict[str, object]]:
+    def calls(self) -> list[dict[str, Any]]:
         try:
             lines = (self.folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:

@@ -31,6 +31,7 @@ _OF_AN_ANSWER = 2_000
 _KEY_FILE = "llm.key"
 _KEY_VARIABLE = "ANTHROPIC_API_KEY"
 _FOLDER = "llm"
+_ASKED_MARK = "BLOCK_HOOK_AGENTS"
 
 
 def is_on(app: App) -> bool:
@@ -55,6 +56,8 @@ def _asked(app: App, ask: Ask) -> Heard:
         return Heard(problem="off")
     if app.dry_run:
         return Heard(problem="a dry run asks nobody")
+    if environment().get(_ASKED_MARK, "0") not in ("", "0"):
+        return Heard(problem="whoever is asked asks nobody")
     way = _way(app, ask)
     if isinstance(way, Heard):
         return way
