@@ -102,10 +102,15 @@ def lean(draft: Draft, ear: Ear | None) -> Draft:
 
 
 def own_words(draft: Draft) -> str:
-    """What the person says himself, pasted parts left out: what an ear is given."""
-    said = "".join(char if mark == mask.QUOTE else mark for char, mark in zip(draft.text, draft.seen, strict=True))
-    said = _PASTES.sub(" ... ", said).strip()
+    """What an ear is given."""
+    said = said_himself(draft.text, draft.seen)
     return said if len(said) <= EAR_CHARS else f"{said[: EAR_CHARS // 2]} {said[-EAR_CHARS // 2 :]}"
+
+
+def said_himself(text: str, seen: str) -> str:
+    """Of a text and its masked form: what the person says himself, pasted parts left out."""
+    said = "".join(char if mark == mask.QUOTE else mark for char, mark in zip(text, seen, strict=True))
+    return _PASTES.sub(" ... ", said).strip()
 
 
 def word(draft: Draft) -> Draft:
@@ -163,7 +168,7 @@ def _found(draft: Draft, actions: list[Action], run: list[int]) -> Found:
     leaning = draft.leaning
     if leaning is None:
         reason, score = "; ".join(draft.pieces[best].signals), draft.pieces[best].score
-        return Found(rule, _sort(draft, text), _reach(draft, text), actions[best], reason, score)
+        return Found(rule, _sort(draft, text), reach(draft, text), actions[best], reason, score)
     return Found(rule, leaning.sort, leaning.reach, actions[best], _why(draft.pieces[best], leaning), leaning.odds)
 
 
@@ -190,7 +195,7 @@ def _sort(draft: Draft, text: str) -> Sort:
     return Sort.DEVOPS if language.devops.search(text) else Sort.PREFERENCE
 
 
-def _reach(draft: Draft, text: str) -> Reach:
+def reach(draft: Draft, text: str) -> Reach:
     language = draft.language
     if language.everywhere.search(draft.seen[:_HEAD_CHARS]):
         return Reach.USER

@@ -36,6 +36,7 @@ Taker = Callable[[App, Sitting], Writes | None]
 
 TAKERS: tuple[str, ...] = (
     "heard:take", "outcomes:take", "lessons:take", "threads:take", "aftermath:take", "endings:take",
+    "doubts:take",
 )  # fmt: skip
 """Each looks at a sitting and says what to write: `module:function` of this room, loaded when first needed. What judges
 outcomes stands behind what records them, what ends a session behind all others."""

@@ -82,7 +82,7 @@ def _whole(app: App, sitting: Sitting) -> Sequence[Act]:
 def _ended(app: App, sitting: Sitting, found: Ending) -> None:
     if found.episode is not None:
         _keep_episode(app, sitting.session, found.episode)
-    extracted = _keep_learnings(app, sitting.session, found.learnings)
+    extracted = keep_learnings(app, sitting.session, found.learnings)
     promoted = _promoted(app)
     since = _since(app, sitting.session)
     captured = [memory for memory in _captured(app, sitting.session) if memory.created_at > since]
@@ -95,7 +95,7 @@ def _ended(app: App, sitting: Sitting, found: Ending) -> None:
 
 
 def _compacting(app: App, sitting: Sitting, swept: tuple[Learning, ...]) -> None:
-    _keep_learnings(app, sitting.session, swept)
+    keep_learnings(app, sitting.session, swept)
     kept = len(_captured(app, sitting.session, learnings_too=True))
     if kept:
         notices.leave(app, f"\U0001f4be Recollect: preserved {counted(kept, 'memory', 'memories')}")
@@ -165,7 +165,7 @@ def _bridges(store: Store, session: str, episode: str, now: Moment) -> list[Chan
 # Learnings and lessons
 
 
-def _keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
+def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
     """Into the inbox. One that is known is counted once more, if another session said it; one that nobody said again
     or looked at for a month is put away. Returns how many are new."""
     new = 0

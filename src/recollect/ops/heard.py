@@ -23,7 +23,7 @@ _MARKED_CHARS = 2_000
 def note(app: App, text: str) -> None:
     """This prompt has been looked at."""
     sessions = app.writing(scope_here(app)).sessions  # sees what this transaction noted before
-    marks = [*_read(sessions.state(_NAME)), _mark(acts.clean(app, text))][-_MOST:]
+    marks = [*_read(sessions.state(_NAME)), mark(acts.clean(app, text))][-_MOST:]
     sessions.put_state(_NAME, json.dumps(marks))
 
 
@@ -32,7 +32,7 @@ def take(app: App, sitting: Sitting) -> Writes | None:
     missed = [
         (act, capture.read(app, act.text))
         for act in sitting.new
-        if act.speaker is Speaker.PERSON and not act.agent and not sitting.agent and _mark(act.text) not in known
+        if act.speaker is Speaker.PERSON and not act.agent and not sitting.agent and mark(act.text) not in known
     ]
     if not missed:
         return None
@@ -49,7 +49,8 @@ def take(app: App, sitting: Sitting) -> Writes | None:
     return write
 
 
-def _mark(text: str) -> str:
+def mark(text: str) -> str:
+    """A check sum of a prompt, however it is spaced."""
     return marked(" ".join(text.split())[:_MARKED_CHARS])
 
 

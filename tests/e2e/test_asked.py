@@ -1,0 +1,149 @@
+"""The real client asked one question by the daemon: nothing of ours fires in it, and it leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from recollect import agents
+from recollect.llm import program
+from tests.daemon.real import soon
+from tests.e2e.client import World, binary, one_model
+from tests.e2e.stand_in import Lane, StandIn, says, use
+
+UNSURE = "iOS can only be built on the mac mini (host: forge) with Xcode 16.2"
+ANSWER = json.dumps({"rule": True, "quote": UNSURE, "type": "devops"})
+WITHIN_S = 45
+# What the inner client may write in its home: its own state, never a session.
+OF_ITS_OWN = (".claude.json", ".claude/backups", ".claude/plugins", ".claude/sessions", ".claude/cache")
+
+
+def command(world: World, service: StandIn) -> str:
+    """The client with its stand-in: the daemon has no environment of an agent's to give it."""
+    own = world.client_environ(service).items() - world.environ().items()
+    return shlex.join(["env", *sorted(f"{name}={value}" for name, value in own), str(binary())])
+
+
+def rules(world: World) -> str:
+    return world.recollect("rule", "list").stdout
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@one_model
+def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(installed: World):
+    with installed.session(says("Noted."), says(ANSWER, lane=Lane.ASIDE), says("Bye.")) as session:
+        conf = installed.home / ".recollect" / "agent.conf"
+        conf.write_text(f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={command(installed, session.service)}\n", encoding="utf-8")
+        session.service.hold(Lane.ASIDE)
+        session.say(UNSURE)
+        assert soon(lambda: session.service.of(Lane.ASIDE), WITHIN_S)
+        told = files(installed.home / ".claude" / "projects")
+        session.service.release(Lane.ASIDE)
+        assert soon(lambda: "mac mini" in rules(installed), WITHIN_S)
+        assert files(installed.home / ".claude" / "projects") == told
+        session.say("thanks")
+
+    [asked] = session.service.of(Lane.ASIDE)
+    assert asked.holds(UNSURE) == 1
+    assert asked.body.get("tools", []) == []
+    assert asked.holds("Recollect") == 0
+    # One session is known, here and there: the outer one.
+    assert {Path(name).stem for name in told if name.endswith(".jsonl")} == {session.id}
+    log = (installed.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8")
+    assert {word for word in log.split() if word.startswith("session=")} == {f"session={session.id}"}
+    assert log.count(" asked ") == 1
+    assert not [pid for pid in installed.processes() if b"--no-session-persistence" in _words(pid)]
+    spent = json.loads(installed.recollect("status", "--json").stdout)["llm"]
+    assert (spent["calls"], spent["jobs"]["classify"]["calls"]) == (1, 1)
+    assert session.service.refused == []
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def trapped(world: World) -> Path:
+    """Hooks, servers, settings and instructions of user and project, each of which would leave a trace."""
+    trace = world.root / "trace"
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
+    leave = {"type": "command", "command": f"echo hook >> {trace}"}
+    hooks = {event: [{"hooks": [leave]}] for event in events}
+    world.settings.parent.mkdir()
+    world.settings.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+    (world.settings.parent / "CLAUDE.md").write_text("MARK-OF-THE-USER", encoding="utf-8")
+    own = world.project / ".claude"
+    own.mkdir()
+    allowed = {"permissions": {"allow": ["Bash", "Write", f"Read({world.root}/**)"]}, "hooks": hooks}
+    (own / "settings.json").write_text(json.dumps(allowed), encoding="utf-8")
+    (world.project / "CLAUDE.md").write_text("MARK-OF-THE-PROJECT", encoding="utf-8")
+    server = {"command": "sh", "args": ["-c", f"echo server >> {trace}"]}
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": server}}), encoding="utf-8")
+    return trace
+
+
+@one_model
+def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
+    trace = trapped(world)
+    (world.project / "inside.txt").write_text("INSIDE", encoding="utf-8")
+    (world.root / "outside.txt").write_text("OUTSIDE", encoding="utf-8")
+    before = files(world.project)
+    script = says(
+        use("Read", file_path=str(world.project / "inside.txt")),
+        use("Glob", pattern="*.txt"),
+        use("Read", file_path=str(world.root / "outside.txt")),
+        use("Glob", pattern="*.txt", path=str(world.root)),
+        use("Bash", command="echo x > written"),
+        use("Write", file_path=str(world.project / "written"), content="x"),
+    )
+    speaks = agents.answers()
+
+    with StandIn([script, says("Done.")]) as service:
+        ran = program.run(
+            (str(binary()), *speaks.arguments(model=world.model, reads=True, turns=4)),
+            text="Look.", environ=speaks.environ(world.client_environ(service), ""), folder=str(world.project),
+            seconds=60,
+        )  # fmt: skip
+
+    heard = speaks.heard(ran.out)
+    assert (ran.problem, heard.text) == ("", "Done.")
+    assert heard.tokens
+    inside, seen, outside, listed, *others = service.asked[-1].results()
+    assert inside == ("1\tINSIDE", False)
+    assert "inside.txt" in seen[0]
+    assert outside[1]
+    assert "OUTSIDE" not in outside[0]
+    assert "outside.txt" not in listed[0]
+    assert [failed for _, failed in others] == [True, True]
+    sent = json.dumps([dict(asked.body) for asked in service.asked])
+    assert "MARK-OF-THE" not in sent
+    assert not trace.exists()
+    assert files(world.project) == before
+    assert not list(world.home.rglob("*.jsonl"))
+    assert world.processes() == []
+    made = {str(path.relative_to(world.home)) for path in world.home.rglob("*") if path.is_file()}
+    kept = {".claude/settings.json", ".claude/CLAUDE.md"}
+    assert {name for name in made - kept if not name.startswith(OF_ITS_OWN)} == set()
+
+
+@one_model
+def test_one_that_hangs_is_ended_with_all_that_it_started(world: World):
+    speaks = agents.answers()
+    with StandIn() as service:
+        service.hold(Lane.ASIDE)
+        ran = program.run(
+            (str(binary()), *speaks.arguments(model=world.model, reads=False, turns=1)),
+            text="Look.", environ=speaks.environ(world.client_environ(service), ""), folder=str(world.project),
+            seconds=4,
+        )  # fmt: skip
+        left = world.processes()
+        service.release(Lane.ASIDE)
+
+    assert ran.problem == "no answer in time"
+    assert left == []
