@@ -62,9 +62,9 @@ def test_every_setting_has_a_default_it_would_take_itself_and_a_reason(setting: 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=NAMES)
 def test_a_policy_fits_its_kind(setting: Setting):
-    assert setting.narrow != "off_only" or setting.kind == "switch"
+    assert setting.narrow != "off_only" or setting.kind == "switch" or "off" in setting.choices
     assert setting.narrow != "lower_only" or setting.kind in {"count", "figure"}
-    if setting.kind in {"text", "pair", "choice", "schedule"}:
+    if setting.kind in {"text", "pair", "choice", "schedule"} and "off" not in setting.choices:
         assert setting.narrow == "never"
 
 
@@ -81,7 +81,7 @@ def test_values_have_the_type_that_was_asked_for():
     assert defaults.switch("MEMORY_RECALL") is True
     assert defaults.count("MEMORY_BUSY_TIMEOUT_MS") == 15_000
     assert defaults.figure("MEMORY_HALF_LIFE_DAYS") == 3.0
-    assert defaults.text("MEMORY_RECALL_SCHEME") == "double"
+    assert defaults.text("MEMORY_RECALL_SCHEME") == "off"
     assert defaults.schedule("MEMORY_VALIDATION_SCHEDULE") == (75, 100)
     assert defaults.pair("MEMORY_RECALL_MODELS") == ("opus", "opus")
     with pytest.raises(TypeError):

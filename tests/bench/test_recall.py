@@ -15,10 +15,12 @@ from recollect.bench import suites
 from recollect.bench.embeddings import Embeddings
 from recollect.bench.engine import run_engine
 from recollect.bench.recall import OURS, RecallReport, run_recall
+from recollect.bench.recall_agent import RecallAgent
 from recollect.bench.scores import MEASURES
 from recollect.bench.systems import BASELINES, Baselines
 from recollect.store.protocol import silent
 from tests.cli.run import run
+from tests.llm.standin import StandIn
 
 # A little under what it reached when this was written: .936, .659 and .932. One question of forty-four is .023.
 LEAST = {"recall@5": 0.92, "any@1": 0.63, "all@10": 0.93}
@@ -243,3 +245,48 @@ def test_the_engine_has_figures_for_every_size(tmp_path: Path):
         assert figures.peak_with_model_mb > figures.recall.peak_mb > 0
         assert figures.cold.first_answer_cpu_ms > 0
     assert report.embedding.p50_cpu_ms > 0
+
+
+# The recall agent
+
+
+def test_the_recall_agent_is_one_more_system_and_its_silence_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model = StandIn(tmp_path / "model", "Something else entirely.")
+    for name, value in {"LLM": "on", "LLM_COMMAND": model.command, "RECALL_SCHEME": "single"}.items():
+        monkeypatch.setenv(f"MEMORY_{name}", value)
+    suite = suites.read(written(tmp_path, TASK, TASK))
+    agent = RecallAgent(tmp_path)
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    report = run_recall(folder, [suite], cache=tmp_path, progress=silent, agent=agent)
+    agent.close()
+
+    assert (agent.asked, report.fell_back) == (2, 2)
+    assert report.of("small", "recall-agent").measures == report.of("small", OURS).measures
+    assert "who writes the cache?" in model.texts[0]
+    assert "The cache is written by the worker." in model.texts[0]
+
+
+def test_what_the_agent_chose_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    model = StandIn(tmp_path / "model", "NONE")
+    for name, value in {"LLM": "on", "LLM_COMMAND": model.command, "RECALL_SCHEME": "single"}.items():
+        monkeypatch.setenv(f"MEMORY_{name}", value)
+    agent = RecallAgent(tmp_path)
+    folder = tmp_path / "bench"
+    folder.mkdir()
+
+    report = run_recall(folder, [suites.read(written(tmp_path, TASK))], cache=tmp_path, progress=silent, agent=agent)
+    agent.close()
+
+    assert report.of("small", "recall-agent").measures["recall@5"] == 0
+    assert report.of("small", OURS).measures["recall@5"] == 1
+    assert report.fell_back == 0
+
+
+def test_without_a_model_there_is_nothing_to_measure(tmp_path: Path):
+    done = run("bench", "recall", "--system", "recall-agent")
+
+    assert done.code == 2
+    assert "MEMORY_RECALL_SCHEME=double" in done.err

@@ -30,6 +30,7 @@ class Echo:
         self.too_late: list[bytes] = []
         self.afterwards: list[bytes] = []
         self.go_on = threading.Event()
+        self.held: list[bool] = []
 
     def answer(self, request: Request) -> Answer:
         match request.header.get("event"):
@@ -37,6 +38,10 @@ class Echo:
                 raise ZeroDivisionError
             case "wait":
                 self.go_on.wait(PATIENCE_S)
+            case "hold":
+                granted = request.wait(30)
+                self.held.append(granted)
+                self.go_on.wait(PATIENCE_S if granted else 0)
             case "after":
                 return Answer("ok", request.body, after=lambda: self._after(request.body))
             case "show":
@@ -75,6 +80,9 @@ class Running:
         with self.line() as line:
             line.sendall(frame.encode_request(header, body))
             return frame.read_reply(line.recv)
+
+    def alive(self) -> bool:
+        return self._thread.is_alive()
 
     def end(self) -> None:
         self.server.stop("the test is over")
@@ -311,3 +319,42 @@ def test_another_user_is_refused(tmp_path: Path):
         assert soon(lambda: running.server.tally.refused == 1)
     finally:
         running.end()
+
+
+def test_however_many_wait_for_long_others_are_answered_at_once(running: Running):
+    lines = [running.line() for _ in range(servers.MOST_HELD + 3)]
+    for number, line in enumerate(lines):
+        line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b"%d" % number))
+    told = [frame.read_reply(line.recv) for line in lines]
+
+    assert running.ask(b"hello") == ("ok", b"hello")
+    assert [kind for kind, _ in told].count("wait") == servers.MOST_HELD
+    assert [body for kind, body in told if kind == "wait"] == [b"30000"] * servers.MOST_HELD
+    assert sorted(running.desk.held) == [False] * 3 + [True] * servers.MOST_HELD
+    assert running.server.waiting == 0  # those who wait for them do not keep chores waiting
+
+    running.desk.go_on.set()
+    answered = [frame.read_reply(line.recv) for line, (kind, _) in zip(lines, told, strict=True) if kind == "wait"]
+    assert [kind for kind, _ in answered] == ["ok"] * servers.MOST_HELD
+    for line in lines:
+        line.close()
+    assert soon(lambda: sum(thread.name.startswith("answer-") for thread in threading.enumerate()) == servers.WORKERS)
+    assert running.ask(b"again") == ("ok", b"again")
+
+
+def test_who_waits_for_long_does_not_keep_a_server_from_ending(running: Running):
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b""))
+        assert frame.read_reply(line.recv)[0] == "wait"
+        running.server.stop("enough")
+        assert soon(lambda: not running.alive(), 4)
+
+
+def test_a_client_that_goes_while_it_is_waited_for_costs_nothing(running: Running):
+    with running.line() as line:
+        line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b""))
+        frame.read_reply(line.recv)
+    running.desk.go_on.set()
+
+    assert soon(lambda: running.ask(b"x") == ("ok", b"x"))
+    assert running.desk.problems == []

@@ -123,6 +123,11 @@ class StandIn:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
 
+    def add(self, turn: Turn) -> None:
+        """One turn more, for what could not be known when the script was written."""
+        with self._lock:
+            self._turns[turn.lane].append(turn)
+
     def unsaid(self) -> list[Turn]:
         """Turns of the script that nobody asked for: the session did not go as the test thinks."""
         return [turn for turns in self._turns.values() for turn in turns]

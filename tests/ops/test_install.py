@@ -617,3 +617,37 @@ def test_settings_that_cannot_be_read_are_named(installed: App, settings_path: P
 @pytest.fixture
 def settings_path(installed: App) -> Path:
     return install.site(installed, "claude-code", Level.USER).path
+
+
+def test_a_prompt_waits_for_a_model_only_where_both_are_switched_on(
+    open_app: Opens, settings: Path, monkeypatch: pytest.MonkeyPatch
+):
+    install.install(open_app())
+    before = settings.read_bytes()
+    monkeypatch.setenv("MEMORY_LLM", "on")
+    install.install(open_app())
+    assert settings.read_bytes() == before
+
+    monkeypatch.setenv("MEMORY_RECALL_SCHEME", "double")
+    monkeypatch.setenv("MEMORY_RECALL_SECONDS", "40")
+    install.install(open_app())
+
+    (prompt,) = hooks(settings)["UserPromptSubmit"][0]["hooks"]
+    assert prompt["command"].endswith(" UserPromptSubmit --patience-ms 40000 2>/dev/null || :")
+    assert (prompt["timeout"], prompt["statusMessage"]) == (45, "Recalling memories...")
+    others = [one["hooks"][0] for event, ones in hooks(settings).items() for one in ones if event != "UserPromptSubmit"]
+    assert all(set(one) == {"type", "command", "timeout"} and one["timeout"] == 5 for one in others)
+
+    monkeypatch.setenv("MEMORY_RECALL_SCHEME", "off")
+    install.install(open_app())
+    assert settings.read_bytes() == before
+
+
+def test_doctor_names_a_hook_that_does_not_wait_yet(open_app: Opens, settings: Path, monkeypatch: pytest.MonkeyPatch):
+    install.install(open_app())
+    monkeypatch.setenv("MEMORY_LLM", "on")
+    monkeypatch.setenv("MEMORY_RECALL_SCHEME", "single")
+
+    checks = list(wiring.checks(open_app()))
+
+    assert any("has an older UserPromptSubmit" in check.detail and check.mark is Mark.WARN for check in checks)

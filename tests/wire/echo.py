@@ -22,8 +22,10 @@ def echo(header: dict[str, str], body: bytes) -> bytes:
 
 
 class EchoServer:
-    def __init__(self, place: Place, answer: Answer = echo) -> None:
+    def __init__(self, place: Place, answer: Answer = echo, first: bytes = b"") -> None:
+        """`first` is sent as soon as a request is there."""
         self.place = place
+        self.first = first
         self.answer = answer
         self.requests: list[tuple[dict[str, str], bytes]] = []
         self.shown: list[bool] = []
@@ -67,6 +69,8 @@ class EchoServer:
                 return
             header, body = frame.read_request(line.recv)
             self.requests.append((header, body))
+            if self.first:
+                line.sendall(self.first)
             reply = self.answer(header, body)
             if reply is None:
                 self._over.wait(PATIENCE_S)

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_the_header_says_who_asks_and_from_where(world: World, tmp_path: Path):
 
 @pytest.mark.parametrize(("event", "deadline_ms"), [*DEADLINES_MS.items(), ("Stop", 150), ("OfALaterDay", 150)])
 def test_every_event_has_its_deadline(event: str, deadline_ms: int):
-    assert _arguments([event]) == ("claude-code", event, deadline_ms)
+    assert _arguments([event]) == ("claude-code", event, deadline_ms, 0)
 
 
 def test_a_file_name_that_is_no_text_survives(world: World, tmp_path: Path):
@@ -498,3 +499,58 @@ def test_hooks_with_few_resources_do_no_harm(world: World):
     for limit in ("-n 11", "-n 12", "-v 30000", "-f 0", "-u 1"):
         ran = world.hook(*CALM, shell=f'ulimit {limit} 2>/dev/null; "$0" "$@" || :', body=BODY)
         assert silent(ran), limit
+
+
+# A daemon that asks for time
+
+PATIENT = (PROMPT, "--deadline-ms", str(BRIEF_MS), "--patience-ms", "8000")
+
+
+def test_a_hook_that_can_wait_waits_for_what_it_is_told_to(world: World):
+    def later(_header: dict[str, str], _body: bytes) -> bytes:
+        return frame.encode_reply(frame.WAIT, b"5000") + frame.encode_reply(frame.OK, b"chosen")
+
+    with EchoServer(world.place, later) as server:
+        ran = world.hook(*PATIENT)
+        server.settle()
+
+    assert (ran.code, ran.out, ran.err) == (0, b"chosen", b"")
+    assert server.shown == [True]
+    assert server.requests[0][0]["patience_ms"] == "8000"
+
+
+def test_what_comes_after_its_own_deadline_is_printed(world: World):
+    gone_on = threading.Event()
+
+    def later(_header: dict[str, str], _body: bytes) -> bytes:
+        gone_on.wait(2 * BRIEF_MS / 1000)
+        return frame.encode_reply(frame.OK, b"chosen")
+
+    with EchoServer(world.place, later, first=frame.encode_reply(frame.WAIT, b"6000")):
+        ran = world.hook(*PATIENT)
+
+    assert (ran.code, ran.out, ran.err) == (0, b"chosen", b"")
+
+
+def test_a_daemon_that_never_comes_back_is_left_when_the_time_is_over(world: World):
+    with EchoServer(world.place, lambda *_: None, first=frame.encode_reply(frame.WAIT, b"1500")):
+        ran = world.hook(*PATIENT)
+
+    assert silent(ran, 1500)
+    assert len(spooled(world.place)) == 1
+
+
+def test_a_silent_daemon_is_waited_for_no_longer_than_ever(world: World):
+    with EchoServer(world.place, lambda *_: None):
+        ran = world.hook(*PATIENT)
+
+    assert silent(ran, BRIEF_MS)
+    assert len(spooled(world.place)) == 1
+
+
+@pytest.mark.parametrize("told", [b"", b"soon", b"-1", b"99999999999999999999"])
+def test_nobody_is_made_to_wait_longer_than_the_agent_lets(world: World, told: bytes):
+    with EchoServer(world.place, lambda *_: None, first=frame.encode_reply(frame.WAIT, told)):
+        ran = world.hook(PROMPT, "--deadline-ms", str(BRIEF_MS), "--patience-ms", "1200")
+
+    assert silent(ran, 1200)

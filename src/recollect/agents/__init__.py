@@ -38,6 +38,10 @@ class Hook(NamedTuple):
 
     event: str
     timeout_s: int
+    spinner: str = ""
+    """What the agent shows while it is waited for; where it has a word for that."""
+    is_prompt: bool = False
+    """A person waits for it with a prompt."""
 
 
 class Level(StrEnum):
@@ -150,7 +154,7 @@ class Agent(Protocol):
     def hooks(self, places: Places) -> tuple[Hook, ...]:
         """What this installation of the agent can tell us."""
 
-    def hook_json(self, command: str, timeout_s: int) -> Mapping[str, object]:
+    def hook_json(self, command: str, hook: Hook) -> Mapping[str, object]:
         """One hook as its settings spell it; `splice` puts it into its list."""
 
     def shelf(self, places: Places) -> Shelf:

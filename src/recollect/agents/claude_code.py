@@ -502,7 +502,8 @@ def skill(level: Level, places: Places) -> tuple[Path, str] | None:
 def hooks(places: Places) -> tuple[Hook, ...]:
     from recollect.agents import Hook
 
-    return tuple(Hook(event, _TIMEOUT_S) for event in hook_events(_version(places.environ)))
+    events = hook_events(_version(places.environ))
+    return tuple(Hook(event, _TIMEOUT_S, is_prompt=event == "UserPromptSubmit") for event in events)
 
 
 def hook_events(version: tuple[int, ...] | None) -> tuple[str, ...]:
@@ -513,8 +514,9 @@ def hook_events(version: tuple[int, ...] | None) -> tuple[str, ...]:
     return tuple(known)
 
 
-def hook_json(command: str, timeout_s: int) -> Mapping[str, object]:
-    return {"type": "command", "command": command, "timeout": timeout_s}
+def hook_json(command: str, hook: Hook) -> Mapping[str, object]:
+    spinner = {"statusMessage": hook.spinner} if hook.spinner else {}
+    return {"type": "command", "command": command, "timeout": hook.timeout_s, **spinner}
 
 
 def _version(environ: Mapping[str, str]) -> tuple[int, ...] | None:

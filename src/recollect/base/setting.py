@@ -32,7 +32,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_UPDATE", "on", "switch", "off_only",
         "A review after each turn keeps memory fresh; it does nothing until MEMORY_LLM is on.",
-        pending=True,
     ),
     Setting(
         "MEMORY_FORGETTING", "on", "switch", "off_only",
@@ -46,29 +45,30 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     # Recall through a language model.
     Setting(
-        "MEMORY_RECALL_SCHEME", "double", "choice", "never",
-        "The second pass reads whole memories and can only remove, which keeps the block short.",
-        choices=("single", "double"), pending=True,
+        "MEMORY_RECALL_SCHEME", "off", "choice", "off_only",
+        "Prompts then wait for a model, so it is asked for; double reads whole memories and drops what is not needed.",
+        choices=("off", "single", "double"),
+    ),
+    Setting(
+        "MEMORY_RECALL_SECONDS", "60", "count", "lower_only",
+        "What a prompt waits for a model at most; then ordinary recall answers. `install` tells the agent.",
+        low=1, high=500,
     ),
     Setting(
         "MEMORY_RECALL_MODELS", "opus/opus", "pair", "never",
         "First and second pass; judging relevance is where a strong model pays.",
-        pending=True,
     ),
     Setting(
         "MEMORY_RECALL_PROMPTS", "recall-broad/recall-strict", "pair", "never",
         "First and second pass; a file of that name in your own prompts folder takes precedence.",
-        pending=True,
     ),
     Setting(
         "MEMORY_RECALL_PRESEARCH", "off", "switch", "never",
         "A keyword filter before the model is cheaper and misses paraphrases, so it is asked for.",
-        pending=True,
     ),
     Setting(
         "MEMORY_RECALL_PRESEARCH_CONTENT", "off", "switch", "never",
         "Names and descriptions are made to be matched; whole contents match nearly everything.",
-        pending=True,
     ),
     # When the agents run, as offset/cycle in sessions.
     Setting(

@@ -11,6 +11,7 @@ question comes on top, the same for every system that needs it (engine.py measur
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,8 +27,10 @@ from recollect.base.settings import load
 from recollect.base.text import title_from
 from recollect.bench import scores
 from recollect.bench.embeddings import Embeddings
+from recollect.bench.recall_agent import SYSTEM as AGENT
+from recollect.bench.recall_agent import RecallAgent
 from recollect.bench.scores import DEPTH, MEASURES, Difference
-from recollect.bench.suites import Document, Suite, Task
+from recollect.bench.suites import Document, Question, Suite, Task
 from recollect.bench.systems import BASELINES, Baselines
 from recollect.model.evidence import Owner
 from recollect.model.memory import Note
@@ -67,12 +70,15 @@ class Figures:
 @dataclass(frozen=True, slots=True)
 class RecallReport:
     figures: tuple[Figures, ...]
+    fell_back: int | None = None
+    """How often the recall agent gave no answer, and ordinary recall stood; None where it was not asked."""
 
     def of(self, suite: str, system: str) -> Figures:
         return next(one for one in self.figures if (one.suite, one.system) == (suite, system))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [one.to_json() for one in self.figures]
+        told = [one.to_json() for one in self.figures]
+        return told if self.fell_back is None else [*told, {"system": AGENT, "fell_back": self.fell_back}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,9 @@ _Answers = dict[str, list[_Answer]]
 """By system, in the order of the questions."""
 
 
-def run_recall(folder: Path, suites: Sequence[Suite], *, cache: Path, progress: Progress) -> RecallReport:
+def run_recall(
+    folder: Path, suites: Sequence[Suite], *, cache: Path, progress: Progress, agent: RecallAgent | None = None
+) -> RecallReport:
     """`cache` is the folder of the vectors that outlive this run."""
     # Nobody's settings but the defaults.
     app = App(home=Home(folder), project=None, settings=load(None, None, {}), clock=SystemClock(), actor="bench")
@@ -95,25 +103,30 @@ def run_recall(folder: Path, suites: Sequence[Suite], *, cache: Path, progress: 
     figures: list[Figures] = []
     try:
         for suite in suites:
-            answers: _Answers = {system: [] for system in (OURS, *BASELINES)}
+            answers: _Answers = {system: [] for system in (OURS, *((AGENT,) if agent else ()), *BASELINES)}
             for task in suite.tasks:
                 begun = done
 
                 def tell(more: int, begun: int = begun) -> None:
                     progress(begun + more, total)
 
-                for system, answer in _asked(app, embeddings, folder / "task.db", task, tell):
+                for system, answer in _asked(app, embeddings, folder / "task.db", task, tell, agent):
                     answers[system].append(answer)
                 done += len(task.documents) + len(task.questions)
             figures += _figures(suite, answers)
     finally:
         embeddings.close()
         app.close()
-    return RecallReport(tuple(figures))
+    return RecallReport(tuple(figures), agent.fell_back if agent else None)
 
 
 def _asked(
-    app: App, embeddings: Embeddings, path: Path, task: Task, progress: Callable[[int], None]
+    app: App,
+    embeddings: Embeddings,
+    path: Path,
+    task: Task,
+    progress: Callable[[int], None],
+    agent: RecallAgent | None,
 ) -> Iterator[tuple[str, _Answer]]:
     store = SqliteStore(path, Tuning())
     try:
@@ -133,6 +146,8 @@ def _asked(
             )
             ranked = [task.documents[ids[hit.memory.id]].id for hit in answer.picked.hits]
             yield OURS, _Answer(scores.score(ranked, question.gold), answer.ms)
+            if agent is not None:
+                yield AGENT, _chosen(agent, store, task, question, ids, [hit.memory.id for hit in answer.picked.hits])
             for system, ranking in baselines.rank(question.text, vector).items():
                 ranked = [task.documents[place].id for place in ranking.documents]
                 yield system, _Answer(scores.score(ranked, question.gold), ranking.ms_cpu)
@@ -142,6 +157,15 @@ def _asked(
         store.close()
         for file in path.parent.glob(f"{path.name}*"):
             file.unlink()
+
+
+def _chosen(
+    agent: RecallAgent, store: SqliteStore, task: Task, question: Question, ids: dict[str, int], ours: list[str]
+) -> _Answer:
+    notes = {id: memory for id in ids if isinstance(memory := store.exact(id), Note)}
+    began = time.thread_time()
+    ranked = [task.documents[ids[id]].id for id in agent.rank(question.text, notes, ours)]
+    return _Answer(scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)
 
 
 def _load(app: App, store: SqliteStore, documents: Sequence[Document]) -> dict[str, int]:

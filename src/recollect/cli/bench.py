@@ -92,17 +92,29 @@ def start(runs: int, as_json: bool) -> int:
     "--cache", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
     help="Where vectors are kept between runs (else `cache` in Recollect's home).",
 )  # fmt: skip
+@click.option(
+    "--system", type=click.Choice(["recall-agent"]),
+    help="One system more: recall-agent lets the language model of your settings choose, within your budget.",
+)  # fmt: skip
 @_as_json
-def recall(files: tuple[Path, ...], sample: int | None, held_out: bool, cache: Path | None, as_json: bool) -> int:
+def recall(
+    files: tuple[Path, ...], sample: int | None, held_out: bool, cache: Path | None, system: str | None, as_json: bool
+) -> int:
     """How well recall answers, beside simple systems; a small suite of its own where no FILE is named."""
     from recollect.bench import suites
     from recollect.bench.recall import run_recall
+    from recollect.bench.recall_agent import RecallAgent
 
     read = [suites.read(file) for file in files or (suites.OWN,)]
     wanted = [suite.held_out() for suite in read] if held_out else read
     wanted = [suite.sampled(sample) for suite in wanted] if sample else wanted
+    agent = RecallAgent(Path.cwd()) if system else None
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
-        report = run_recall(Path(folder), wanted, cache=cache or _cache(), progress=Bar())
+        try:
+            report = run_recall(Path(folder), wanted, cache=cache or _cache(), progress=Bar(), agent=agent)
+        finally:
+            if agent is not None:
+                agent.close()
     if as_json:
         print_json(report.to_json())
     else:
@@ -324,6 +336,8 @@ def _recall_blocks(report: RecallReport) -> Iterator[Block]:
                 f"(95 % interval {apart.low:+.3f} to {apart.high:+.3f})"
             )
         yield Line()
+    if report.fell_back is not None:
+        yield Line(f"recall-agent: no answer to {report.fell_back:,} questions; ordinary recall stood for them.")
     yield Line("ms_cpu: the median of a question; embedding it comes on top (`recollect bench engine`).", Tone.DIM)
 
 

@@ -14,6 +14,11 @@ from recollect.base.settings import environment
 _WITHIN_S = 10.0  # the model is loaded first
 
 
+def _waits(seconds: float) -> float:
+    """Nobody is kept waiting but who called it."""
+    return time.monotonic() + seconds
+
+
 @click.command()
 @click.argument("event")
 @click.option("--host", default="", metavar="NAME", help="The agent that the event is of.")
@@ -30,7 +35,9 @@ def hook(event: str, host: str, keep: bool) -> None:
     except FileNotFoundError:
         raise NotFound("The current folder no longer exists.", hint="Go to one that does.") from None
     body = sys.stdin.buffer.read()
-    answer = Hooks(Alone()).answer(host, event, body, environment(), cwd, time.monotonic() + _WITHIN_S)
+    answer = Hooks(Alone(), own=Alone().app).answer(
+        host, event, body, environment(), cwd, time.monotonic() + _WITHIN_S, _waits
+    )
     if answer.stdout:
         click.echo(answer.stdout)
     answer.after()

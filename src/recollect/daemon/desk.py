@@ -92,6 +92,7 @@ class Desk:
                 _environ(header),
                 header.get("cwd", ""),
                 request.until_s - HOOK_NEEDS_S,
+                _patience(request),
             )
         except BadInput:
             return Answer(frame.OK)  # not an event that can be read: nothing to print, nothing to keep
@@ -155,6 +156,19 @@ class Desk:
             return Answer(frame.ERROR, b"It is not older than you.")
         self.stop(RETIRED)
         return Answer(frame.OK)
+
+
+def _patience(request: Request) -> Callable[[float], float]:
+    """Of a hook that was installed to wait: asked for so many seconds, when its answer has to be there; 0: it waits no
+    longer than ever."""
+    most_s = _number(request.header.get("patience_ms", "")) / 1_000
+
+    def hold(wanted_s: float) -> float:
+        seconds = min(wanted_s, most_s)
+        until_s = time.monotonic() + seconds - HOOK_NEEDS_S
+        return until_s if seconds > HOOK_NEEDS_S and request.wait(seconds) else 0.0
+
+    return hold
 
 
 def _wait_for_model(app: App) -> None:

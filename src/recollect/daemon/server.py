@@ -2,7 +2,8 @@
 
 One thread waits on every connection at once and gathers what comes, so a client that sends slowly, or nothing,
 costs a buffer and no more; whole requests go to a few threads that answer them. Everything has a limit: connections,
-bytes, seconds. Over a limit the answer is `busy`, and a hook then leaves a pointer in the spool.
+bytes, seconds. Over a limit the answer is `busy`, and a hook then leaves a pointer in the spool. A thread that has to
+wait for long says so (`Request.wait`): its client is told, and another thread takes its place.
 
 Knows frames, not what is asked for (desk.py).
 """
@@ -28,6 +29,7 @@ from recollect.wire.transport import peer_uid
 
 WORKERS = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
 MOST_TALKS = 256
+MOST_HELD = 16  # each of them waits for a language model
 MOST_BUFFERED_BYTES = 64_000_000
 REQUEST_WITHIN_S = 5.0
 CONFIRM_WITHIN_S = 2.0
@@ -44,6 +46,8 @@ class Request:
     body: bytes
     until_s: float
     """On the monotonic clock: when nobody waits for the answer any more."""
+    wait: Callable[[float], bool] = lambda _seconds: False
+    """Asks the client for so many seconds more, for a client that can be asked. False: they are not granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class _Talk:
     got: bytearray = field(default_factory=bytearray)
     confirm: Callable[[], None] | None = None
     after: Callable[[], None] | None = None
+    held: bool = False
+    """Whoever answers it asked for time; its place was taken by another."""
 
     def close(self) -> None:
         self.got = bytearray()
@@ -103,6 +109,7 @@ class Server:
         self._desk = desk
         self._talks: set[_Talk] = set()
         self._working = 0
+        self._held = 0
         self._work: queue.SimpleQueue[tuple[_Talk, Request] | Callable[[], None] | None] = queue.SimpleQueue()
         self._answered: queue.SimpleQueue[_Talk] = queue.SimpleQueue()
         self._guard = threading.Lock()
@@ -261,7 +268,7 @@ class Server:
         talk.got = bytearray()
         with self._guard:
             self._working += 1
-        self._work.put((talk, Request(header, body, now_s + _deadline_s(header))))
+        self._work.put((talk, Request(header, body, now_s + _deadline_s(header), partial(self._hold, talk))))
 
     def _buffered(self) -> int:
         return sum(len(talk.got) for talk in self._talks)
@@ -308,8 +315,11 @@ class Server:
                 self._answer(talk, request)
             finally:
                 with self._guard:
-                    self._working -= 1
+                    self._held -= talk.held
+                    self._working -= not talk.held
                 self._wake()
+            if talk.held:
+                return
 
     def _answer(self, talk: _Talk, request: Request) -> None:
         if time.monotonic() > request.until_s:  # it has gone
@@ -331,6 +341,24 @@ class Server:
             self.tally.busy += 1
         if not self._reply(talk, answer) and answer.after is not None:
             self._do(answer.after)
+
+    def _hold(self, talk: _Talk, seconds: float) -> bool:
+        """Called by the thread that answers it, which then counts neither as one that can answer nor as one that is
+        waited for."""
+        with self._guard:
+            if talk.held or self._stopping or self._held >= MOST_HELD:
+                return False
+            self._held += 1
+            self._working -= 1
+            talk.held = True
+        with suppress(OSError):  # its end is seen by who replies
+            talk.sock.settimeout(REPLY_WITHIN_S)
+            talk.sock.sendall(frame.encode_reply(frame.WAIT, b"%d" % (seconds * 1_000)))
+        stand_in = threading.Thread(target=self._worker, name=f"answer-+{self._held}", daemon=True)
+        stand_in.start()
+        with self._guard:
+            self._threads = [*(thread for thread in self._threads if thread.is_alive()), stand_in]
+        return True
 
     def _reply(self, talk: _Talk, answer: Answer) -> bool:
         """True: it is to be confirmed, and what comes after comes after that."""

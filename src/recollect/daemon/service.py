@@ -66,7 +66,7 @@ class Service:
         self._ageing = Ageing(self._apps)
         self._mirroring = Mirroring(self._apps, self._own.log)
         self._vaulting = Vaulting(self._apps, home, self._own.log)
-        self._hooks = Hooks(self._apps, place.recalls, self._clock)
+        self._hooks = Hooks(self._apps, place.recalls, self._clock, own=self._apps.own)
         self._spooled = Spooled(place, self._hooks, self._own.log)
         self._desk = Desk(self._apps, self._hooks, self._own.log)
         self._server = Server(place, listener, token, self)

@@ -22,13 +22,17 @@ from recollect.base.errors import BadInput, RecollectError
 from recollect.base.moment import Moment
 from recollect.hooks import settled
 from recollect.hooks.events import EVENTS
-from recollect.hooks.visit import Said, Tasks, Visit
+from recollect.hooks.visit import Said, Tasks, Thought, Visit
 from recollect.model.session import Event
 from recollect.ops import rendered, sessions
 from recollect.ops.app import App
 from recollect.ops.sessions import Showing
 
 _SESSIONS = 1_000
+
+
+Own = Callable[[str, str, Mapping[str, str]], AbstractContextManager[App]]
+"""An App that is nobody else's, for what takes long."""
 
 
 class Apps(Protocol):
@@ -38,6 +42,10 @@ class Apps(Protocol):
 
 def nothing() -> None:
     pass
+
+
+def cannot_wait(_seconds: float) -> float:
+    return 0.0
 
 
 class Received(Enum):
@@ -59,9 +67,11 @@ class Answer:
 
 
 class Hooks:
-    def __init__(self, apps: Apps, folder: str | Path = "", clock: Clock | None = None) -> None:
-        """`folder`: where rendered recalls go; found from the home where none is given."""
+    def __init__(self, apps: Apps, folder: str | Path = "", clock: Clock | None = None, own: Own | None = None) -> None:
+        """`folder`: where rendered recalls go; found from the home where none is given. Without `own` nothing is said
+        that takes longer than a hook has."""
         self._apps = apps
+        self._own = own
         self._folder = folder
         self._clock = clock or SystemClock()
         self._tasks = Tasks()
@@ -69,9 +79,17 @@ class Hooks:
         self._guard = threading.Lock()
 
     def answer(
-        self, host: str, event_name: str, body: bytes, environ: Mapping[str, str], cwd: str, until_s: float
+        self,
+        host: str,
+        event_name: str,
+        body: bytes,
+        environ: Mapping[str, str],
+        cwd: str,
+        until_s: float,
+        hold: Callable[[float], float] = cannot_wait,
     ) -> Answer:
-        """`until_s`, by the monotonic clock: when the answer has to be there."""
+        """`until_s`, by the monotonic clock: when the answer has to be there. `hold` asks for so many seconds more and
+        says until when they are granted, 0 where they are not."""
         if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
             return Answer()
         host = host or agents.DEFAULT_HOST
@@ -84,6 +102,8 @@ class Hooks:
             folder = Path(self._folder) if self._folder else rendered.folder_of(app)
             visit = Visit(app, event, until_s, self._tasks, folder)
             said = row.handler(visit)
+        if said.thought is not None:  # the App is free again: no other hook waits for what is thought
+            said = self._thought(said, said.thought, visit, place, environ, hold)
         stdout = agents.render(host, event_name, said.reply)
         return Answer(
             stdout,
@@ -110,6 +130,21 @@ class Hooks:
         with self._apps.app(self._place(event, event.cwd), event.cwd, {}) as app:
             sessions.receive(app, sessions.pointer(event, size, mark if isinstance(mark, str) else ""))
         return Received.WHOLE if is_written else Received.LOST
+
+    def _thought(
+        self,
+        said: Said,
+        better: Thought,
+        visit: Visit,
+        place: str,
+        environ: Mapping[str, str],
+        hold: Callable[[float], float],
+    ) -> Said:
+        until_s = hold(better.seconds) if self._own else 0.0
+        if until_s and self._own:
+            with suppress(RecollectError), self._own(place, visit.event.cwd or place, environ) as app:
+                return better.think(replace(visit, app=app, until_s=until_s))
+        return said
 
     def _afterwards(self, said: Said, visit: Visit, place: str, environ: Mapping[str, str]) -> None:
         with suppress(RecollectError), self._apps.app(place, visit.event.cwd or place, environ) as app:

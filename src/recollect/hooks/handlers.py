@@ -16,7 +16,7 @@ from recollect.agents.transcript import Voice
 from recollect.base.errors import RecollectError, StoreDamaged, UnknownId
 from recollect.base.ids import fresh_key, is_id
 from recollect.hooks import keeping, virtual
-from recollect.hooks.visit import Said, Visit
+from recollect.hooks.visit import Said, Thought, Visit
 from recollect.model.heartbeat import Heartbeat
 from recollect.model.ledger import Talker, Way
 from recollect.model.memory import Memory, Rule, Status
@@ -70,13 +70,15 @@ def prompted(visit: Visit) -> Said:
     haste = Haste(app, event.text, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
     heart = _heard(visit)
-    mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS")) if haste else briefs.NOT_ASKED
-    room = app.settings.count("MEMORY_PROMPT_CHARS")
-    said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if haste else inject.NOTHING
-    notice = "\n".join(line for line in (_captured(visit), said.notice or _trouble(mind)) if line)
-    showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
-    reply = Reply(context=said.text, notice=notice, shown=said.shown)
-    return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
+    if haste is None:
+        return _told(visit, talker, None, briefs.NOT_ASKED, _captured(visit))
+    mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS"))
+    captured = _captured(visit)
+    if mind.is_idle or not briefs.waits_for_a_model(app):
+        return _told(visit, talker, heart, mind, captured)
+    ready = _told(visit, talker, heart, mind.noting("no language model was asked"), captured)
+    seconds = app.settings.count("MEMORY_RECALL_SECONDS")
+    return replace(ready, thought=Thought(seconds, lambda later: _chosen(later, talker, heart, mind, captured)))
 
 
 def called(visit: Visit) -> Said:
@@ -274,6 +276,30 @@ def _heard(visit: Visit) -> Heartbeat:
         sessions.receive(app, sessions.pointer(event))
 
     return before[0] if keeping.together(visit, write) else heartbeat.look(app)
+
+
+def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mind, captured: str) -> Said:
+    """Without a heartbeat nothing was looked for, and nothing is put in."""
+    room = visit.app.settings.count("MEMORY_PROMPT_CHARS")
+    said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if heart else inject.NOTHING
+    notice = "\n".join(line for line in (captured, said.notice or _trouble(mind)) if line)
+    showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
+    reply = Reply(context=said.text, notice=notice, shown=said.shown)
+    return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
+
+
+def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, captured: str) -> Said:
+    """What a language model chose; what came to mind by itself, where it gave no answer in time."""
+    from recollect.ops import chosen  # nobody else needs it
+
+    app = visit.app
+    try:
+        found = chosen.instead(app, visit.event.text, mind.found, sessions.shown(app, talker), visit.until_s)
+    except Exception as problem:  # noqa: BLE001 a job's edge: what is ready is told
+        app.log.line("not-chosen", session=visit.event.session_id, problem=type(problem).__name__)
+        found = None
+    better = briefs.Mind(found) if found else mind.noting("the language model gave no answer")
+    return _told(visit, talker, heart, better, captured)
 
 
 def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:

@@ -34,11 +34,22 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
+class Thought:
+    """Something better, that takes longer than a hook has by itself."""
+
+    seconds: float
+    think: Callable[[Visit], Said]
+    """With an App of its own: nobody waits for that one while it is thought. Until then the visit's time has grown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     reply: Reply = field(default_factory=Reply)
     showings: tuple[Showing, ...] = ()
     after: Callable[[Visit], None] | None = None
     """What nobody waits for, with the same event and an App of its own."""
+    thought: Thought | None = None
+    """Said instead of this, where the hook can wait for it."""
 
 
 class Tasks:

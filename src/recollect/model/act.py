@@ -78,6 +78,8 @@ class Sitting:
     compacting: bool = False
     """The agent is about to lose all but a summary."""
     ended: bool = False
+    turned: bool = False
+    """The agent has said what it had to say to a prompt."""
     past: bool = False
     """Read long after it happened: nobody is told anything, and the clock stands at the time of the last act."""
 

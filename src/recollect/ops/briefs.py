@@ -30,7 +30,7 @@ REMINDERS = 3
 BEARS_ABOVE = 0.5
 ALWAYS, BEARING = "what is always loaded", "rules that bear on the call"
 """How they came to be shown, as `why` says it."""
-_LATE = "the time was over"
+_LATE, _IDLE = "the time was over", "nothing to look for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,21 @@ class Mind:
     """The store refused, which is worth a word to the person."""
 
     @property
+    def is_idle(self) -> bool:
+        """There was nothing to look for."""
+        return self.why_not == _IDLE
+
+    @property
     def hits(self) -> tuple[Hit, ...]:
         return tuple(one.hit for one in self.found.found) if self.found else ()
 
     @property
     def scopes(self) -> dict[str, Scope]:
         return {one.hit.memory.id: one.scope for one in self.found.found} if self.found else {}
+
+    def noting(self, what: str) -> Mind:
+        """With a word more about how it was searched."""
+        return replace(self, found=replace(self.found, how=f"{self.found.how}; {what}")) if self.found else self
 
     def with_drops(self, drops: Sequence[Drop]) -> Found:
         if self.found is None:
@@ -60,6 +69,11 @@ class Mind:
 
 
 NOT_ASKED = Mind(None, "not asked")
+
+
+def waits_for_a_model(app: App) -> bool:
+    """Two settings say so, both of the person's own."""
+    return app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
 
 
 def rules(app: App) -> dict[str, tuple[Scope, Rule]]:
@@ -97,7 +111,7 @@ def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
 
 def brought_to_mind(app: App, haste: Haste, *, seen: Set[str], limit: int) -> Mind:
     if not any(char.isalnum() for char in haste.text):
-        return Mind(None, "nothing to look for")
+        return Mind(None, _IDLE)
     if haste.left_s <= 0:
         return Mind(None, _LATE)
     query = Query(text=haste.text, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True, unasked=True)

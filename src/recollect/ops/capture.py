@@ -18,6 +18,7 @@ from recollect.capture import contrast, echo, languages, learned
 from recollect.capture.draft import Action, Draft, Found, Leaning, Reach, Sort
 from recollect.capture.pipeline import Ear
 from recollect.capture.pipeline import capture as decide
+from recollect.model.bridge import BridgeType
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.plan import Change, Create, Plan, Update
@@ -182,7 +183,12 @@ def superseding(store: Store, new: Rule) -> list[Change]:
 
 def _opposed(store: Store, new: Rule) -> list[Rule]:
     active = standing(store, Status.ACTIVE)
-    return [old for old in active if old.id != new.id and contrast.opposed(new.body, old.body)]
+    replaced = {
+        bridge.target
+        for bridge in store.bridges(new.id)
+        if bridge.type is BridgeType.REPLACES and bridge.source == new.id
+    }
+    return [old for old in active if old.id != new.id and (old.id in replaced or contrast.opposed(new.body, old.body))]
 
 
 def standing(store: Store, *statuses: Status) -> list[Rule]:

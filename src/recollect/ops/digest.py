@@ -36,7 +36,7 @@ Taker = Callable[[App, Sitting], Writes | None]
 
 TAKERS: tuple[str, ...] = (
     "heard:take", "outcomes:take", "lessons:take", "threads:take", "aftermath:take", "endings:take",
-    "doubts:take",
+    "doubts:take", "reviews:take",
 )  # fmt: skip
 """Each looks at a sitting and says what to write: `module:function` of this room, loaded when first needed. What judges
 outcomes stands behind what records them, what ends a session behind all others."""
@@ -139,6 +139,7 @@ def _follow(app: App, store: Store, held: Held, path: str, pointers: list[Pointe
         acts=(*reading.acts, *new),
         new_from=len(reading.acts),
         compacting=EventName.COMPACTING in names,
+        turned=EventName.TURN_ENDED in names,
         ended=EventName.SESSION_ENDED in names and not last.agent and not more,
     )
     ended = sitting.ended or (mark.ended and not new)
@@ -209,6 +210,11 @@ def _takers() -> list[tuple[str, Taker]]:
 def followed(store: Store) -> frozenset[str]:
     """Transcripts whose words came in, or will, while they were written."""
     return frozenset(_marks(store))
+
+
+def last_read(store: Store) -> tuple[str, str] | None:
+    """The transcript that was read on last, and its session; of no subagent."""
+    return next(((path, mark.session) for path, mark in reversed(_marks(store).items()) if not mark.agent), None)
 
 
 def _marks(store: Store) -> OrderedDict[str, Mark]:

@@ -29,6 +29,7 @@ from recollect.base.text import counted
 from recollect.model.codec import Json
 from recollect.model.result import Told
 from recollect.ops.app import App
+from recollect.ops.briefs import waits_for_a_model
 from recollect.ops.table import Arg
 from recollect.wire import client, leave, place, spawn, stub
 
@@ -36,6 +37,7 @@ _TRIES = 5  # others write settings too, but not all the time
 _STOP_S = 2.5  # one that ends takes two seconds at most
 _MAX_RECEIPT_BYTES = 1_000_000
 _SHORT_NAME = "ai"
+_SPINNER = "Recalling memories..."
 _IMPORT = f"recollect import {DEFAULT_HOST}"
 
 _User = Annotated[bool, Arg("In your own settings, for every project (the default).")]
@@ -125,16 +127,21 @@ def places(app: App) -> Places:
 def wanted(app: App, host: str) -> tuple[tuple[str, Mapping[str, object]], ...]:
     """Each event that this agent can tell us of, with its hook."""
     speaks = agent(host)
-    return tuple(
-        (hook.event, speaks.hook_json(command(app, host, hook.event), hook.timeout_s))
-        for hook in speaks.hooks(places(app))
-    )
+    wait_s = app.settings.count("MEMORY_RECALL_SECONDS") if waits_for_a_model(app) else 0
+    hooks = []
+    for hook in speaks.hooks(places(app)):
+        patience_s = wait_s if hook.is_prompt else 0
+        if patience_s:
+            hook = hook._replace(timeout_s=patience_s + hook.timeout_s, spinner=_SPINNER)
+        hooks.append((hook.event, speaks.hook_json(command(app, host, hook.event, patience_s), hook)))
+    return tuple(hooks)
 
 
-def command(app: App, host: str, event: str) -> str:
+def command(app: App, host: str, event: str, patience_s: int = 0) -> str:
     """A constant text: no part of it is made from what an event holds. Whatever befalls the script, the agent goes
     on, and the shell does not complain of it."""
-    return f"{_script(app)} {'' if host == DEFAULT_HOST else host + ' '}{event} 2>/dev/null || :"
+    waits = f" --patience-ms {patience_s * 1_000}" if patience_s else ""
+    return f"{_script(app)} {'' if host == DEFAULT_HOST else host + ' '}{event}{waits} 2>/dev/null || :"
 
 
 def is_ours(app: App) -> splice.Ours:

@@ -16,7 +16,7 @@ from recollect.ops.app import App
 
 Work = Callable[[App], bool]
 
-JOBS: tuple[str, ...] = ("doubts:work",)
+JOBS: tuple[str, ...] = ("doubts:work", "reviews:work")
 """`module:function` of this room, loaded when first needed."""
 
 

@@ -50,6 +50,7 @@ class Op(NamedTuple):
 
 
 _PERSON = "a person's look at the machine, not an agent's business"
+_ASKS = "asks a language model, which is a person's to pay for"
 _FILES = "reads or writes files of the user's choosing"
 
 OPS: tuple[Op, ...] = (
@@ -61,6 +62,8 @@ OPS: tuple[Op, ...] = (
        "recall how do we deploy"),
     Op("search", "recalls:search", Effect.READ, "Find memories by words and meaning, with filters.",
        "search dark mode --kind rule --explain"),
+    Op("recall-agent", "chosen:recall_agent", Effect.READ, "Names of what a language model would recall, one a line.",
+       'recall-agent "how do we deploy"', cli_only=_ASKS),
     Op("why", "recalls:why", Effect.READ, "Why something was shown: every component, and what was left out.", "why"),
     Op("heartbeat", "heartbeat:heartbeat", Effect.READ, "How long nobody spoke here, in beats of five minutes.",
        "heartbeat"),
@@ -84,6 +87,8 @@ OPS: tuple[Op, ...] = (
        'capture "no, we use pnpm here, not npm" --explain'),
     Op("digest", "digest:digest", Effect.WRITE, "Take in what sessions left; the daemon does so by itself.", "digest",
        cli_only=_PERSON),
+    Op("review", "reviews:review", Effect.WRITE, "What a language model would add to memory after the last turn.",
+       "review --run", cli_only=_ASKS),
     Op("inbox list", "inbox:listing", Effect.READ, "Rules that were heard and wait for your word.", "inbox list"),
     Op("inbox accept", "inbox:accept", Effect.WRITE, "Put a waiting rule in force.",
        "inbox accept rule_20260201_083000_abc123"),

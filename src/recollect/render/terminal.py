@@ -66,7 +66,8 @@ def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
         case Configured():
             yield from _configured(result)
         case Told(summary, _, notes):
-            yield Line(summary)
+            if summary:  # a list of names may be empty, and is read by programs
+                yield Line(summary)
             yield from _notes(notes)
         case Tour():
             yield from _tour(result, now)

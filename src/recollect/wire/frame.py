@@ -8,7 +8,8 @@
 
 A request says protocol, version, home, host, event, deadline_ms, cwd, op (`hook`, `ask`, …) and `env-NAME` for
 each variable that is passed on. A reply says `kind`. Text is UTF-8 with surrogateescape, so any file name survives.
-After it has printed a reply that was not empty, a hook sends SHOWN; only then was it shown.
+After it has printed a reply that was not empty, a hook sends SHOWN; only then was it shown. A hook that says
+`patience_ms` may be told to WAIT once; then another reply follows.
 """
 
 TYPE_CHECKING = False
@@ -36,6 +37,8 @@ NEWER = "newer"
 """Not taken: the daemon is so much newer that it no longer speaks this protocol."""
 ERROR = "error"
 """Not taken; the body says why."""
+WAIT = "wait"
+"""Not yet: the body says for how many milliseconds more. Only to who said that it can."""
 
 
 class BadFrame(Exception):
@@ -58,8 +61,9 @@ def read_request(receive: "Receive") -> "tuple[Header, bytes]":
     return _read(receive)
 
 
-def read_reply(receive: "Receive") -> tuple[str, bytes]:
-    header, body = _read(receive)
+def read_reply(receive: "Receive", rest: bytearray | None = None) -> tuple[str, bytes]:
+    """`rest`: what came with the reply before, and then with this one; for who is sent several."""
+    header, body = _read(receive, rest)
     return header.get("kind", ERROR), body
 
 
@@ -68,8 +72,8 @@ def _encode(header: "Mapping[str, str]", body: bytes) -> bytes:
     return b"%b%b\n%b%b" % (MAGIC, head.encode("utf-8", "surrogateescape"), len(body).to_bytes(8, "big"), body)
 
 
-def _read(receive: "Receive") -> "tuple[Header, bytes]":
-    found = bytearray()
+def _read(receive: "Receive", rest: bytearray | None = None) -> "tuple[Header, bytes]":
+    found = bytearray(rest or b"")
     while (end := found.find(b"\n\n")) < 0:
         if len(found) > MAX_HEAD_BYTES or found[: len(MAGIC)] != MAGIC[: len(found)]:
             raise BadFrame("not a frame")
@@ -89,6 +93,8 @@ def _read(receive: "Receive") -> "tuple[Header, bytes]":
     while len(found) < start + length:
         _more(found, receive)
     # Bytes after the body are no part of a frame; a hook's SHOWN comes only after the reply.
+    if rest is not None:
+        rest[:] = found[start + length :]
     return header, bytes(found[start : start + length])
 
 

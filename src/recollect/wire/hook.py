@@ -6,7 +6,9 @@ answers in time, a pointer to the event is left for the next one (spool.py), nev
 started first, the pointer is left while it starts, and taken back when it has answered.
 
 Three clocks: the soft deadline ends the waiting and leaves RESERVE_S for the pointer; the hard one is an alarm that
-ends the process in the midst of anything, a stdin that never ends and a stdout that nobody reads included.
+ends the process in the midst of anything, a stdin that never ends and a stdout that nobody reads included. A hook that
+was installed with `--patience-ms` sets both anew when the daemon says that it is worth waiting for; one that says
+nothing is waited for no longer than ever.
 """
 
 import sys
@@ -24,6 +26,7 @@ from recollect.wire.frame import (
     PROTOCOL,
     RETIRING,
     SHOWN,
+    WAIT,
     BadFrame,
     CutFrame,
     encode_request,
@@ -85,7 +88,7 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     environ = _environ()
     if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
         return
-    host, event, deadline_ms = _arguments(argv)
+    host, event, deadline_ms, patience_ms = _arguments(argv)
     hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
     soft = hard - min(RESERVE_S, deadline_ms / 2500)
     _arm(hard)
@@ -102,6 +105,8 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
         "deadline_ms": str(deadline_ms),
         "cwd": _cwd(),
     }
+    if patience_ms:
+        header["patience_ms"] = str(patience_ms)
     for name, value in environ.items():
         if (name.startswith(_PASSED_PREFIXES) or name in _PASSED) and len(value) <= MAX_VALUE_CHARS:
             header["env-" + name] = value
@@ -127,6 +132,13 @@ class _Parcel:
         self._hard = hard
         self._pointer = ""
 
+    def wait(self, ms: int) -> None:
+        """So much longer from now, and no longer than the agent lets us."""
+        most_s = int(self._header.get("patience_ms", "0")) / 1000
+        self._hard = max(self._hard, time.monotonic() + min(ms / 1000, most_s))
+        self.soft = self._hard - (PRINT_S if self._pointer else RESERVE_S)
+        _arm(self._hard)
+
     def leave_pointer(self) -> float:
         """From now on nothing is lost if nobody answers: so the time that was kept for it can be waited, too. The
         soft deadline as it is now."""
@@ -150,7 +162,7 @@ def _deliver(parcel: _Parcel, request: bytes, package: str, heard: bool) -> bool
         if line is None:
             return False
         try:
-            kind, reply = _ask(line, request, parcel.soft)
+            kind, reply = _ask(line, request, parcel)
         except (ConnectionError, CutFrame):
             # It died over this, or a moment before; the next one may take it. Twice is no accident.
             if was_lost:
@@ -183,11 +195,16 @@ def _connected(parcel: _Parcel, package: str) -> "_socket.socket | None":
         return None
 
 
-def _ask(line: "_socket.socket", request: bytes, soft: float) -> tuple[str, bytes]:
+def _ask(line: "_socket.socket", request: bytes, parcel: _Parcel) -> tuple[str, bytes]:
     left = memoryview(request)
     while left:
-        left = left[_patiently(line, soft, line.send, left) :]
-    return read_reply(lambda most: _patiently(line, soft, line.recv, most))
+        left = left[_patiently(line, parcel.soft, line.send, left) :]
+    rest = bytearray()
+    kind, reply = read_reply(lambda most: _patiently(line, parcel.soft, line.recv, most), rest)
+    if kind == WAIT and reply.isdigit():
+        parcel.wait(int(reply))
+        kind, reply = read_reply(lambda most: _patiently(line, parcel.soft, line.recv, most), rest)
+    return kind, reply
 
 
 def _patiently(line: "_socket.socket", soft: float, act: "Callable[[Given], Got]", given: "Given") -> "Got":
@@ -241,16 +258,18 @@ def _began_s() -> float:
     return now - max(time.process_time(), ago if ago < 1 else 0.0)
 
 
-def _arguments(argv: list[str]) -> tuple[str, str, int]:
-    """`[HOST] EVENT [--deadline-ms N]`"""
+def _arguments(argv: list[str]) -> tuple[str, str, int, int]:
+    """`[HOST] EVENT [--deadline-ms N] [--patience-ms N]`"""
     words = list(argv)
-    deadline_ms = 0
-    if "--deadline-ms" in words:
-        at = words.index("--deadline-ms")
-        deadline_ms = int(words[at + 1])
-        del words[at : at + 2]
+    given = []
+    for option in ("--deadline-ms", "--patience-ms"):
+        given.append(0)
+        if option in words:
+            at = words.index(option)
+            given[-1] = int(words[at + 1])
+            del words[at : at + 2]
     host, event = words if len(words) == 2 else (DEFAULT_HOST, words[0])
-    return host, event, deadline_ms or DEADLINES_MS.get(event, OTHER_DEADLINE_MS)
+    return host, event, given[0] or DEADLINES_MS.get(event, OTHER_DEADLINE_MS), given[1]
 
 
 def _arm(hard: float) -> None:

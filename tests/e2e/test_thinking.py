@@ -1,0 +1,84 @@
+"""The real client calls us, and we call it: a prompt waits for a model that chooses, and a turn is looked back at."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+
+from tests.e2e.client import World, binary, one_model
+from tests.e2e.stand_in import Lane, StandIn, says
+
+VALIDATORS = "Solana validators restart with the vestibule flag"
+BREAD = "Sourdough wants eleven hours in the cellar"
+ASKS = "how do solana validators restart?"
+
+
+def think(world: World, service: StandIn, **more: str) -> None:
+    """The command that answers is the client itself, with the stand-in as its service. The daemon that runs it knows
+    nothing of either, so a script tells."""
+    script = world.root / "model"
+    told = [f"export {name}={shlex.quote(value)}" for name, value in world.client_environ(service).items()]
+    script.write_text("\n".join(["#!/bin/sh", *told, f'exec {shlex.quote(str(binary()))} "$@"', ""]), encoding="utf-8")
+    script.chmod(0o700)
+    settings = {"MEMORY_LLM": "on", "MEMORY_LLM_COMMAND": str(script), "MEMORY_RECALL_SECONDS": "40", **more}
+    lines = [f"{name}={value}" for name, value in settings.items()]
+    (world.home / ".recollect" / "agent.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def pin(world: World, text: str) -> str:
+    found = re.search(r"thread_\w+", world.recollect("pin", text).stdout)
+    assert found is not None
+    return found[0]
+
+
+def told(world: World, words: str, within_s: float = 40) -> bool:
+    until_s = time.monotonic() + within_s
+    while time.monotonic() < until_s:
+        if words in (world.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8"):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
+    with installed.session(says("Good day."), says("I see.")) as session:
+        think(installed, session.service, MEMORY_RECALL_SCHEME="double", MEMORY_UPDATE="off")
+        installed.install()  # the agent is told how long to wait
+        session.say("hello")
+        pin(installed, VALIDATORS)
+        bread = pin(installed, BREAD)
+        for _ in range(2):
+            session.service.add(says(bread, lane=Lane.ASIDE))
+        session.say(ASKS)
+
+    greeting, asked = session.asked
+    assert greeting.holds("Sourdough") == 0
+    assert asked.holds("Sourdough") == 1, "what the model chose"
+    assert asked.holds("vestibule") == 0, "what ordinary recall would have brought"
+    inner = session.service.of(Lane.ASIDE)
+    assert [one.holds("\n\nAvailable memories:\n") for one in inner] == [1, 0]
+    assert [one.holds("\n\nCandidate memories:\n") for one in inner] == [0, 1]
+    assert all(one.holds(f"<user_prompt>\n{ASKS}\n</user_prompt>") == 1 for one in inner)
+    assert all(one.holds("[recollect ") == 0 for one in inner), "no hook of ours ran inside"
+    why = json.loads(installed.recollect("why", "--json").stdout)
+    assert "a language model (double)" in json.dumps(why)
+    records = [path.stem for path in (installed.home / ".claude" / "projects").rglob("*.jsonl")]
+    assert records == [session.id], "no record of the inner calls is kept"
+
+
+@one_model
+def test_a_turn_is_looked_back_at_once_and_what_it_taught_waits_in_the_inbox(installed: World):
+    with installed.session(says("Understood, the cellar it is.")) as session:
+        think(installed, session.service)
+        session.service.add(
+            says(json.dumps([{"type": "devops", "content": "Dough rests in the cellar."}]), lane=Lane.ASIDE)
+        )
+        session.say("the dough rests in the cellar since last week, not in the kitchen any more")
+        assert told(installed, " reviewed ")
+
+    [inner] = session.service.of(Lane.ASIDE)
+    assert inner.holds("[agent] Understood, the cellar it is.") == 1
+    assert "Dough rests in the cellar." in installed.recollect("inbox", "list").stdout
+    assert installed.recollect("rule", "list").stdout.count("cellar") <= 1

@@ -1,0 +1,188 @@
+"""A prompt that waits for a language model: what it chose is told; until then, and without it, ordinary recall is."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from recollect.hooks import Answer, Hooks
+from recollect.model.result import Scope
+from recollect.ops import recalls, rules
+from recollect.ops.app import App
+from tests.hooks.talk import OneApp, Talk, heard, log_of
+from tests.llm.standin import StandIn
+from tests.ops.conftest import Opens
+
+PROMPT = "how do we deploy to staging?"
+NO_ANSWER = "#!/bin/sh\nexit 3\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    made = StandIn(tmp_path / "model", "NONE")
+    for name, value in {
+        "MEMORY_LLM": "on",
+        "MEMORY_LLM_COMMAND": made.command,
+        "MEMORY_RECALL_SCHEME": "single",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return made
+
+
+class Waiting:
+    """Hooks whose App is known to be free while something is thought."""
+
+    def __init__(self, app: App) -> None:
+        self._one = OneApp(app)
+        self._app = app
+        self.taken = False
+        self.thought_while_taken: list[bool] = []
+        self.hooks = Hooks(self, app.home.root.parent / "recalls", app.clock, own=self.own)
+
+    @contextmanager
+    def app(self, folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
+        with self._one.app(folder, cwd, environ) as app:
+            self.taken = True
+            yield app
+            self.taken = False
+
+    @contextmanager
+    def own(self, _folder: str, _cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
+        self.thought_while_taken.append(self.taken)
+        yield self._app
+
+    def say(self, prompt: str, hold: Callable[[float], float] | None = None) -> Answer:
+        cwd = str(Path.cwd())
+        body = json.dumps({"session_id": "s-1", "cwd": cwd, "prompt": prompt, "prompt_id": "p"}).encode()
+        until_s = time.monotonic() + 10
+        given = {"hold": hold} if hold else {}
+        return self.hooks.answer(
+            "claude-code", "UserPromptSubmit", body, {"CLAUDE_PROJECT_DIR": cwd}, cwd, until_s, **given
+        )
+
+
+def granted(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+@pytest.fixture
+def two(open_app: Opens, model: StandIn) -> tuple[App, str, str]:
+    app = open_app(actor="agent")
+    near = rules.add(app, "Deploys to staging go first").plan.touched()[0]
+    far = rules.add(app, "Anna signs releases").plan.touched()[0]
+    return app, near, far
+
+
+def test_what_the_model_chose_is_told_instead(two: tuple[App, str, str], model: StandIn):
+    app, near, far = two
+    model.answers(far)
+    place = Waiting(app)
+
+    answer = place.say(PROMPT, granted)
+    answer.after()
+    answer.confirm()
+
+    told = heard(answer.stdout)
+    assert far in told.context
+    assert near not in told.context
+    assert told.notice.startswith("Loaded 1 relevant memory: Anna signs releases")
+    assert place.thought_while_taken == [False]
+    (why,) = recalls.why(app).recalls
+    assert str(why["how"]).startswith("a language model (single), of 2")
+    assert {"id": near, "reason": "not chosen by pass 1"} in why["dropped"]  # type: ignore[operator]
+
+
+def test_it_counts_as_shown_once_it_is_printed(two: tuple[App, str, str], model: StandIn):
+    app, _, far = two
+    model.answers(far)
+    place = Waiting(app)
+
+    place.say(PROMPT, granted).confirm()
+    place.say(PROMPT, granted)
+
+    assert far not in model.texts[1]
+
+
+def test_nothing_chosen_is_nothing_told(two: tuple[App, str, str]):
+    app, near, _ = two
+
+    told = heard(Waiting(app).say(PROMPT, granted).stdout)
+
+    assert near not in told.context
+    assert "Loaded" not in told.notice
+    assert "Heartbeat" in told.context
+
+
+def test_without_an_answer_ordinary_recall_stands_and_it_is_said(two: tuple[App, str, str], model: StandIn):
+    app, near, _ = two
+    model.path.write_text(NO_ANSWER, encoding="utf-8")
+
+    answer = Waiting(app).say(PROMPT, granted)
+    answer.after()
+
+    assert near in heard(answer.stdout).context
+    assert "the language model gave no answer" in str(recalls.why(app).recalls[0]["how"])
+    assert 'said="exit code 3"' in log_of(app)
+
+
+def test_a_hook_that_was_not_installed_to_wait_is_answered_at_once(two: tuple[App, str, str], model: StandIn):
+    app, near, _ = two
+
+    answer = Waiting(app).say(PROMPT)
+    answer.after()
+
+    assert near in heard(answer.stdout).context
+    assert model.calls == []
+    assert "no language model was asked" in str(recalls.why(app).recalls[0]["how"])
+
+
+def test_it_is_asked_to_wait_for_as_long_as_the_setting_says(
+    two: tuple[App, str, str], open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_RECALL_SECONDS", "7")
+    asked: list[float] = []
+
+    def hold(seconds: float) -> float:
+        asked.append(seconds)
+        return 0.0
+
+    Waiting(open_app(actor="agent")).say(PROMPT, hold)
+
+    assert asked == [7]
+
+
+@pytest.mark.parametrize("name", ["MEMORY_LLM", "MEMORY_RECALL_SCHEME", "MEMORY_RECALL"])
+def test_switched_off_nobody_is_asked_and_nothing_differs(
+    name: str, two: tuple[App, str, str], model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(name, "off")
+
+    def never(_seconds: float) -> float:
+        raise AssertionError("it was asked to wait")
+
+    answer = Waiting(open_app(actor="agent")).say(PROMPT, never)
+
+    assert model.calls == []
+    assert (two[1] in heard(answer.stdout).context) is (name != "MEMORY_RECALL")
+
+
+@pytest.mark.parametrize("prompt", ["", "???", "<task-notification>done</task-notification>"])
+def test_what_asks_for_nothing_costs_nothing(prompt: str, two: tuple[App, str, str], model: StandIn):
+    Waiting(two[0]).say(prompt, granted)
+
+    assert model.calls == []
+
+
+def test_other_events_never_wait(two: tuple[App, str, str], model: StandIn):
+    talk = Talk(two[0], hooks=Waiting(two[0]).hooks)
+    talk.start()
+    talk.call("Bash", command="deploy")
+    talk.tell("SubagentStart", agent_id="a", agent_type="helper")
+
+    assert model.calls == []
+    assert two[0].reading(Scope.PROJECT).sessions.session("s-1") is not None
