@@ -79,6 +79,7 @@ BREACHES = [
     ("base", "import recollect.model", "Every room stands in its row"),
     ("store", "import recollect.render", "Every room stands in its row"),
     ("ops", "import recollect.cli", "Every room stands in its row"),
+    ("llm", "import recollect.agents", "Every room stands in its row"),
     ("lifecycle", "import time", "Rooms that decide touch no"),
     ("model", "from pathlib import Path", "Rooms that decide touch no"),
     ("redact", "import os", "Rooms that decide touch no"),

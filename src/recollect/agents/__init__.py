@@ -17,16 +17,19 @@ from recollect.agents.transcript import Cursor, Tail, Utterance
 from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
 from recollect.model.act import Doing
+from recollect.model.ask import Heard
 from recollect.model.memory import Lane, RuleType
 from recollect.model.outcome import Report
 from recollect.model.session import Event, Reply, ToolCall
 
 __all__ = [
-    "DEFAULT_HOST", "Agent", "Cursor", "Hook", "Keepsake", "Level", "Places", "ServerPlace", "Shelf", "Skill", "Tail",
-    "Transcript", "Utterance", "agent", "hosts", "origin", "parse", "render", "spoken", "utterances",
+    "DEFAULT_HOST", "Agent", "Answers", "Cursor", "Hook", "Keepsake", "Level", "Places", "ServerPlace", "Shelf",
+    "Skill", "Tail", "Transcript", "Utterance", "agent", "answers", "hosts", "origin", "parse", "render", "spoken",
+    "utterances",
 ]  # fmt: skip
 
 _MODULES = {"claude-code": "claude_code"}
+_ANSWERS = "claude_code_print"
 DEFAULT_HOST = "claude-code"
 
 
@@ -179,6 +182,23 @@ class Agent(Protocol):
 
     def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
         """A file that teaches it to use its memory when asked to, and its text; None where none can be."""
+
+
+class Answers(Protocol):
+    """An agent's program that can be asked one question, and is let go."""
+
+    def arguments(self, *, model: str, reads: bool, turns: int) -> tuple[str, ...]:
+        """What is added to the command."""
+
+    def environ(self, outer: Mapping[str, str], key: str) -> dict[str, str]:
+        """What it is run with: nothing of the session that we were called from."""
+
+    def heard(self, out: bytes) -> Heard: ...
+
+
+def answers() -> Answers:
+    """What is known of the program that MEMORY_LLM_COMMAND names."""
+    return cast(Answers, import_module(f"recollect.agents.{_ANSWERS}"))
 
 
 def hosts() -> tuple[str, ...]:

@@ -86,26 +86,41 @@ SETTINGS: tuple[Setting, ...] = (
         "A sample that one run can check within its time.",
         low=1, high=1_000, pending=True,
     ),
-    # Language models: what they may cost.
+    # Language models: who is asked, and what they may cost.
     Setting(
         "MEMORY_LLM", "off", "switch", "off_only",
         "No language model is called, and nothing spent, unless you switch it on.",
-        pending=True,
+    ),
+    Setting(
+        "MEMORY_LLM_BY", "command", "choice", "never",
+        "The command needs no key; an endpoint serves local models, api the service itself with your key.",
+        choices=("command", "endpoint", "api"),
     ),
     Setting(
         "MEMORY_LLM_COMMAND", "claude", "text", "never",
         "The command line that agents' users already have and have signed in to.",
-        pending=True,
+    ),
+    Setting(
+        "MEMORY_LLM_MODEL", "haiku", "text", "never",
+        "Small and cheap does where a job names none; an endpoint or the api is asked for this one alone.",
+    ),
+    Setting(
+        "MEMORY_LLM_URL", "http://127.0.0.1:11434/v1", "text", "never",
+        "Where local servers commonly listen; only an endpoint is asked there.",
+    ),
+    Setting(
+        "MEMORY_LLM_API_URL", "https://api.anthropic.com", "text", "never",
+        "The service's own address; only api asks there, with your key.",
     ),
     Setting(
         "MEMORY_LLM_CALLS_PER_DAY", "50", "count", "lower_only",
         "A day's work fits; a loop gone wrong stops within the hour.",
-        high=100_000, pending=True,
+        high=100_000,
     ),
     Setting(
         "MEMORY_LLM_TOKENS_PER_DAY", "500000", "count", "lower_only",
         "Fifty calls of ten thousand tokens; over it no call is made.",
-        high=1_000_000_000, pending=True,
+        high=1_000_000_000,
     ),
     Setting(
         "MEMORY_EMBEDDING_MODEL", "shipped", "text", "never",

@@ -36,6 +36,7 @@ UNUSED_AFTER_S = 900.0
 LOCK_WAIT_S = 1.0  # longer than any hook waits
 # A hook that cannot write says so in time, and the event is spooled; a command can wait for another writer.
 BUSY_TIMEOUT_MS = 60
+PATIENT_TIMEOUT_MS = 15_000  # of background work that was paid for
 WARMED_AT_ONCE_BYTES = 20_000_000  # a store so small is warmed by who asks first: some 10 ms
 
 Stamp = tuple[object, ...]
@@ -214,6 +215,15 @@ class Apps:
                 return self._beside(kept)
         return None
 
+    def thinkers(self) -> Iterator[App]:
+        """An App of its own for each project where language models may be asked; one that can wait for other writers,
+        since what it writes was paid for. To be closed."""
+        for kept in self._snapshot():
+            if kept.app.settings.switch("MEMORY_LLM"):
+                app = self._beside(kept)
+                app.settings = _waiting(app.settings, PATIENT_TIMEOUT_MS)
+                yield app
+
     def _beside(self, kept: _Kept) -> App:
         app = self._made(kept.app.project, kept.app.settings)
         app.warm = kept.app.warm
@@ -303,10 +313,13 @@ def _close_if_over(kept: _Kept) -> None:
 
 
 def _hasty(settings: Settings) -> Settings:
+    return _waiting(settings, min(BUSY_TIMEOUT_MS, settings.count("MEMORY_BUSY_TIMEOUT_MS")))
+
+
+def _waiting(settings: Settings, timeout_ms: int) -> Settings:
     name = "MEMORY_BUSY_TIMEOUT_MS"
-    waits = str(min(BUSY_TIMEOUT_MS, settings.count(name)))
     return settings._replace(
-        values=tuple(one._replace(value=waits) if one.name == name else one for one in settings.values)
+        values=tuple(one._replace(value=str(timeout_ms)) if one.name == name else one for one in settings.values)
     )
 
 

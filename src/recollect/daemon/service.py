@@ -25,6 +25,8 @@ from recollect.daemon.lock import Lock
 from recollect.daemon.mirroring import EVERY_S, Mirroring
 from recollect.daemon.model import Model
 from recollect.daemon.server import Answer, Request, Server
+from recollect.daemon.thinking import EVERY_S as THINKS_S
+from recollect.daemon.thinking import Thinking
 from recollect.daemon.vaulting import EVERY_S as VAULTS_S
 from recollect.daemon.vaulting import Vaulting
 from recollect.daemon.watch import Watch
@@ -72,6 +74,9 @@ class Service:
         self._desk.status = self.status
         self._watch = Watch(home.root, lock, place.address if place.tcp else place.socket)
         self._chores = Chores(self._chore_list(), self._is_asked, self._own.log)
+        # An answer of a language model takes seconds: on a thread of its own, the other chores do not wait for it.
+        thinking = Chore("think", THINKS_S, Thinking(self._apps).think_some, heavy=True)
+        self._thoughts = Chores([thinking], self._is_asked, self._own.log)
 
     def run(self, hang_up: Callable[[], None]) -> str:
         sys.setswitchinterval(_SWITCH_S)
@@ -80,9 +85,11 @@ class Service:
         with suppress(OSError):
             spawn.point(self._place, os.getpid(), __version__, PROTOCOL)
         self._chores.start()
+        self._thoughts.start()
         reason = self._server.serve(self._reason_to_end, hang_up)
         self._own.log.line("daemon-ended", pid=os.getpid(), why=reason)
         self._chores.stop(_CHORES_STOP_WITHIN_S)
+        self._thoughts.stop(_CHORES_STOP_WITHIN_S)
         with suppress(RecollectError):
             self._vectors.close()
             self._digests.close()

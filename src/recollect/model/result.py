@@ -141,6 +141,8 @@ class Overview:
     mirrors: Mapping[str, str] = field(default_factory=dict)
     """Of each thing that is written where agents read by themselves: whether it is on, and when it was written."""
     focus: tuple[Mapping[str, Json], ...] = ()
+    llm: Mapping[str, Json] = field(default_factory=dict)
+    """Language models: whether they may be asked, what they cost today, and what they may cost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from recollect.base.errors import ModelError, RecollectError
 from recollect.base.text import counted
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
+from recollect.ops import budget
 from recollect.ops.ageing import as_aged
 from recollect.ops.app import App
 from recollect.ops.focus import as_listed, focused
@@ -47,6 +48,7 @@ def status(app: App) -> Overview:
         quiet=len(quiet_ones(app)),
         mirrors=mirrors.told(app),
         focus=as_listed(focused(app)),
+        llm=budget.told(app),
     )
 
 

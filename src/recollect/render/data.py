@@ -231,6 +231,7 @@ def _overview(overview: Overview) -> Json:
         "quiet": overview.quiet,
         "mirrors": dict(overview.mirrors),
         "focus": [dict(point) for point in overview.focus],
+        "llm": dict(overview.llm),
     }
 
 

@@ -293,10 +293,20 @@ def _overview(overview: Overview) -> Iterator[Block]:
     if overview.focus:
         points = ", ".join(f'"{point["topic"]}" ({point["weight"]})' for point in overview.focus)
         yield Line(f"In focus: {points}")
+    if overview.llm:
+        yield Line(_spent(overview.llm), Tone.DIM)
     if overview.set_aside:
         yield Line(f"Set aside as damaged: {counted(len(overview.set_aside), 'file')}. `recollect recover`.", Tone.WARN)
     if overview.problems:
         yield Line(f"{counted(overview.problems, 'setting')} could not be taken: `recollect config`.", Tone.WARN)
+
+
+def _spent(llm: Mapping[str, Json]) -> str:
+    calls = f"{llm['calls']:,} of {llm['calls_per_day']:,} calls"
+    tokens = f"{llm['tokens']:,} of {llm['tokens_per_day']:,} tokens"
+    if not llm["on"] and not llm["calls"]:
+        return "Language models: off."
+    return f"Language models: {'on' if llm['on'] else 'off'}; today {calls}, {tokens}."
 
 
 def _verified(verified: Verified) -> Iterator[Block]:

@@ -1,0 +1,137 @@
+"""Stands between us and a program that is run: whatever becomes of either, no process is left.
+
+Run as a script of its own, with the standard library alone: `keeper.py LIFELINE PROGRAM ARG…`. The lifeline is the
+number of a descriptor that nobody writes to; it closes when who asked lets go of it, or dies, by `kill -9` too. Then,
+and also when the program ends, everything that it started is killed. On Linux what left its process group or its
+parent is caught as well: orphans become children of the keeper, and children are found in /proc. Should the keeper be
+killed, the kernel kills the program.
+
+A hook to run in the child between fork and exec would do some of this without a process of its own; it is not safe in
+a daemon with threads, and sees nothing of grandchildren.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
+_SWEEP_S = 5.0
+_NOT_FOUND, _NOT_ALLOWED = 127, 126
+
+
+def main() -> int:
+    lifeline, argv = int(sys.argv[1]), sys.argv[2:]
+    _prctl(_SET_SUBREAPER, 1)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    program = _started(argv, lifeline)
+    status = None
+    while status is None:
+        ready, _, _ = select.select([lifeline, woken], [], [])
+        if lifeline in ready:
+            break
+        os.read(woken, 100)
+        status = _ended(program)
+    _sweep(program)
+    return 128 + signal.SIGKILL if status is None else status
+
+
+def _started(argv: list[str], lifeline: int) -> int:
+    keeper = os.getpid()
+    program = os.fork()  # one thread, nothing loaded: safe here
+    if program:
+        return program
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != keeper:
+            os._exit(1)
+        os.close(lifeline)
+        os.execv(argv[0], argv)  # noqa: S606 no shell is what is wanted
+    except FileNotFoundError:
+        os._exit(_NOT_FOUND)
+    except OSError:
+        os._exit(_NOT_ALLOWED)
+    os._exit(1)
+
+
+def _ended(program: int) -> int | None:
+    """How the program ended; None while it runs. Takes leave of every other child on the way."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if pid == 0:
+            return None
+        if pid == program:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _sweep(program: int) -> None:
+    """Until there is nobody left: whoever is killed leaves its children to us."""
+    until_s = time.monotonic() + _SWEEP_S
+    while time.monotonic() < until_s:
+        for pid in _children():
+            _kill(pid)
+        try:
+            os.killpg(program, signal.SIGKILL)
+        except OSError:
+            pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return  # no child, no orphan
+        time.sleep(0.002)
+
+
+def _children() -> list[int]:
+    """Where there is no /proc, the process group has to do."""
+    me = os.getpid()
+    try:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+    return [pid for pid in pids if _parent(pid) == me]
+
+
+def _parent(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read(4_096).rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
+def _prctl(option: int, value: int) -> None:
+    """Where the system has it; elsewhere the lifeline and the process group have to do."""
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())
