@@ -1,8 +1,8 @@
 """Forgetting: which rules and notes are hardly used, and what a review of them said. Threads fade by the clock instead.
 
-`score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: use counts less each time,
-and half as much for every 200 sessions without any. What is pinned is never looked at, and neither is what came so
-lately that it had no chance to be used.
+`score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: use counts less
+each time, and half as much for every 200 sessions without any. What is pinned is never looked at, and neither is
+what came so lately that it had no chance to be used.
 
 Moves nothing: who reviews and where things go is for `ops`.
 """

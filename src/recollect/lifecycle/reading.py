@@ -1,5 +1,5 @@
-"""Reads what a language model answered: a JSON list of objects, wherever it stands in the text. Nothing in an answer can
-make this fail; what is no such list is an empty one."""
+"""Reads what a language model answered: a JSON list of objects, wherever it stands in the text. Nothing in an answer
+can make this fail; what is no such list is an empty one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def listed(text: str) -> list[Mapping[str, object]]:
             found, _end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             found = None
-        objects = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        objects: list[Mapping[str, object]] = (
+            [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        )
         if objects:
             return objects
         at = text.find("[", at + 1)

@@ -1,5 +1,5 @@
-"""Looks whether what a memory names is there: files of the project, scripts and targets, programs. Reads names and small
-files, and runs nothing, whatever a memory says.
+"""Looks whether what a memory names is there: files of the project, scripts and targets, programs. Reads names and
+small files, and runs nothing, whatever a memory says.
 
 Errs on the side of silence: a path counts as gone only if it could be one of this project's, or was a file when the
 memory was made. A memory of the user's holds in every project, so of its paths only whole ones are looked for.
@@ -28,7 +28,8 @@ _TARGET = re.compile(r"^([^\s:=#][^:=#\n]*):(?!=)", re.MULTILINE)
 # Shells know these themselves; they need not be files.
 _BUILT_IN = frozenset(
     """alias bg builtin cd command declare echo eval exec exit export fg for function hash if jobs kill let local popd
-    printf pushd pwd read return set shift source test time trap type ulimit umask unalias unset until wait while""".split()
+    printf pushd pwd read return set shift source test time trap type ulimit umask unalias unset until wait
+    while""".split()
 )
 
 

@@ -134,6 +134,12 @@ def rewrite(app: App, name: str, change: Callable[[str], str], op: str, said: st
     return _taken(app, note.shelf, note.files, [_leaf(app, note.shelf, note.path, after)], op, said)
 
 
+def is_tagged(app: App, name: str) -> bool:
+    """Whether its file is of the dialect that has a place for how it is used."""
+    note = named(app, name)
+    return page.read(_text(note.shelf, note.path), note.path).dialect is page.Dialect.TAGS
+
+
 def restore(app: App, names: Names) -> Done:
     """Out of the archive, the cold, the inbox; in force again where it was superseded."""
     return _each(app, names, "restore", _restored)
