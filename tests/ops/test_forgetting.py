@@ -6,15 +6,17 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recollect.base.errors import BadInput
 from recollect.lifecycle.forgetting import Verdict
+from recollect.model.ask import Ask
 from recollect.model.memory import Memory, Rule, Status
-from recollect.model.plan import Create
+from recollect.model.plan import Create, Update
 from recollect.model.result import Done, Scope, Told
-from recollect.ops import forgetting, history, memories, notes, notices, rounds, rules, vaults
+from recollect.ops import asks, forgetting, history, memories, notes, notices, rounds, rules, vaults
 from recollect.ops.app import App
 from tests.llm.standin import StandIn
 from tests.ops.ask import files, kept, made, states
@@ -65,7 +67,8 @@ def verdicts(**by_id: Verdict) -> str:
 
 
 def ids(result: Told | Done) -> list[str]:
-    return [one["id"] for one in told(result).facts["candidates"]]  # type: ignore[union-attr, index, call-overload]
+    listed: Any = told(result).facts["candidates"]
+    return [one["id"] for one in listed]
 
 
 # Looking
@@ -322,15 +325,13 @@ def test_what_was_used_or_changed_while_the_model_thought_is_kept(
     assert isinstance(one, Rule)
     model.answers(verdicts(**{one.id: Verdict.COLD}))
     changed = meanwhile(one)
-    asked = forgetting.asks.ask
+    asked = asks.ask
 
-    def slowly(*given: object) -> str | None:
-        from recollect.model.plan import Update
-
+    def slowly(app: App, ask: Ask) -> str | None:
         app.writing(Scope.PROJECT).apply(plan(Update.between(one, changed)), act())
-        return asked(*given)  # type: ignore[arg-type]
+        return asked(app, ask)
 
-    monkeypatch.setattr(forgetting.asks, "ask", slowly)
+    monkeypatch.setattr(asks, "ask", slowly)
 
     forgetting.forget(app, run=True)
 

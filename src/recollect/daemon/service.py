@@ -78,8 +78,7 @@ class Service:
         self._chores = Chores(self._chore_list(), self._is_asked, self._own.log)
         # An answer of a language model takes seconds: on a thread of its own, the other chores do not wait for it.
         thinking = Chore("think", THINKS_S, Thinking(self._apps).think_some, heavy=True)
-        self._rounds = Rounds(self._apps)
-        rounds = Chore("rounds", ROUNDS_S, self._rounds.go_some, heavy=True)
+        rounds = Chore("rounds", ROUNDS_S, Rounds(self._apps).go_some, heavy=True)
         self._thoughts = Chores([thinking, rounds], self._is_asked, self._own.log)
 
     def run(self, hang_up: Callable[[], None]) -> str:

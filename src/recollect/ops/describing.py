@@ -23,6 +23,7 @@ from recollect.ops.rounds import Held
 from recollect.vault import tags
 
 OP = "describe"
+KEPT = "now"
 _RANKS = 50
 _FILLED = 32
 
@@ -38,7 +39,7 @@ def may_be(app: App, scope: Scope, memory: Memory) -> bool:
 
 
 def tried(app: App, held: Held, memory: Memory, line: str) -> str:
-    """What came of it, in a few words that begin with `now` where it was kept."""
+    """What came of it, in a few words that begin with KEPT where it was kept."""
     title = app.take("description", line, max_chars=MAX_TITLE_CHARS)
     asked = validation.questions(memory)
     before = _ranks(app, held.scope, memory, asked)
@@ -46,21 +47,26 @@ def tried(app: App, held: Held, memory: Memory, line: str) -> str:
     if not held.tries_out(change):
         return "left as it is: another is at it"
     _put(app, held.scope, memory, title, change)
-    after = _ranks(app, held.scope, memory, asked)
-    try:
-        if validation.fell(before, after):
-            take_back(app, held.scope, change)
-            return f"the title stays: by another it came up later ({_shown(before)}, then {_shown(after)})"
-        if isinstance(memory, Note):
-            notes.rewrite(
-                app, memory.id, lambda text: tags.with_condition(text, title), OP, f"{memory.path} has a new condition."
-            )
-    except (BadInput, Conflict) as problem:
+    said = _judged(app, held.scope, memory, title, asked, before)
+    if not said.startswith(KEPT):
         take_back(app, held.scope, change)
-        return f"the title stays: {problem.message}"
-    finally:
-        held.tries_out("")
-    return f"now called {title!r} ({_shown(before)}, then {_shown(after)})"
+    held.tries_out("")  # not before it is settled: whatever fails on the way leaves it to the next run
+    return said
+
+
+def _judged(
+    app: App, scope: Scope, memory: Memory, title: str, asked: Sequence[str], before: Sequence[int | None]
+) -> str:
+    after = _ranks(app, scope, memory, asked)
+    if validation.fell(before, after):
+        return f"the title stays: by another it came up later ({_shown(before)}, then {_shown(after)})"
+    if isinstance(memory, Note):
+        said = f"{memory.path} has a new condition."
+        try:
+            notes.rewrite(app, memory.id, lambda text: tags.with_condition(text, title), OP, said)
+        except (BadInput, Conflict) as problem:
+            return f"the title stays: {problem.message}"
+    return f"{KEPT} called {title!r} ({_shown(before)}, then {_shown(after)})"
 
 
 def take_back(app: App, scope: Scope, change: str) -> None:

@@ -13,7 +13,7 @@ from recollect.base.text import counted, storable
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.model.result import Done, History, Scope, Told
-from recollect.ops import register, validation_log
+from recollect.ops import flags, register, validation_log
 from recollect.ops.app import App
 from recollect.ops.memories import Limit, at_least_one, not_a_file
 from recollect.ops.table import Arg
@@ -68,6 +68,7 @@ def purge(
     for scope, found in wanted.items():
         store = app.writing(scope)
         register.forget(store, found)
+        flags.forget(store, found)
         emptied += store.purge(found, app.act("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
             cleaned = _purge_copy(copy, found)

@@ -11,7 +11,6 @@ checks and the second phase. Files of a repository are never written.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +26,7 @@ from recollect.model.memory import Kind, Memory, Note, Rule, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.ops import asks, claims, describing, notices, rounds
+from recollect.ops import asks, claims, describing, flags, notices, rounds
 from recollect.ops.app import App
 from recollect.ops.rounds import VALIDATION, Held
 from recollect.ops.table import Arg
@@ -42,7 +41,6 @@ AT_ONCE = 5
 """Memories in one question of the first phase."""
 _LOOKED_AT = 100_000
 _GLANCED_AT = 2_000
-_FLAGS = "flagged"
 _TITLE_CHARS = 60
 
 
@@ -52,7 +50,6 @@ class _Found:
 
     flagged: int = 0
     proposed: int = 0
-    described: int = 0
     heard: bool = True
     """A model answers; once it does not, nobody is asked again."""
 
@@ -135,7 +132,7 @@ def _followed(app: App, scope: Scope, memory: Memory, check: Check, found: _Foun
             found.proposed += 1
             return f"{memory.id} {_title(memory)} should read otherwise{why}; {id} waits in the inbox"
     found.flagged += 1
-    _flag(app, scope, memory)
+    flags.put(app.writing(scope), memory)
     return f"{memory.id} {_title(memory)} is out of date{why}"
 
 
@@ -153,8 +150,8 @@ def _described(app: App, held: Held, sample: Sequence[Memory], found: _Found) ->
             try:
                 said = describing.tried(app, held, memory, line)
             except RecollectError as problem:
-                said = f"left as it is: {problem.message}"
-            found.described += said.startswith("now")
+                yield f"{memory.id} {_title(memory)}: not measured: {problem.message}"
+                return  # what is on trial is taken back by the next run
             yield f"{memory.id} {_title(memory)}: {said}"
 
 
@@ -192,29 +189,6 @@ def _proposed(app: App, scope: Scope, rule: Rule, body: str) -> str:
     return id if done.plan else ""
 
 
-def _flag(app: App, scope: Scope, memory: Memory) -> None:
-    """By id and a hash of what it says: once that changes, the flag is gone."""
-    store = app.writing(scope)
-    with store.together():
-        kept = {**_flags(store), memory.id: content_hash(memory)}
-        standing = {id: hash for id, hash in kept.items() if _stands(store, id, hash)}
-        store.sessions.put_state(_FLAGS, json.dumps(standing))
-
-
-def _flags(store: Store) -> dict[str, str]:
-    try:
-        held = json.loads(store.sessions.state(_FLAGS) or "{}")
-    except ValueError:
-        return {}
-    return {str(id): str(hash) for id, hash in held.items()} if isinstance(held, dict) else {}
-
-
-def _stands(store: Store, id: str, hash: str) -> Memory | None:
-    memory = store.exact(id)
-    is_flagged = memory is not None and memory.status is Status.ACTIVE and content_hash(memory) == hash
-    return memory if is_flagged else None
-
-
 # By hand
 
 
@@ -244,7 +218,7 @@ def _glance(app: App) -> Told:
         lines.append(
             f"Validation: {rounds.schedule_line(app, VALIDATION, scope)}; {amount} of {len(pool):,} would be drawn."
         )
-        flagged = {id for id, hash in _flags(store).items() if _stands(store, id, hash)}
+        flagged = flags.standing(store)
         for memory in pool[:_GLANCED_AT]:
             looked_at += 1
             why = [*claims.unfounded(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
