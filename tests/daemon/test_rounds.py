@@ -86,7 +86,7 @@ def test_with_a_model_it_forgets_as_the_daemon_and_once(tmp_path: Path, monkeypa
 
     with apps.app(str(tmp_path / "a"), "", {}) as app:
         assert standing(app) == [Status.ACTIVE] * 4 + [Status.ARCHIVED]
-        assert [(entry.op, entry.actor) for _, entry in history.log(app).entries][0] == ("forget", "daemon")
+        assert next((entry.op, entry.actor) for _, entry in history.log(app).entries) == ("forget", "daemon")
     assert len(model.calls) == 1
     apps.close()
 

@@ -133,6 +133,30 @@ def test_a_forgotten_note_moves_to_cold_storage_and_comes_back_to_where_it_was(a
     assert kept(app, id).status is Status.ACTIVE
 
 
+def test_cut_off_between_moving_a_file_and_knowing_of_it_nothing_is_lost(
+    app: App,
+    vault: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    put(vault, "animals/zebra.md", "# Zebra\nThe zebra approves.\n")
+    vaults.sync(app)
+    id = notes.named(app, "zebra").id
+
+    def cut_off(*_given: object, **_more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("recollect.ops.notes._taken", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            forgetting.forget(app, "zebra")
+    assert set(files(vault)) == {"memory-cold/animals/zebra.md"}
+
+    vaults.sync(app)
+    assert kept(app, id).status is Status.ARCHIVED
+    notes.restore(app, ("zebra",))
+    assert (set(files(vault)), kept(app, id).status) == ({"animals/zebra.md"}, Status.ACTIVE)
+
+
 def test_what_is_known_of_its_use_travels_with_a_note(app: App, vault: Path):  # noqa: F811
     put(vault, "zebra.md", TAGGED)
     vaults.sync(app)

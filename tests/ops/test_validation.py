@@ -33,7 +33,7 @@ from recollect.ops import (
 from recollect.ops.app import App
 from recollect.ops.rounds import SILENT_S, VALIDATION
 from tests.llm.standin import StandIn
-from tests.ops.ask import files, kept, made, states
+from tests.ops.ask import files, kept, states
 from tests.ops.conftest import Opens
 from tests.ops.test_vaults import put
 from tests.values import act, plan, rule
@@ -154,7 +154,8 @@ def test_the_model_may_read_the_project_and_nothing_more(model: StandIn, open_ap
     first = model.calls[0]
     assert (first["cwd"], one.id in str(first["text"])) == (str(Path.cwd()), True)
     arguments = " ".join(first["argv"])  # type: ignore[arg-type]
-    assert "Read" in arguments and "Glob" in arguments
+    assert "Read" in arguments
+    assert "Glob" in arguments
     assert not any(word in arguments for word in ("Bash", "Write", "Edit", "dangerously"))
 
 
@@ -234,6 +235,26 @@ def test_garbage_changes_nothing(model: StandIn, open_app: Opens, answer: str):
 
     assert states(app)[Scope.PROJECT] == before
     assert findings(validation.validate(app)) == {}
+
+
+def test_a_program_that_hangs_costs_one_call_and_changes_nothing(
+    tmp_path: Path, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    hanging = tmp_path / "hang"
+    hanging.write_text(f"#!/bin/sh\necho x >> {tmp_path}/called\nsleep 600\n")
+    hanging.chmod(0o700)
+    monkeypatch.setenv("MEMORY_LLM", "on")
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", str(hanging))
+    monkeypatch.setattr(validation, "SECONDS", 1.0)
+    app = open_app()
+    for number in range(12):
+        kept_rule(app, f"rule {number}")
+    before = states(app)[Scope.PROJECT]
+
+    validation.validate(app, run=True)
+
+    assert states(app)[Scope.PROJECT] == before
+    assert (tmp_path / "called").read_text() == "x\n"
 
 
 def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,5 @@
-"""Memories that a review found out of date, by id and a hash of what they said then: once that changes, or the memory is
-put away, the flag is gone."""
+"""Memories that a review found out of date, by id and a hash of what they said then: once that changes, or the memory
+is put away, the flag is gone."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def _run_now(app: App) -> Told:
             continue
         lines += rounds.finish(held)
     said = "Reviewed what is used least." if lines else "There is no memory here yet."
-    return Told(said, {"lines": list[Json](lines)}, (*lines, *app.notes()))
+    return Told(said, {"lines": list[Json](lines), "dry_run": False}, (*lines, *app.notes()))
 
 
 def _candidates_told(app: App) -> Told:
@@ -187,7 +187,9 @@ def _candidates_told(app: App) -> Told:
             )  # fmt: skip
             lines.append(f"{one.score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {one.idle} sessions)")
     said = f"{counted(len(listed), 'memory', 'memories')} used least; nothing was changed."
-    return Told(said if listed else "There is nothing to forget.", {"candidates": listed}, tuple(lines))
+    return Told(
+        said if listed else "There is nothing to forget.", {"candidates": listed, "dry_run": app.dry_run}, tuple(lines)
+    )
 
 
 # Changes

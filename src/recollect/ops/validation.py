@@ -204,7 +204,9 @@ def _run_now(app: App) -> Told:
         logs.append(str(ValidationLog(app, held.session).path))
     said = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
     told = [f"Log: {path}" for path in dict.fromkeys(logs)]
-    return Told(said, {"lines": list[Json](lines), "logs": list[Json](logs)}, (*lines, *told, *app.notes()))
+    return Told(
+        said, {"lines": list[Json](lines), "logs": list[Json](logs), "dry_run": False}, (*lines, *told, *app.notes())
+    )
 
 
 def _glance(app: App) -> Told:
@@ -226,7 +228,7 @@ def _glance(app: App) -> Told:
                 listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": list[Json](why)})
                 lines.append(f"{memory.id} {_title(memory)}: {'; '.join(why)}")
     said = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
-    return Told(said, {"findings": listed, "looked_at": looked_at}, tuple(lines))
+    return Told(said, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
 
 
 def _title(memory: Memory) -> str:
