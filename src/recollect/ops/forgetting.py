@@ -82,7 +82,7 @@ def review(app: App, held: Held) -> Iterator[str]:
         return
     answer = asks.ask(app, _asked(found))
     if answer is None:
-        yield _proposed(app, found)
+        yield _proposed(app, held.scope, found)
         return
     verdicts = forgetting.read_answer(answer, found)
     put_away = 0
@@ -112,8 +112,9 @@ def _asked(found: tuple[Candidate, ...]) -> Ask:
     return Ask(Job.FORGET, "forget-review", fields, turns=TURNS, seconds=SECONDS)
 
 
-def _proposed(app: App, found: tuple[Candidate, ...]) -> str:
-    said = f"{counted(len(found), 'memory', 'memories')} hardly used: `recollect forget --candidates` shows them."
+def _proposed(app: App, scope: Scope, found: tuple[Candidate, ...]) -> str:
+    many = counted(len(found), "memory", "memories")
+    said = f"Hardly used: {many} of the {scope}. `recollect forget --candidates` shows which."
     notices.leave(app, said)
     return said
 
