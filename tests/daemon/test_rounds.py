@@ -17,6 +17,8 @@ from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.ops import history, notices, rounds
 from recollect.ops.app import App
+from tests.daemon.real import FORKS, LINUX, House, soon
+from tests.daemon.test_service import Session
 from tests.llm.standin import StandIn
 from tests.values import act, plan, rule
 
@@ -100,3 +102,27 @@ def test_nothing_is_looked_at_twice_within_a_while(tmp_path: Path, monkeypatch: 
 
     assert not chore.go_some()
     apps.close()
+
+
+@FORKS
+@pytest.mark.skipif(not LINUX, reason="looks at processes in /proc")
+def test_a_real_daemon_runs_what_the_count_of_sessions_owes(house: House, tmp_path: Path):
+    session = Session(house, tmp_path / "shop")
+    app = session.app()
+    store = app.writing(Scope.PROJECT)
+    store.apply(plan(Create(rule("old", days_old=60))), act())
+    store.sessions.put_state("sessions", "200")
+    assert rounds.due(app) == []
+    store.sessions.put_state("sessions", "399")
+    assert [one.round for one in rounds.due(app)] == [rounds.VALIDATION], "its 275 and 375 lie in between"
+    app.close()
+    house.start()
+
+    session.hook("UserPromptSubmit", prompt="hello there, the four hundredth")
+
+    app = session.app()
+    assert soon(lambda: rounds.read(app.reading(Scope.PROJECT), rounds.VALIDATION).last == 400, within_s=60)
+    assert rounds.read(app.reading(Scope.PROJECT), rounds.FORGETTING).last == 400
+    assert any("forget --candidates" in line for line in notices.waiting(app))
+    assert (house.home.logs / "validation-400.log").is_file()
+    app.close()

@@ -17,7 +17,7 @@ from recollect.daemon.apps import Apps
 if TYPE_CHECKING:
     from recollect.ops.app import App
 
-EVERY_S = 60.0
+EVERY_S = 5.0
 LOOK_S = 600.0
 """How often a project is asked whether anything is due."""
 
