@@ -12,11 +12,13 @@ import pytest
 
 from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy
+from recollect.model.ask import Ask
 from recollect.model.memory import Lane, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
 from recollect.ops import (
+    asks,
     describing,
     flags,
     health,
@@ -235,6 +237,28 @@ def test_garbage_changes_nothing(model: StandIn, open_app: Opens, answer: str):
 
     assert states(app)[Scope.PROJECT] == before
     assert findings(validation.validate(app)) == {}
+
+
+def test_it_says_that_it_is_at_it_before_every_question(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    app = open_app()
+    for number in range(12):
+        kept_rule(app, f"rule {number}")
+    asked = asks.ask
+
+    def slowly(app: App, ask: Ask) -> str | None:
+        answer = asked(app, ask)
+        app.clock = FixedClock(app.clock.now().plus(seconds=ask.seconds))
+        assert rounds.take(app, VALIDATION, Scope.PROJECT, by_hand=True) is None, "it is ours"
+        return answer
+
+    monkeypatch.setattr(asks, "ask", slowly)
+
+    validation.validate(app, run=True)
+
+    assert len(model.calls) == 4
+    assert rounds.read(app.reading(Scope.PROJECT), VALIDATION).key == ""
 
 
 def test_a_program_that_hangs_costs_one_call_and_changes_nothing(

@@ -69,7 +69,8 @@ def _all_due(app: App) -> Generator[None]:
     for due in rounds.due(app):
         try:
             for line in rounds.run(app, due):
-                app.log.line(due.round.name, scope=due.scope, said=line)
+                if line:
+                    app.log.line(due.round.name, scope=due.scope, said=line)
                 yield
         except RecollectError as problem:  # the others go on; this one is tried again when it is next looked at
             app.log.line("round-failed", round=due.round.name, scope=due.scope, problem=problem.message)

@@ -169,7 +169,7 @@ def _run_now(app: App) -> Told:
         if held is None:
             lines.append(f"The {scope}'s memory is being reviewed already.")
             continue
-        lines += rounds.finish(held)
+        lines += filter(None, rounds.finish(held))
     said = "Reviewed what is used least." if lines else "There is no memory here yet."
     return Told(said, {"lines": list[Json](lines), "dry_run": False}, (*lines, *app.notes()))
 

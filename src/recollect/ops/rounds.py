@@ -35,7 +35,7 @@ class Round(NamedTuple):
     switch: str
     schedule: str
     target: str
-    """A generator of the ops room: does a piece, and yields a line on it."""
+    """A generator of the ops room: does a piece, and yields a line on it, or an empty one."""
 
     @property
     def steps(self) -> Callable[[App, Held], Iterator[str]]:

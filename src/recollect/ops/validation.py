@@ -12,7 +12,7 @@ checks and the second phase. Files of a repository are never written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import RecollectError
@@ -48,7 +48,7 @@ _TITLE_CHARS = 60
 class _Found:
     """Of one run."""
 
-    flagged: int = 0
+    flagged: set[str] = field(default_factory=set)
     proposed: int = 0
     heard: bool = True
     """A model answers; once it does not, nobody is asked again."""
@@ -74,18 +74,20 @@ def review(app: App, held: Held) -> Iterator[str]:
     found = _Found()
     for step in (_looked_for, _checked, _described):
         for line in step(app, held, sample, found):
-            log.line(line)
+            if line:
+                log.line(line)
             yield line
             if not held.still_ours():
                 return
-    log.line(f"looked at {len(sample)}, flagged {found.flagged}, proposed {found.proposed}")
+    log.line(f"looked at {len(sample)}, flagged {len(found.flagged)}, proposed {found.proposed}")
     log.tidy()
     if found.flagged or found.proposed:
         notices.leave(app, f"Validation: {_told(found)}. `recollect validate` shows what.")
 
 
 def _told(found: _Found) -> str:
-    parts = [f"{counted(found.flagged, 'memory', 'memories')} may be out of date"] if found.flagged else []
+    many = counted(len(found.flagged), "memory", "memories")
+    parts = [f"{many} may be out of date"] if found.flagged else []
     parts += [f"{counted(found.proposed, 'rule')} in other words wait in the inbox"] if found.proposed else []
     return ", ".join(parts)
 
@@ -101,7 +103,7 @@ def _looked_for(app: App, held: Held, sample: Sequence[Memory], found: _Found) -
     for memory in sample:
         missing = claims.unfounded(app, held.scope, memory)
         if missing:
-            found.flagged += 1
+            found.flagged.add(memory.id)
             yield f"{memory.id} {_title(memory)}: {'; '.join(missing)}"
 
 
@@ -122,6 +124,7 @@ def _checked(app: App, held: Held, sample: Sequence[Memory], found: _Found) -> I
             check = checks.get(memory.id)
             if check is not None and check.state is not State.HOLDS and _is_as_it_was(app, held.scope, memory):
                 yield _followed(app, held.scope, memory, check, found)
+        yield ""  # a pause before the next question
 
 
 def _followed(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
@@ -131,7 +134,7 @@ def _followed(app: App, scope: Scope, memory: Memory, check: Check, found: _Foun
         if id:
             found.proposed += 1
             return f"{memory.id} {_title(memory)} should read otherwise{why}; {id} waits in the inbox"
-    found.flagged += 1
+    found.flagged.add(memory.id)
     flags.put(app.writing(scope), memory)
     return f"{memory.id} {_title(memory)} is out of date{why}"
 
@@ -141,6 +144,7 @@ def _described(app: App, held: Held, sample: Sequence[Memory], found: _Found) ->
     some = [memory for memory in sample if describing.may_be(app, held.scope, memory)] if found.heard else []
     if not some:
         return
+    yield ""
     fields = (("entries", validation.shown(some)),)
     answer = asks.ask(app, Ask(Job.VALIDATE, "validate-descriptions", fields, seconds=SECONDS))
     lines = validation.read_descriptions(answer, some) if answer is not None else {}
@@ -200,7 +204,7 @@ def _run_now(app: App) -> Told:
         if held is None:
             lines.append(f"The {scope}'s memory is being validated already.")
             continue
-        lines += rounds.finish(held)
+        lines += filter(None, rounds.finish(held))
         logs.append(str(ValidationLog(app, held.session).path))
     said = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
     told = [f"Log: {path}" for path in dict.fromkeys(logs)]
