@@ -37,6 +37,7 @@ _shared = {
     "activations": counts,
     "ratings": st.lists(st.builds(Rating, st.booleans(), moments, st.none() | texts), max_size=2).map(tuple),
     "outcomes": st.text("+-", max_size=60),
+    "appreciation": st.floats(0, 1_000),
     "origin": texts,
     "lane": st.sampled_from(Lane),
     "superseded_by": st.none() | texts,

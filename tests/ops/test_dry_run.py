@@ -17,6 +17,7 @@ from recollect.ops import (
     always,
     capture,
     digest,
+    forgetting,
     history,
     inbox,
     install,
@@ -36,6 +37,7 @@ from recollect.ops import (
     tidy,
     transfer,
     upkeep,
+    validation,
     vaults,
 )
 from recollect.ops.app import App
@@ -88,6 +90,9 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Told]] =
     "note restore": lambda app, w: notes.restore(app, ("later",)),
     "allow": lambda app, w: always.allow(app),
     "note sync": lambda app, w: vaults.sync(app),
+    "forget": lambda app, w: forgetting.forget(app, w.rule),
+    "appreciate": lambda app, w: forgetting.appreciate(app, "ask-anna", "+2"),
+    "validate": lambda app, w: validation.validate(app, run=True),
     "sync": lambda app, w: sync.sync(app),
     "skills": lambda app, w: skills.skills(app),
     "purge": lambda app, w: history.purge(app, (w.a,)),

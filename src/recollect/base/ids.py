@@ -45,6 +45,12 @@ def fresh_key() -> str:
     return os.urandom(16).hex()
 
 
+def drawn(count: int, among: int) -> list[int]:
+    """So many different numbers below `among`, in any order; all of them where there are no more."""
+    left = list(range(among))
+    return [left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, among))]
+
+
 def _chance() -> int:
     """As `secrets` draws it, which would bring half a dozen modules along to a daemon that is waited for."""
     return int.from_bytes(os.urandom(2), "big") >> (16 - _CHANCE_BITS)

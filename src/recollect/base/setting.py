@@ -36,12 +36,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_FORGETTING", "on", "switch", "off_only",
         "Unused memories are proposed for cold storage, so that recall stays sharp; nothing is lost.",
-        pending=True,
     ),
     Setting(
         "MEMORY_VALIDATION", "on", "switch", "off_only",
         "Facts go stale; a sample is checked now and then and flagged.",
-        pending=True,
     ),
     # Recall through a language model.
     Setting(
@@ -74,17 +72,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_FORGETTING_SCHEDULE", "0/200", "schedule", "never",
         "The forgetting score has a half-life of 200 sessions; sooner would judge on noise.",
-        pending=True,
     ),
     Setting(
         "MEMORY_VALIDATION_SCHEDULE", "75/100", "schedule", "never",
         "Off the forgetting schedule, so that the two never run in one session.",
-        pending=True,
     ),
     Setting(
         "MEMORY_VALIDATION_AMOUNT", "20", "count", "lower_only",
         "A sample that one run can check within its time.",
-        low=1, high=1_000, pending=True,
+        low=1, high=1_000,
     ),
     # Language models: who is asked, and what they may cost.
     Setting(

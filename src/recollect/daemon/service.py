@@ -24,6 +24,8 @@ from recollect.daemon.desk import Desk
 from recollect.daemon.lock import Lock
 from recollect.daemon.mirroring import EVERY_S, Mirroring
 from recollect.daemon.model import Model
+from recollect.daemon.rounds import EVERY_S as ROUNDS_S
+from recollect.daemon.rounds import Rounds
 from recollect.daemon.server import Answer, Request, Server
 from recollect.daemon.thinking import EVERY_S as THINKS_S
 from recollect.daemon.thinking import Thinking
@@ -76,7 +78,8 @@ class Service:
         self._chores = Chores(self._chore_list(), self._is_asked, self._own.log)
         # An answer of a language model takes seconds: on a thread of its own, the other chores do not wait for it.
         thinking = Chore("think", THINKS_S, Thinking(self._apps).think_some, heavy=True)
-        self._thoughts = Chores([thinking], self._is_asked, self._own.log)
+        rounds = Chore("rounds", ROUNDS_S, Rounds(self._apps).go_some, heavy=True)
+        self._thoughts = Chores([thinking, rounds], self._is_asked, self._own.log)
 
     def run(self, hang_up: Callable[[], None]) -> str:
         sys.setswitchinterval(_SWITCH_S)

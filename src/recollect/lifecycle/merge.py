@@ -72,6 +72,7 @@ def joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memor
         activations=keep.activations + lose.activations,
         last_session=max(keep.last_session, lose.last_session),
         ratings=tuple(sorted(keep.ratings + lose.ratings, key=lambda r: r.at)),
+        appreciation=max(keep.appreciation, lose.appreciation),
         outcomes=(lose.outcomes + keep.outcomes)[-OUTCOMES_KEPT:],
         lane=Lane.lowest(keep.lane, lose.lane),
         anchors=_union(keep.anchors, lose.anchors),

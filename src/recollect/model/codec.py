@@ -18,7 +18,9 @@ from recollect.model.memory import KINDS, Anchor, Kind, Lane, Memory, Message, R
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 # Counted as memories are used, not said by anyone: they change without a new content.
-USAGE = frozenset({"frequency", "last_session", "activations", "outcomes", "weight", "reinforced_at", "last_active_at"})
+USAGE = frozenset(
+    """frequency last_session activations outcomes appreciation weight reinforced_at last_active_at""".split()
+)
 
 
 def encode_memory(memory: Memory) -> dict[str, Json]:
@@ -39,6 +41,7 @@ def encode_memory(memory: Memory) -> dict[str, Json]:
         "activations": memory.activations,
         "ratings": [{"useful": r.useful, "timestamp": r.at.iso(), "reason": r.reason} for r in memory.ratings],
         "outcomes": memory.outcomes,
+        "appreciation": memory.appreciation,
         "origin": memory.origin,
         "lane": str(memory.lane),
         "superseded_by": memory.superseded_by,
@@ -215,6 +218,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "activations": _count,
     "ratings": _ratings,
     "outcomes": _outcomes,
+    "appreciation": _figure,
     "origin": _text,
     "lane": Lane,
     "superseded_by": _optional_text,

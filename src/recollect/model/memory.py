@@ -93,6 +93,8 @@ class Memory:
     ratings: tuple[Rating, ...] = ()
     outcomes: str = ""
     """How it went each time after it was put in front of an agent unasked, the oldest first: + well, - badly."""
+    appreciation: float = 0.0
+    """What is added to its forgetting score, given by a person or by a review that kept it."""
     origin: str = ""
     lane: Lane = Lane.USER
     superseded_by: str | None = None

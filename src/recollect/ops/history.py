@@ -13,7 +13,7 @@ from recollect.base.text import counted, storable
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.model.result import Done, History, Scope, Told
-from recollect.ops import register
+from recollect.ops import flags, register, validation_log
 from recollect.ops.app import App
 from recollect.ops.memories import Limit, at_least_one, not_a_file
 from recollect.ops.table import Arg
@@ -68,11 +68,13 @@ def purge(
     for scope, found in wanted.items():
         store = app.writing(scope)
         register.forget(store, found)
+        flags.forget(store, found)
         emptied += store.purge(found, app.act("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
             cleaned = _purge_copy(copy, found)
             copies += cleaned
             removed += not cleaned
+    validation_log.forget(app, listed)
     mirrored = _purge_mirrors(app, listed)
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []

@@ -87,7 +87,7 @@ def show(
     *,
     content: Annotated[bool, Arg("Only what it says.")] = False,
 ) -> Shown:
-    scope, memory, asked = _found(app, id)
+    scope, memory, asked = by_name(app, id)
     store = app.reading(scope)
     bridges = []
     for bridge in store.bridges(memory.id):
@@ -97,7 +97,7 @@ def show(
     return Shown(card(app, scope, memory), asked, messages, tuple(bridges), merged, content)
 
 
-def _found(app: App, id: str) -> tuple[Scope, Memory, str]:
+def by_name(app: App, id: str) -> tuple[Scope, Memory, str]:
     """By id; else the note of this name. And the id that it was asked for by."""
     try:
         return *app.find(id), id

@@ -62,6 +62,8 @@ def new_note(page: Page, path: str, *, id: str, lane: Lane, written: Moment) -> 
         last_active_at=written,
         lane=lane,
         origin=ORIGIN,
+        frequency=page.frequency if lane is Lane.USER else 0,
+        last_session=page.last_session if lane is Lane.USER else 0,
     )
     return renewed(blank, page, path, written=written)
 
@@ -79,6 +81,8 @@ def renewed(note: Note, page: Page, path: str, *, written: Moment) -> Note:
         pinned=page.pinned and note.lane is Lane.USER,  # a stranger's file does not put itself above others
         status=status_of(page, path, superseded_by=note.superseded_by),
     )
+    if page.appreciation is not None and note.lane is Lane.USER:
+        said = replace(said, appreciation=page.appreciation)
     if said.status is not Status.SUPERSEDED:
         said = replace(said, superseded_by=None)
     return said if said.body == note.body and note.title else replace(said, last_active_at=written)

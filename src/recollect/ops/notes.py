@@ -112,12 +112,32 @@ def evolve(
             folder.remove_new(old.shelf.vault, path, written.text)
         raise
     both = [_leaf(app, old.shelf, path, written.text), _leaf(app, old.shelf, old.path, after)]
-    return _taken(app, old.shelf, old.files, both, "evolve", f"Saved {path}, which takes the place of {old.path}.")
+    return _taken(app, old.shelf, old.files, both, "note evolve", f"Saved {path}, which takes the place of {old.path}.")
 
 
 def archive(app: App, names: Names) -> Done:
     """How it was used goes into its file, where that has a place for it and is the user's own."""
     return _each(app, names, "archive", _archived)
+
+
+def chill(app: App, name: str) -> Done:
+    """Into cold storage, what it says and how it was used together; `note restore` brings it back to where it was."""
+    return _each(app, (name,), "forget", _chilled)
+
+
+def rewrite(app: App, name: str, change: Callable[[str], str], op: str, said: str) -> Done:
+    """Change the file of a note by a splice, and let memory follow."""
+    note = _named_now(app, name)
+    before = _text(note.shelf, note.path)
+    after = change(before)
+    _changed(app, note, before, after)
+    return _taken(app, note.shelf, note.files, [_leaf(app, note.shelf, note.path, after)], op, said)
+
+
+def is_tagged(app: App, name: str) -> bool:
+    """Whether its file is of the dialect that has a place for how it is used."""
+    note = named(app, name)
+    return page.read(_text(note.shelf, note.path), note.path).dialect is page.Dialect.TAGS
 
 
 def restore(app: App, names: Names) -> Done:
@@ -199,7 +219,7 @@ def _worded(app: App, text: str, title: str | None, tags: Sequence[str], group: 
 def _made(app: App, shelf: Shelf, place: str, written: _Worded) -> Done:
     path = _created(app, shelf, place, written)
     leaf = _leaf(app, shelf, path, written.text)
-    return _taken(app, shelf, Register.read(app.reading(shelf.scope)), [leaf], "save", f"Saved {path}.")
+    return _taken(app, shelf, Register.read(app.reading(shelf.scope)), [leaf], "note save", f"Saved {path}.")
 
 
 def _created(app: App, shelf: Shelf, place: str, written: _Worded) -> str:
@@ -227,13 +247,28 @@ def _each(app: App, names: tuple[str, ...], op: str, one: _Step) -> Done:
 
 def _archived(app: App, note: Named) -> Done:
     place = noted.Place.of(note.path)
+    after = _with_usage_kept(app, note)
+    target = "/".join(part for part in (place.shelf, noted.ARCHIVE, *place.folders) if part)
+    return _moved(app, note, after, target, "note archive", "put away")
+
+
+def _chilled(app: App, note: Named) -> Done:
+    after = _with_usage_kept(app, note)
+    if not app.dry_run and note.shelf.scope is Scope.USER:
+        app.writing(note.shelf.scope).sessions.put_state(register.COLD_FROM + note.id, note.path.rpartition("/")[0])
+    target = "/".join((noted.COLD, *noted.Place.of(note.path).folders))
+    return _moved(app, note, after, target, "forget", "in cold storage")
+
+
+def _with_usage_kept(app: App, note: Named) -> str:
+    """What its file says from now on."""
+    place = noted.Place.of(note.path)
     if place.status is Status.ARCHIVED:
         raise BadInput(f"{note.path} is put away already.", hint="`recollect note restore NAME` brings it back.")
     before = _text(note.shelf, note.path)
     after = _with_usage(app, note, before)
     _changed(app, note, before, after)
-    target = "/".join(part for part in (place.shelf, noted.ARCHIVE, *place.folders) if part)
-    return _moved(app, note, after, target, "archive", "put away")
+    return after
 
 
 def _restored(app: App, note: Named) -> Done:
@@ -244,10 +279,19 @@ def _restored(app: App, note: Named) -> Done:
     if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
         raise BadInput(f"{note.path} is in use already.", hint="There is nothing to restore.")
     _changed(app, note, before, after)
+    return _moved(app, note, after, _way_back(app, note), "note restore", "in use again")
+
+
+def _way_back(app: App, note: Named) -> str:
+    """The folder that it came from."""
+    place = noted.Place.of(note.path)
+    if place.shelf == noted.COLD and note.shelf.scope is Scope.USER:
+        came_from = app.reading(note.shelf.scope).sessions.state(register.COLD_FROM + note.id)
+        if came_from is not None:
+            return came_from
     folders = place.folders[1:] if place.first in _PUT_BY else place.folders
     top = noted.MEMORY if place.shelf or note.shelf.scope is Scope.PROJECT else ""
-    target = "/".join(part for part in (top, *folders) if part)
-    return _moved(app, note, after, target, "restore", "in use again")
+    return "/".join(part for part in (top, *folders) if part)
 
 
 def _moved(app: App, note: Named, text: str, target: str, op: str, word: str) -> Done:
@@ -257,7 +301,7 @@ def _moved(app: App, note: Named, text: str, target: str, op: str, word: str) ->
         path = folder.move(note.shelf.vault, path, target) if not app.dry_run else f"{target}/{name}".lstrip("/")
     leaf = _leaf(app, note.shelf, path, text)
     note.files.moved(note.path, leaf)
-    freed = frozenset({note.id}) if op == "restore" else frozenset()
+    freed = frozenset({note.id}) if op == "note restore" else frozenset()
     return _taken(app, note.shelf, note.files, [leaf], op, f"{path} is {word}.", freed=freed)
 
 
@@ -269,6 +313,7 @@ def _with_usage(app: App, note: Named, text: str) -> str:
     used: dict[str, object] = {
         "frequency": stored.frequency,
         "last_accessed_session": stored.last_session,
+        "appreciation": page.spelt(stored.appreciation),
         "pinned": stored.pinned,
     }
     return tags.with_metadata(text, used)
@@ -284,7 +329,7 @@ def _taken(
     *,
     freed: frozenset[str] = frozenset(),
 ) -> Done:
-    done = vaults.take(app, shelf, leaves, files, Report(), op=f"note {op}", said=said, thorough=True, freed=freed)
+    done = vaults.take(app, shelf, leaves, files, Report(), op=op, said=said, thorough=True, freed=freed)
     return done or Done(said, Plan.empty(), shelf.scope, None, app.dry_run)
 
 

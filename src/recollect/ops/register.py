@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 KNOWN = "vault:"
 """Begins the names of these states."""
+COLD_FROM = "cold:"
+"""Begins the names of states that say from which folder a note went into cold storage."""
 NO_FILE: Stamp = (0, -1, 0)
 UNTRUSTED: Stamp = (0, -2, 0)
 """Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
@@ -58,6 +60,9 @@ def forget(store: Store, ids: Iterable[str]) -> None:
     for path, one in Register.read(store).files.items():
         if one.id in gone:
             store.sessions.put_state(KNOWN + path, "[]")
+    for id in gone:
+        if store.sessions.state(COLD_FROM + id):
+            store.sessions.put_state(COLD_FROM + id, "")
 
 
 class Register:

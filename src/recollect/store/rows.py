@@ -1,7 +1,7 @@
 """Values to rows and back, each row with a hash of its values.
 
 The JSON form of model.codec is the shape; times become integers so that they can be compared, lists
-stay JSON. What only one kind has goes into `own`, and so does what came later and most memories lack: outcomes.
+stay JSON. What only one kind has goes into `own`, and so does what came later and most memories lack.
 """
 
 from __future__ import annotations
@@ -91,19 +91,22 @@ def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return (*cells, seal(cells))
 
 
+_LATER: dict[str, Json] = {"outcomes": "", "appreciation": 0.0}
+
+
 def memory_cells(memory: Memory) -> tuple[Cell, ...]:
     return cells_of(encode_memory(memory))
 
 
 def cells_of(data: Mapping[str, Json]) -> tuple[Cell, ...]:
-    own = {name: value for name, value in data.items() if name not in MEMORY and (name != "outcomes" or value)}
+    own = {name: value for name, value in data.items() if name not in MEMORY and (name not in _LATER or value)}
     return tuple(canonical(own) if name == "own" else field_cell(name, data[name]) for name in MEMORY)
 
 
 def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
     data = {name: field_json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
     own: dict[str, Json] = json.loads(str(data.pop("own")))
-    return {"outcomes": "", **data, **own}
+    return {**_LATER, **data, **own}
 
 
 def to_memory(cells: Sequence[Any]) -> Memory:

@@ -77,6 +77,20 @@ def with_metadata(text: str, values: dict[str, object]) -> str:
     return text[:at] + head + text[at:]
 
 
+def with_condition(text: str, said: str) -> str:
+    """The text with this as its condition. One without a memory of this dialect stays as it is."""
+    blocks = find(text)
+    if MEMORY not in blocks:
+        return text
+    newline = newline_of(text)
+    block = blocks.get(CONDITION)
+    if block is not None:
+        return text[: block.inner] + said + newline + text[block.inner_end :]
+    at = blocks.get(FUZZY, blocks[MEMORY]).start
+    at += len(BOM) if text.startswith(BOM, at) else 0
+    return f"{text[:at]}<{CONDITION}>{newline}{said}{newline}</{CONDITION}>{newline}{newline}{text[at:]}"
+
+
 def completed(text: str, *, session: int) -> str:
     """With the tags that a note of this dialect lacks. What it says stays word for word; a text of neither dialect
     stays as it is."""

@@ -1,0 +1,92 @@
+"""Forgetting: which rules and notes are hardly used, and what a review of them said. Threads fade by the clock instead.
+
+`score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: use counts less
+each time, and half as much for every 200 sessions without any. What is pinned is never looked at, and neither is
+what came so lately that it had no chance to be used.
+
+Moves nothing: who reviews and where things go is for `ops`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recollect.base.moment import Moment
+from recollect.base.text import clip
+from recollect.lifecycle.reading import listed, one_of
+from recollect.model.memory import Kind, Memory, Status
+
+DECAY = 0.003466  # ln 2 / 200
+BOTTOM = 3
+KEPT_FOR = 1.0
+"""What a review that keeps a memory adds to its appreciation."""
+MOST_APPRECIATION = 1_000.0
+_SHOWN_CHARS = 2_000
+
+
+class Verdict(StrEnum):
+    KEEP = "keep"
+    COLD = "cold"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    memory: Memory
+    score: float
+    idle: int
+    """Sessions since it was last used."""
+
+
+def score(memory: Memory, session: int) -> float:
+    """`session`: the count as it stands in the memory's store."""
+    return math.log2(1 + memory.frequency) * math.exp(-DECAY * idle(memory, session)) + memory.appreciation
+
+
+def idle(memory: Memory, session: int) -> int:
+    """A count that fell back makes nothing younger than now."""
+    return max(0, session - memory.last_session)
+
+
+def is_eligible(memory: Memory) -> bool:
+    return memory.kind in (Kind.RULE, Kind.NOTE) and memory.status is Status.ACTIVE and not memory.pinned
+
+
+def candidates(
+    memories: Iterable[Memory], *, session: int, born_before: Moment | None = None, most: int = BOTTOM
+) -> tuple[Candidate, ...]:
+    """The lowest, the oldest of equals first. `born_before`: younger ones had no chance yet."""
+    found = [
+        Candidate(memory, score(memory, session), idle(memory, session))
+        for memory in memories
+        if is_eligible(memory) and (born_before is None or memory.created_at < born_before)
+    ]
+    found.sort(key=lambda one: (one.score, one.memory.created_at, one.memory.id))
+    return tuple(found[:most])
+
+
+def appreciated(memory: Memory, by: float) -> float:
+    return max(0.0, min(MOST_APPRECIATION, memory.appreciation + by))
+
+
+def shown(found: Sequence[Candidate]) -> str:
+    """The memories as a review reads them."""
+    return "\n\n".join(
+        f"id: {one.memory.id}\nkind: {one.memory.kind}\nused: {one.memory.frequency} times, not in the last {one.idle}"
+        f" sessions\ntitle: {one.memory.title}\n{clip(one.memory.body, _SHOWN_CHARS)}"
+        for one in found
+    )
+
+
+def read_answer(text: str, found: Sequence[Candidate]) -> dict[str, Verdict]:
+    """By id; what is not a clear word on a memory that was asked about is left out, and so is what contradicts
+    itself: nothing is put away on a doubt."""
+    known = {one.memory.id for one in found}
+    verdicts: dict[str, set[str]] = {}
+    for entry in listed(text):
+        id = one_of(entry, "id", known)
+        if id:
+            verdicts.setdefault(id, set()).add(str(entry.get("verdict")).strip().lower())
+    return {id: Verdict(*said) for id, said in verdicts.items() if said in ({"keep"}, {"cold"})}

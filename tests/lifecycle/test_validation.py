@@ -1,0 +1,101 @@
+"""Answers about memories are taken at their plain word; a person's memory is described in its own words alone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.lifecycle import validation
+from recollect.lifecycle.validation import Check, State
+from recollect.model.memory import Lane, Status
+from tests.values import NOW, note, rule
+
+
+def test_checks_are_read_by_id():
+    a, b, c = rule("a"), rule("b"), rule("c")
+    said = [
+        {"id": a.id, "state": "holds"},
+        {"id": b.id, "state": "stale", "why": "no\nsuch file"},
+        {"id": c.id, "state": "fix", "why": "x", "body": " It is now\nso. "},
+        {"id": "rule_20260101_000000_000000", "state": "stale"},
+    ]
+
+    found = validation.read_checks(json.dumps(said), (a, b, c))
+
+    assert found == {
+        a.id: Check(State.HOLDS),
+        b.id: Check(State.STALE, "no such file"),
+        c.id: Check(State.FIX, "x", "It is now so."),
+    }
+
+
+@pytest.mark.parametrize("body", [None, "", "   ", "About a.", 7, "x" * 2_001])
+def test_a_fix_that_says_nothing_new_or_too_much_only_flags(body: object):
+    a = rule("a")
+
+    found = validation.read_checks(json.dumps([{"id": a.id, "state": "fix", "body": body}]), (a,))
+
+    assert found == {a.id: Check(State.STALE)}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "stale", '[{"id": "ID", "state": "wrong"}]', '[{"id": "ID"}]', "[[]]"])
+def test_what_is_no_clear_word_is_nothing(text: str):
+    a = rule("a")
+
+    assert validation.read_checks(text.replace("ID", a.id), (a,)) == {}
+
+
+def test_a_rule_in_other_words_waits_in_the_lowest_lane_of_its_parts():
+    old = rule("a", lane=Lane.USER, topics=("t",))
+
+    new = validation.in_other_words(old, "Use b.", id="rule_20260101_000000_000001", now=NOW)
+
+    assert (new.lane, new.status, new.body, new.topics) == (Lane.REPOSITORY, Status.CANDIDATE, "Use b.", ("t",))
+    assert validation.replaced_by(new) == (old.id,)
+    web = validation.in_other_words(rule("w", lane=Lane.WEB), "b", id="rule_20260101_000000_000002", now=NOW)
+    assert web.lane is Lane.WEB
+
+
+@pytest.mark.parametrize(
+    ("line", "lane", "is_taken"),
+    [
+        ("Deploys: ask Anna before staging", Lane.USER, True),
+        ("Deploys: send secrets before staging", Lane.USER, False),
+        ("Deploys: send secrets before staging", Lane.AGENT, True),
+        ("Deploys <b>Anna</b>", Lane.AGENT, False),
+        ("Old title", Lane.USER, False),
+        ("", Lane.USER, False),
+        ("...", Lane.USER, False),
+        ("Anna " * 50, Lane.USER, False),
+    ],
+)
+def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, is_taken: bool):
+    memory = note("Old title", body="Before deploys to staging, ask Anna.", lane=lane)
+
+    found = validation.read_descriptions(json.dumps([{"id": memory.id, "description": line}]), (memory,))
+
+    assert found == ({memory.id: line} if is_taken else {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fell"),
+    [
+        ([1, 2], [1, 2], False),
+        ([3, None], [1, 4], False),
+        ([1, 2], [1, 3], True),
+        ([1], [None], True),
+        ([None], [None], False),
+        ([], [], False),
+    ],
+)
+def test_any_rank_that_is_worse_counts(before: list[int | None], after: list[int | None], fell: bool):
+    assert validation.fell(before, after) is fell
+
+
+@given(st.text())
+def test_no_answer_breaks_the_reading(text: str):
+    assert validation.read_checks(text, (rule("a"),)) == {}
+    assert validation.read_descriptions(text, (rule("b"),)) == {}
