@@ -266,12 +266,7 @@ def _with_usage(app: App, note: Named, text: str) -> str:
     stored = app.reading(note.shelf.scope).exact(note.id)
     if note.shelf.lane is not Lane.USER or not isinstance(stored, Note) or tags.METADATA not in tags.find(text):
         return text
-    used: dict[str, object] = {
-        "frequency": stored.frequency,
-        "last_accessed_session": stored.last_session,
-        "pinned": stored.pinned,
-    }
-    return tags.with_metadata(text, used)
+    return tags.with_metadata(text, noted.usage(stored))
 
 
 def _taken(

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.base.text import storable
-from recollect.vault import page
+from recollect.vault import page, tags
 from recollect.vault.folder import Stamp
-from recollect.vault.page import Page
+from recollect.vault.page import Dialect, Page
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -27,12 +28,23 @@ UNTRUSTED: Stamp = (0, -2, 0)
 """Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
 
 
+class Form(StrEnum):
+    """What may be written into a file by itself."""
+
+    OTHER = ""
+    TAGGED = "tagged"
+    """How it was used."""
+    LACKING = "lacking"
+    """It is of the tag dialect, and lacks some of its tags."""
+
+
 class Known(NamedTuple):
     """A file as it was taken in."""
 
     id: str
     stamp: Stamp
     hash: str
+    form: Form = Form.OTHER
 
 
 class Leaf(NamedTuple):
@@ -46,6 +58,12 @@ class Leaf(NamedTuple):
 
 def leaf(path: str, text: str, stamp: Stamp) -> Leaf:
     return Leaf(path, stamp, content_hash(text), page.read(storable(text), path))
+
+
+def form_of(page: Page) -> Form:
+    if page.dialect is not Dialect.TAGS or not tags.is_written_so(page.text):
+        return Form.OTHER
+    return Form.TAGGED if tags.completed(page.text, session=0) == page.text else Form.LACKING
 
 
 def content_hash(text: str) -> str:
@@ -75,11 +93,10 @@ class Register:
         found: dict[str, Known] = {}
         for name, value in store.sessions.states(KNOWN + under).items():
             try:
-                id, (written, size, number), hash = json.loads(value)
+                id, (written, size, number), hash, *form = json.loads(value)
+                found[name.removeprefix(KNOWN)] = Known(id, (written, size, number), hash, Form(*form or ("",)))
             except (ValueError, TypeError):
                 continue  # it is taken in anew
-            if id:
-                found[name.removeprefix(KNOWN)] = Known(id, (written, size, number), hash)
         return cls(found)
 
     def compare(self, there: Iterable[str]) -> None:
@@ -125,7 +142,7 @@ class Register:
             self.files[path] = one
             self._ids.add(one.id)
             if store is not None:
-                store.sessions.put_state(KNOWN + path, json.dumps([one.id, one.stamp, one.hash]))
+                store.sessions.put_state(KNOWN + path, json.dumps([one.id, one.stamp, one.hash, one.form]))
 
     def _drop(self, store: Store | None, path: str) -> None:
         was = self.files.pop(path, None)

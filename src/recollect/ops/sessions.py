@@ -21,7 +21,7 @@ from recollect.ops.here import scope_here
 from recollect.wire.spool import marked
 
 if TYPE_CHECKING:
-    from recollect.store import Sessions
+    from recollect.store import Sessions, Store
 
 _COUNTER = "sessions"
 FORGETS = frozenset({"compact", "clear"})
@@ -161,6 +161,11 @@ def _count_for_user(app: App, session: Session) -> None:
     with store.together():
         if store.sessions.session(session.id) is None:
             store.sessions.put_session(replace(session, number=_counted(store.sessions)), at=app.clock.now())
+
+
+def count(store: Store) -> int:
+    """How many sessions a store has seen."""
+    return _count(store.sessions)
 
 
 def _counted(sessions: Sessions) -> int:

@@ -212,7 +212,7 @@ def take(
     for one in leaves:
         was = files.was(one)
         id = was.id if was else _new_id(app, one, files, fresh)
-        fresh[one.path] = Known(id, _trusted(one.stamp, now), one.hash)
+        fresh[one.path] = Known(id, _trusted(one.stamp, now), one.hash, register.form_of(one.page))
         if thorough or was is None or not files.says_the_same(one):
             differs.append(one)
     counts = Report()

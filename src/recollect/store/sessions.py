@@ -56,8 +56,9 @@ class SqliteSessions:
             found = sql.every(self._db, wanted, talker.session, talker.agent, talker.epoch, str(way))
         return frozenset(row[0] for row in found)
 
-    def sights(self, session: str, agent: str = "") -> list[Sight]:
-        wanted = "SELECT memory, way, at, call FROM shown WHERE session = ? AND agent = ? ORDER BY at, memory"
+    def sights(self, session: str, agent: str | None = "") -> list[Sight]:
+        whose = "agent = ?2" if agent is not None else "?2 IS NULL"
+        wanted = f"SELECT memory, way, at, call FROM shown WHERE session = ?1 AND {whose} ORDER BY at, memory"  # noqa: S608
         with in_our_words(self._path):
             found = sql.every(self._db, wanted, session, agent)
         return [Sight(memory, Way(way), Moment(at), call) for memory, way, at, call in found]

@@ -18,6 +18,7 @@ from recollect.vault import front, tags
 MAX_TITLE_CHARS = 200
 MAX_TAGS = 50
 MAX_TAG_CHARS = 80
+MAX_COUNT = 1_000_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
 _TAG_LINE = re.compile(r"\s*</?[a-z][a-z-]*>\s*$")
@@ -49,6 +50,8 @@ class Page:
     links: tuple[str, ...] = ()
     """Names of other notes that it speaks of."""
     pinned: bool = False
+    frequency: int = 0
+    """How often it was surfaced, as far as the file says."""
     problems: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -151,6 +154,7 @@ def _tagged(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
         superseded=values.get("status") == "superseded",
         supersedes=_names((str(values.get("supersedes") or ""),)),
         pinned=values.get("pinned") is True,
+        frequency=_count(values.get("frequency")),
         problems=() if held is not None else ("its metadata is not JSON",),
     )
 
@@ -170,6 +174,7 @@ def _page(
     superseded: bool = False,
     supersedes: tuple[str, ...] = (),
     pinned: bool = False,
+    frequency: int = 0,
     problems: tuple[str, ...] = (),
 ) -> Page:
     heading = _HEADING.search(body[:10_000])
@@ -189,8 +194,15 @@ def _page(
         supersedes=supersedes,
         links=links_in(body),
         pinned=pinned,
+        frequency=frequency,
         problems=problems,
     )
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(MAX_COUNT, max(0, value))
 
 
 def _many(found: front.Front, name: str) -> tuple[str, ...]:
