@@ -18,7 +18,7 @@ from recollect.base.paths import Home
 from recollect.daemon.apps import Apps
 
 if TYPE_CHECKING:
-    from recollect.ops.vaults import Shelf
+    from recollect.ops.register import Shelf
     from recollect.vault.folder import Scan
 
 EVERY_S = 0.6

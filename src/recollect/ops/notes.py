@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.text import storable, title_from
@@ -14,14 +14,17 @@ from recollect.model.memory import Kind, Lane, Note, Status
 from recollect.model.plan import Plan
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope, Shown
-from recollect.ops import memories, noted, register, vaults
+from recollect.ops import memories, noted, register, retrace, vaults, wikilinks
 from recollect.ops.app import App
 from recollect.ops.memories import Limit, at_least_one, card
-from recollect.ops.register import NO_FILE, UNTRUSTED, Leaf, Register
+from recollect.ops.register import NO_FILE, UNTRUSTED, Leaf, Register, Shelf
 from recollect.ops.table import Arg
-from recollect.ops.vaults import Report, Shelf
+from recollect.ops.vaults import Report
 from recollect.vault import folder, page, tags
 from recollect.vault.folder import Refusal
+
+if TYPE_CHECKING:
+    from recollect.store import Store
 
 Name = Annotated[str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")]
 Names = Annotated[
@@ -112,7 +115,9 @@ def evolve(
             folder.remove_new(old.shelf.vault, path, written.text)
         raise
     both = [_leaf(app, old.shelf, path, written.text), _leaf(app, old.shelf, old.path, after)]
-    return _taken(app, old.shelf, old.files, both, "evolve", f"Saved {path}, which takes the place of {old.path}.")
+    steps = (retrace.step(old.path, before, old.path, after), retrace.created(path, written.text))
+    said = f"Saved {path}, which takes the place of {old.path}."
+    return _taken(app, old.shelf, old.files, both, "evolve", said, steps)
 
 
 def archive(app: App, names: Names) -> Done:
@@ -199,7 +204,8 @@ def _worded(app: App, text: str, title: str | None, tags: Sequence[str], group: 
 def _made(app: App, shelf: Shelf, place: str, written: _Worded) -> Done:
     path = _created(app, shelf, place, written)
     leaf = _leaf(app, shelf, path, written.text)
-    return _taken(app, shelf, Register.read(app.reading(shelf.scope)), [leaf], "save", f"Saved {path}.")
+    files = Register.read(app.reading(shelf.scope))
+    return _taken(app, shelf, files, [leaf], "save", f"Saved {path}.", (retrace.created(path, written.text),))
 
 
 def _created(app: App, shelf: Shelf, place: str, written: _Worded) -> str:
@@ -233,7 +239,7 @@ def _archived(app: App, note: Named) -> Done:
     after = _with_usage(app, note, before)
     _changed(app, note, before, after)
     target = "/".join(part for part in (place.shelf, noted.ARCHIVE, *place.folders) if part)
-    return _moved(app, note, after, target, "archive", "put away")
+    return _moved(app, note, (before, after), target, "archive", "put away")
 
 
 def _restored(app: App, note: Named) -> Done:
@@ -247,18 +253,20 @@ def _restored(app: App, note: Named) -> Done:
     folders = place.folders[1:] if place.first in _PUT_BY else place.folders
     top = noted.MEMORY if place.shelf or note.shelf.scope is Scope.PROJECT else ""
     target = "/".join(part for part in (top, *folders) if part)
-    return _moved(app, note, after, target, "restore", "in use again")
+    return _moved(app, note, (before, after), target, "restore", "in use again")
 
 
-def _moved(app: App, note: Named, text: str, target: str, op: str, word: str) -> Done:
+def _moved(app: App, note: Named, texts: tuple[str, str], target: str, op: str, word: str) -> Done:
     path = note.path
     if path.rpartition("/")[0] != target:
         name = path.rpartition("/")[2]
         path = folder.move(note.shelf.vault, path, target) if not app.dry_run else f"{target}/{name}".lstrip("/")
-    leaf = _leaf(app, note.shelf, path, text)
+    before, after = texts
+    leaf = _leaf(app, note.shelf, path, after)
     note.files.moved(note.path, leaf)
     freed = frozenset({note.id}) if op == "restore" else frozenset()
-    return _taken(app, note.shelf, note.files, [leaf], op, f"{path} is {word}.", freed=freed)
+    steps = (retrace.step(note.path, before, path, after),)
+    return _taken(app, note.shelf, note.files, [leaf], op, f"{path} is {word}.", steps, freed=freed)
 
 
 def _with_usage(app: App, note: Named, text: str) -> str:
@@ -276,10 +284,17 @@ def _taken(
     leaves: Sequence[Leaf],
     op: str,
     said: str,
+    steps: Sequence[retrace.Step],
     *,
     freed: frozenset[str] = frozenset(),
 ) -> Done:
-    done = vaults.take(app, shelf, leaves, files, Report(), op=f"note {op}", said=said, thorough=True, freed=freed)
+    def beside(store: Store, change: str) -> None:
+        retrace.keep(app, store, change, steps)
+
+    done = vaults.take(
+        app, shelf, leaves, files, Report(), op=f"note {op}", said=said, thorough=True, freed=freed, beside=beside
+    )
+    wikilinks.follow(app, shelf, {one.path: one.page.links for one in leaves}, files)
     return done or Done(said, Plan.empty(), shelf.scope, None, app.dry_run)
 
 
@@ -287,7 +302,7 @@ def _leaf(app: App, shelf: Shelf, path: str, text: str) -> Leaf:
     """As the file stands; in a dry run as it would."""
     if app.dry_run:
         return register.leaf(path, text, UNTRUSTED)
-    read = vaults.read_leaf(app, shelf, path)
+    read = register.read_leaf(app, shelf, path)
     if isinstance(read, Refusal):
         raise BadInput(f"{read.path} cannot be taken in: {read.why}.", hint="Its file is as it is.")
     return read

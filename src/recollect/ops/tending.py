@@ -17,8 +17,8 @@ from recollect.model.result import Scope
 from recollect.ops import noted, register, sessions, vaults
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
-from recollect.ops.register import NO_FILE, Form, Leaf, Register
-from recollect.ops.vaults import Report, Shelf
+from recollect.ops.register import NO_FILE, Form, Leaf, Register, Shelf
+from recollect.ops.vaults import Report
 from recollect.vault import folder, tags
 from recollect.vault.folder import Refusal
 
@@ -102,5 +102,5 @@ def _written(app: App, shelf: Shelf, files: Register, path: str, change: _Change
     if after == before:
         return None
     folder.change(shelf.vault, path, before, after)
-    leaf = vaults.read_leaf(app, shelf, path)
+    leaf = register.read_leaf(app, shelf, path)
     return leaf if isinstance(leaf, Leaf) and leaf.hash == register.content_hash(after) else None

@@ -73,6 +73,8 @@ class Sessions(Protocol):
     def states(self, prefix: str) -> dict[str, str]:
         """All whose names begin so."""
 
+    def drop_state(self, name: str) -> None: ...
+
     def put_state(self, name: str, value: str) -> None: ...
 
     def receive(self, pointer: Pointer) -> bool:

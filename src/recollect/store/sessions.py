@@ -94,6 +94,10 @@ class SqliteSessions:
         with self._writing():
             self._put("state", (name, value))
 
+    def drop_state(self, name: str) -> None:
+        with self._writing():
+            self._db.execute("DELETE FROM state WHERE name = ?", (name,))
+
     def receive(self, pointer: Pointer) -> bool:
         calls = json.dumps(pointer.calls)
         who = (pointer.name, pointer.host, pointer.session, pointer.agent, pointer.prompt)

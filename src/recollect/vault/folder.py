@@ -121,21 +121,33 @@ def move(vault: Vault, path: str, to_folder: str) -> str:
     if isinstance(found := read(vault, path), Refusal):
         raise BadInput(f"{path} cannot be moved: {found.why}.", hint="It was left as it is.")
     for target in _names(to_folder, PurePosixPath(path).name):
-        place = vault.base / target
-        try:
-            _folders(vault, place.parent)
-            if not create_new(place, "", mode=vault.mode):  # the name is ours now
-                continue
-            try:
-                os.replace(vault.base / path, place)
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(place)
-                raise
-        except OSError as error:
-            raise _unusable(path, error) from error
-        return target
+        if _moved(vault, path, target):
+            return target
     raise BadInput(f"{path} cannot be moved: no name is free in {to_folder}.", hint="It was left as it is.")
+
+
+def move_to(vault: Vault, path: str, target: str) -> None:
+    """Under this very name."""
+    if not _moved(vault, path, target):
+        raise Conflict(f"There is another file at {target} by now.", hint=f"{path} was left where it is.")
+
+
+def _moved(vault: Vault, path: str, target: str) -> bool:
+    """False: the name is another's."""
+    place = vault.base / target
+    try:
+        _folders(vault, place.parent)
+        if not create_new(place, "", mode=vault.mode):  # the name is ours now
+            return False
+        try:
+            os.replace(vault.base / path, place)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(place)
+            raise
+    except OSError as error:
+        raise _unusable(path, error) from error
+    return True
 
 
 def remove_new(vault: Vault, path: str, text: str) -> None:

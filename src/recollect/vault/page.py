@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import PurePosixPath
 
 from recollect.base.text import clip, one_line
@@ -19,6 +20,7 @@ MAX_TITLE_CHARS = 200
 MAX_TAGS = 50
 MAX_TAG_CHARS = 80
 MAX_COUNT = 1_000_000
+MAX_LINKS = 1_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
 _TAG_LINE = re.compile(r"\s*</?[a-z][a-z-]*>\s*$")
@@ -109,7 +111,8 @@ def new(
 
 def links_in(text: str) -> tuple[str, ...]:
     """The names in `[[…]]`, each once."""
-    return tuple(dict.fromkeys(name for name in (one_line(found) for found in _LINK.findall(text)) if name))
+    names = (one_line(found[1]) for found in islice(_LINK.finditer(text), MAX_LINKS))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _fronted(text: str, path: str, found: front.Front) -> Page:

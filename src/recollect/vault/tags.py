@@ -107,7 +107,7 @@ def _is_broken(text: str, blocks: dict[str, Block]) -> bool:
     if metadata(text, blocks.get(METADATA)) is None:
         return True
     opened = {one[1] for one in _OPENING.finditer(text)}
-    return not opened <= set(blocks) or MEMORY in blocks and blocks[MEMORY].inner_end == blocks[MEMORY].end
+    return not opened <= set(blocks) or (MEMORY in blocks and blocks[MEMORY].inner_end == blocks[MEMORY].end)
 
 
 def _with_slot(text: str, name: str, before: str) -> str:
