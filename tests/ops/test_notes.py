@@ -132,6 +132,17 @@ def test_a_note_is_known_by_path_and_by_name(app: App, shared: Path, name: str):
     assert notes.show(app, name).card.memory.body == "The zebra."
 
 
+def test_a_name_is_known_however_its_accents_are_spelt(app: App, vault: Path):  # noqa: F811
+    put(vault, "cafe\u0301.md", "The zebra.\n")
+    put(vault, "a.md", "See [[caf\u00e9]].\n")
+    vaults.sync(app)
+
+    shown = notes.show(app, "Caf\u00e9")
+
+    assert shown.card.memory.body == "The zebra."
+    assert len(shown.bridges) == 1
+
+
 def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):  # noqa: F811
     put(vault, "one/foo.md")
     put(vault, "two/foo.md")

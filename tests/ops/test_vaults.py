@@ -281,30 +281,6 @@ def test_hostile_files_are_told_and_the_rest_is_taken(app: App, vault: Path, tmp
         assert name in text
 
 
-def test_untouched_files_survive_save_sync_edit_sync_byte_for_byte(app: App, vault: Path):
-    golden = {
-        "crlf.md": b"---\r\ntags: [a]\r\n---\r\nText\r\n",
-        "bom.md": b"\xef\xbb\xbf---\ntitle: x\n---\nText",
-        "plain.md": b"no newline at the end",
-        "tags.md": b"<memory-metadata>\n{}\n</memory-metadata>\n<memory>\nText\n</memory>",
-        "\U0001f600/deep/er/n\u00f6te.md": b"---\nodd:   [ spacing ,x ]\n# c\n---\n\n\n",
-        "binary.md": b"\x00\xff",
-    }
-    for path, content in golden.items():
-        put(vault, path, content)
-    before = files(vault)
-
-    vaults.sync(app)
-    notes.save(app, "Another.", title="Another")
-    put(vault, "plain.md", b"edited")
-    vaults.sync(app)
-    notes.evolve(app, "another", "Yet another.")
-    vaults.sync(app)
-
-    after = files(vault)
-    assert {path for path in before if before[path] != after.get(path)} == {"plain.md"}
-
-
 def test_a_dry_run_of_sync_writes_nothing(open_app: Opens, app: App, vault: Path):
     put(vault, "a.md")
     looked(app)

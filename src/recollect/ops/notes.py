@@ -159,15 +159,15 @@ def _named_now(app: App, name: str) -> Named:
 
 def _matches(app: App, shelf: Shelf, wanted: str) -> Iterator[Named]:
     files = Register.read(app.reading(shelf.scope))
-    bare = wanted.removesuffix(".md").casefold()
-    exact = [path for path, one in files.files.items() if wanted in (one.id, path) or _bare(path) == bare]
-    for path in exact or [path for path in files.files if page.stem(path).casefold() == bare]:
+    name = page.known_as(wanted)
+    found = (
+        [path for path, one in files.files.items() if wanted in (one.id, path)]
+        or [path for path in files.files if page.known_as(path) == name]
+        or [path for path in files.files if page.known_as(page.stem(path)) == name]
+    )
+    for path in found:
         if files.stamp(path) != NO_FILE:
             yield Named(shelf, files, path, files.files[path].id)
-
-
-def _bare(path: str) -> str:
-    return path.removesuffix(".md").casefold()
 
 
 def _shelf_of(app: App, scope: Scope) -> Shelf:

@@ -38,7 +38,7 @@ def follow(app: App, shelf: Shelf, links: Links, files: Register) -> None:
     links = {**_still(app, shelf, files, come), **links}
     ids = _ids(files) if links else {}
     wanted = {
-        files.files[path].id: {ids[name] for name in map(str.casefold, names) if name in ids}
+        files.files[path].id: {ids[name] for name in map(page.known_as, names) if name in ids}
         for path, names in links.items()
     }
     now = app.clock.now()
@@ -71,8 +71,8 @@ def forget(store: Store, ids: Iterable[str]) -> None:
 
 
 def _ids(files: Register) -> dict[str, str]:
-    ids = {page.stem(path).casefold(): one.id for path, one in files.files.items()}
-    return ids | {path.removesuffix(".md").casefold(): one.id for path, one in files.files.items()}
+    ids = {page.known_as(page.stem(path)): one.id for path, one in files.files.items()}
+    return ids | {page.known_as(path): one.id for path, one in files.files.items()}
 
 
 def _come(app: App, shelf: Shelf, files: Register) -> dict[str, list[str]]:
@@ -80,7 +80,7 @@ def _come(app: App, shelf: Shelf, files: Register) -> dict[str, list[str]]:
     waiting = app.reading(shelf.scope).sessions.states(_WANTED) if files.arrived else {}
     if not waiting:
         return {}
-    names = {name for path in files.arrived for name in (page.stem(path), path.removesuffix(".md"))}
+    names = {name for path in files.arrived for name in (page.stem(path), path)}
     return {key: json.loads(waiting[key]) for key in map(_key, names) if key in waiting}
 
 
@@ -106,7 +106,7 @@ def _wait(app: App, shelf: Shelf, links: Links, files: Register, ids: Mapping[st
     missing: dict[str, set[str]] = {}
     for path, names in links.items():
         for name in names:
-            if name.casefold() not in ids:
+            if page.known_as(name) not in ids:
                 missing.setdefault(_key(name), set()).add(files.files[path].id)
     if not missing:
         return
@@ -126,4 +126,4 @@ def _put(store: Store, key: str, ids: list[str]) -> None:
 
 
 def _key(name: str) -> str:
-    return _WANTED + hashlib.sha256(name.casefold().encode(errors="replace")).hexdigest()[:20]
+    return _WANTED + hashlib.sha256(page.known_as(name).encode(errors="replace")).hexdigest()[:20]

@@ -7,6 +7,7 @@ Description: the condition, else the first line of the memory, else the first li
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -74,6 +75,11 @@ def read(text: str, path: str) -> Page:
 
 def stem(path: str) -> str:
     return PurePosixPath(path).stem
+
+
+def known_as(name: str) -> str:
+    """Equal for names that a person takes for the same: as some systems spell them in files, and others in links."""
+    return unicodedata.normalize("NFC", name).casefold().removesuffix(".md")
 
 
 def superseded(text: str, by: str) -> str:
