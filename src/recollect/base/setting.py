@@ -157,6 +157,10 @@ SETTINGS: tuple[Setting, ...] = (
         "Room for five entries; agents pay for every character of every prompt, and hosts cut at 10,000.",
         low=500, high=9_900,
     ),
+    Setting(
+        "MEMORY_PROMPT_CONTENT", "on", "switch", "off_only",
+        "Told at once, a memory costs no further step; off, a prompt brings names alone, to be read when needed.",
+    ),
     # The daemon.
     Setting(
         "MEMORY_DAEMON_IDLE_MINUTES", "480", "figure", "never",

@@ -72,7 +72,10 @@ def prompted(visit: Visit) -> Said:
     heart = _heard(visit)
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS")) if haste else briefs.NOT_ASKED
     room = app.settings.count("MEMORY_PROMPT_CHARS")
-    said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if haste else inject.NOTHING
+    whole = app.settings.switch("MEMORY_PROMPT_CONTENT")
+    said = inject.NOTHING
+    if haste:
+        said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole)
     notice = "\n".join(line for line in (_captured(visit), said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
