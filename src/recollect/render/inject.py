@@ -297,7 +297,10 @@ def _note_lines(notes: Sequence[Memory]) -> LineOf:
     most = max(RULE_CHARS, ALWAYS_CHARS // len(notes) - _TITLE_CHARS)
 
     def line(note: Memory) -> str:
-        return f"- [{note.lane}] {plain(note.title, _TITLE_CHARS)} ({note.id}): {plain(note.body, most)}"
+        title, said = plain(note.title, _TITLE_CHARS), plain(note.body, most)
+        if said.startswith(title.rstrip("\u2026")):
+            return f"- [{note.lane}] {said} ({note.id})"
+        return f"- [{note.lane}] {title} ({note.id}): {said}"
 
     return line
 
