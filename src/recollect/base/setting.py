@@ -123,7 +123,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_TOASTS", "off", "switch", "off_only",
         "The agent's own notice line already says it; desktop notices distract.",
-        pending=True,
     ),
     # How a thread ages.
     Setting(
