@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 BATCH = 500
+SMALL_BATCH = 50
+"""Where others may want to write: the lock is held for a tenth of a second."""
 GLANCE_FILES = 2_000
 GLANCE_CHANGES = 20  # to read and index them takes some 80 ms
 _FRESH_S = 2.0  # the coarsest clock of a file system
@@ -133,9 +135,12 @@ def sync(app: App) -> Told:
     return Told(lead + said, facts, (*notes, *app.notes()))
 
 
-def refresh(app: App, shelf: Shelf, *, thorough: bool = False, first: int | None = None) -> Report:
-    """Take in what changed since it was last looked. `first`: only so many of them now."""
-    return _refreshed(app, shelf, scanned(shelf), thorough=thorough, first=first)
+def refresh(
+    app: App, shelf: Shelf, *, thorough: bool = False, first: int | None = None, seen: Scan | None = None
+) -> Report:
+    """Take in what changed since it was last looked. `first`: only so many of them now. `seen`: what there is, where
+    somebody just looked."""
+    return _refreshed(app, shelf, seen or scanned(shelf), thorough=thorough, first=first)
 
 
 def glance(app: App, shelf: Shelf) -> Report:
@@ -166,11 +171,12 @@ def _refreshed(
         report.waiting = len(new[first:])
         changed = [*new[:first], *again[: 10 * first]]
     links: dict[str, tuple[str, ...]] = {}
-    for start in range(0, len(changed), BATCH):
-        leaves = list(_leaves(app, shelf, changed[start : start + BATCH], seen.stamps, report))
+    size = BATCH if first is None else SMALL_BATCH
+    for start in range(0, len(changed), size):
+        leaves = list(_leaves(app, shelf, changed[start : start + size], seen.stamps, report))
         links |= {one.path: one.page.links for one in leaves if thorough or not files.says_the_same(one)}
         take(app, shelf, leaves, files, report, thorough=thorough)
-        app.progress(min(start + BATCH, len(changed)), len(changed))
+        app.progress(min(start + size, len(changed)), len(changed))
     wikilinks.follow(app, shelf, links, files)
     if not report.waiting:  # else one of those that wait may be a file of another name
         _put_away(app, shelf, files, report)

@@ -86,9 +86,10 @@ class SqliteSessions:
         return str(row[0]) if row else None
 
     def states(self, prefix: str) -> dict[str, str]:
-        wanted = "SELECT name, value FROM state WHERE substr(name, 1, ?) = ? ORDER BY name"
+        # By its index; no name begins with the last character there is.
+        wanted = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
         with in_our_words(self._path):
-            return {str(name): str(value) for name, value in sql.every(self._db, wanted, len(prefix), prefix)}
+            return {str(name): str(value) for name, value in sql.every(self._db, wanted, prefix)}
 
     def put_state(self, name: str, value: str) -> None:
         with self._writing():
