@@ -117,7 +117,7 @@ def evolve(
     both = [_leaf(app, old.shelf, path, written.text), _leaf(app, old.shelf, old.path, after)]
     steps = (retrace.step(old.path, before, old.path, after), retrace.created(path, written.text))
     said = f"Saved {path}, which takes the place of {old.path}."
-    return _taken(app, old.shelf, old.files, both, "evolve", said, steps)
+    return _taken(app, old.shelf, old.files, both, "note evolve", said, steps)
 
 
 def archive(app: App, names: Names) -> Done:
@@ -205,7 +205,7 @@ def _made(app: App, shelf: Shelf, place: str, written: _Worded) -> Done:
     path = _created(app, shelf, place, written)
     leaf = _leaf(app, shelf, path, written.text)
     files = Register.read(app.reading(shelf.scope))
-    return _taken(app, shelf, files, [leaf], "save", f"Saved {path}.", (retrace.created(path, written.text),))
+    return _taken(app, shelf, files, [leaf], "note save", f"Saved {path}.", (retrace.created(path, written.text),))
 
 
 def _created(app: App, shelf: Shelf, place: str, written: _Worded) -> str:
@@ -239,7 +239,7 @@ def _archived(app: App, note: Named) -> Done:
     after = _with_usage(app, note, before)
     _changed(app, note, before, after)
     target = "/".join(part for part in (place.shelf, noted.ARCHIVE, *place.folders) if part)
-    return _moved(app, note, (before, after), target, "archive", "put away")
+    return _moved(app, note, (before, after), target, "note archive", "put away")
 
 
 def _restored(app: App, note: Named) -> Done:
@@ -253,7 +253,7 @@ def _restored(app: App, note: Named) -> Done:
     folders = place.folders[1:] if place.first in _PUT_BY else place.folders
     top = noted.MEMORY if place.shelf or note.shelf.scope is Scope.PROJECT else ""
     target = "/".join(part for part in (top, *folders) if part)
-    return _moved(app, note, (before, after), target, "restore", "in use again")
+    return _moved(app, note, (before, after), target, "note restore", "in use again")
 
 
 def _moved(app: App, note: Named, texts: tuple[str, str], target: str, op: str, word: str) -> Done:
@@ -264,7 +264,7 @@ def _moved(app: App, note: Named, texts: tuple[str, str], target: str, op: str, 
     before, after = texts
     leaf = _leaf(app, note.shelf, path, after)
     note.files.moved(note.path, leaf)
-    freed = frozenset({note.id}) if op == "restore" else frozenset()
+    freed = frozenset({note.id}) if op == "note restore" else frozenset()
     steps = (retrace.step(note.path, before, path, after),)
     return _taken(app, note.shelf, note.files, [leaf], op, f"{path} is {word}.", steps, freed=freed)
 
@@ -291,9 +291,7 @@ def _taken(
     def beside(store: Store, change: str) -> None:
         retrace.keep(app, store, change, steps)
 
-    done = vaults.take(
-        app, shelf, leaves, files, Report(), op=f"note {op}", said=said, thorough=True, freed=freed, beside=beside
-    )
+    done = vaults.take(app, shelf, leaves, files, Report(), op=op, said=said, thorough=True, freed=freed, beside=beside)
     wikilinks.follow(app, shelf, {one.path: one.page.links for one in leaves}, files)
     return done or Done(said, Plan.empty(), shelf.scope, None, app.dry_run)
 

@@ -84,9 +84,12 @@ def steps_of(store: Store, entry: Entry) -> tuple[Step, ...]:
 
 def is_of_files(app: App, scope: Scope, entry: Entry) -> bool:
     """It changed files, or was read from them."""
+    store = app.reading(scope)
+    if steps_of(store, entry):
+        return True
     if entry.undoes:
-        undone = app.reading(scope).log(limit=1, change=entry.undoes)
-        return bool(undone) and undone[0].op.startswith("note ")
+        undone = store.log(limit=1, change=entry.undoes)
+        return bool(undone) and is_of_files(app, scope, undone[0])
     return entry.op.startswith("note ")
 
 

@@ -163,8 +163,8 @@ def _count_for_user(app: App, session: Session) -> None:
             store.sessions.put_session(replace(session, number=_counted(store.sessions)), at=app.clock.now())
 
 
-def count(store: Store) -> int:
-    """How many sessions a store has seen."""
+def number(store: Store) -> int:
+    """How many sessions a store has counted so far."""
     return _count(store.sessions)
 
 

@@ -56,7 +56,7 @@ def some(app: App, due: Due) -> bool:
         due.over, due.used = set(), [path for path in _of(files, Form.TAGGED) if files.files[path].id in shown]
     lacking, due.lacking = due.lacking[:FEW], due.lacking[FEW:]
     used, due.used = due.used[:FEW], due.used[FEW:]
-    session = sessions.count(app.reading(Scope.USER))
+    session = sessions.number(app.reading(Scope.USER))
     _tended(app, shelf, files, lacking, lambda _id, text: tags.completed(text, session=session))
     _tended(app, shelf, files, used, lambda id, text: _with_usage(app, id, text))
     return bool(due)

@@ -33,7 +33,7 @@ def toast(app: App, text: str) -> None:
 def session(app: App, event: Event) -> None:
     """Which session of ours this is; one that nobody spoke in yet is the next to be counted."""
     if app.settings.switch(SETTING):
-        number = sessions.here(app, event).number or sessions.count(app.reading(scope_here(app))) + 1
+        number = sessions.here(app, event).number or sessions.number(app.reading(scope_here(app))) + 1
         toast(app, f"Session {number}")
 
 
