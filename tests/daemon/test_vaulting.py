@@ -18,6 +18,8 @@ from recollect.daemon.vaulting import Vaulting
 from recollect.model.memory import Kind
 from recollect.model.query import Query
 from recollect.ops import vaults
+from recollect.ops.register import Shelf
+from recollect.vault.folder import Scan
 
 
 @pytest.fixture
@@ -99,3 +101,56 @@ def test_a_store_that_cannot_be_written_is_tried_again_later(apps: Apps, home: H
     assert chore.look() is False
 
     assert "vault-failed" in (tmp_path / "recollect.log").read_text()
+
+
+def test_between_two_looks_at_every_file_new_ones_and_late_saves_are_noticed(
+    apps: Apps, home: Home, chore: Vaulting, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(vaulting, "_SHARE", 1_000_000)
+    monkeypatch.setattr(vaulting, "_SHARE_SOON", 0)
+    (home.vault / "deep").mkdir()
+    (home.vault / "deep" / "a.md").write_text("one")
+    chore.look()
+    assert bodies(apps) == {"one"}
+    chore.look()  # at the project's, of which it knows now
+    looks: list[Shelf] = []
+    scanned = vaults.scanned
+
+    def scanning(shelf: Shelf) -> Scan:
+        looks.append(shelf)
+        return scanned(shelf)
+
+    monkeypatch.setattr(vaults, "scanned", scanning)
+
+    chore.look()
+    assert looks == []
+
+    (home.vault / "deep" / "a.md").write_text("in place")
+    chore.look()
+    assert bodies(apps) == {"in place"}
+
+    (home.vault / "deep" / "b.md").write_text("new")
+    chore.look()
+    assert bodies(apps) == {"in place", "new"}
+
+    (home.vault / "deep" / "a.md").unlink()
+    (home.vault / "picture.png").write_text("no note")
+    chore.look()
+    looks.clear()
+    chore.look()
+    assert looks == []
+
+
+def test_a_vault_that_is_made_later_is_noticed(
+    apps: Apps, home: Home, chore: Vaulting, monkeypatch: pytest.MonkeyPatch
+):
+    home.vault.rmdir()
+    monkeypatch.setattr(vaulting, "_SHARE", 1_000_000)
+    monkeypatch.setattr(vaulting, "_SHARE_SOON", 0)
+    chore.look()
+
+    home.vault.mkdir()
+    (home.vault / "a.md").write_text("one")
+    chore.look()
+
+    assert bodies(apps) == {"one"}

@@ -20,7 +20,7 @@ from recollect.model.memory import Memory, Rule, Thread
 from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.ops import asking, haste, history, memories, recalls, rules
+from recollect.ops import asking, haste, history, memories, notes, recalls, rules
 from recollect.ops.app import App
 from recollect.ops.focus import keep_focus
 from recollect.recall.weigh import Focus
@@ -273,6 +273,24 @@ def test_how_long_a_prompt_s_block_may_be_is_a_setting(app: App, talk: Talk, ano
 
     assert 0 < len(short) <= 700 < len(usual)
     assert short.endswith("]")
+
+
+def test_a_prompt_may_bring_names_alone_whose_content_is_read_on_demand(app: App, talk: Talk):
+    set_to(app, "MEMORY_PROMPT_CONTENT", "off")
+    id = pinned(app, "Releases go through the staging cluster first", title="Releases")
+    notes.save(app, "Anna signs every deploy to the staging cluster", title="Who signs a deploy")
+
+    said = talk.say("how do releases go to the staging cluster, and who signs the deploy?").context
+
+    assert "Relevant memories: " in said
+    assert f"- thread {id} [agent] Releases\n" in said
+    assert "[user] who-signs-a-deploy.md: Who signs a deploy\n" in said
+    assert "go through" not in said
+    assert "Anna" not in said
+    assert len(inject.ids_shown(said)) == 2
+    assert "Relevant" not in talk.say("how do releases go to the staging cluster?").context
+    assert memories.show(app, id, content=True).said == "Releases go through the staging cluster first"
+    assert memories.show(app, "who-signs-a-deploy.md", content=True).said.startswith("Anna signs")
 
 
 def test_switched_off_no_prompt_is_looked_at(app: App, talk: Talk):

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import MCPError
 
-from recollect.ops import memories
+from recollect.ops import memories, notes
 from recollect.ops.app import App
 from tests.daemon.real import FORKS, House, soon
 from tests.mcp.talk import VERSIONS, talking
@@ -195,6 +195,21 @@ def test_two_agents_compact_at_once_and_nothing_is_lost(house: House):
     spoken = [m.content for _, store in app.scopes() for _, said in store.each() for m in said]
     app.close()
     assert len(spoken) == 80
+
+
+def test_notes_are_resources(house: House):
+    app = App.here(Path.cwd())
+    notes.save(app, "Ask Anna first.", title="Deploy")
+    app.close()
+
+    with talking() as talk:
+        (found,) = talk.portal.call(talk.client.list_resources).resources
+        read = talk.portal.call(talk.client.read_resource, str(found.uri))
+        named = talk.portal.call(talk.client.read_resource, "recollect://memory/deploy.md")
+
+    assert (found.title, str(found.uri)[:24]) == ("Deploy", "recollect://memory/note_")
+    for one in (read, named):
+        assert "Ask Anna first." in one.contents[0].text  # type: ignore[union-attr]
 
 
 def test_memories_are_resources(house: House):

@@ -6,7 +6,8 @@ import pytest
 
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
 from recollect.model.memory import Lane, Note, Status
-from recollect.ops import history, memories, notes, vaults
+from recollect.model.result import Scope
+from recollect.ops import history, memories, notes, shape, steer, vaults
 from recollect.ops.app import App
 from recollect.render.data import as_json
 from recollect.vault import folder, page
@@ -131,6 +132,17 @@ def test_a_note_is_known_by_path_and_by_name(app: App, shared: Path, name: str):
     assert notes.show(app, name).card.memory.body == "The zebra."
 
 
+def test_a_name_is_known_however_its_accents_are_spelt(app: App, vault: Path):  # noqa: F811
+    put(vault, "cafe\u0301.md", "The zebra.\n")
+    put(vault, "a.md", "See [[caf\u00e9]].\n")
+    vaults.sync(app)
+
+    shown = notes.show(app, "Caf\u00e9")
+
+    assert shown.card.memory.body == "The zebra."
+    assert len(shown.bridges) == 1
+
+
 def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):  # noqa: F811
     put(vault, "one/foo.md")
     put(vault, "two/foo.md")
@@ -203,6 +215,38 @@ def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
     assert as_json(shown) == {"id": shown.card.memory.id, "content": shown.said}
     with pytest.raises(UnknownId):
         memories.show(app, "giraffe")
+
+
+def test_a_saved_note_follows_its_links(app: App):
+    anna = made(notes.save(app, "Anna.", title="Anna"))
+    ben = made(notes.save(app, "See [[anna]] and [[carl]].", title="Ben"))
+    carl = made(notes.save(app, "Carl.", title="Carl"))
+
+    bridges = app.reading(Scope.USER).bridges(ben)
+
+    assert {(bridge.source, bridge.target) for bridge in bridges} == {(ben, anna), (ben, carl)}
+
+
+def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(app: App, vault: Path):  # noqa: F811
+    id = made(notes.save(app, "The zebra approves.", title="Zebra"))
+
+    steer.rate(app, id, steer.Verdict.NOT_USEFUL)
+    steer.focus(app, id)
+    put(vault, "zebra.md", "The zebra approves, still.\n")
+    vaults.sync(app)
+
+    assert [one.useful for one in kept(app, id).ratings] == [False]
+    memories.revive(app, (id,))
+    assert kept(app, id).ratings == ()
+
+
+def test_notes_are_neither_merged_nor_split(app: App):
+    one, other = (made(notes.save(app, f"Note {n}.", title=f"Note {n}")) for n in (1, 2))
+
+    with pytest.raises(BadInput, match="its file counts"):
+        shape.merge(app, one, other)
+    with pytest.raises(BadInput, match="not a thread"):
+        shape.split(app, one, topics=("x",))
 
 
 def test_a_dry_run_writes_no_file(open_app: Opens, app: App):

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from recollect.base.clock import FixedClock
+from recollect.base.errors import BadInput
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.result import Scope
-from recollect.ops import history, notes, recalls, vaults
+from recollect.ops import history, memories, notes, recalls, vaults
 from recollect.ops.app import App
 from tests.ops.ask import files, titles
 from tests.ops.conftest import Opens
+from tests.values import NOW
 
 
 @pytest.fixture
@@ -177,15 +180,51 @@ def test_a_note_whose_file_is_gone_is_put_away_and_comes_back_with_it(app: App, 
     assert looked(app)["a.md"].id == before.id
 
 
-def test_an_undone_look_is_done_again_by_sync_for_the_file_is_the_truth(app: App, vault: Path):
+def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, vault: Path):
+    pin = memories.pin(app, "The giraffe approves.")
+    app.clock = FixedClock(NOW.plus(seconds=60))
     put(vault, "a.md", "The zebra approves.\n")
     looked(app)
-    history.undo(app)
-    assert all_notes(app) == {}
+    look = history.log(app).entries[0][1]
 
-    vaults.sync(app)
-
+    with pytest.raises(BadInput, match="files count"):
+        history.undo(app, look.change)
     assert titles(app, "zebra") == {"a"}
+
+    assert history.undo(app).summary.endswith(pin.summary)
+
+
+def test_a_link_to_a_note_that_comes_later_is_a_bridge_then(app: App, vault: Path):
+    put(vault, "a.md", "See [[Zoe|her]] and [[people/ben]].\n")
+    put(vault, "b.md", "See [[zoe]].\n")
+    looked(app)
+    put(vault, "b.md", "See nobody.\n")
+    put(vault, "people/zoe.md", "Zoe.\n")
+    found = looked(app)
+
+    def targets(path: str) -> set[str]:
+        links = app.reading(Scope.USER).bridges(found[path].id)
+        return {bridge.target for bridge in links if bridge.source == found[path].id}
+
+    assert targets("a.md") == {found["people/zoe.md"].id}
+    assert targets("b.md") == set()
+
+    put(vault, "people/ben.md", "Ben.\n")
+    found = looked(app)
+    assert targets("a.md") == {found["people/zoe.md"].id, found["people/ben.md"].id}
+    assert app.reading(Scope.USER).sessions.states("vault-wanted:") == {}
+
+
+def test_names_that_are_waited_for_are_forgotten_with_the_note(app: App, vault: Path):
+    put(vault, "a.md", "See [[the secret plan]].\n")
+    note = looked(app)["a.md"]
+    (vault / "a.md").unlink()
+    looked(app)
+
+    history.purge(app, (note.id,))
+
+    states = app.reading(Scope.USER).sessions.states("")
+    assert not [name for name in states if name.startswith("vault") and name != "vault-allowed"]
 
 
 def test_a_note_that_supersedes_another_by_name_hides_it(app: App, vault: Path):
@@ -240,30 +279,6 @@ def test_hostile_files_are_told_and_the_rest_is_taken(app: App, vault: Path, tmp
     text = "\n".join(told.notes)
     for name in ("binary.md", "huge.md", "link.md", "broken.md"):
         assert name in text
-
-
-def test_untouched_files_survive_save_sync_edit_sync_byte_for_byte(app: App, vault: Path):
-    golden = {
-        "crlf.md": b"---\r\ntags: [a]\r\n---\r\nText\r\n",
-        "bom.md": b"\xef\xbb\xbf---\ntitle: x\n---\nText",
-        "plain.md": b"no newline at the end",
-        "tags.md": b"<memory-metadata>\n{}\n</memory-metadata>\n<memory>\nText\n</memory>",
-        "\U0001f600/deep/er/n\u00f6te.md": b"---\nodd:   [ spacing ,x ]\n# c\n---\n\n\n",
-        "binary.md": b"\x00\xff",
-    }
-    for path, content in golden.items():
-        put(vault, path, content)
-    before = files(vault)
-
-    vaults.sync(app)
-    notes.save(app, "Another.", title="Another")
-    put(vault, "plain.md", b"edited")
-    vaults.sync(app)
-    notes.evolve(app, "another", "Yet another.")
-    vaults.sync(app)
-
-    after = files(vault)
-    assert {path for path in before if before[path] != after.get(path)} == {"plain.md"}
 
 
 def test_a_dry_run_of_sync_writes_nothing(open_app: Opens, app: App, vault: Path):

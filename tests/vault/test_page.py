@@ -151,14 +151,63 @@ def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
 
     done = tags.completed(text, session=7)
 
-    assert set(tags.find(done)) == {tags.METADATA, tags.CONDITION, tags.MEMORY}
+    assert list(tags.find(done)) == [*tags.BLOCKS]
     assert "Take a coat.\r\nOr stay in." in done
     assert tags.metadata(done, tags.find(done)[tags.METADATA]) == {**tags.DEFAULTS, "created_session": 7}
     assert tags.completed(done, session=9) == done
 
 
-def test_a_note_of_neither_dialect_is_never_completed():
-    assert tags.completed("# Coats\n\nTake one.\n", session=1) == "# Coats\n\nTake one.\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Coats\n\nTake one.\n",
+        "# How to\n\n```\n<memory>\nText\n</memory>\n```\n",
+        "---\ntags: [a]\n---\n<memory>\nText\n</memory>\n",
+        "<memory-metadata>\n{broken\n</memory-metadata>\n<memory>\nText\n</memory>\n",
+        '<memory-metadata>\n{"a": 1, "a": 2}\n</memory-metadata>\nText\n',
+        "<conditional>\nnever closed\n<memory>\nText\n</memory>\n",
+        "<memory>\nnever closed\n",
+    ],
+)
+def test_a_note_of_another_dialect_or_a_broken_one_is_never_completed(text: str):
+    assert tags.completed(text, session=1) == text
+
+
+def test_figures_that_metadata_lacks_are_added_and_the_others_stay():
+    text = '<memory-metadata>\n{"frequency": 4, "mine": "x"}\n</memory-metadata>\n<memory>\nText\n</memory>\n'
+
+    done = tags.completed(text, session=7)
+
+    held = tags.metadata(done, tags.find(done)[tags.METADATA])
+    assert held == {**tags.DEFAULTS, "created_session": 7, "frequency": 4, "mine": "x"}
+
+
+@pytest.mark.parametrize("value", ["1e999", "NaN"])
+def test_metadata_that_json_cannot_say_again_is_left_alone(value: str):
+    text = f'<memory-metadata>\n{{"x": {value}}}\n</memory-metadata>\n<memory>\nText\n</memory>\n'
+
+    assert tags.with_metadata(text, {"frequency": 1}) == text
+
+
+def test_half_a_character_in_metadata_stays_as_it_was_spelt():
+    text = '<memory-metadata>\n{"x": "\\ud800"}\n</memory-metadata>\n<memory>\nText\n</memory>\n'
+
+    assert "\\ud800" in tags.with_metadata(text, {"frequency": 1})
+
+
+def test_blocks_are_found_in_any_order():
+    text = "<memory>\nTake a coat.\n</memory>\n<conditional>\nWhen it rains.\n</conditional>\n"
+
+    note = page.read(text, "a.md")
+
+    assert (note.body, note.description) == ("Take a coat.", "When it rains.")
+    assert tags.completed(text, session=1).count("<memory>") == 1
+
+
+def test_metadata_goes_behind_front_matter():
+    text = "---\ntags: [a]\n---\n<memory>\nText\n</memory>\n"
+
+    assert tags.with_metadata(text, {"status": "superseded"}).startswith("---\ntags: [a]\n---\n<memory-metadata>")
 
 
 @pytest.mark.parametrize("text", [FRONTED, TAGGED, "Just text.\n"])
@@ -238,6 +287,8 @@ def test_completing_twice_is_completing_once(text: str):
     done = tags.completed(text, session=1)
 
     assert tags.completed(done, session=2) == done
+    before, after = page.read(text, "a.md"), page.read(done, "a.md")
+    assert (after.body, after.words) == (before.body, before.words)
 
 
 @pytest.mark.parametrize("text", NAUGHTY)

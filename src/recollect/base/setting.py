@@ -134,7 +134,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "MEMORY_TOASTS", "off", "switch", "off_only",
         "The agent's own notice line already says it; desktop notices distract.",
-        pending=True,
     ),
     # How a thread ages.
     Setting(
@@ -167,6 +166,10 @@ SETTINGS: tuple[Setting, ...] = (
         "MEMORY_PROMPT_CHARS", "2000", "count", "lower_only",
         "Room for five entries; agents pay for every character of every prompt, and hosts cut at 10,000.",
         low=500, high=9_900,
+    ),
+    Setting(
+        "MEMORY_PROMPT_CONTENT", "on", "switch", "off_only",
+        "Told at once, a memory costs no further step; off, a prompt brings names alone, to be read when needed.",
     ),
     # The daemon.
     Setting(

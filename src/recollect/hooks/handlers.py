@@ -23,7 +23,7 @@ from recollect.model.memory import Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Found, Scope
 from recollect.model.session import Reply, ToolCall
-from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions
+from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts
 from recollect.ops.haste import Haste
 from recollect.ops.sessions import Showing
 from recollect.render import inject
@@ -45,6 +45,8 @@ def started(visit: Visit) -> Said:
     """What holds here, and what is open. Again after compaction; only what is new after a resume."""
     rendered.sweep(visit.folder, visit.event.at)
     is_known = sessions.known(visit.app, visit.event) is not None
+    if visit.event.source not in sessions.FORGETS:
+        toasts.session(visit.app, visit.event)
     talker = _begun(visit)
     rules = briefs.rules(visit.app)
     nonce = fresh_key()[:8]
@@ -281,7 +283,10 @@ def _heard(visit: Visit) -> Heartbeat:
 def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mind, captured: str) -> Said:
     """Without a heartbeat nothing was looked for, and nothing is put in."""
     room = visit.app.settings.count("MEMORY_PROMPT_CHARS")
-    said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if heart else inject.NOTHING
+    whole = visit.app.settings.switch("MEMORY_PROMPT_CONTENT")
+    said = inject.NOTHING
+    if heart:
+        said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole)
     notice = "\n".join(line for line in (captured, said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
@@ -307,6 +312,7 @@ def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
     if mind.found is not None:
         keeping.together(visit, lambda: keeping.note(visit, mind, said))
     keeping.log(visit, mind, said)
+    toasts.recalled(visit.app, (hit.memory for hit in mind.hits if hit.memory.id in said.shown))
 
 
 def _trouble(mind: briefs.Mind) -> str:

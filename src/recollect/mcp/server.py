@@ -88,7 +88,7 @@ class Door:
 
     async def list_resources(self, ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []
-        for op in ("rule list", "threads"):
+        for op in ("rule list", "note list", "threads"):
             reply = await self._ask(ctx, Request({"op": op, "values": {"limit": _LISTED}}))
             for memory in (reply.data or {}).get("memories", []):
                 about = types.Resource(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.model.codec import Json
 
 _ALLOWED = "vault-allowed"
+_READ = "read them, then `recollect allow`"
 MOST = 50
 
 
@@ -31,28 +32,32 @@ class Always(NamedTuple):
     notes: dict[str, tuple[Scope, Note]]
     waiting: int = 0
     """Of the project's, those that nobody allowed as they are."""
+    changed: bool = False
+    """They were allowed, as they were then."""
 
     @property
     def told(self) -> str:
         """For a person's eyes. Says how many, never what."""
         many = counted(self.waiting, "note")
-        return f"Recollect: {many} of this repository would be always loaded; read them, then `recollect allow`"
+        if self.changed:
+            return f"Recollect: always-load notes of this repository changed since you allowed them; {_READ}"
+        return f"Recollect: {many} of this repository would be always loaded; {_READ}"
 
 
 def loaded(app: App) -> Always:
     """In order of their paths, the user's first."""
     found: dict[str, tuple[Scope, Note]] = {}
-    waiting = 0
+    waiting, changed = 0, False
     for scope in (Scope.USER, Scope.PROJECT):
         files = _files(app, scope)
         if scope is Scope.PROJECT and files and not _is_allowed(app, files):
-            waiting = len(files)
+            waiting, changed = len(files), bool(_allowed(app))
             continue
         for one in list(files.values())[:MOST]:
             note = app.reading(scope).exact(one.id)
             if isinstance(note, Note) and note.status is Status.ACTIVE:
                 found[note.id] = (scope, note)
-    return Always(found, waiting)
+    return Always(found, waiting, changed)
 
 
 def allow(
@@ -87,7 +92,11 @@ def _files(app: App, scope: Scope) -> dict[str, Known]:
 
 
 def _is_allowed(app: App, files: dict[str, Known]) -> bool:
-    return app.reading(Scope.PROJECT).sessions.state(_ALLOWED) == _digest(files)
+    return _allowed(app) == _digest(files)
+
+
+def _allowed(app: App) -> str:
+    return app.reading(Scope.PROJECT).sessions.state(_ALLOWED) or ""
 
 
 def _digest(files: dict[str, Known]) -> str:

@@ -17,6 +17,7 @@ from recollect.model.plan import Change, Create, Plan, Say, Update
 if TYPE_CHECKING:
     from recollect.redact import Redactor
 
+_SHORT_CHARS = 100
 _OURS = frozenset({
     "id", "kind", "status", "lane", "rule_type", "superseded_by", "created_at", "reinforced_at", "last_active_at",
     "timestamp", "hash",
@@ -26,10 +27,16 @@ _OURS = frozenset({
 def clean_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
     """What comes out of the store again (before-images, removals) went through here when it went in."""
     found: Counter[str] = Counter()
+    harmless: set[str] = set()  # tags, topics and the like come again and again
 
     def clean(text: str) -> str:
+        if text in harmless:
+            return text
         cleaned = redactor.clean(text)
-        found.update(dict(cleaned.found))
+        if cleaned.found:
+            found.update(dict(cleaned.found))
+        elif len(text) <= _SHORT_CHARS:
+            harmless.add(text)
         return cleaned.text
 
     # Of a compaction there may be a hundred thousand changes that hold no text.
@@ -43,7 +50,9 @@ def _is_ours(change: Change) -> bool:
 def _clean(change: Change, clean: Callable[[str], str]) -> Change:
     match change:
         case Create(memory, messages):
-            seen = decode_memory(_clean_fields(encode_memory(memory), clean))
+            fields = encode_memory(memory)
+            cleaned = _clean_fields(fields, clean)
+            seen = memory if cleaned == fields else decode_memory(cleaned)
             said = (replace(m, content=clean(m.content), source=clean(m.source)) for m in messages)
             return Create(seen, tuple(said))
         case Say(id, messages):

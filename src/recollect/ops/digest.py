@@ -24,7 +24,7 @@ from recollect.model.act import Sitting
 from recollect.model.ledger import Pointer
 from recollect.model.result import Told
 from recollect.model.session import EventName
-from recollect.ops import acts, past_marks
+from recollect.ops import acts, past_marks, tending
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
 
@@ -72,6 +72,7 @@ class Held:
     """What is held between two looks; in memory alone. Lost, it costs one more look at the end of a transcript."""
 
     readings: OrderedDict[str, acts.Reading] = field(default_factory=OrderedDict)
+    due: tending.Due = field(default_factory=tending.Due)
 
     def reading(self, app: App, host: str, path: str, mark: Mark) -> acts.Reading:
         found = self.readings.pop(path, None)
@@ -105,7 +106,7 @@ def some(app: App, held: Held) -> bool:
     before = app.clock.now().plus(seconds=-SETTLED_S)
     settled = [(seq, pointer) for seq, pointer in found if pointer.at.micros <= before.micros]
     if not settled:
-        return False
+        return tending.some(app, held.due)
     by_transcript: OrderedDict[str, list[Pointer]] = OrderedDict()
     for _, pointer in settled:
         by_transcript.setdefault(pointer.transcript, []).append(pointer)
@@ -114,10 +115,12 @@ def some(app: App, held: Held) -> bool:
         if path:
             more |= _follow(app, store, held, path, pointers)
     if any(pointer.name == EventName.SESSION_STARTED for _, pointer in settled):
+        held.due.began = True
         _end_abandoned(app, store, held, {pointer.session for _, pointer in settled})
+    held.due.over |= {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}
     if not more:
         store.sessions.put_state(_DIGESTED, str(settled[-1][0]))
-    return more or len(settled) == _FEW
+    return more or bool(held.due) or len(settled) == _FEW
 
 
 def _follow(app: App, store: Store, held: Held, path: str, pointers: list[Pointer]) -> bool:
@@ -163,6 +166,7 @@ def _end_abandoned(app: App, store: Store, held: Held, now_open: set[str]) -> No
             host=host, session=mark.session, transcript=path, acts=seen, new_from=len(seen), ended=True
         )  # fmt: skip
         _take(app, store, sitting, path, Mark(mark.session, mark.offset, mark.mark, ended=True))
+        held.due.over.add(mark.session)
 
 
 def _take(app: App, store: Store, sitting: Sitting, path: str, mark: Mark) -> None:

@@ -6,18 +6,21 @@ import difflib
 import heapq
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.model.result import Done, History, Scope, Told
-from recollect.ops import flags, register, validation_log
+from recollect.ops import flags, register, retrace, validation_log, wikilinks
 from recollect.ops.app import App
 from recollect.ops.memories import Limit, at_least_one, not_a_file
 from recollect.ops.table import Arg
 from recollect.ops.upkeep import backups_of
+
+if TYPE_CHECKING:
+    from recollect.store import Store
 
 
 def log(
@@ -42,6 +45,8 @@ def undo(
             f"{entry.change} was undone by {entry.undone_by}.",
             hint=f"`recollect undo {entry.undone_by}` does it again.",
         )
+    if retrace.is_of_files(app, scope, entry):
+        return retrace.undone(app, scope, entry)
     summary = f"Undid {entry.op}: {entry.summary}"
     act = app.act("undo", summary, undoes=entry.change)
     plan = app.writing(scope).undo(entry.change, act, dry_run=app.dry_run)
@@ -67,8 +72,7 @@ def purge(
     emptied, copies, removed = 0, 0, 0
     for scope, found in wanted.items():
         store = app.writing(scope)
-        register.forget(store, found)
-        flags.forget(store, found)
+        _forget_files(store, found)
         emptied += store.purge(found, app.act("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
             cleaned = _purge_copy(copy, found)
@@ -125,6 +129,7 @@ def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
     try:
         store = SqliteStore(copy, Tuning())
         try:
+            _forget_files(store, ids)
             store.purge(ids)
         finally:
             store.close()
@@ -135,6 +140,12 @@ def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
         # One of an older version was copied before it was brought up to date.
         shutil.rmtree(copy.parent / copy.parent.name, ignore_errors=True)
     return True
+
+
+def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
+    """What is known of notes' files."""
+    for forget in (register.forget, retrace.forget, wikilinks.forget, flags.forget):
+        forget(store, ids)
 
 
 def _purge_mirrors(app: App, ids: list[str]) -> list[str]:
@@ -166,9 +177,9 @@ def _named(app: App, change: str) -> tuple[Scope, Entry]:
 
 
 def _last(app: App) -> tuple[Scope, Entry]:
-    """The newest change that still stands and is not itself an undo."""
+    """The newest change that still stands, is not itself an undo, and was not read from a file."""
     for scope, entry in _newest_first(app, limit=200):
-        if not (entry.undoes or entry.undone_by or entry.purged):
+        if not (entry.undoes or entry.undone_by or entry.purged or entry.op == register.SYNC):
             return scope, entry
     raise NotFound("There is nothing to undo.", hint="`recollect log` shows what was done.")
 

@@ -156,9 +156,11 @@ def restore(app: App, ids: Ids) -> Done:
 
 def revive(app: App, ids: Ids) -> Done:
     """What it was judged by is forgotten; the journal keeps it."""
-    return _for_each(
-        app, ids, "revive", "Revived", lambda memory: Plan.of([Update.between(memory, use.revived(memory))])
-    )
+
+    def revived(memory: Memory) -> Plan:
+        return Plan.of([Update.between(memory, use.revived(memory))])
+
+    return _for_each(app, ids, "revive", "Revived", revived, says_the_same=True)
 
 
 def delete(app: App, ids: Ids) -> Done:
@@ -223,8 +225,16 @@ def at_least_one(name: str, value: int) -> int:
     return min(value, 100_000)
 
 
-def _for_each(app: App, ids: tuple[str, ...], op: str, word: str, plan_of: Callable[[Memory], Plan]) -> Done:
-    scope, wanted = _of_one_store(app, ids)
+def _for_each(
+    app: App,
+    ids: tuple[str, ...],
+    op: str,
+    word: str,
+    plan_of: Callable[[Memory], Plan],
+    *,
+    says_the_same: bool = False,
+) -> Done:
+    scope, wanted = _of_one_store(app, ids, says_the_same=says_the_same)
 
     def make(store: Store) -> Plan:
         return Plan.of(c for memory in _standing(store, wanted) for c in plan_of(memory).changes)
@@ -252,9 +262,9 @@ def not_a_file(app: App, scope: Scope, memory: Memory) -> None:
         )
 
 
-def _of_one_store(app: App, ids: tuple[str, ...]) -> tuple[Scope, tuple[str, ...]]:
+def _of_one_store(app: App, ids: tuple[str, ...], *, says_the_same: bool = False) -> tuple[Scope, tuple[str, ...]]:
     found = [app.find(id) for id in ids]
-    for scope, memory in found:
+    for scope, memory in found if not says_the_same else ():
         not_a_file(app, scope, memory)
     scopes = {scope for scope, _ in found}
     if len(scopes) > 1:

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from recollect.base.moment import Moment
 from recollect.model.memory import Lane, Note, Status
-from recollect.vault.page import Page
+from recollect.vault.page import Page, spelt
 
 ALWAYS, INBOX, ARCHIVE, COLD = "_always-load", "_inbox", "_archive", "memory-cold"
 MEMORY = "memory"
@@ -69,7 +69,7 @@ def new_note(page: Page, path: str, *, id: str, lane: Lane, written: Moment) -> 
 
 
 def renewed(note: Note, page: Page, path: str, *, written: Moment) -> Note:
-    """As its file says now; how it was used stays."""
+    """As its file says now; how it was used stays. A count in the user's own file may come from elsewhere."""
     said = replace(
         note,
         title=page.title,
@@ -78,7 +78,9 @@ def renewed(note: Note, page: Page, path: str, *, written: Moment) -> Note:
         tags=page.tags,
         group=page.group or Place.of(path).group,
         path=path,
-        pinned=page.pinned and note.lane is Lane.USER,  # a stranger's file does not put itself above others
+        # A stranger's file does not put itself above others.
+        pinned=page.pinned and note.lane is Lane.USER,
+        frequency=max(note.frequency, page.frequency) if note.lane is Lane.USER else note.frequency,
         status=status_of(page, path, superseded_by=note.superseded_by),
     )
     if page.appreciation is not None and note.lane is Lane.USER:
@@ -86,6 +88,12 @@ def renewed(note: Note, page: Page, path: str, *, written: Moment) -> Note:
     if said.status is not Status.SUPERSEDED:
         said = replace(said, superseded_by=None)
     return said if said.body == note.body and note.title else replace(said, last_active_at=written)
+
+
+def usage(note: Note) -> dict[str, object]:
+    """What of its use is written into its file. When it was last seen is only known once it was seen here."""
+    seen: dict[str, object] = {"last_accessed_session": note.last_session} if note.last_session else {}
+    return {"frequency": note.frequency, **seen, "appreciation": spelt(note.appreciation), "pinned": note.pinned}
 
 
 def status_of(page: Page, path: str, *, superseded_by: str | None) -> Status:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.text import storable, title_from
@@ -14,14 +14,17 @@ from recollect.model.memory import Kind, Lane, Note, Status
 from recollect.model.plan import Plan
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope, Shown
-from recollect.ops import memories, noted, register, vaults
+from recollect.ops import memories, noted, register, retrace, vaults, wikilinks
 from recollect.ops.app import App
 from recollect.ops.memories import Limit, at_least_one, card
-from recollect.ops.register import NO_FILE, UNTRUSTED, Leaf, Register
+from recollect.ops.register import NO_FILE, UNTRUSTED, Leaf, Register, Shelf
 from recollect.ops.table import Arg
-from recollect.ops.vaults import Report, Shelf
+from recollect.ops.vaults import Report
 from recollect.vault import folder, page, tags
 from recollect.vault.folder import Refusal
+
+if TYPE_CHECKING:
+    from recollect.store import Store
 
 Name = Annotated[str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")]
 Names = Annotated[
@@ -112,7 +115,9 @@ def evolve(
             folder.remove_new(old.shelf.vault, path, written.text)
         raise
     both = [_leaf(app, old.shelf, path, written.text), _leaf(app, old.shelf, old.path, after)]
-    return _taken(app, old.shelf, old.files, both, "note evolve", f"Saved {path}, which takes the place of {old.path}.")
+    steps = (retrace.step(old.path, before, old.path, after), retrace.created(path, written.text))
+    said = f"Saved {path}, which takes the place of {old.path}."
+    return _taken(app, old.shelf, old.files, both, "note evolve", said, steps)
 
 
 def archive(app: App, names: Names) -> Done:
@@ -131,7 +136,8 @@ def rewrite(app: App, name: str, change: Callable[[str], str], op: str, said: st
     before = _text(note.shelf, note.path)
     after = change(before)
     _changed(app, note, before, after)
-    return _taken(app, note.shelf, note.files, [_leaf(app, note.shelf, note.path, after)], op, said)
+    steps = (retrace.step(note.path, before, note.path, after),)
+    return _taken(app, note.shelf, note.files, [_leaf(app, note.shelf, note.path, after)], op, said, steps)
 
 
 def is_tagged(app: App, name: str) -> bool:
@@ -174,15 +180,15 @@ def _named_now(app: App, name: str) -> Named:
 
 def _matches(app: App, shelf: Shelf, wanted: str) -> Iterator[Named]:
     files = Register.read(app.reading(shelf.scope))
-    bare = wanted.removesuffix(".md").casefold()
-    exact = [path for path, one in files.files.items() if wanted in (one.id, path) or _bare(path) == bare]
-    for path in exact or [path for path in files.files if page.stem(path).casefold() == bare]:
+    name = page.known_as(wanted)
+    found = (
+        [path for path, one in files.files.items() if wanted in (one.id, path)]
+        or [path for path in files.files if page.known_as(path) == name]
+        or [path for path in files.files if page.known_as(page.stem(path)) == name]
+    )
+    for path in found:
         if files.stamp(path) != NO_FILE:
             yield Named(shelf, files, path, files.files[path].id)
-
-
-def _bare(path: str) -> str:
-    return path.removesuffix(".md").casefold()
 
 
 def _shelf_of(app: App, scope: Scope) -> Shelf:
@@ -219,7 +225,8 @@ def _worded(app: App, text: str, title: str | None, tags: Sequence[str], group: 
 def _made(app: App, shelf: Shelf, place: str, written: _Worded) -> Done:
     path = _created(app, shelf, place, written)
     leaf = _leaf(app, shelf, path, written.text)
-    return _taken(app, shelf, Register.read(app.reading(shelf.scope)), [leaf], "note save", f"Saved {path}.")
+    files = Register.read(app.reading(shelf.scope))
+    return _taken(app, shelf, files, [leaf], "note save", f"Saved {path}.", (retrace.created(path, written.text),))
 
 
 def _created(app: App, shelf: Shelf, place: str, written: _Worded) -> str:
@@ -247,28 +254,28 @@ def _each(app: App, names: tuple[str, ...], op: str, one: _Step) -> Done:
 
 def _archived(app: App, note: Named) -> Done:
     place = noted.Place.of(note.path)
-    after = _with_usage_kept(app, note)
+    texts = _with_usage_kept(app, note)
     target = "/".join(part for part in (place.shelf, noted.ARCHIVE, *place.folders) if part)
-    return _moved(app, note, after, target, "note archive", "put away")
+    return _moved(app, note, texts, target, "note archive", "put away")
 
 
 def _chilled(app: App, note: Named) -> Done:
-    after = _with_usage_kept(app, note)
+    texts = _with_usage_kept(app, note)
     if not app.dry_run and note.shelf.scope is Scope.USER:
         app.writing(note.shelf.scope).sessions.put_state(register.COLD_FROM + note.id, note.path.rpartition("/")[0])
     target = "/".join((noted.COLD, *noted.Place.of(note.path).folders))
-    return _moved(app, note, after, target, "forget", "in cold storage")
+    return _moved(app, note, texts, target, "forget", "in cold storage")
 
 
-def _with_usage_kept(app: App, note: Named) -> str:
-    """What its file says from now on."""
+def _with_usage_kept(app: App, note: Named) -> tuple[str, str]:
+    """What its file said, and says from now on."""
     place = noted.Place.of(note.path)
     if place.status is Status.ARCHIVED:
         raise BadInput(f"{note.path} is put away already.", hint="`recollect note restore NAME` brings it back.")
     before = _text(note.shelf, note.path)
     after = _with_usage(app, note, before)
     _changed(app, note, before, after)
-    return after
+    return before, after
 
 
 def _restored(app: App, note: Named) -> Done:
@@ -279,7 +286,7 @@ def _restored(app: App, note: Named) -> Done:
     if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
         raise BadInput(f"{note.path} is in use already.", hint="There is nothing to restore.")
     _changed(app, note, before, after)
-    return _moved(app, note, after, _way_back(app, note), "note restore", "in use again")
+    return _moved(app, note, (before, after), _way_back(app, note), "note restore", "in use again")
 
 
 def _way_back(app: App, note: Named) -> str:
@@ -294,15 +301,17 @@ def _way_back(app: App, note: Named) -> str:
     return "/".join(part for part in (top, *folders) if part)
 
 
-def _moved(app: App, note: Named, text: str, target: str, op: str, word: str) -> Done:
+def _moved(app: App, note: Named, texts: tuple[str, str], target: str, op: str, word: str) -> Done:
     path = note.path
     if path.rpartition("/")[0] != target:
         name = path.rpartition("/")[2]
         path = folder.move(note.shelf.vault, path, target) if not app.dry_run else f"{target}/{name}".lstrip("/")
-    leaf = _leaf(app, note.shelf, path, text)
+    before, after = texts
+    leaf = _leaf(app, note.shelf, path, after)
     note.files.moved(note.path, leaf)
     freed = frozenset({note.id}) if op == "note restore" else frozenset()
-    return _taken(app, note.shelf, note.files, [leaf], op, f"{path} is {word}.", freed=freed)
+    steps = (retrace.step(note.path, before, path, after),)
+    return _taken(app, note.shelf, note.files, [leaf], op, f"{path} is {word}.", steps, freed=freed)
 
 
 def _with_usage(app: App, note: Named, text: str) -> str:
@@ -310,13 +319,7 @@ def _with_usage(app: App, note: Named, text: str) -> str:
     stored = app.reading(note.shelf.scope).exact(note.id)
     if note.shelf.lane is not Lane.USER or not isinstance(stored, Note) or tags.METADATA not in tags.find(text):
         return text
-    used: dict[str, object] = {
-        "frequency": stored.frequency,
-        "last_accessed_session": stored.last_session,
-        "appreciation": page.spelt(stored.appreciation),
-        "pinned": stored.pinned,
-    }
-    return tags.with_metadata(text, used)
+    return tags.with_metadata(text, noted.usage(stored))
 
 
 def _taken(
@@ -326,10 +329,15 @@ def _taken(
     leaves: Sequence[Leaf],
     op: str,
     said: str,
+    steps: Sequence[retrace.Step],
     *,
     freed: frozenset[str] = frozenset(),
 ) -> Done:
-    done = vaults.take(app, shelf, leaves, files, Report(), op=op, said=said, thorough=True, freed=freed)
+    def beside(store: Store, change: str) -> None:
+        retrace.keep(app, store, change, steps)
+
+    done = vaults.take(app, shelf, leaves, files, Report(), op=op, said=said, thorough=True, freed=freed, beside=beside)
+    wikilinks.follow(app, shelf, {one.path: one.page.links for one in leaves}, files)
     return done or Done(said, Plan.empty(), shelf.scope, None, app.dry_run)
 
 
@@ -337,7 +345,7 @@ def _leaf(app: App, shelf: Shelf, path: str, text: str) -> Leaf:
     """As the file stands; in a dry run as it would."""
     if app.dry_run:
         return register.leaf(path, text, UNTRUSTED)
-    read = vaults.read_leaf(app, shelf, path)
+    read = register.read_leaf(app, shelf, path)
     if isinstance(read, Refusal):
         raise BadInput(f"{read.path} cannot be taken in: {read.why}.", hint="Its file is as it is.")
     return read

@@ -10,16 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.base.text import storable
-from recollect.vault import page
-from recollect.vault.folder import Stamp
-from recollect.vault.page import Page
+from recollect.model.memory import Lane
+from recollect.model.result import Scope
+from recollect.ops.app import App
+from recollect.vault import folder, page, tags
+from recollect.vault.folder import Refusal, Stamp, Vault
+from recollect.vault.page import Dialect, Page
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
+SYNC = "note sync"
+"""The operation that reads files: it is taken back there, not by `undo`."""
 KNOWN = "vault:"
 """Begins the names of these states."""
 COLD_FROM = "cold:"
@@ -29,12 +35,31 @@ UNTRUSTED: Stamp = (0, -2, 0)
 """Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
 
 
+class Shelf(NamedTuple):
+    """A vault and where its notes are kept."""
+
+    scope: Scope
+    vault: Vault
+    lane: Lane
+
+
+class Form(StrEnum):
+    """What may be written into a file by itself."""
+
+    OTHER = ""
+    TAGGED = "tagged"
+    """How it was used."""
+    LACKING = "lacking"
+    """It is of the tag dialect, and lacks some of its tags."""
+
+
 class Known(NamedTuple):
     """A file as it was taken in."""
 
     id: str
     stamp: Stamp
     hash: str
+    form: Form = Form.OTHER
 
 
 class Leaf(NamedTuple):
@@ -50,6 +75,22 @@ def leaf(path: str, text: str, stamp: Stamp) -> Leaf:
     return Leaf(path, stamp, content_hash(text), page.read(storable(text), path))
 
 
+def read_leaf(app: App, shelf: Shelf, path: str, stamp: Stamp | None = None) -> Leaf | Refusal:
+    """One file as it stands. The stamp is from before it was read: a save in between is seen at the next look."""
+    stamp = stamp or folder.stamp(shelf.vault, path) or UNTRUSTED
+    text = folder.read(shelf.vault, path)
+    if isinstance(text, Refusal):
+        return text
+    most = app.settings.count("MEMORY_MAX_BODY_CHARS")
+    return Refusal(path, f"more than {most:,} characters") if len(text) > most else leaf(path, text, stamp)
+
+
+def form_of(page: Page) -> Form:
+    if page.dialect is not Dialect.TAGS or not tags.is_written_so(page.text):
+        return Form.OTHER
+    return Form.TAGGED if tags.completed(page.text, session=0) == page.text else Form.LACKING
+
+
 def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -59,10 +100,9 @@ def forget(store: Store, ids: Iterable[str]) -> None:
     gone = set(ids)
     for path, one in Register.read(store).files.items():
         if one.id in gone:
-            store.sessions.put_state(KNOWN + path, "[]")
+            store.sessions.drop_state(KNOWN + path)
     for id in gone:
-        if store.sessions.state(COLD_FROM + id):
-            store.sessions.put_state(COLD_FROM + id, "")
+        store.sessions.drop_state(COLD_FROM + id)
 
 
 class Register:
@@ -73,6 +113,8 @@ class Register:
         """What a lost file can be known by (its hash, its note's id), and its path."""
         self.gone: list[str] = []
         """Files that were there at the last look, and are not now."""
+        self.arrived: list[str] = []
+        """Files that were not known before."""
 
     @classmethod
     def read(cls, store: Store, under: str = "") -> Register:
@@ -80,11 +122,10 @@ class Register:
         found: dict[str, Known] = {}
         for name, value in store.sessions.states(KNOWN + under).items():
             try:
-                id, (written, size, number), hash = json.loads(value)
+                id, (written, size, number), hash, *form = json.loads(value)
+                found[name.removeprefix(KNOWN)] = Known(id, (written, size, number), hash, Form(*form or ("",)))
             except (ValueError, TypeError):
                 continue  # it is taken in anew
-            if id:
-                found[name.removeprefix(KNOWN)] = Known(id, (written, size, number), hash)
         return cls(found)
 
     def compare(self, there: Iterable[str]) -> None:
@@ -126,17 +167,19 @@ class Register:
         for path, one in files.items():
             old = self._lost.get(one.id)
             if old is not None and old != path:
-                self._drop(store, old)
+                self.drop(store, old)
+            if path not in self.files:
+                self.arrived.append(path)
             self.files[path] = one
             self._ids.add(one.id)
             if store is not None:
-                store.sessions.put_state(KNOWN + path, json.dumps([one.id, one.stamp, one.hash]))
+                store.sessions.put_state(KNOWN + path, json.dumps([one.id, one.stamp, one.hash, one.form]))
 
-    def _drop(self, store: Store | None, path: str) -> None:
+    def drop(self, store: Store | None, path: str) -> None:
         was = self.files.pop(path, None)
         if was is not None:
             self._lost.pop(was.hash, None)
             self._lost.pop(was.id, None)
         self.gone = [one for one in self.gone if one != path]
         if store is not None:
-            store.sessions.put_state(KNOWN + path, "[]")
+            store.sessions.drop_state(KNOWN + path)

@@ -12,7 +12,7 @@ from recollect.model.plan import Plan
 from recollect.model.query import Drop
 from recollect.model.result import Done
 from recollect.ops.app import App
-from recollect.ops.memories import Topics
+from recollect.ops.memories import Topics, not_a_file
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def merge(
     b: Annotated[str, Arg("The memory that becomes part of it.", metavar="OTHER")],
 ) -> Done:
     scope, keep, lose = app.find_two(a, b)
+    for memory in (keep, lose):
+        not_a_file(app, scope, memory)
     if keep.kind is not lose.kind or keep.kind is Kind.NOTE:
         raise BadInput(
             f"{keep.id} is a {keep.kind} and {lose.id} is a {lose.kind}.",

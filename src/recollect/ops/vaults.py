@@ -9,7 +9,7 @@ Does not find or read files (vault/folder.py), does not say what a file means (n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,14 +19,13 @@ from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.text import counted, storable
-from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.codec import Json
 from recollect.model.memory import Lane, Memory, Note, Status
-from recollect.model.plan import Change, Create, Link, Plan, Unlink, Update
+from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.result import Check, Done, Mark, Scope, Told
-from recollect.ops import noted, register
+from recollect.ops import noted, register, wikilinks
 from recollect.ops.app import App
-from recollect.ops.register import NO_FILE, UNTRUSTED, Known, Leaf, Register
+from recollect.ops.register import NO_FILE, SYNC, UNTRUSTED, Known, Leaf, Register, Shelf
 from recollect.vault import folder, page
 from recollect.vault.folder import Refusal, Scan, Stamp, Vault
 
@@ -34,19 +33,12 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 BATCH = 500
-LINK = "wikilink"
+SMALL_BATCH = 50
+"""Where others may want to write: the lock is held for a tenth of a second."""
 GLANCE_FILES = 2_000
 GLANCE_CHANGES = 20  # to read and index them takes some 80 ms
 _FRESH_S = 2.0  # the coarsest clock of a file system
 _MOST_TOLD = 20
-
-
-class Shelf(NamedTuple):
-    """A vault and where its notes are kept."""
-
-    scope: Scope
-    vault: Vault
-    lane: Lane
 
 
 @dataclass(slots=True)
@@ -143,9 +135,12 @@ def sync(app: App) -> Told:
     return Told(lead + said, facts, (*notes, *app.notes()))
 
 
-def refresh(app: App, shelf: Shelf, *, thorough: bool = False, first: int | None = None) -> Report:
-    """Take in what changed since it was last looked. `first`: only so many of them now."""
-    return _refreshed(app, shelf, scanned(shelf), thorough=thorough, first=first)
+def refresh(
+    app: App, shelf: Shelf, *, thorough: bool = False, first: int | None = None, seen: Scan | None = None
+) -> Report:
+    """Take in what changed since it was last looked. `first`: only so many of them now. `seen`: what there is, where
+    somebody just looked."""
+    return _refreshed(app, shelf, seen or scanned(shelf), thorough=thorough, first=first)
 
 
 def glance(app: App, shelf: Shelf) -> Report:
@@ -176,12 +171,13 @@ def _refreshed(
         report.waiting = len(new[first:])
         changed = [*new[:first], *again[: 10 * first]]
     links: dict[str, tuple[str, ...]] = {}
-    for start in range(0, len(changed), BATCH):
-        leaves = list(_leaves(app, shelf, changed[start : start + BATCH], seen.stamps, report))
+    size = BATCH if first is None else SMALL_BATCH
+    for start in range(0, len(changed), size):
+        leaves = list(_leaves(app, shelf, changed[start : start + size], seen.stamps, report))
         links |= {one.path: one.page.links for one in leaves if thorough or not files.says_the_same(one)}
         take(app, shelf, leaves, files, report, thorough=thorough)
-        app.progress(min(start + BATCH, len(changed)), len(changed))
-    _link(app, shelf, links, files)
+        app.progress(min(start + size, len(changed)), len(changed))
+    wikilinks.follow(app, shelf, links, files)
     if not report.waiting:  # else one of those that wait may be a file of another name
         _put_away(app, shelf, files, report)
     if report.brought and not app.dry_run:
@@ -199,20 +195,22 @@ def take(
     files: Register,
     report: Report,
     *,
-    op: str = "note sync",
+    op: str = SYNC,
     said: str = "",
     thorough: bool = False,
     freed: frozenset[str] = frozenset(),
+    beside: Callable[[Store, str], None] | None = None,
 ) -> Done | None:
     """Files that were read, as one change; None: they say what they said before. `thorough`: whatever is known, they
-    are compared with their notes. `freed`: notes that nothing supersedes any more."""
+    are compared with their notes. `freed`: notes that nothing supersedes any more. `beside`: what else is written
+    together with this change."""
     fresh: dict[str, Known] = {}
     differs: list[Leaf] = []
     now = app.clock.now()
     for one in leaves:
         was = files.was(one)
         id = was.id if was else _new_id(app, one, files, fresh)
-        fresh[one.path] = Known(id, _trusted(one.stamp, now), one.hash)
+        fresh[one.path] = Known(id, _trusted(one.stamp, now), one.hash, register.form_of(one.page))
         if thorough or was is None or not files.says_the_same(one):
             differs.append(one)
     counts = Report()
@@ -229,23 +227,15 @@ def take(
     with store.together() if store else nullcontext():
         done = app.commit(shelf.scope, op, make, say) if differs else None
         files.settle(store, {path: one for path, one in fresh.items() if files.files.get(path) != one})
+        if beside and store and done and done.change:
+            beside(store, done.change)
     report.add(counts)
     return done
 
 
-def read_leaf(app: App, shelf: Shelf, path: str, stamp: Stamp | None = None) -> Leaf | Refusal:
-    """One file as it stands. The stamp is from before it was read: a save in between is seen at the next look."""
-    stamp = stamp or folder.stamp(shelf.vault, path) or UNTRUSTED
-    text = folder.read(shelf.vault, path)
-    if isinstance(text, Refusal):
-        return text
-    most = app.settings.count("MEMORY_MAX_BODY_CHARS")
-    return Refusal(path, f"more than {most:,} characters") if len(text) > most else register.leaf(path, text, stamp)
-
-
 def _leaves(app: App, shelf: Shelf, paths: Sequence[str], stamps: dict[str, Stamp], report: Report) -> Iterator[Leaf]:
     for path in paths:
-        read = read_leaf(app, shelf, path, stamps[path])
+        read = register.read_leaf(app, shelf, path, stamps[path])
         if isinstance(read, Refusal):
             report.refused.append(read)
         else:
@@ -316,33 +306,6 @@ def _plan(drafts: Sequence[_Draft], counts: Report) -> Plan:
     return Plan.of(changes)
 
 
-def _link(app: App, shelf: Shelf, links: dict[str, tuple[str, ...]], files: Register) -> None:
-    """`[[Name]]` in a note is a bridge to the note of that name, once there is one."""
-    if not links or app.dry_run:
-        return
-    ids = {page.stem(path).casefold(): one.id for path, one in files.files.items()}
-    ids |= {path.removesuffix(".md").casefold(): one.id for path, one in files.files.items()}
-    wanted = {
-        files.files[path].id: {ids[name] for name in map(str.casefold, names) if name in ids}
-        for path, names in links.items()
-    }
-    now = app.clock.now()
-
-    def make(store: Store) -> Plan:
-        changes: list[Change] = []
-        for source, targets in wanted.items():
-            standing = [b for b in store.bridges(source) if b.source == source and b.origin == LINK]
-            changes += [Unlink(bridge) for bridge in standing if bridge.target not in targets]
-            missing = targets - {bridge.target for bridge in standing} - {source}
-            for target in sorted(target for target in missing if store.exact(target)):
-                bridge = Bridge(source, target, BridgeType.SIBLING, 0.5, now, LINK)
-                if not any(other.key == bridge.key for other in store.bridges(source)):
-                    changes.append(Link(bridge))
-        return Plan.of(changes)
-
-    app.commit(shelf.scope, "note sync", make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
-
-
 def _put_away(app: App, shelf: Shelf, files: Register, report: Report) -> None:
     gone = {path: files.files[path] for path in files.gone}
     if not gone:
@@ -354,9 +317,7 @@ def _put_away(app: App, shelf: Shelf, files: Register, report: Report) -> None:
 
     store = None if app.dry_run else app.writing(shelf.scope)
     with store.together() if store else nullcontext():
-        app.commit(
-            shelf.scope, "note sync", make, lambda _: f"{counted(len(gone), 'note')} put away: no file any more."
-        )
+        app.commit(shelf.scope, SYNC, make, lambda _: f"{counted(len(gone), 'note')} put away: no file any more.")
         files.settle(store, {path: one._replace(stamp=NO_FILE) for path, one in gone.items()})
     report.gone += len(gone)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted
 from recollect.model.heartbeat import Heartbeat
-from recollect.model.memory import Memory, Rule, RuleType
+from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled
 from recollect.render.agent import MAX_CHARS as READ_CHARS
@@ -45,6 +45,7 @@ SECTIONS = (
     (RuleType.FAILURE, "Failures"),
     (RuleType.DEVOPS, "DevOps Rules"),
 )
+_POINTERS = "Relevant memories: (read .ai/recall/<id> for what one says)"
 LineOf = Callable[[Memory], str]
 OVER = "over the limit of characters"
 
@@ -114,15 +115,20 @@ def new_rules(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def prompt(hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str, max_chars: int = PROMPT_CHARS) -> Injection:
+def prompt(
+    hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str, max_chars: int = PROMPT_CHARS, content: bool = True
+) -> Injection:
+    """Without content: only which memories there are, and how to read one."""
     page = _Page(nonce, max_chars)
     last = heart_line(heart) if heart is not None else ""
-    head = f"Loaded {counted(len(hits), 'relevant memory', 'relevant memories')}:"
+    head = f"Loaded {counted(len(hits), 'relevant memory', 'relevant memories')}:" if content else _POINTERS
     page.keep_free(len(last) + len(head) + 2)
-    page.list([hit.memory for hit in hits], _hit_lines(hits))
+    page.list([hit.memory for hit in hits], _hit_lines(hits) if content else _pointer_line)
     told = ""
     if page.shown:
-        page.put_first(f"Loaded {counted(len(page.shown), 'relevant memory', 'relevant memories')}:")
+        page.put_first(
+            f"Loaded {counted(len(page.shown), 'relevant memory', 'relevant memories')}:" if content else _POINTERS
+        )
         titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
         named = "; ".join(titles[id] for id in page.shown)
         told = clip(
@@ -291,7 +297,10 @@ def _note_lines(notes: Sequence[Memory]) -> LineOf:
     most = max(RULE_CHARS, ALWAYS_CHARS // len(notes) - _TITLE_CHARS)
 
     def line(note: Memory) -> str:
-        return f"- [{note.lane}] {plain(note.title, _TITLE_CHARS)} ({note.id}): {plain(note.body, most)}"
+        title, said = plain(note.title, _TITLE_CHARS), plain(note.body, most)
+        if said.startswith(title.rstrip("\u2026")):
+            return f"- [{note.lane}] {said} ({note.id})"
+        return f"- [{note.lane}] {title} ({note.id}): {said}"
 
     return line
 
@@ -318,6 +327,11 @@ def _hit_lines(hits: Sequence[Hit]) -> LineOf:
         return f"- {memory.kind} {memory.id} [{memory.lane}] {hit.score:.2f}: {words}{since}"
 
     return line
+
+
+def _pointer_line(memory: Memory) -> str:
+    name = f"{plain(memory.path, _TITLE_CHARS)}: " if isinstance(memory, Note) and memory.path else ""
+    return f"- {memory.kind} {memory.id} [{memory.lane}] {name}{plain(memory.title, _TITLE_CHARS)}"
 
 
 def _words(memory: Memory, passage: str) -> str:

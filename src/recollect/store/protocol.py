@@ -60,8 +60,8 @@ class Sessions(Protocol):
 
     def shown(self, talker: Talker, way: Way) -> frozenset[str]: ...
 
-    def sights(self, session: str, agent: str = "") -> list[Sight]:
-        """What an agent was shown and when, the oldest first, in all its epochs."""
+    def sights(self, session: str, agent: str | None = "") -> list[Sight]:
+        """What an agent was shown and when, the oldest first, in all its epochs. None: every agent of the session."""
 
     def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None: ...
 
@@ -72,6 +72,8 @@ class Sessions(Protocol):
 
     def states(self, prefix: str) -> dict[str, str]:
         """All whose names begin so."""
+
+    def drop_state(self, name: str) -> None: ...
 
     def put_state(self, name: str, value: str) -> None: ...
 

@@ -56,8 +56,9 @@ class SqliteSessions:
             found = sql.every(self._db, wanted, talker.session, talker.agent, talker.epoch, str(way))
         return frozenset(row[0] for row in found)
 
-    def sights(self, session: str, agent: str = "") -> list[Sight]:
-        wanted = "SELECT memory, way, at, call FROM shown WHERE session = ? AND agent = ? ORDER BY at, memory"
+    def sights(self, session: str, agent: str | None = "") -> list[Sight]:
+        whose = "agent = ?2" if agent is not None else "?2 IS NULL"
+        wanted = f"SELECT memory, way, at, call FROM shown WHERE session = ?1 AND {whose} ORDER BY at, memory"  # noqa: S608
         with in_our_words(self._path):
             found = sql.every(self._db, wanted, session, agent)
         return [Sight(memory, Way(way), Moment(at), call) for memory, way, at, call in found]
@@ -85,13 +86,18 @@ class SqliteSessions:
         return str(row[0]) if row else None
 
     def states(self, prefix: str) -> dict[str, str]:
-        wanted = "SELECT name, value FROM state WHERE substr(name, 1, ?) = ? ORDER BY name"
+        # By its index; no name begins with the last character there is.
+        wanted = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
         with in_our_words(self._path):
-            return {str(name): str(value) for name, value in sql.every(self._db, wanted, len(prefix), prefix)}
+            return {str(name): str(value) for name, value in sql.every(self._db, wanted, prefix)}
 
     def put_state(self, name: str, value: str) -> None:
         with self._writing():
             self._put("state", (name, value))
+
+    def drop_state(self, name: str) -> None:
+        with self._writing():
+            self._db.execute("DELETE FROM state WHERE name = ?", (name,))
 
     def receive(self, pointer: Pointer) -> bool:
         calls = json.dumps(pointer.calls)

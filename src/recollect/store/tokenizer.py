@@ -70,10 +70,11 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
     joined = _snake_names(utf8, tokens) if b"_" in utf8 else {}
     for index, token in enumerate(tokens):
         start, end = token[0], token[1]
-        word = utf8[start:end].decode()
-        if index not in joined and word.isascii() and (word.islower() or word[1:].islower()):
+        raw = utf8[start:end]
+        if index not in joined and raw.isascii() and (raw.islower() or raw[1:].islower()):
             yield token
             continue
+        word = raw.decode()
         if not word.isascii() and _cjk().search(word):
             yield from _pairs(word, start, stem)
             continue

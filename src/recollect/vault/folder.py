@@ -9,11 +9,13 @@ Does not look into notes (page.py) and does not know what folders mean to memory
 
 from __future__ import annotations
 
+import heapq
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -27,6 +29,7 @@ MAX_FILES = 200_000
 MAX_DEPTH = 40
 MAX_BYTES = 5_000_000
 _MAX_NAME_BYTES = 120
+_NAME = attrgetter("name")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)\Z", re.IGNORECASE)  # no files on Windows
 Stamp = tuple[int, int, int]
 """When it was written (ns), its size, its number: another once it was changed."""
@@ -57,25 +60,44 @@ class Scan:
     refused: tuple[Refusal, ...] = ()
     is_whole: bool = True
     """False: there are more."""
+    folders: dict[str, int] = field(default_factory=dict, compare=False)
+    """When something was last put into each or taken away (ns); 0: it is not there."""
+
+    def newest(self, count: int) -> list[str]:
+        """Those that were saved last."""
+        return heapq.nlargest(count, self.stamps, key=self.stamps.__getitem__)
 
 
 def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
     """Every note there is, or the first so many. Nothing is opened."""
-    stamps: dict[str, Stamp] = {}
-    refused: list[Refusal] = []
+    walk = _Walk(most)
     for shelf in vault.shelves:
         top = vault.base / shelf if shelf else vault.base
         if not top.is_dir():
-            continue
-        if _leads_out(vault, top):
-            refused.append(Refusal(shelf, "it leads out of the project"))
-            continue
-        for path, stamp in _walk(top, shelf, lambda path, why: refused.append(Refusal(path, why))):
-            if len(stamps) >= most:
-                refused.append(Refusal(shelf or ".", f"more than {most:,} notes: the rest was left"))
-                return Scan(stamps, tuple(refused), is_whole=False)
-            stamps[path] = stamp
-    return Scan(stamps, tuple(refused))
+            walk.folders[str(top)] = 0
+        elif _leads_out(vault, top):
+            walk.refused.append(Refusal(shelf, "it leads out of the project"))
+        else:
+            walk.down(str(top), shelf)
+    if len(walk.stamps) <= most:
+        return Scan(walk.stamps, tuple(walk.refused), folders=walk.folders)
+    for path in list(walk.stamps)[most:]:
+        del walk.stamps[path]
+    walk.refused.append(Refusal(".", f"more than {most:,} notes: the rest was left"))
+    return Scan(walk.stamps, tuple(walk.refused), is_whole=False, folders=walk.folders)
+
+
+def has_moved(vault: Vault, seen: Scan, paths: Iterable[str]) -> bool:
+    """A glimpse: whether a folder has other files in it by now, or one of these was saved. A save in place of any
+    other file is not seen so."""
+    try:
+        if any(os.stat(place).st_mtime_ns != at for place, at in seen.folders.items() if at):
+            return True
+    except OSError:
+        return True
+    if any(not at and os.path.isdir(place) for place, at in seen.folders.items()):
+        return True
+    return any(stamp(vault, path) != seen.stamps.get(path) for path in paths)
 
 
 def read(vault: Vault, path: str) -> str | Refusal:
@@ -121,21 +143,33 @@ def move(vault: Vault, path: str, to_folder: str) -> str:
     if isinstance(found := read(vault, path), Refusal):
         raise BadInput(f"{path} cannot be moved: {found.why}.", hint="It was left as it is.")
     for target in _names(to_folder, PurePosixPath(path).name):
-        place = vault.base / target
-        try:
-            _folders(vault, place.parent)
-            if not create_new(place, "", mode=vault.mode):  # the name is ours now
-                continue
-            try:
-                os.replace(vault.base / path, place)
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(place)
-                raise
-        except OSError as error:
-            raise _unusable(path, error) from error
-        return target
+        if _moved(vault, path, target):
+            return target
     raise BadInput(f"{path} cannot be moved: no name is free in {to_folder}.", hint="It was left as it is.")
+
+
+def move_to(vault: Vault, path: str, target: str) -> None:
+    """Under this very name."""
+    if not _moved(vault, path, target):
+        raise Conflict(f"There is another file at {target} by now.", hint=f"{path} was left where it is.")
+
+
+def _moved(vault: Vault, path: str, target: str) -> bool:
+    """False: the name is another's."""
+    place = vault.base / target
+    try:
+        _folders(vault, place.parent)
+        if not create_new(place, "", mode=vault.mode):  # the name is ours now
+            return False
+        try:
+            os.replace(vault.base / path, place)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(place)
+            raise
+    except OSError as error:
+        raise _unusable(path, error) from error
+    return True
 
 
 def remove_new(vault: Vault, path: str, text: str) -> None:
@@ -163,37 +197,56 @@ def name_for(title: str) -> str:
     return f"{words}.md"
 
 
-def _walk(top: Path, shelf: str, refuse: Callable[[str, str], object]) -> Iterator[tuple[str, Stamp]]:
-    waiting = [(str(top), shelf, 0)]
-    while waiting:
-        folder, named, depth = waiting.pop()
-        try:
-            with os.scandir(folder) as listing:
-                found = sorted(listing, key=lambda one: one.name)
-        except OSError as error:
-            refuse(named, (error.strerror or type(error).__name__).lower())
-            continue
-        for one in found:
-            if one.name.startswith("."):
+class _Walk:
+    """Everything below a folder. A look at a hundred thousand files: what is done for each is little."""
+
+    def __init__(self, most: int) -> None:
+        self.stamps: dict[str, Stamp] = {}
+        self.folders: dict[str, int] = {}
+        self.refused: list[Refusal] = []
+        self.most = most
+
+    def down(self, top: str, named: str) -> None:
+        waiting = [(top, named, 0)]
+        while waiting and len(self.stamps) <= self.most:
+            place, named, depth = waiting.pop()
+            try:
+                self.folders[place] = os.stat(place).st_mtime_ns  # before it is read: what comes then is seen again
+                with os.scandir(place) as listing:
+                    found = sorted(listing, key=_NAME)
+            except OSError as error:
+                self.refused.append(Refusal(named, (error.strerror or type(error).__name__).lower()))
                 continue
-            path = f"{named}/{one.name}" if named else one.name
-            if one.is_symlink():
-                if one.name.lower().endswith(SUFFIXES) or os.path.isdir(one.path):
-                    refuse(path, "a link: notes are files of their own")
-            elif one.is_dir(follow_symlinks=False):
-                if depth < MAX_DEPTH:
-                    waiting.append((one.path, path, depth + 1))
-                else:
-                    refuse(path, "it lies too deep")
-            elif one.is_file(follow_symlinks=False) and one.name.lower().endswith(SUFFIXES):
-                if not path.isascii() and not _is_utf8(path):
-                    refuse(path.encode(errors="replace").decode(), "its name is not UTF-8")
+            lead = f"{named}/" if named else ""
+            for one in found:
+                name = one.name
+                if name[0] == ".":
                     continue
-                try:
-                    status = one.stat(follow_symlinks=False)
-                except OSError:
-                    continue  # it is gone by now
-                yield path, (status.st_mtime_ns, status.st_size, status.st_ino)
+                if name.endswith(SUFFIXES) or name.lower().endswith(SUFFIXES):
+                    self._file(one, lead + name, waiting, depth)
+                elif one.is_dir():
+                    self._folder(one, lead + name, waiting, depth)
+
+    def _file(self, one: os.DirEntry[str], path: str, waiting: list[tuple[str, str, int]], depth: int) -> None:
+        if one.is_file(follow_symlinks=False):
+            if not path.isascii() and not _is_utf8(path):
+                self.refused.append(Refusal(path.encode(errors="replace").decode(), "its name is not UTF-8"))
+                return
+            try:
+                status = one.stat(follow_symlinks=False)
+            except OSError:
+                return  # it is gone by now
+            self.stamps[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
+        elif one.is_symlink() or one.is_dir():
+            self._folder(one, path, waiting, depth)
+
+    def _folder(self, one: os.DirEntry[str], path: str, waiting: list[tuple[str, str, int]], depth: int) -> None:
+        if one.is_symlink():
+            self.refused.append(Refusal(path, "a link: notes are files of their own"))
+        elif depth < MAX_DEPTH:
+            waiting.append((one.path, path, depth + 1))
+        else:
+            self.refused.append(Refusal(path, "it lies too deep"))
 
 
 def _names(folder: str, name: str) -> Iterator[str]:

@@ -7,9 +7,11 @@ Description: the condition, else the first line of the memory, else the first li
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import PurePosixPath
 
 from recollect.base.text import clip, one_line
@@ -20,6 +22,7 @@ MAX_TAGS = 50
 MAX_TAG_CHARS = 80
 MAX_FIGURE = 1_000
 MAX_COUNT = 1_000_000_000
+MAX_LINKS = 1_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
 _TAG_LINE = re.compile(r"\s*</?[a-z][a-z-]*>\s*$")
@@ -78,6 +81,11 @@ def stem(path: str) -> str:
     return PurePosixPath(path).stem
 
 
+def known_as(name: str) -> str:
+    """Equal for names that a person takes for the same: as some systems spell them in files, and others in links."""
+    return unicodedata.normalize("NFC", name).casefold().removesuffix(".md")
+
+
 def superseded(text: str, by: str) -> str:
     """The same note, out of force."""
     if tags.find(text):
@@ -113,7 +121,8 @@ def new(
 
 def links_in(text: str) -> tuple[str, ...]:
     """The names in `[[…]]`, each once."""
-    return tuple(dict.fromkeys(name for name in (one_line(found) for found in _LINK.findall(text)) if name))
+    names = (one_line(found[1]) for found in islice(_LINK.finditer(text), MAX_LINKS))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _fronted(text: str, path: str, found: front.Front) -> Page:

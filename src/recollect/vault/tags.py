@@ -1,7 +1,7 @@
 """The tag dialect: `<memory-metadata>`, `<conditional>`, `<fuzzy-match>` and `<memory>`, each on lines of its own.
 
-A block begins where its tag stands alone on a line and ends at the last such closing tag, so that a memory may speak
-of these tags. Changed by replacing what stands in a block. What is in `<memory>` is never touched.
+A block begins where its tag stands alone on a line, in any order. A memory ends at the last such closing tag, so that
+it may speak of these tags. Changed by replacing what stands in a block. What is in `<memory>` is never touched.
 
 Does not know what the blocks mean (page.py).
 """
@@ -13,12 +13,15 @@ import re
 from typing import NamedTuple
 
 from recollect.vault.front import BOM, newline_of
+from recollect.vault.front import find as front_matter
 
 METADATA, CONDITION, FUZZY, MEMORY = "memory-metadata", "conditional", "fuzzy-match", "memory"
 BLOCKS = (METADATA, CONDITION, FUZZY, MEMORY)
 DEFAULTS: dict[str, object] = {
     "frequency": 0, "last_accessed_session": 0, "created_session": 0, "appreciation": 0, "pinned": False,
 }  # fmt: skip
+_OPENING = re.compile(rf"^{BOM}?[ \t]*<({'|'.join(BLOCKS)})>[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_FIRST = re.compile(rf"{BOM}?(?:[ \t]*\r?\n)*([^\n]*\n?)")
 
 
 class Block(NamedTuple):
@@ -30,18 +33,22 @@ class Block(NamedTuple):
 
 
 def find(text: str) -> dict[str, Block]:
-    """The blocks by name; empty: the text is not of this dialect. One that is not closed goes on to the end."""
+    """The blocks by name; empty: the text is not of this dialect. A memory that is not closed goes on to the end."""
     found: dict[str, Block] = {}
-    at = 0
-    for name in BLOCKS:
-        opening = re.compile(rf"^{BOM}?[ \t]*<{name}>[ \t]*(?:\r?\n|\Z)", re.MULTILINE).search(text, at)
-        if opening is None:
-            continue
-        block = _closed(text, name, opening)
+    opening = _OPENING.search(text)
+    while opening is not None:
+        name = opening[1]
+        block = _closed(text, name, opening) if name not in found else None
         if block is not None:
             found[name] = block
-            at = block.end
+        opening = _OPENING.search(text, block.end if block else opening.end())
     return found
+
+
+def is_written_so(text: str) -> bool:
+    """Its first line is one of the tags. A note that only quotes them somewhere is not to be changed."""
+    first = _FIRST.match(text)
+    return first is not None and _OPENING.match(first[1]) is not None
 
 
 def inner(text: str, block: Block | None) -> str:
@@ -53,7 +60,7 @@ def metadata(text: str, block: Block | None) -> dict[str, object] | None:
     if block is None:
         return {}
     try:
-        held = json.loads(inner(text, block) or "{}")
+        held = json.loads(inner(text, block) or "{}", object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
     return held if isinstance(held, dict) else None
@@ -69,10 +76,13 @@ def with_metadata(text: str, values: dict[str, object]) -> str:
     if new == held and block is not None:
         return text
     newline = newline_of(text)
-    shown = json.dumps(new, indent=2, ensure_ascii=False).replace("\n", newline)
+    shown = _shown(new).replace("\n", newline)
+    if not shown:
+        return text
     if block is not None:
         return text[: block.inner] + shown + newline + text[block.inner_end :]
-    at = len(BOM) if text.startswith(BOM) else 0
+    front = front_matter(text)
+    at = front.after if front else len(BOM) if text.startswith(BOM) else 0
     head = f"<{METADATA}>{newline}{shown}{newline}</{METADATA}>{newline}{newline}"
     return text[:at] + head + text[at:]
 
@@ -92,16 +102,61 @@ def with_condition(text: str, said: str) -> str:
 
 
 def completed(text: str, *, session: int) -> str:
-    """With the tags that a note of this dialect lacks. What it says stays word for word; a text of neither dialect
-    stays as it is."""
+    """With the tags that a note of this dialect lacks, and with every figure that its metadata should hold. What it
+    says stays word for word; what is broken, or of another dialect, stays as it is."""
     blocks = find(text)
-    if not blocks:
+    if not is_written_so(text) or _is_broken(text, blocks):
         return text
     if MEMORY not in blocks:
         text = _with_memory(text, max(block.end for block in blocks.values()))
-    if METADATA not in blocks:
-        text = with_metadata(text, {**DEFAULTS, "created_session": session})
+    held = metadata(text, find(text).get(METADATA)) or {}
+    text = with_metadata(text, {**DEFAULTS, "created_session": session, **held})
+    for name, before in ((CONDITION, METADATA), (FUZZY, CONDITION)):
+        text = _with_slot(text, name, before)
     return text
+
+
+def _is_broken(text: str, blocks: dict[str, Block]) -> bool:
+    """Something in it cannot be read, so that nothing can be said of what it lacks."""
+    if metadata(text, blocks.get(METADATA)) is None:
+        return True
+    opened = {one[1] for one in _OPENING.finditer(text)}
+    return not opened <= set(blocks) or (MEMORY in blocks and blocks[MEMORY].inner_end == blocks[MEMORY].end)
+
+
+def _with_slot(text: str, name: str, before: str) -> str:
+    """An empty block behind that one, for a person to fill in."""
+    blocks = find(text)
+    if name in blocks or before not in blocks:
+        return text
+    at, newline = blocks[before].end, newline_of(text)
+    lead = "" if text[:at].endswith("\n") else newline
+    return f"{text[:at]}{lead}{newline}<{name}>{newline}</{name}>{newline}{text[at:]}"
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Of a name that stands twice, one would be lost."""
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        raise ValueError("a name stands twice")
+    return held
+
+
+def _shown(values: dict[str, object]) -> str:
+    """As JSON; empty where it holds what JSON cannot say again."""
+    try:
+        shown = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
+        return shown if _is_text(shown) else json.dumps(values, indent=2)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _is_text(shown: str) -> bool:
+    try:
+        shown.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _with_memory(text: str, at: int) -> str:

@@ -37,7 +37,9 @@ UNDER_WAY = 2
 IN_VAIN = 3
 """It cannot be started from here, or failed too often lately."""
 
-_KEPT = frozenset(("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "XDG_RUNTIME_DIR"))
+_KEPT = frozenset(
+    "DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split()
+)  # the first for notices on a desktop
 _KEPT_PREFIXES = ("LC_", "RECOLLECT_TRANSPORT")
 # The package comes from the folder that was installed, everything else from where this Python finds it: -I leaves
 # out the folder of the script and what the environment adds, not site-packages. A hook waits, and what is loaded now

@@ -1,0 +1,164 @@
+"""Notes as they are met survive everything byte for byte where they are not meant."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from recollect.base import swap
+from recollect.base.errors import RecollectError
+from recollect.lifecycle import use
+from recollect.model.result import Scope
+from recollect.ops import history, notes, tending, vaults
+from recollect.ops.app import App
+from recollect.vault import folder, page, tags
+from tests.ops import golden
+from tests.ops.test_vaults import all_notes, looked, put, vault  # noqa: F401 fixtures
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="names and links of Unix")
+
+
+def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Path, tmp_path: Path):  # noqa: F811
+    golden.build(vault, tmp_path / "outside")
+    before = golden.standing(vault)
+
+    told = vaults.sync(app)
+    taken = set(all_notes(app))
+    notes.save(app, "Another.", title="Another")
+    put(vault, "crlf.md", b"one\r\nedited\r\n")
+    vaults.sync(app)
+    for _ in notes.evolve(app, "another", "Yet another."), notes.archive(app, ("yet-another",)):
+        looked(app)
+    history.undo(app)
+    vaults.sync(app)
+
+    after = golden.standing(vault)
+    assert {name for name in before if before[name] != after.get(name)} == {"crlf.md"}
+    assert set(after) - set(before) == {"another.md", "yet-another.md"}
+    refused = told.facts["refused"]
+    assert isinstance(refused, list)
+    assert {one[0] for one in refused if isinstance(one, list)} == golden.REFUSED
+    assert taken == set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES
+
+
+@pytest.mark.parametrize("name", sorted(set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES))
+def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
+    text = golden.FILES[name].decode()
+    was = page.read(text, name)
+
+    changed = page.superseded(text, "newer")
+    if name != "tags broken.md":  # what cannot be read cannot be changed
+        assert page.read(changed, name).superseded
+    assert page.read(changed, name).body == was.body
+    kept = [
+        line
+        for line in text.removeprefix("\ufeff").splitlines(keepends=True)
+        if "status" not in line and "mine" not in line
+    ]
+    rest = iter(changed.splitlines(keepends=True))
+    assert all(any(line in other for other in rest) for line in kept)
+    completed = tags.completed(text, session=1)
+    assert completed == text or tags.is_written_so(text)
+
+
+def _in_place(path: Path, text: str) -> None:
+    with path.open("r+") as file:
+        file.truncate()
+        file.write(text)
+
+
+def _by_rename(path: Path, text: str) -> None:
+    spare = path.with_name("~editor.tmp")
+    spare.write_text(text)
+    os.replace(spare, path)
+
+
+def _away(path: Path, _text: str) -> None:
+    path.unlink()
+
+
+TAGGED = tags.completed("<memory>\nThe zebra.\n</memory>\n", session=0)
+BARE = "<memory>\nThe zebra.\n</memory>\n"
+
+
+@pytest.mark.parametrize("save", [_in_place, _by_rename, _away])
+@pytest.mark.parametrize("moment", ["before it is written", "at the swap"])
+@pytest.mark.parametrize("work", ["evolve", "archive", "tend", "undo"])
+def test_a_save_while_we_write_is_never_lost(
+    app: App,
+    vault: Path,  # noqa: F811
+    work: str,
+    moment: str,
+    save: type[object],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    put(vault, "zebra.md", BARE if work == "tend" else TAGGED)
+    looked(app)
+    done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
+    app.writing(Scope.USER).sessions.use([all_notes(app)["zebra.md"].id], partial(use.listed, session=1))
+    before = set(golden.standing(vault))
+    editor = iter([save])
+
+    def saved(place: Path) -> None:
+        for each in editor:
+            each(place, "the editor's")  # type: ignore[call-arg]
+
+    change, exchanged = folder.change, swap._exchanged
+
+    def changing(at: folder.Vault, path: str, old: str, new: str) -> None:
+        if moment == "before it is written":
+            saved(at.base / path)
+        change(at, path, old, new)
+
+    def exchanging(one: Path, other: Path) -> bool:
+        saved(other)
+        return exchanged(one, other)
+
+    monkeypatch.setattr(folder, "change", changing)
+    if moment == "at the swap":
+        monkeypatch.setattr(swap, "_exchanged", exchanging)
+    works = {
+        "evolve": lambda: notes.evolve(app, "zebra", "The giraffe.", title="Giraffe"),
+        "archive": lambda: notes.archive(app, ("zebra",)),
+        "tend": lambda: tending.some(app, tending.Due(began=True)),
+        "undo": lambda: history.undo(app, done.change if done else ""),
+    }
+
+    told = False
+    try:
+        works[work]()
+    except RecollectError:
+        told = True
+
+    standing = golden.standing(vault)
+    assert next(editor, None) is None
+    assert told is (work != "tend")
+    assert not [name for name in standing if name.endswith(".tmp")]
+    if save is not _away:
+        assert b"the editor's" in standing.values()
+        assert set(standing) == before
+    looked(app)
+    vaults.sync(app)
+
+
+def test_a_file_that_goes_while_it_is_read_is_put_away_at_the_next_look(
+    app: App,
+    vault: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    put(vault, "a.md", "one")
+    put(vault, "b.md", "two")
+    scan = folder.scan
+
+    def and_then_it_goes(*args: object, **options: object) -> folder.Scan:
+        found = scan(*args, **options)  # type: ignore[arg-type]
+        (vault / "a.md").unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(folder, "scan", and_then_it_goes)
+
+    assert set(looked(app)) == {"b.md"}
+    assert set(looked(app)) == {"b.md"}

@@ -1,0 +1,188 @@
+"""Desktop notices: off unless asked for, shown by the system's own program, and nobody ever waits for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from recollect.base.clock import SystemClock
+from recollect.base.log import Log
+from recollect.ops import desktop, toasts
+from recollect.ops.app import App
+from tests.hooks.talk import Talk
+from tests.ops.ask import pinned
+from tests.ops.conftest import Opens
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a stand-in for notify-send")
+
+
+class Desktop:
+    """A stand-in for `notify-send`, alone on PATH, that writes down what it was given."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self._bin = folder / "bin"
+        self._bin.mkdir()
+        self._said = folder / "said"
+        monkeypatch.setenv("PATH", str(self._bin))
+        self.does("")
+
+    def does(self, more: str) -> None:
+        program = self._bin / "notify-send"
+        lines = ["#!/bin/sh", f'for one in "$@"; do printf "%s\\n" "$one" >> {self._said}; done', more, ""]
+        program.write_text("\n".join(lines))
+        program.chmod(0o755)
+
+    def gone(self) -> None:
+        (self._bin / "notify-send").unlink()
+
+    @property
+    def said(self) -> list[str]:
+        """The lines that were shown."""
+        given = self._said.read_text().splitlines() if self._said.exists() else []
+        return [line for before, line in pairwise(given) if before == desktop.NAME]
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[desktop.Screen]:
+    fresh = desktop.Screen()
+    monkeypatch.setattr(desktop, "SCREEN", fresh)
+    yield fresh
+    assert fresh.wait(30)
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: desktop.Screen) -> Desktop:
+    return Desktop(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def app(open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> App:
+    monkeypatch.setenv("MEMORY_TOASTS", "on")
+    return open_app()
+
+
+def logged(app: App) -> str:
+    path = app.home.logs / "recollect.log"
+    return path.read_text() if path.exists() else ""
+
+
+def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Desktop, screen: desktop.Screen):
+    pinned(app, "Releases go through the staging cluster first", title="Releases")
+    talk = Talk(app)
+
+    talk.tell("SessionStart", source="resume")
+    talk.say("hello")
+    pinned(app, "The logo is blue", title="Logo")
+    talk.say("which colour is the logo?")
+    talk.tell("SessionStart", source="compact")
+    Talk(app, session="s-2").tell("SessionStart", source="startup")
+
+    assert screen.wait(30)
+    assert [line for line in stand_in.said if line.startswith("Session")] == ["Session 1", "Session 2"]
+    assert "Recalled: Logo" in stand_in.said
+
+
+def test_nothing_is_shown_unless_it_was_switched_on(open_app: Opens, stand_in: Desktop, screen: desktop.Screen):
+    toasts.toast(open_app(), "anything")
+
+    assert screen.wait(30)
+    assert stand_in.said == []
+
+
+@pytest.mark.parametrize("text", ["<b>bold</b> & co", "-h", "--help", "$(touch x); `touch y`", "a\nb\x1b[31m\u202ec"])
+def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, screen: desktop.Screen, text: str):
+    toasts.toast(app, text)
+
+    assert screen.wait(30)
+    (line,) = stand_in.said
+    assert not set(line) & set("<\x1b\u202e")
+    assert not list(Path.cwd().glob("?"))
+
+
+def test_a_long_line_is_cut(app: App, stand_in: Desktop, screen: desktop.Screen):
+    toasts.toast(app, "x" * 100_000)
+
+    assert screen.wait(30)
+    assert len(stand_in.said[0]) == toasts.MAX_CHARS
+
+
+def test_one_that_hangs_is_ended_with_its_children_and_none_is_tried_for_a_while(
+    app: App, stand_in: Desktop, screen: desktop.Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(desktop, "WITHIN_S", 0.5)
+    stand_in.does(f"/bin/sleep 600 & echo $! > {tmp_path}/pid; wait")
+
+    toasts.toast(app, "one")
+    toasts.toast(app, "two")
+
+    assert screen.wait(30)
+    assert "notify-send did not end" in logged(app)
+    assert stand_in.said == ["one"]
+    pid = int((tmp_path / "pid").read_text())
+    assert _is_over(pid)
+
+
+def _is_over(pid: int) -> bool:
+    """Ended, or waiting to be buried."""
+    until_s = time.monotonic() + 10
+    while time.monotonic() < until_s:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize("trouble", ["missing", "fails", "no program"])
+def test_trouble_is_logged_and_nothing_else(
+    app: App, stand_in: Desktop, screen: desktop.Screen, trouble: str, tmp_path: Path
+):
+    if trouble == "missing":
+        stand_in.gone()
+    elif trouble == "fails":
+        stand_in.does("exit 3")
+    else:
+        (tmp_path / "bin" / "notify-send").write_bytes(b"\x00")
+        (tmp_path / "bin" / "notify-send").chmod(0o755)
+
+    toasts.toast(app, "one")
+
+    assert screen.wait(30)
+    assert logged(app).count("toast-not-shown") == 1
+
+
+def test_more_than_can_be_shown_are_dropped(
+    stand_in: Desktop, screen: desktop.Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    held = tmp_path / "held"
+    held.touch()
+    stand_in.does(f"while [ -e {held} ]; do /bin/sleep 0.05; done")
+    log = Log(tmp_path, SystemClock(), max_bytes=10_000, redact=lambda text: text)
+
+    for number in range(200):
+        screen.show(f"line {number}", log)
+    os.unlink(held)
+
+    assert screen.wait(60)
+    assert 1 <= len(stand_in.said) <= 25
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_no_line_is_ever_part_of_a_script(platform: str):
+    line = '\'; "quoted" $(x) -h'
+
+    call = desktop.call_for(line, platform)
+
+    assert not any(line in part and part != line for part in call.argv)
+    assert line in (*call.argv, call.stdin)
+    if line in call.argv:
+        assert call.argv[call.argv.index(line) - 1] in ("--", desktop.NAME)
