@@ -29,6 +29,8 @@ def is_one(config: dict[str, Any]) -> bool:
 
 
 class Bert:
+    at_once = 1
+
     def __init__(self, folder: Folder, config: dict[str, Any], tokens: Tokens, vocabulary: int) -> None:
         sizes = {name: _size(folder, config, name, most) for name, most in _LIMITS.items()}
         self.dim = sizes["hidden_size"]

@@ -48,6 +48,7 @@ class Source(Protocol):
     """What makes vectors, of any length and spread."""
 
     dim: int
+    at_once: int
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
         """With `most_tokens` somebody waits, and the two ends of a long text will do."""
@@ -64,6 +65,7 @@ class Chosen:
             self._middle = sample.mean(0)
         self.id = id if self._middle is None else f"{id}:even"
         self.dim = source.dim
+        self.at_once = source.at_once
 
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._spread(self._source.vectors([self._prompts.passage + text for text in texts], None))

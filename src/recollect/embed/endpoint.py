@@ -35,9 +35,9 @@ from recollect.embed.layers import Floats
 
 HURRIED_S = 1.0  # longer than any hook waits
 QUESTION_S = 10.0
-BATCH_S = 60.0
+BATCH_S = 20.0  # other chores wait so long for one that hangs
 LEFT_ALONE_S = (2.0, 60.0)  # at first, and at most
-_BATCH_TEXTS = 32
+_BATCH_TEXTS = 8
 _BATCH_CHARS = 60_000
 _TEXT_CHARS = 8_000  # of a text: longer than any passage
 _CHARS_A_TOKEN = 4
@@ -48,6 +48,8 @@ _HINT = "Recall goes on with words alone, and it is tried again by itself."
 
 
 class Endpoint:
+    at_once = 8  # not our processor
+
     def __init__(self, setting: str, key_file: Path | None = None) -> None:
         self._url = _address(setting)
         self._name = self._url.fragment or "default"

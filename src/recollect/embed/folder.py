@@ -58,7 +58,10 @@ class Folder:
         self._hash = hashlib.sha256()
         if not path.is_dir():
             what = "is a file, not a folder" if path.exists() else "is not there"
-            raise ModelUnfit(f"The embedding model {path} {what}.", hint=f"Name the model's folder. {_LEARNT}")
+            raise ModelUnfit(
+                f"The embedding model {path} (MEMORY_EMBEDDING_MODEL) {what}.",
+                hint=f"Name the model's folder. {_LEARNT}",
+            )
 
     @property
     def id(self) -> str:

@@ -23,6 +23,8 @@ _FED = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 
 
 class Graphed:
+    at_once = 1
+
     def __init__(self, folder: Folder, name: str, config: dict[str, Any], tokens: Tokens) -> None:
         self._folder = folder
         self._tokens = tokens

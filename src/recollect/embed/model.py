@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +19,7 @@ from recollect.embed import bert, weights
 from recollect.embed.chosen import Chosen, Source
 from recollect.embed.folder import GRAPHS, WEIGHTS, Folder, Prompts
 from recollect.embed.minilm import MiniLM
+from recollect.embed.shipment import SHIPPED as SHIPPED
 
 if TYPE_CHECKING:
     from recollect.embed.vocabulary import Tokens
@@ -37,6 +37,10 @@ class Embedder(Protocol):
     @property
     def dim(self) -> int: ...
 
+    @property
+    def at_once(self) -> int:
+        """So many texts are given to it at a time where somebody may be waiting for the processor."""
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
     def embed_one(self, text: str) -> NDArray[np.float32]: ...
@@ -48,17 +52,6 @@ class Embedder(Protocol):
         """How it is said, for `capture`; TONE_DIM numbers, of no fixed length."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shipment:
-    name: str
-    sha256: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.name}:{self.sha256[:12]}"
-
-
-SHIPPED = Shipment("all-minilm-l6-v2-int8", "672b605665e9c68d27eab03544de7af2a2416f8840c2fbf1b736976054bd3e39")
 SHIPPED_FILE = Path(__file__).with_name("data") / "minilm-int8.safetensors"
 
 

@@ -28,6 +28,7 @@ _ZERO = 128
 
 class OnnxMiniLM:
     dim = DIM
+    at_once = 1
 
     def __init__(self, id: str, tensors: Tensors) -> None:
         self.id = id

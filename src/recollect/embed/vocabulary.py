@@ -1,5 +1,5 @@
-"""The tokenizer of a model's folder. WordPiece, which every BERT has, is our own; any other kind is left to the
-library `tokenizers`, where that is installed."""
+"""The tokenizer of a model's folder. WordPiece alone, which every BERT has; models with another kind can still serve
+through an endpoint, which has its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recollect.embed.folder import Folder
 from recollect.embed.tokenizer import Marks, Tokenizer
 
 _MOST_WORDS = 2_000_000
-_INSTALL = "`pip install tokenizers` adds what reads them; `shipped` is always there."
+_ELSEWHERE = "A server that runs it can be named instead (http://127.0.0.1:PORT/v1#MODEL); `shipped` is always there."
 
 
 class Tokens(Protocol):
@@ -28,7 +28,7 @@ def tokens_of(folder: Folder, characters: str) -> tuple[Tokens, int]:
     if not isinstance(model, dict):
         raise folder.unfit("tokenizer.json names no model")
     if model.get("type", "WordPiece") != "WordPiece" or model.get("continuing_subword_prefix", "##") != "##":
-        return _by_library(folder, str(model.get("type")))
+        raise folder.unfit(f"its tokenizer is of the kind {model.get('type')}, not WordPiece", _ELSEWHERE)
     vocabulary = _in_order(folder, model.get("vocab"))
     return _word_pieces(folder, vocabulary, said, characters, _lowers(folder, said, whole.get("normalizer")))
 
@@ -75,27 +75,3 @@ def _lowers(folder: Folder, said: dict[str, Any], normalizer: Any) -> bool:
     if (strips is not None and bool(strips) != bool(lowers)) or not parts:
         raise folder.unfit("its tokenizer treats accents or Chinese in a way that is not known here")
     return bool(lowers)
-
-
-class _Library:
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-
-    def encode(self, text: str, max_tokens: int) -> list[int]:
-        # Of a text that is too long its last mark stays at the end.
-        found: list[int] = self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
-        return found if len(found) <= max_tokens else [*found[: max_tokens - 1], found[-1]]
-
-
-def _by_library(folder: Folder, kind: str) -> tuple[Tokens, int]:
-    try:
-        from tokenizers import Tokenizer as Reference
-    except ImportError:
-        raise folder.unfit(f"its tokenizer is of the kind {kind}, not WordPiece", _INSTALL) from None
-    try:
-        found = Reference.from_file(str(folder.path / "tokenizer.json"))
-    except Exception:  # noqa: BLE001 the library raises nothing narrower
-        raise folder.unfit("tokenizer.json cannot be read by the library `tokenizers`") from None
-    return _Library(found), int(found.get_vocab_size())

@@ -232,7 +232,7 @@ class App:
         if self._embedder is None:
             from recollect.embed import load
 
-            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"), self.home.embedding_key)
         return self._embedder
 
     @property

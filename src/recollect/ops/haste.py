@@ -44,7 +44,11 @@ class Haste:
     def asked(self) -> asking.Asked | None:
         if self._vector is None:
             return None
-        found = self._vector.wait(self.until_s - RANKING_NEEDS_S)
+        try:
+            found = self._vector.wait(self.until_s - RANKING_NEEDS_S)
+        except ModelError as problem:  # it was there, and does not answer
+            self.how = f"words alone: {problem.message.rstrip('.')}"
+            return None
         if found is None:
             self.how = f"words alone: {LATE}"
         return found
