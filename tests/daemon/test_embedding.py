@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from recollect.base.clock import SystemClock
+from recollect.base.errors import EndpointFailed, ModelError
 from recollect.base.paths import Home
 from recollect.daemon import model as model_module
 from recollect.daemon.apps import Apps
@@ -17,7 +19,7 @@ from recollect.daemon.chores import Vectors
 from recollect.daemon.model import Model
 from recollect.embed.shipment import SHIPPED
 from recollect.model.result import Scope
-from recollect.ops import health, memories, recalls
+from recollect.ops import health, memories, recalls, upkeep
 from recollect.ops.app import App
 from tests.daemon.real import FORKS, LINUX, House, soon
 from tests.daemon.test_service import Session
@@ -62,13 +64,22 @@ class Work:
             return found.how
 
     def fill(self) -> None:
-        """Until nothing is left to do, as if no time went by between two looks."""
+        """Until nothing is left to do."""
+        self.take_up()
+        with suppress(ModelError):
+            while self.vectors.fill():
+                pass
+
+    def take_up(self) -> None:
+        """The changed setting is seen, and its model loaded; every project is due again."""
+        self.how()
         self.model.load()
         self.how()
+        self.be_due()
+
+    def be_due(self) -> None:
         for kept in self.apps._snapshot():
-            kept.filled_s = 0.0
-        while self.vectors.fill():
-            pass
+            kept.filled_s = float("-inf")
 
     def counts(self) -> dict[str, int]:
         with self.apps.app(str(self.project), "", {}) as app:
@@ -103,12 +114,8 @@ def test_a_changed_setting_gives_every_passage_a_new_vector_and_then_the_old_one
 
 def test_half_way_the_old_ones_stay_and_only_the_new_ones_are_compared(work: Work, tmp_path: Path):
     work.choose(str(folders.save(tmp_path / "tiny")))
-    work.how()
-    work.model.load()
-    work.how()
+    work.take_up()
     for _ in range(4):
-        for kept in work.apps._snapshot():
-            kept.filled_s = 0.0
         assert work.vectors.fill()
 
     counts = work.counts()
@@ -124,11 +131,7 @@ def test_half_way_the_old_ones_stay_and_only_the_new_ones_are_compared(work: Wor
 
 def test_who_changes_back_half_way_finds_the_old_ones(work: Work, tmp_path: Path):
     work.choose(str(folders.save(tmp_path / "tiny")))
-    work.how()
-    work.model.load()
-    work.how()
-    for kept in work.apps._snapshot():
-        kept.filled_s = 0.0
+    work.take_up()
     assert work.vectors.fill()
     given = work.vectors.given
 
@@ -195,17 +198,12 @@ def test_while_a_model_that_failed_is_left_alone_it_is_not_tried(work: Work, tmp
 
 def test_an_endpoint_that_ends_half_way_is_waited_for(work: Work, server: Server, tmp_path: Path):
     work.choose(server.url)
-    work.how()
-    work.model.load()
-    work.how()
-    for kept in work.apps._snapshot():
-        kept.filled_s = 0.0
+    work.take_up()
     assert work.vectors.fill()
     server.status = 503
-    with pytest.raises(Exception, match="503"):
+    with pytest.raises(EndpointFailed, match="503"):
         work.vectors.fill()
-    for kept in work.apps._snapshot():
-        kept.filled_s = 0.0
+    work.be_due()
     assert not work.vectors.fill(), "said once, then quiet"
 
     counts = work.counts()
@@ -221,32 +219,34 @@ def test_a_daemon_that_is_killed_half_way_leaves_nothing_wrong_and_the_next_goes
     house: House, server: Server, tmp_path: Path
 ):
     session = Session(house, tmp_path / "shop")
-    house.home.conf.write_text(f"MEMORY_EMBEDDING_MODEL={server.url}\n")
     app = session.app()
     for number in range(60):
         memories.pin(app, f"Thing number {number} of the deploy to staging")
+    upkeep.reindex(app)
     app.close()
+    house.home.conf.write_text(f"MEMORY_EMBEDDING_MODEL={server.url}\n")
 
-    def counts() -> dict[str, int]:
+    def counts() -> tuple[int, int]:
+        """Old and new ones."""
         app = session.app()
         found = app.reading(Scope.PROJECT).vector_counts()
         app.close()
-        return found
+        return found.pop(SHIPPED.id, 0), sum(found.values())
 
     server.waits_s = 0.3
     pid = house.start()
     session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-    assert soon(lambda: 0 < sum(counts().values()) < 60, 60), house.log()
+    assert soon(lambda: 0 < counts()[1] < 60, 60), house.log()
     os.kill(pid, signal.SIGKILL)
-    half = sum(counts().values())
-    assert 0 < half < 60
+    old, new = counts()
+    assert (old, 0 < new < 60) == (60, True)
     check_sound(session.app())
     server.waits_s = 0.0
 
     house.start()
     session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
 
-    assert soon(lambda: list(counts().values()) == [60], 60), house.log()
+    assert soon(lambda: counts() == (0, 60), 60), house.log()
     check_sound(session.app())
     assert house.status()["model"] == "ready"
 
