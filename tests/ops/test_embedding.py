@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,6 +83,19 @@ def test_a_rule_is_heard_by_words_where_nothing_hears_the_tone(
     monkeypatch.setattr("recollect.embed.model.SHIPPED_FILE", tmp_path / "gone")
 
     assert capture.read(app, "Always run the linter before you commit.").found
+
+
+def test_no_secret_of_a_question_leaves_the_process(open_app: Opens, server: Server):
+    app = choosing(open_app, server.url)
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    pinned(app, f"The deploy token is {secret}")
+
+    recalls.recall(app, ("staging", secret))
+    Haste(app, f"deploy with {secret}", time.monotonic() + 30).asked()
+
+    sent = json.dumps(server.asked)
+    assert "deploy with" in sent
+    assert secret not in sent
 
 
 # What goes wrong

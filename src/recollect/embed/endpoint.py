@@ -44,7 +44,7 @@ _CHARS_A_TOKEN = 4
 _MOST_ANSWER_BYTES = 64_000_000
 _MOST_DIM = 8_192
 _MOST_KEY_BYTES = 10_000
-_HINT = "Recall goes on with words alone, and it is tried again by itself."
+_HINT = "It is tried again by itself. Does it run, and is the address right?"
 
 
 class Endpoint:

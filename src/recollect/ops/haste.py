@@ -35,7 +35,7 @@ class Haste:
         except (ModelError, BadInput) as problem:  # missing, broken, or a setting that names none
             self.how = f"words alone: {problem.message.rstrip('.')}"
             return
-        self._vector = Aside(partial(asking.question_vector, embedder, self.text, MOST_TOKENS))
+        self._vector = Aside(partial(asking.question_vector, embedder, app.question(self.text), MOST_TOKENS))
 
     @property
     def left_s(self) -> float:

@@ -179,7 +179,7 @@ def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking
         except RecollectError:
             continue  # a store that cannot be written is asked all the same
     try:
-        return asking.question_vector(embedder, text), "words and vectors"
+        return asking.question_vector(embedder, app.question(text)), "words and vectors"
     except ModelError as problem:  # it was there, and does not answer
         return None, f"words alone: {problem.message.rstrip('.')}"
 
