@@ -121,15 +121,17 @@ def test_a_text_of_nothing_and_broken_text_have_vectors(tmp_path: Path):
     assert np.isfinite(vectors).all()
 
 
-def test_a_cased_model_reads_upper_case(tmp_path: Path):
-    cased = folders.save(tmp_path / "cased")
+@pytest.mark.parametrize("first", ["The", "thé", "the\u0301"])
+def test_a_cased_model_reads_what_is_written(tmp_path: Path, first: str):
+    cased, lower = folders.save(tmp_path / "cased"), folders.save(tmp_path / "lower")
     folders.put(cased / "tokenizer_config.json", {"do_lower_case": False})
-
-    found = load(str(cased)).embed_one(SAID)
-
+    said = f"{first} deploy goes, through staging"
+    tokens = folders.tokens_of("the", "deploy", "goes", ",", "through", "staging")
     unknown = folders.WORDS.index("[UNK]")
-    wanted = folders.expected(folders.tensors(), [TOKENS[0], unknown, *TOKENS[2:]])
-    check_like(found, wanted)
+
+    check_like(load(str(lower)).embed_one(said), folders.expected(folders.tensors(), tokens))
+    wanted = folders.expected(folders.tensors(), [tokens[0], unknown, *tokens[2:]])
+    check_like(load(str(cased)).embed_one(said), wanted)
 
 
 # What it is called

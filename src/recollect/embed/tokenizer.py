@@ -154,4 +154,5 @@ class _Cased(_Characters):
                 self[code] = f" {chr(code)} " if becomes[0] == becomes[-1] == " " else chr(code)
 
     def __missing__(self, code: int) -> str:
-        return chr(code) if 0xAC00 <= code <= 0xD7A3 else super().__missing__(code)
+        kept = 0xAC00 <= code <= 0xD7A3 or unicodedata.category(chr(code)) == "Mn"  # marks above letters are theirs
+        return chr(code) if kept else super().__missing__(code)
