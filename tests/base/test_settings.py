@@ -112,6 +112,27 @@ def test_each_layer_lies_over_the_one_before(tmp_path: Path):
     assert source(loaded, "MEMORY_RECALL") == "default"
 
 
+@pytest.mark.parametrize("here", ["http://127.0.0.1:1/v1#m", "http://localhost/v1", "http://[::1]:8/v1", "/models/x"])
+def test_what_stays_on_this_machine_may_be_set_in_the_environment(here: str):
+    loaded = load(None, None, {"MEMORY_EMBEDDING_MODEL": here})
+
+    assert loaded.text("MEMORY_EMBEDDING_MODEL") == here
+    assert loaded.problems == ()
+
+
+@pytest.mark.parametrize(
+    "away", ["https://api.example.com/v1#m", "http://10.0.0.7/v1", "http://localhost.example.com/v1", "http://[::1/v1"]
+)
+def test_another_machine_is_named_by_the_user_s_own_file_alone(tmp_path: Path, away: str):
+    mine = written(tmp_path, f"MEMORY_EMBEDDING_MODEL={away}", "user.conf")
+
+    assert load(mine, None, {}).text("MEMORY_EMBEDDING_MODEL") == away
+    loaded = load(None, None, {"MEMORY_EMBEDDING_MODEL": away})
+    assert loaded.text("MEMORY_EMBEDDING_MODEL") == "shipped"
+    (problem,) = loaded.problems
+    assert "only your own agent.conf" in problem.wrong
+
+
 NARROWING = [
     # what stands, what a stranger says, what then stands
     ("MEMORY_RECALL=on", "MEMORY_RECALL=off", "off"),
@@ -125,6 +146,7 @@ NARROWING = [
     ("MEMORY_RECALL_MODELS=a/b", "MEMORY_RECALL_MODELS=c/d", "a/b"),
     ("MEMORY_RECALL_PROMPTS=a/b", "MEMORY_RECALL_PROMPTS=c/d", "a/b"),
     ("MEMORY_EMBEDDING_MODEL=shipped", "MEMORY_EMBEDDING_MODEL=/tmp/x", "shipped"),
+    ("MEMORY_EMBEDDING_MODEL=shipped", "MEMORY_EMBEDDING_MODEL=http://127.0.0.1:99/v1#x", "shipped"),
     ("MEMORY_HALF_LIFE_DAYS=3", "MEMORY_HALF_LIFE_DAYS=0.1", "3"),
     ("MEMORY_JOURNAL_DAYS=365", "MEMORY_JOURNAL_DAYS=30", "365"),
     ("MEMORY_BACKUPS_KEPT=5", "MEMORY_BACKUPS_KEPT=3", "5"),

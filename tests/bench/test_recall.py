@@ -154,7 +154,7 @@ def test_a_mix_puts_first_what_both_put_high(mix: str):
 class Counting:
     """An embedder that says how much it was asked."""
 
-    id, dim = "counting", 2
+    id, dim, at_once = "counting", 2, 1
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -20,7 +20,7 @@ class Slow:
     """A model that is not done before it is told to be."""
 
     def __init__(self, real: Any) -> None:
-        self.id, self.dim = real.id, real.dim
+        self.id, self.dim, self.at_once = real.id, real.dim, 1
         self._real = real
         self.go_on = threading.Event()
         self.asked: list[tuple[str, int]] = []

@@ -155,7 +155,7 @@ def test_the_model_may_read_the_project_and_nothing_more(model: StandIn, open_ap
 
     first = model.calls[0]
     assert (first["cwd"], one.id in str(first["text"])) == (str(Path.cwd()), True)
-    arguments = " ".join(first["argv"])  # type: ignore[arg-type]
+    arguments = " ".join(first["argv"])
     assert "Read" in arguments
     assert "Glob" in arguments
     assert not any(word in arguments for word in ("Bash", "Write", "Edit", "dangerously"))

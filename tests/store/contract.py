@@ -615,6 +615,23 @@ class StoreContract:
         assert store.vectorless("large", 100) == wanting
         assert store.counts().vectors == 3
 
+    def test_vectors_of_other_models_go_some_at_a_time_and_those_in_use_stay(self, store: Store, house: House) -> None:
+        wanting = store.vectorless("small", 100)
+        for model, numbers in (("old", (1, 0)), ("older", (1, 0, 0)), ("small", (0, 1))):
+            store.put_vectors(model, [(seq, vector(*numbers)) for seq, _ in wanting])
+        count = len(wanting)
+        assert store.vector_counts() == {"old": count, "older": count, "small": count}
+
+        assert store.drop_vectors("small", 3) == 3
+        assert sum(store.vector_counts().values()) == 3 * count - 3
+        while store.drop_vectors("small", 100):
+            pass
+
+        assert store.vector_counts() == {"small": count}
+        assert store.nearest("old", vector(1, 0), 5, ()).near == {}
+        assert store.nearest("small", vector(0, 1), 5, ()).near
+        assert store.verify() == []
+
     def test_a_vector_can_be_put_again_and_one_for_nothing_is_left_out(self, store: Store, house: House) -> None:
         [(seq, _)] = store.vectorless("small", 1)
         store.put_vectors("small", [(seq, vector(1, 0))])

@@ -259,6 +259,19 @@ def test_two_models_stand_side_by_side(store: SqliteStore):
     assert nearest(store, vector(0, 1, 0), 1, "large").keys() == {2}
 
 
+@pytest.mark.parametrize("dim", [3, 100, 768, 1_024, 4_096])
+def test_a_model_s_vectors_may_have_any_size(dim: int, monkeypatch: pytest.MonkeyPatch):
+    values = of_length_one(300, dim=dim)
+    with closing(SqliteStore(None, Tuning())) as store:
+        filled(store, values)
+        for most_exact in (vectors._ALL_EXACT, 100):  # by bytes with all; by bits first
+            monkeypatch.setattr(vectors, "_ALL_EXACT", most_exact)
+            for place in (0, 150, 299):
+                found = nearest(store, values[place].tobytes(), 3)
+                assert max(found, key=lambda seq: found[seq]) == place + 1
+        assert store.pairs("m", list(range(1, 301)), 0.999, []) == [] or dim == 3
+
+
 @pytest.mark.parametrize("dim", [1, DIM - 1, DIM + 1, 384])
 def test_a_question_of_another_size_finds_nothing(store: SqliteStore, dim: int):
     filled(store, of_length_one(5))

@@ -20,6 +20,8 @@
     +-- ModelError               11   the embedding model; words serve without it
     |   +-- ModelMissing         11   its file is not there
     |   +-- ModelBroken          11   its file is not what was shipped
+    |   +-- ModelUnfit           11   a model of the user's choice that cannot be used
+    |   +-- EndpointFailed       11   who makes the vectors does not answer, or not as agreed
     +-- Stopped                 130   whoever asked called it off
 
 The number is the exit code. `hint` says what to do next. Expected outcomes are values, not errors.
@@ -127,6 +129,14 @@ class ModelMissing(ModelError):
 class ModelBroken(ModelError):
     def __init__(self, file: str, problem: str) -> None:
         super().__init__(f"The embedding model {file} is not what was shipped: {problem}.", hint=_REINSTALL)
+
+
+class ModelUnfit(ModelError):
+    """Of a model that the settings name: what stands against it."""
+
+
+class EndpointFailed(ModelError):
+    pass
 
 
 class Stopped(RecollectError):

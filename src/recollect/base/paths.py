@@ -80,6 +80,11 @@ class Home(NamedTuple):
         return self.root / "logs"
 
     @property
+    def embedding_key(self) -> Path:
+        """What an endpoint that makes vectors wants to be shown; most want nothing. Settings are shown, this is not."""
+        return self.root / "embedding.key"
+
+    @property
     def vault(self) -> Path:
         return self.root / "vault"
 

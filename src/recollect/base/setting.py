@@ -21,6 +21,8 @@ class Setting(NamedTuple):
     choices: tuple[str, ...] = ()
     # The feature is not built yet; said wherever the setting is shown.
     pending: bool = False
+    # A value that sends text to another machine is taken from the user's own file alone.
+    stays_here: bool = False
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -120,7 +122,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "MEMORY_EMBEDDING_MODEL", "shipped", "text", "never",
-        "Works offline with what is installed; shipped-fast is the same model by onnxruntime, where that is there.",
+        "Works offline with what is installed. Or shipped-fast (by onnxruntime), a model's folder, an endpoint's URL.",
+        stays_here=True,
     ),
     # What is written or shown elsewhere.
     Setting(
@@ -204,3 +207,26 @@ SETTINGS: tuple[Setting, ...] = (
         low=1, high=10_000,
     ),
 )  # fmt: skip
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    import ipaddress  # no other command needs it
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def leaves_here(value: str) -> bool:
+    """Whether it is a URL of another machine, or one that cannot be read."""
+    if "://" not in value:
+        return False
+    from urllib.parse import urlsplit
+
+    try:
+        return not is_loopback(urlsplit(value).hostname or "")
+    except ValueError:
+        return True

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, assert_never
 
 from recollect.base.files import read_limited
-from recollect.base.setting import SETTINGS, Kind, Narrow, Setting
+from recollect.base.setting import SETTINGS, Kind, Narrow, Setting, leaves_here
 from recollect.base.text import clip, storable
 
 PREFIX = "MEMORY_"
@@ -181,6 +181,8 @@ class _Sheet:
         value = canonical(setting, text)
         if value is None:
             self._report(source, line, key, text, f"must be {expected(setting)}", standing)
+        elif setting.stays_here and source == ENVIRONMENT and leaves_here(value):
+            self._report(source, line, key, text, "only your own agent.conf may name another machine", standing)
         elif narrow_only and value != standing and not _narrows(setting, standing, value):
             self._report(source, line, key, text, f"{_whose(source)} {_ALLOWED[setting.narrow]}", standing)
         elif not narrow_only or value != standing:

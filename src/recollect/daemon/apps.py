@@ -39,6 +39,8 @@ BUSY_TIMEOUT_MS = 60
 PATIENT_TIMEOUT_MS = 15_000  # of background work that was paid for
 WARMED_AT_ONCE_BYTES = 20_000_000  # a store so small is warmed by who asks first: some 10 ms
 
+_MODEL = "MEMORY_EMBEDDING_MODEL"
+
 Stamp = tuple[object, ...]
 
 
@@ -62,9 +64,10 @@ class WarmApp(App):
 
     @property
     def embedder(self) -> Embedder:
+        found = self.model.embedder(self.settings.text(_MODEL))
         if not self.warm:
             raise ModelError(LOADING, hint="It takes a moment.")
-        return self.model.embedder(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+        return found
 
     def store_bytes(self) -> int:
         paths = (self.store_path(scope) for scope in Scope)
@@ -72,7 +75,7 @@ class WarmApp(App):
 
     def load_vectors(self) -> None:
         """Raises as the model and the stores do."""
-        embedder = self.model.embedder(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+        embedder = self.model.embedder(self.settings.text(_MODEL))
         for _, store in self.scopes():
             store.nearest(embedder.id, bytes(4 * embedder.dim), 1, ())
         self.warm = True
@@ -104,6 +107,7 @@ class Apps:
         self._most = most
         self._kept: OrderedDict[Stamp, _Kept] = OrderedDict()
         self._guard = threading.Lock()
+        self._named: tuple[Stamp | None, str] | None = None
 
     @contextmanager
     def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
@@ -136,7 +140,7 @@ class Apps:
         project = self._project(project_folder or cwd or "/")
         conf = project.conf if project else None
         app = self._made(project, load(self._home.conf, conf, environ, hook=True))
-        app.warm = self._model.ready(app.settings.text("MEMORY_EMBEDDING_MODEL"))
+        app.warm = self._model.ready(app.settings.text(_MODEL))
         self._lend_vectors(project, app)
         try:
             yield app
@@ -171,7 +175,7 @@ class Apps:
     def warm_one(self) -> bool:
         """Gives one cold App its vectors; False where none is left, or none can be."""
         for kept in self._snapshot():
-            if kept.app.warm or not self._model.ready(kept.app.settings.text("MEMORY_EMBEDDING_MODEL")):
+            if kept.app.warm or not self._model.ready(kept.app.settings.text(_MODEL)):
                 continue
             fresh = self._made(kept.app.project, kept.app.settings)
             try:
@@ -225,9 +229,18 @@ class Apps:
                 yield app
 
     def _beside(self, kept: _Kept) -> App:
-        app = self._made(kept.app.project, kept.app.settings)
-        app.warm = kept.app.warm
+        name = self.embedding_model()
+        app = self._made(kept.app.project, _with(kept.app.settings, _MODEL, name))
+        app.warm = kept.app.warm and kept.app.settings.text(_MODEL) == name
         return app
+
+    def embedding_model(self) -> str:
+        """As the home's settings name it now. A project that nobody spoke of since may still hold another, and two
+        that differ would take turns in loading theirs and in removing each other's vectors."""
+        stamp = _version(self._home.conf)
+        if self._named is None or self._named[0] != stamp:
+            self._named = stamp, load(self._home.conf, None, {}).text(_MODEL)
+        return self._named[1]
 
     def close_unused(self, unused_s: float = UNUSED_AFTER_S) -> None:
         before_s = time.monotonic() - unused_s
@@ -293,10 +306,12 @@ class Apps:
         ours = tuple(sorted((name, value) for name, value in environ.items() if name.startswith(PREFIX)))
         stamp = (_version(self._home.conf), _version(conf), ours)
         if stamp != kept.settings_stamp:
+            before = app.settings.text(_MODEL)
             app.settings = _hasty(load(self._home.conf, conf, environ, hook=True))
+            app.warm = app.warm and before == app.settings.text(_MODEL)
             kept.settings_stamp = stamp
-            self._model.wanted = app.settings.text("MEMORY_EMBEDDING_MODEL")
-        if not app.warm and self._model.ready(app.settings.text("MEMORY_EMBEDDING_MODEL")):
+            self._model.wanted = app.settings.text(_MODEL)
+        if not app.warm and self._model.ready(app.settings.text(_MODEL)):
             with suppress(ModelError, BadInput):
                 if app.store_bytes() <= WARMED_AT_ONCE_BYTES:
                     app.load_vectors()
@@ -317,9 +332,12 @@ def _hasty(settings: Settings) -> Settings:
 
 
 def _waiting(settings: Settings, timeout_ms: int) -> Settings:
-    name = "MEMORY_BUSY_TIMEOUT_MS"
+    return _with(settings, "MEMORY_BUSY_TIMEOUT_MS", str(timeout_ms))
+
+
+def _with(settings: Settings, name: str, value: str) -> Settings:
     return settings._replace(
-        values=tuple(one._replace(value=str(timeout_ms)) if one.name == name else one for one in settings.values)
+        values=tuple(one._replace(value=value) if one.name == name else one for one in settings.values)
     )
 
 

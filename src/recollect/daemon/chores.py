@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.base.errors import BadInput, RecollectError, StoreBusy
+from recollect.base.errors import BadInput, ModelError, RecollectError, StoreBusy
 from recollect.base.log import Log
 from recollect.daemon.apps import Apps
-from recollect.daemon.model import Model
+from recollect.daemon.model import LOADING, Model
 from recollect.hooks import Hooks, Received
+from recollect.model.result import Scope
 from recollect.ops import asking
 from recollect.ops.app import App
 from recollect.wire import spool
@@ -35,7 +38,7 @@ VECTORS_S = 10.0
 QUIET_S = 1.5
 """A project whose sessions are quiet for so long is read up on."""
 FEW_POINTERS = 10
-FEW_TEXTS = 1  # some 30 ms: what a hook may have to share the processor with
+_LOOKED_UP = 64  # passages that lack a vector: each look goes through all that have one
 FIRST_ANSWER_WITHIN_S = 1.0
 STAND_ASIDE_S = 2.0  # of unbroken hooks; then one piece is done between them
 _LOOK_S = 0.005
@@ -101,6 +104,13 @@ class Chores:
             time.sleep(_LOOK_S)
 
 
+class _Waiting(NamedTuple):
+    scope: Scope
+    model: str
+    seq: int
+    text: str
+
+
 class Vectors:
     """Gives passages the vectors they lack, a few at a time, on connections of its own."""
 
@@ -108,6 +118,8 @@ class Vectors:
         self._apps = apps
         self._model = model
         self._app: App | None = None
+        self._waiting: deque[_Waiting] = deque()
+        self._told = ""
         self.given = 0
 
     def fill(self) -> bool:
@@ -116,10 +128,16 @@ class Vectors:
             return False
         try:
             given = self._fill_some(self._app)
+        except ModelError as problem:
+            self.close()
+            if problem.message in (LOADING, self._told):  # once is enough: it is tried again every few seconds
+                return False
+            self._told = problem.message
+            raise
         except BaseException:
             self.close()
             raise
-        self.given += given
+        self._told = ""
         if not given:
             self.close()
         return True  # here, or in the next project
@@ -128,11 +146,29 @@ class Vectors:
         if self._app is not None:
             self._app.close()
             self._app = None
+        self._waiting.clear()
 
     def _fill_some(self, app: App) -> int:
-        embedder = self._model.embedder(app.settings.text("MEMORY_EMBEDDING_MODEL"))
-        scopes = [scope for scope, _ in app.scopes()]
-        return sum(asking.fill_vectors(app.writing(scope), embedder, FEW_TEXTS) for scope in scopes)
+        """Of what waits a few; once nothing does, vectors of a model that was in use before are taken away."""
+        embedder = self._model.embedder(self._apps.embedding_model())
+        if not self._waiting:
+            self._waiting.extend(
+                _Waiting(scope, embedder.id, seq, text)
+                for scope, _ in app.scopes()
+                for seq, text in app.writing(scope).vectorless(embedder.id, _LOOKED_UP)
+            )
+        if not self._waiting:
+            return sum(asking.settle_vectors(app.writing(scope), embedder.id) for scope, _ in app.scopes())
+        first = self._waiting[0]
+        few = list(takewhile(lambda one: one[:2] == first[:2], islice(self._waiting, embedder.at_once)))
+        if first.model == embedder.id:  # else the setting changed meanwhile
+            vectors = embedder.embed([one.text for one in few])
+            made = [(one.seq, row.tobytes()) for one, row in zip(few, vectors, strict=True)]
+            app.writing(first.scope).put_vectors(embedder.id, made)
+            self.given += len(few)
+        for _ in few:
+            self._waiting.popleft()
+        return len(few)
 
 
 class Digests:

@@ -8,7 +8,9 @@ a second one makes hooks that are answered beside background embedding twenty ti
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.base.errors import BadInput, ModelError
 
@@ -16,12 +18,22 @@ if TYPE_CHECKING:
     from recollect.embed import Embedder
 
 LOADING = "The embedding model is still being loaded."
+AGAIN_S = (5.0, 120.0)
+"""A folder may be written at last, an endpoint started: it is tried again after so long, at first and at most."""
+
+
+class _Problem(NamedTuple):
+    message: str
+    hint: str
+    again_at_s: float
+    waits_s: float
 
 
 class Model:
-    def __init__(self, wanted: str = "shipped") -> None:
+    def __init__(self, wanted: str = "shipped", key_file: Path | None = None) -> None:
         self._loaded: dict[str, Embedder] = {}
-        self._problems: dict[str, tuple[str, str]] = {}
+        self._problems: dict[str, _Problem] = {}
+        self._key_file = key_file
         self._guard = threading.Lock()
         self.wanted = wanted
         """What the settings last named: loaded at the next chance."""
@@ -32,8 +44,8 @@ class Model:
             return found
         problem = self._problems.get(name)
         if problem is not None:
-            message, hint = problem
-            raise ModelError(message, hint=hint)  # a new one: an error that is raised again and again only grows
+            # A new one: an error that is raised again and again only grows.
+            raise ModelError(problem.message, hint=problem.hint)
         self.wanted = name
         raise ModelError(LOADING, hint="It takes a moment.")
 
@@ -42,22 +54,26 @@ class Model:
 
     @property
     def state(self) -> str:
-        if self._loaded:
+        if self.wanted in self._loaded:
             return "ready"
-        return next((message for message, _ in self._problems.values()), LOADING)
+        return next((problem.message for problem in self._problems.values()), LOADING)
 
     def load(self) -> bool:
         """Loads what is wanted, one at a time; False where that is done, or was tried in vain."""
         name = self.wanted
         with self._guard:
-            if name in self._loaded or name in self._problems:
+            before = self._problems.get(name)
+            if name in self._loaded or (before is not None and time.monotonic() < before.again_at_s):
                 return False
             from recollect.embed import load
 
             try:
-                loaded = load(name)
+                loaded = load(name, self._key_file)
             except (ModelError, BadInput) as problem:
-                self._problems[name] = problem.message, problem.hint
+                waits_s = min(2 * before.waits_s, AGAIN_S[1]) if before else AGAIN_S[0]
+                again_at_s = time.monotonic() + waits_s
+                self._problems = {name: _Problem(problem.message, problem.hint, again_at_s, waits_s)}
                 return False
             self._loaded = {name: loaded}  # one at a time: each is about 90 MB
+            self._problems = {}
             return True

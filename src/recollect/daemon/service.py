@@ -61,7 +61,7 @@ class Service:
         self._began = self._clock.now()
         # For logs: nobody's project, and the settings of the home alone.
         self._own = App(home=home, project=None, settings=load(home.conf, None, {}), clock=self._clock, actor="daemon")
-        self._model = Model(self._own.settings.text("MEMORY_EMBEDDING_MODEL"))
+        self._model = Model(self._own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
         self._vectors = Vectors(self._apps, self._model)
         self._digests = Digests(self._apps)

@@ -1,24 +1,16 @@
-"""all-MiniLM-L6-v2 in numpy: six layers of attention, the mean of the tokens, length one.
-
-Texts of a batch stand end to end, without padding: the matrices see one long run of tokens, attention sees
-one text at a time. So a text's vector does not depend on its company (but for the last bits of a float).
-
-How many threads numpy's BLAS takes is the process's affair.
-"""
+"""all-MiniLM-L6-v2 in numpy: six layers of attention (layers.py), the mean of the tokens, length one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.base.errors import ModelBroken
+from recollect.embed.layers import Floats, Layer, Linear, Norm, batches, both_ends, of_length_one
 from recollect.embed.tokenizer import Tokenizer
 from recollect.embed.weights import Tensors
-
-Floats = NDArray[np.float32]
 
 DIM = 384
 LAYERS = 6
@@ -30,57 +22,9 @@ WORD_GROUP = 64  # so many numbers of a word share a scale
 MAX_TOKENS = 256
 MATRICES = {"attend": (DIM, 3 * DIM), "gather": (DIM, DIM), "widen": (DIM, WIDE), "narrow": (WIDE, DIM)}
 """What each layer multiplies by: numbers in, numbers out."""
-# Short texts come half as fast again together as one by one; beyond this nothing is gained.
-BATCH_TOKENS = 1_024
-_END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
 TONE_LAYERS = 3
 """After the third a sentence's mood is read best; four and more read it worse (docs/EMBEDDING.md)."""
 TONE_DIM = TONE_LAYERS * DIM
-_EPSILON = np.float32(1e-12)
-_MEAN = np.full(DIM, 1 / DIM, np.float32)  # a product with it takes half the time of `mean`
-
-
-@dataclass(frozen=True, slots=True)
-class _Norm:
-    gain: Floats
-    bias: Floats
-
-    def __call__(self, rows: Floats) -> Floats:
-        rows -= (rows @ _MEAN)[:, None]
-        spread = np.einsum("ij,ij->i", rows, rows)
-        rows /= np.sqrt(spread / DIM + _EPSILON)[:, None]
-        rows *= self.gain
-        rows += self.bias
-        return rows
-
-
-@dataclass(frozen=True, slots=True)
-class _Linear:
-    weight: Floats
-    bias: Floats
-
-    def __call__(self, rows: Floats) -> Floats:
-        out: Floats = rows @ self.weight
-        out += self.bias
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    attend: _Linear
-    gather: _Linear
-    gather_norm: _Norm
-    widen: _Linear
-    narrow: _Linear
-    narrow_norm: _Norm
-
-    def __call__(self, rows: Floats, lengths: Sequence[int]) -> Floats:
-        seen = self.gather(_attention(self.attend(rows), lengths))
-        seen += rows
-        rows = self.gather_norm(seen)
-        thought = self.narrow(_gelu(self.widen(rows)))
-        thought += rows
-        return self.narrow_norm(thought)
 
 
 class Front:
@@ -100,12 +44,7 @@ class Front:
         return self._tokenizer.encode(text, MAX_TOKENS)
 
     def encode_ends(self, text: str, most_tokens: int) -> list[int]:
-        """All of it where it fits; else two thirds from its beginning and one from its end."""
-        found = self._tokenizer.encode(text, most_tokens)
-        if len(found) < most_tokens:
-            return found
-        end = most_tokens // 3
-        return found[: most_tokens - end] + self.encode(text[-_END_CHARS:])[-end:]
+        return both_ends(self._tokenizer.encode, text, most_tokens)
 
     def rows(self, batch: Sequence[list[int]]) -> Floats:
         tokens = np.concatenate(batch)
@@ -116,6 +55,7 @@ class Front:
 
 class MiniLM:
     dim = DIM
+    at_once = 1  # some 30 ms
 
     def __init__(self, id: str, tensors: Tensors) -> None:
         self.id = id
@@ -125,7 +65,7 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> Floats:
         vectors = np.empty((len(texts), DIM), np.float32)
         done = 0
-        for batch in self._batches(texts):
+        for batch in batches(map(self._front.encode, texts)):
             vectors[done : done + len(batch)] = self._forward(batch)
             done += len(batch)
         return vectors
@@ -141,19 +81,6 @@ class MiniLM:
     def tone(self, text: str) -> Floats:
         return tone(self._front, self._layers[:TONE_LAYERS], text)
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[list[int]]]:
-        batch: list[list[int]] = []
-        tokens = 0
-        for text in texts:
-            encoded = self._front.encode(text)
-            if batch and tokens + len(encoded) > BATCH_TOKENS:
-                yield batch
-                batch, tokens = [], 0
-            batch.append(encoded)
-            tokens += len(encoded)
-        if batch:
-            yield batch
-
     def _forward(self, batch: list[list[int]]) -> Floats:
         lengths = [len(encoded) for encoded in batch]
         rows = self._front.rows(batch)
@@ -163,7 +90,7 @@ class MiniLM:
         return of_length_one(np.add.reduceat(rows, starts))
 
 
-def tone(front: Front, layers: Sequence[_Layer], text: str) -> Floats:
+def tone(front: Front, layers: Sequence[Layer], text: str) -> Floats:
     """How a text is said, rather than what it is about: the mean of its tokens after each of the first layers.
 
     The last layer's vector is made to tell subjects apart and has forgotten the mood of a sentence.
@@ -175,41 +102,6 @@ def tone(front: Front, layers: Sequence[_Layer], text: str) -> Floats:
         rows = layer(rows, [len(encoded)])
         means.append(rows.mean(0))
     return np.concatenate(means)
-
-
-def of_length_one(sums: Floats) -> Floats:
-    """A text's vector is the mean of its tokens; at length one the sum is as good."""
-    sums /= np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
-    return sums
-
-
-def _attention(attended: Floats, lengths: Sequence[int]) -> Floats:
-    out = np.empty((len(attended), DIM), np.float32)
-    start = 0
-    for length in lengths:
-        text = slice(start, start + length)
-        # Query (already divided by the root of its size), key and value, each: head, token, dimension.
-        query, key, value = attended[text].reshape(length, 3, HEADS, HEAD_DIM).transpose(1, 2, 0, 3)
-        scores: Floats = query @ key.swapaxes(1, 2)
-        scores -= scores.max(2, keepdims=True)
-        np.exp(scores, out=scores)
-        seen = np.matmul(scores, value, out=out[text].reshape(length, HEADS, HEAD_DIM).transpose(1, 0, 2))
-        seen /= np.einsum("hij->hi", scores)[:, :, None]
-        start += length
-    return out
-
-
-def _gelu(rows: Floats) -> Floats:
-    """By the logistic function, at most 0.0005 from the exact one, which numpy lacks."""
-    bent = rows * rows
-    bent *= np.float32(-0.0713548162726)
-    bent -= np.float32(1.5957691216057308)
-    bent *= rows
-    with np.errstate(over="ignore"):  # far below zero: a number over infinity is nothing, as it should be
-        np.exp(bent, out=bent)
-    bent += np.float32(1)
-    np.divide(rows, bent, out=bent)
-    return bent
 
 
 def _check(tensors: Tensors) -> None:
@@ -232,19 +124,20 @@ def _check(tensors: Tensors) -> None:
             raise ModelBroken("all-MiniLM-L6-v2", f"the tensor {name} is missing or of another shape")
 
 
-def layers_of(tensors: Tensors, count: int = LAYERS) -> list[_Layer]:
+def layers_of(tensors: Tensors, count: int = LAYERS) -> list[Layer]:
     # One piece of memory for all matrices: the system gives it in large pages, and loading takes half the time.
     spare = np.empty(count * sum(wide_in * wide_out for wide_in, wide_out in MATRICES.values()), np.float32)
 
-    def linear(name: str) -> _Linear:
+    def linear(name: str) -> Linear:
         nonlocal spare
         matrix = tensors[name]
         weight, spare = spare[: matrix.size].reshape(matrix.shape), spare[matrix.size :]
         np.multiply(matrix, tensors[f"{name}.scale"], out=weight)
-        return _Linear(weight, tensors[f"{name}.bias"].copy())
+        return Linear(weight, tensors[f"{name}.bias"].copy())
 
     return [
-        _Layer(
+        Layer(
+            heads=HEADS,
             attend=linear(f"{number}.attend"),
             gather=linear(f"{number}.gather"),
             gather_norm=_norm(tensors, f"{number}.gather.norm"),
@@ -256,5 +149,5 @@ def layers_of(tensors: Tensors, count: int = LAYERS) -> list[_Layer]:
     ]
 
 
-def _norm(tensors: Tensors, name: str) -> _Norm:
-    return _Norm(tensors[f"{name}.gain"].copy(), tensors[f"{name}.bias"].copy())
+def _norm(tensors: Tensors, name: str) -> Norm:
+    return Norm(tensors[f"{name}.gain"].copy(), tensors[f"{name}.bias"].copy())

@@ -18,18 +18,8 @@ import numpy as np
 import onnxruntime
 
 from recollect.embed.graph import FLOAT, UINT8, Graph
-from recollect.embed.minilm import (
-    DIM,
-    HEAD_DIM,
-    HEADS,
-    LAYERS,
-    TONE_LAYERS,
-    Floats,
-    Front,
-    layers_of,
-    of_length_one,
-    tone,
-)
+from recollect.embed.layers import Floats, of_length_one
+from recollect.embed.minilm import DIM, HEAD_DIM, HEADS, LAYERS, TONE_LAYERS, Front, layers_of, tone
 from recollect.embed.weights import Tensors
 
 # Both factors are unsigned: signed weights overflow on processors without VNNI.
@@ -38,6 +28,7 @@ _ZERO = 128
 
 class OnnxMiniLM:
     dim = DIM
+    at_once = 1
 
     def __init__(self, id: str, tensors: Tensors) -> None:
         self.id = id

@@ -15,16 +15,34 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-# The reference finds these in the raw text, before anything else, and so do we.
-_SPECIAL = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")
 _FIRST_CUT_CHARS = 2_048  # more than 256 tokens of most texts; each further cut is twice as long
 _COMMON = 256
 _LONGEST_WORD = 100  # a longer word is unknown, as in the reference
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The model's own tokens. The reference finds all of them in the raw text, before anything else, and so do we."""
+
+    first: str = "[CLS]"
+    last: str = "[SEP]"
+    unknown: str = "[UNK]"
+    others: tuple[str, ...] = ("[PAD]", "[MASK]")
+
+    def pattern(self) -> re.Pattern[str]:
+        marks = {self.first, self.last, self.unknown, *self.others}
+        return re.compile("|".join(re.escape(mark) for mark in sorted(marks, key=lambda mark: (-len(mark), mark))))
+
+
+BERT = Marks()
+
+
 class Tokenizer:
-    def __init__(self, vocabulary: Iterable[str], characters: str) -> None:
+    def __init__(
+        self, vocabulary: Iterable[str], characters: str, marks: Marks = BERT, *, lowercase: bool = True
+    ) -> None:
         """`vocabulary` in the order of its numbers; `characters` as tools/build_model.py wrote it."""
         self._starts: dict[str, int] = {}
         self._inners: dict[str, int] = {}
@@ -34,10 +52,11 @@ class Tokenizer:
             else:
                 self._starts[piece] = number
         self._longest_piece = max(map(len, (*self._starts, *self._inners)))
-        self._unknown = self._starts["[UNK]"]
-        self._first = self._starts["[CLS]"]
-        self._last = self._starts["[SEP]"]
-        self._characters = _Characters(characters)
+        self._unknown = self._starts[marks.unknown]
+        self._first = self._starts[marks.first]
+        self._last = self._starts[marks.last]
+        self._marks = marks.pattern()
+        self._characters = _Characters(characters) if lowercase else _Cased(characters)
 
     def encode(self, text: str, max_tokens: int) -> list[int]:
         """At most `max_tokens` numbers, the first and the last the model's own marks.
@@ -60,7 +79,7 @@ class Tokenizer:
 
     def _words(self, text: str) -> Iterator[str]:
         start = 0
-        for mark in _SPECIAL.finditer(text):
+        for mark in self._marks.finditer(text):
             yield from self._plain_words(text, start, mark.start())
             yield mark.group()
             start = mark.end()
@@ -123,3 +142,17 @@ class _Characters(dict[int, str]):
         if 0xAC00 <= code <= 0xD7A3:  # Hangul syllables: arithmetic, the same in every Unicode
             return unicodedata.normalize("NFD", chr(code))
         return chr(code)
+
+
+class _Cased(_Characters):
+    """For a model that was trained on text as it is written: parted the same, neither lowered nor stripped."""
+
+    def __init__(self, written: str) -> None:
+        super().__init__(written)
+        for code, becomes in list(self.items()):
+            if becomes.strip():
+                self[code] = f" {chr(code)} " if becomes[0] == becomes[-1] == " " else chr(code)
+
+    def __missing__(self, code: int) -> str:
+        kept = 0xAC00 <= code <= 0xD7A3 or unicodedata.category(chr(code)) == "Mn"  # marks above letters are theirs
+        return chr(code) if kept else super().__missing__(code)

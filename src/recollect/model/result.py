@@ -125,6 +125,25 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedding:
+    """How far the vectors are."""
+
+    setting: str
+    model: str
+    """Its id; empty where it cannot be used, and `problem` says why."""
+    passages: int = 0
+    vectors: int = 0
+    """By this model."""
+    others: int = 0
+    """By models that were in use before; they go once every passage has its own."""
+    problem: str = ""
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self.passages - self.vectors)
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     version: str
     home: str
@@ -143,6 +162,7 @@ class Overview:
     focus: tuple[Mapping[str, Json], ...] = ()
     llm: Mapping[str, Json] = field(default_factory=dict)
     """Language models: whether they may be asked, what they cost today, and what they may cost."""
+    embedding: Embedding | None = None
 
 
 @dataclass(frozen=True, slots=True)

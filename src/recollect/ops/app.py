@@ -232,8 +232,12 @@ class App:
         if self._embedder is None:
             from recollect.embed import load
 
-            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"))
+            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"), self.home.embedding_key)
         return self._embedder
+
+    def question(self, text: str) -> str:
+        """As the model may see it: without its secrets where the text leaves this process."""
+        return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
 
     @property
     def redactor(self) -> Redactor:

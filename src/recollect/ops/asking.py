@@ -30,6 +30,7 @@ PLACED = 300  # whose groups are looked up
 FOCUSED = 40  # memories that are in focus and so are looked at whatever the question says
 _PAGE = 20  # memories read whole at a time
 _MOST_READ = 400
+_DROPPED_AT_ONCE = 2_000  # some 20 ms: no hook's write waits longer than it can
 _FURTHER = 15  # times as deep, where filters or one very long memory leave less than was asked for
 
 
@@ -205,6 +206,13 @@ def fill_vectors(store: Store, embedder: Embedder, most: int) -> int:
         vectors = embedder.embed([text for _, text in missing])
         store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(missing, vectors, strict=True)])
     return len(missing)
+
+
+def settle_vectors(store: Store, keep: str) -> int:
+    """Where every passage has one of this model: those of others go, some at a time; returns how many went."""
+    if store.vectorless(keep, 1):
+        return 0
+    return store.drop_vectors(keep, _DROPPED_AT_ONCE)
 
 
 def question_vector(embedder: Embedder, text: str, most_tokens: int | None = None) -> Asked:

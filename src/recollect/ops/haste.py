@@ -35,7 +35,7 @@ class Haste:
         except (ModelError, BadInput) as problem:  # missing, broken, or a setting that names none
             self.how = f"words alone: {problem.message.rstrip('.')}"
             return
-        self._vector = Aside(partial(asking.question_vector, embedder, self.text, MOST_TOKENS))
+        self._vector = Aside(partial(asking.question_vector, embedder, app.question(self.text), MOST_TOKENS))
 
     @property
     def left_s(self) -> float:
@@ -44,7 +44,11 @@ class Haste:
     def asked(self) -> asking.Asked | None:
         if self._vector is None:
             return None
-        found = self._vector.wait(self.until_s - RANKING_NEEDS_S)
+        try:
+            found = self._vector.wait(self.until_s - RANKING_NEEDS_S)
+        except ModelError as problem:  # it was there, and does not answer
+            self.how = f"words alone: {problem.message.rstrip('.')}"
+            return None
         if found is None:
             self.how = f"words alone: {LATE}"
         return found

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from recollect import __version__
-from recollect.base.errors import ModelError, RecollectError
+from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
 from recollect.base.text import counted
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
-from recollect.ops import budget
+from recollect.ops import budget, embedding
 from recollect.ops.ageing import as_aged
 from recollect.ops.app import App
 from recollect.ops.focus import as_listed, focused
@@ -49,6 +49,7 @@ def status(app: App) -> Overview:
         mirrors=mirrors.told(app),
         focus=as_listed(focused(app)),
         llm=budget.told(app),
+        embedding=embedding.standing(app),
     )
 
 
@@ -83,9 +84,10 @@ def _sqlite() -> Check:
 
 def _model(app: App) -> Check:
     try:
-        return Check("model", Mark.GOOD, app.embedder.id)
+        return Check("model", Mark.GOOD, app.embedder.id + embedding.sent_to(app))
     except RecollectError as problem:
-        repair = _REINSTALL if isinstance(problem, ModelError) else problem.hint  # a setting is not mended by pip
+        # A setting, a folder or a server is not mended by pip.
+        repair = _REINSTALL if isinstance(problem, ModelMissing | ModelBroken) else problem.hint
         return Check("model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", repair)
 
 

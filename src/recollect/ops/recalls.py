@@ -178,7 +178,10 @@ def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking
             asking.fill_vectors(app.writing(scope), embedder, _FILLED_AT_ONCE)
         except RecollectError:
             continue  # a store that cannot be written is asked all the same
-    return asking.question_vector(embedder, text), "words and vectors"
+    try:
+        return asking.question_vector(embedder, app.question(text)), "words and vectors"
+    except ModelError as problem:  # it was there, and does not answer
+        return None, f"words alone: {problem.message.rstrip('.')}"
 
 
 def by_id(app: App, id: str) -> Found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.base.errors import ModelError
+from recollect.base.errors import BadInput, ModelError
 from recollect.base.text import counted
 from recollect.model.codec import Json
 from recollect.model.result import Scope, Told, Verified
@@ -27,9 +27,10 @@ def verify(app: App) -> Verified:
 
 
 def reindex(app: App) -> Told:
-    """Full text and counts at once; then the vectors that are missing, in batches that stay when it is stopped."""
+    """Full text and counts at once; then the vectors that are missing, in batches that stay when it is stopped. Those
+    of a model that was in use before go once all are there."""
     counts: dict[str, Json] = {}
-    vectors = 0
+    vectors = dropped = 0
     notes: tuple[str, ...] = ()
     for scope in _present(app):
         if app.dry_run:
@@ -39,22 +40,32 @@ def reindex(app: App) -> Told:
         counts[scope] = store.reindex(app.progress)
         try:
             vectors += _fill(app, store)
-        except ModelError as problem:
+            dropped += _settle(app, store)
+        except (ModelError, BadInput) as problem:
             notes = (problem.message, problem.hint)
         app.log.line("reindex", scope=scope, passages=counts[scope], vectors=vectors)
     total = sum(count for count in counts.values() if isinstance(count, int))
     word = "Would index" if app.dry_run else "Indexed"
     made = f", made {counted(vectors, 'vector')}" if vectors else ""
-    facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dry_run": app.dry_run}
+    made += f", removed {dropped:,} of another model" if dropped else ""
+    facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dropped": dropped, "dry_run": app.dry_run}
     return Told(f"{word} {counted(total, 'passage')}{made}.", facts, notes)
 
 
 def _fill(app: App, store: Store) -> int:
-    counts = store.counts()
+    embedder = app.embedder
+    missing = store.counts().passages - store.vector_counts().get(embedder.id, 0)
     done = 0
-    while given := asking.fill_vectors(store, app.embedder, _BATCH):
+    while given := asking.fill_vectors(store, embedder, _BATCH):
         done += given
-        app.progress(min(done, counts.passages), counts.passages)
+        app.progress(min(done, missing), missing)
+    return done
+
+
+def _settle(app: App, store: Store) -> int:
+    done = 0
+    while gone := asking.settle_vectors(store, app.embedder.id):
+        done += gone
     return done
 
 

@@ -12,6 +12,7 @@ from recollect.model.result import (
     Compacted,
     Configured,
     Done,
+    Embedding,
     Found,
     History,
     Overview,
@@ -232,6 +233,21 @@ def _overview(overview: Overview) -> Json:
         "mirrors": dict(overview.mirrors),
         "focus": [dict(point) for point in overview.focus],
         "llm": dict(overview.llm),
+        "embedding": _embedding(overview.embedding),
+    }
+
+
+def _embedding(found: Embedding | None) -> Json:
+    if found is None:
+        return None
+    return {
+        "setting": found.setting,
+        "model": found.model,
+        "passages": found.passages,
+        "vectors": found.vectors,
+        "waiting": found.waiting,
+        "of_other_models": found.others,
+        "problem": found.problem,
     }
 
 

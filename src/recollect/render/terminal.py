@@ -15,6 +15,7 @@ from recollect.model.result import (
     Compacted,
     Configured,
     Done,
+    Embedding,
     Found,
     History,
     Mark,
@@ -267,6 +268,17 @@ def _history(history: History, now: Moment) -> Iterator[Block]:
     yield Table(("CHANGE", "WHEN", "BY", "WHAT", ""), tuple(rows))
 
 
+def _embedding(found: Embedding) -> Iterator[Block]:
+    """Nothing where all is as it should be."""
+    if found.problem:
+        yield Line(f"Searched by words alone: {found.problem} `recollect doctor`.", Tone.WARN)
+    elif found.waiting or found.others:
+        share = found.vectors / found.passages if found.passages else 1.0
+        old = f" {found.others:,} of another model are still there." if found.others else ""
+        done = f"{found.vectors:,} of {found.passages:,} passages ({share:.0%})"
+        yield Line(f"Vectors by {found.model}: {done}.{old} `recollect reindex` does the rest at once.", Tone.DIM)
+
+
 def _overview(overview: Overview) -> Iterator[Block]:
     yield Line(f"Recollect {overview.version}", Tone.TITLE)
     yield Line(f"Project: {overview.project} ({overview.root})" if overview.project else "Project: none here")
@@ -291,6 +303,8 @@ def _overview(overview: Overview) -> Iterator[Block]:
         yield Line(f"Went quiet: {told}. `recollect threads --quiet`, `recollect rule list --quiet`.", Tone.DIM)
     if overview.mirrors:
         yield Line(" ".join(f"{name.capitalize()}: {state}." for name, state in overview.mirrors.items()), Tone.DIM)
+    if overview.embedding is not None:
+        yield from _embedding(overview.embedding)
     if overview.focus:
         points = ", ".join(f'"{point["topic"]}" ({point["weight"]})' for point in overview.focus)
         yield Line(f"In focus: {points}")

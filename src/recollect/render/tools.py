@@ -109,13 +109,12 @@ def _status(overview: Overview) -> dict[str, Json]:
     kinds: dict[str, Json] = {}
     for scope, _, counts in overview.stores:
         kinds[str(scope)] = {f"{kind} {status}": count for kind, status, count in counts.by_kind_and_status}
-    waiting = sum(max(0, counts.passages - counts.vectors) for _, _, counts in overview.stores)
     return {
         "version": overview.version,
         "project": overview.project,
         "memories": kinds,
         "focus": [{**point, "topic": plain(str(point["topic"]), _TITLE_CHARS)} for point in overview.focus],
-        "passages_without_vector": waiting,
+        "passages_without_vector": overview.embedding.waiting if overview.embedding else 0,
         "set_aside_as_damaged": len(overview.set_aside),
         "settings_problems": overview.problems,
     }

@@ -214,6 +214,12 @@ class Store(Protocol):
     def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
         """Of passages, as 32-bit floats."""
 
+    def vector_counts(self) -> dict[str, int]:
+        """How many there are of each model that has any."""
+
+    def drop_vectors(self, keep: str, most: int) -> int:
+        """Removes those of every other model, at most so many; returns how many."""
+
     def note_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
         """Keeps what was recalled and why; the oldest go."""
 

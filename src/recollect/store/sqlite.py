@@ -149,7 +149,8 @@ class SqliteStore:
     def _refreshed(self, model: str) -> Vectors:
         from recollect.store.vectors import Vectors
 
-        vectors = self._vectors.setdefault(model, Vectors(model))
+        vectors = self._vectors[model] if model in self._vectors else Vectors(model)
+        self._vectors = {model: vectors}  # whoever asks by another model does so from now on
         vectors.refresh(self._db)
         return vectors
 
@@ -293,6 +294,21 @@ class SqliteStore:
                    ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash""",
                 [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors],
             )
+
+    def vector_counts(self) -> dict[str, int]:
+        with in_our_words(self._path):
+            return dict(sql.every(self._db, "SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model"))
+
+    def drop_vectors(self, keep: str, most: int) -> int:
+        if not self.vector_counts().keys() - {keep}:
+            return 0
+        with self._writing():
+            self._db.execute(
+                """DELETE FROM vector WHERE (passage_seq, model) IN
+                   (SELECT passage_seq, model FROM vector WHERE model <> ? LIMIT ?)""",
+                (keep, most),
+            )
+            return self._db.changes()
 
     def note_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
         with self._writing():
