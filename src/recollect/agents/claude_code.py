@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.agents import claude_memory
+from recollect.agents import Ability, Form, Level, claude_memory
 from recollect.agents.transcript import Utterance, Voice, last_lines
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
@@ -23,10 +23,14 @@ from recollect.model.outcome import Report, State
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 if TYPE_CHECKING:
-    from recollect.agents import Hook, Level, Places, ServerPlace, Transcript
+    from recollect.agents import Hook, Places, ServerPlace, Transcript
 
 HOST = "claude-code"
 TITLE = "Claude Code"
+PROGRAM = "claude"
+ABILITIES = frozenset(Ability) - {Ability.PLUGIN}
+LEVELS = tuple(Level)
+SETTINGS_FORM = Form.JSON
 OFF_SWITCH = "disableAllHooks"
 
 _EVENTS = {
@@ -461,9 +465,19 @@ _ASK_VERSION_S = 10
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
-def settings_path(level: Level, places: Places) -> Path:
-    from recollect.agents import Level
+def folder(places: Places) -> Path:
+    return claude_memory.config_folder(places)
 
+
+def unapproved(level: Level, places: Places) -> str:
+    return ""
+
+
+def reads_below(event: Event) -> Path | None:
+    return None  # an answer may stand anywhere: it comes with the leave to read it
+
+
+def settings_path(level: Level, places: Places) -> Path:
     if level is Level.USER:
         return claude_memory.config_folder(places) / "settings.json"
     if places.project is None:
@@ -472,7 +486,7 @@ def settings_path(level: Level, places: Places) -> Path:
 
 
 def server_place(level: Level, places: Places) -> ServerPlace:
-    from recollect.agents import Level, ServerPlace
+    from recollect.agents import ServerPlace
 
     if level is not Level.USER and places.project is None:
         raise NoProject("There is no project here.", hint="Go into a project's folder, or leave --user.")
@@ -491,8 +505,6 @@ def server_json(command: str) -> Mapping[str, object]:
 
 
 def skill(level: Level, places: Places) -> tuple[Path, str] | None:
-    from recollect.agents import Level
-
     if level is Level.LOCAL:
         return None  # a project has no skills that are not shared
     folder = settings_path(level, places).parent / "skills" / "recollect"
@@ -521,7 +533,7 @@ def _version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
     import shutil  # only where something is installed: hooks come here too
     import subprocess
 
-    program = shutil.which("claude", path=environ.get("PATH", os.defpath))
+    program = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
     if program is None:
         return None
     try:
