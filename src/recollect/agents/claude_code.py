@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.agents import Ability, Form, Level, claude_memory
+from recollect.agents.payload import first as _first
+from recollect.agents.payload import moment as _moment
+from recollect.agents.payload import object_of as _payload
+from recollect.agents.payload import text as _text
 from recollect.agents.transcript import Utterance, Voice, last_lines
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
@@ -106,39 +110,6 @@ _WORDS = {
     EventName.PERMISSION_DENIED: ("reason",),
     EventName.COMPACTING: ("custom_instructions",),
 }
-
-
-def _payload(body: bytes) -> Mapping[str, object]:
-    try:
-        value = json.loads(body.decode("utf-8"))
-        # Only an escape can bring what UTF-8 and SQLite cannot hold.
-        value = _storable(value) if b"\\u" in body else value
-    except (ValueError, RecursionError):
-        raise BadInput("The event is not JSON text.") from None
-    if not isinstance(value, dict):
-        raise BadInput("The event is not a JSON object.")
-    return value
-
-
-def _storable(value: object) -> object:
-    match value:
-        case str():
-            return storable(value)
-        case dict():
-            return {storable(key): _storable(inner) for key, inner in value.items()}
-        case list():
-            return [_storable(inner) for inner in value]
-        case _:
-            return value
-
-
-def _text(payload: Mapping[str, object], key: str) -> str:
-    value = payload.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _first(payload: Mapping[str, object], *keys: str) -> str:
-    return next((text for key in keys if (text := _text(payload, key))), "")
 
 
 def _seconds(value: object) -> float | None:
@@ -432,13 +403,6 @@ def _last_answered(path: Path) -> Moment | None:
 def _strings(content: object) -> object:
     """Hook attachments hold a text, or a list of texts."""
     return "\n".join(part for part in content if isinstance(part, str)) if isinstance(content, list) else content
-
-
-def _moment(text: str) -> Moment | None:
-    try:
-        return Moment.parse(text)
-    except ValueError:
-        return None
 
 
 # Its settings

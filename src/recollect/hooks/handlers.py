@@ -23,7 +23,7 @@ from recollect.model.memory import Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Found, Scope
 from recollect.model.session import Reply, ToolCall
-from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions
+from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, twice
 from recollect.ops.haste import Haste
 from recollect.ops.sessions import Showing
 from recollect.render import inject
@@ -69,11 +69,11 @@ def prompted(visit: Visit) -> Said:
     is_on = app.settings.switch("MEMORY_RECALL")
     haste = Haste(app, event.text, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
-    heart = _heard(visit)
+    heart, is_twice = _heard(visit)
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS")) if haste else briefs.NOT_ASKED
     room = app.settings.count("MEMORY_PROMPT_CHARS")
     said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if haste else inject.NOTHING
-    notice = "\n".join(line for line in (_captured(visit), said.notice or _trouble(mind)) if line)
+    notice = "\n".join(line for line in ("" if is_twice else _captured(visit), said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
     return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
@@ -128,6 +128,8 @@ def received(visit: Visit) -> Said:
 def ended(visit: Visit) -> Said:
     """What was only for this session goes; what is durable stays."""
     rendered.forget(visit.folder, visit.event.session_id)
+    if visit.folder == agents.reads_below(visit.event):
+        rendered.leave(visit.folder)
     visit.tasks.forget(visit.event.session_id)
     return received(visit)
 
@@ -263,17 +265,19 @@ def _brought(visit: Visit, haste: Haste, talker: Talker, limit: int) -> briefs.M
         return briefs.Mind(None, problem.message, failed=True)
 
 
-def _heard(visit: Visit) -> Heartbeat:
-    """Before anything is answered, that someone spoke is on the disk. The heartbeat as it was just before."""
+def _heard(visit: Visit) -> tuple[Heartbeat, bool]:
+    """Before anything is answered, that someone spoke is on the disk. The heartbeat as it was just before, and whether
+    another host told of the same words a moment ago: then they are answered here too, and nothing is counted twice."""
     app, event = visit.app, visit.event
-    before: list[Heartbeat] = []
+    before: list[tuple[Heartbeat, bool]] = []
 
     def write() -> None:
         sessions.spoke(app, event)
-        before.append(heartbeat.interact(app))
+        is_twice = twice.is_told_twice(app, event)
+        before.append((heartbeat.look(app) if is_twice else heartbeat.interact(app), is_twice))
         sessions.receive(app, sessions.pointer(event))
 
-    return before[0] if keeping.together(visit, write) else heartbeat.look(app)
+    return before[0] if keeping.together(visit, write) else (heartbeat.look(app), False)
 
 
 def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
