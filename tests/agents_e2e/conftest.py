@@ -29,7 +29,10 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 
 @pytest.fixture(params=AGENT_TYPES, ids=lambda one: one.name)
 def other(request: pytest.FixtureRequest, world: World) -> Agent:
-    if reason := lacking(request.param.name):
+    return driven(request.param, world)
+
+
+def driven(kind: type[Agent], world: World) -> Agent:
+    if reason := lacking(kind.name):
         pytest.skip(reason)
-    found: Agent = request.param(world)
-    return found
+    return kind(world)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.agents_e2e.programs import Agent
+from tests.agents_e2e.conftest import driven
+from tests.agents_e2e.programs import Agent, Gemini
 from tests.e2e.client import World
-from tests.e2e.stand_in import says
+from tests.e2e.stand_in import says, use
 
 RULE = "Write every commit subject in the imperative mood"
 SAID = "From now on always run the linter with make lint before you commit."
@@ -38,3 +39,38 @@ def test_what_is_said_to_another_agent_is_told_to_this_one(other: Agent, world: 
     service = other.run("hello", says("Good day."))
 
     assert service.asked[0].holds("make lint") == 1
+
+
+def test_what_is_kept_comes_to_mind_with_a_prompt(other: Agent, world: World):
+    other.install()
+    world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+
+    service = other.run("On which port does the staging database listen?", says("On 5544."))
+
+    assert service.asked[0].holds("5544") >= 1
+
+
+def test_what_was_done_in_a_session_is_a_thread_for_all(other: Agent, world: World):
+    other.install()
+    other.run(
+        "Why does the checkout service fail when the inventory cache is cold?",
+        says("The inventory cache has no timeout: the checkout service waits for it until the gateway gives up."),
+    )
+    world.recollect("daemon", "stop")
+
+    world.recollect("digest")
+
+    assert "checkout service" in world.recollect("threads").stdout
+
+
+def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World):
+    gemini = driven(Gemini, world)
+    gemini.install()
+    world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+
+    service = gemini.run(
+        "look it up", says(use("read_file", file_path=".ai/recall/port of the staging database")), says("There.")
+    )
+
+    assert "5544" in next(text for role, text in service.asked[1].texts() if role == "tool")
+    assert not (world.home / ".gemini" / "tmp" / "project" / "recollect").exists()

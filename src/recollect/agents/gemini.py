@@ -44,6 +44,7 @@ _EVENTS = {
 }
 _INJECTS = frozenset({"SessionStart", "BeforeAgent"})
 _READER = "read_file"
+_RUNNER = "run_shell_command"
 _TIMEOUT_S = 5
 _MS = 1_000
 # As the hook process gives them to the same events of others.
@@ -135,6 +136,9 @@ def reads_below(event: Event) -> Path | None:
 
 # Its transcripts
 
+# What a command printed stands in a frame; how it ended is said only where it ended badly.
+_FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
+_ENDED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
 _SPEAKING = (b'"type":"user"', b'"type":"gemini"')
 _SETTING_UP = "<session_context>"
 
@@ -184,8 +188,10 @@ def _by_user(line: Mapping[str, object]) -> Iterator[Utterance]:
 
 def _result(line: Mapping[str, object], answered: Mapping[str, object]) -> Utterance:
     response = inner(answered, "response")
-    failed = "error" in response
     output = _said(first(response, "error", "output")) or (json.dumps(response) if response else "")
+    ended = _ENDED.search(output)
+    failed = "error" in response or (ended is not None and text(answered, "name") == _RUNNER)
+    output = _FRAME.sub("", output)
     call = ToolCall(id=text(answered, "id"), name="", input={}, output=output, failed=failed)
     return _utterance(line, Voice.TOOL_RESULT, output, call)
 
@@ -214,7 +220,7 @@ def origin(event: Event) -> Path | None:
 # Its tools
 
 _DEEDS = {
-    "run_shell_command": Deed.RUN, "replace": Deed.EDIT, "write_file": Deed.EDIT, _READER: Deed.READ,
+    _RUNNER: Deed.RUN, "replace": Deed.EDIT, "write_file": Deed.EDIT, _READER: Deed.READ,
     "read_many_files": Deed.READ, "list_directory": Deed.SEARCH, "glob": Deed.SEARCH, "grep_search": Deed.SEARCH,
     "search_file_content": Deed.SEARCH, "web_fetch": Deed.FETCH, "google_web_search": Deed.FETCH,
     "invoke_agent": Deed.DELEGATE,
