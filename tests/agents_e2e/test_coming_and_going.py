@@ -15,10 +15,10 @@ RULE = "Write every commit subject in the imperative mood"
 THEIRS = {
     "codex": {
         ".codex/hooks.json": '{ "hooks": {"Stop": [ {"hooks":[{"type":"command","command":"true"}]} ]\n } }\n\n',
-        ".codex/config.toml": "# mine\napproval_policy   =  'never'\n\n[mcp_servers.other]   # theirs\ncommand = 'true'",
+        ".codex/config.toml": "# mine\napproval_policy   =  'never'\n\n[mcp_servers.other]  # theirs\ncommand = 'true'",
     },
     "gemini": {
-        ".gemini/settings.json": '{\n\t"ui" : {"hideTips": true},  // mine\n  "mcpServers": { "o": {"command": "true"}, },\n}\n'
+        ".gemini/settings.json": '{\n\t"ui" : {"hideTips": true,},  // mine\n "mcpServers": {"o": {"command": "x"}}}\n'
     },
 }
 
@@ -81,7 +81,7 @@ def test_codex_tells_us_when_it_has_compacted(world: World):
     config = world.home / ".codex" / "config.toml"
     config.write_text("model_auto_compact_token_limit = 5\n" + config.read_text())
 
-    service = codex.run("look", says(use("exec_command", cmd="true")), says("Summary."), says("Done."))
+    service = codex.run("look", says(use("exec_command", cmd="true")), says("Done."))
 
     assert service.asked[-1].holds(RULE) == 1, "told again once the context was lost"
 

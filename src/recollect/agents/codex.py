@@ -47,6 +47,8 @@ _EVENTS = {
 # Where added context becomes a message of the role "developer".
 _INJECTS = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"})
 _TIMEOUT_S = 5
+_LAST_TIMEOUT_S = 3
+"""Of a session's end: of more than that it complains."""
 _MAX_CHARS = 10_000
 
 
@@ -254,7 +256,7 @@ def settings_path(level: Level, places: Places) -> Path:
 
 
 def hooks(places: Places) -> tuple[Hook, ...]:
-    return tuple(Hook(event, _TIMEOUT_S) for event in _EVENTS)
+    return tuple(Hook(event, _LAST_TIMEOUT_S if event == "SessionEnd" else _TIMEOUT_S) for event in _EVENTS)
 
 
 def hook_json(command: str, timeout_s: int) -> Mapping[str, object]:
