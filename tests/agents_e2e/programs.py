@@ -66,6 +66,9 @@ class Agent:
             self.settings.write_text(patient, encoding="utf-8")
         self.world.recollect("daemon", "start")
 
+    def uninstall(self) -> None:
+        self.world.recollect("uninstall")
+
     def run(self, prompt: str, *script: Turn) -> Service:
         """A session of one prompt, from its start to its end."""
         with Service(script) as service:
@@ -128,7 +131,47 @@ class Gemini(Agent):
         return {"GEMINI_API_KEY": DUMMY_KEY, "GOOGLE_GEMINI_BASE_URL": url}
 
 
-AGENT_TYPES: tuple[type[Agent], ...] = (Codex, Gemini)
+class OpenCode(Agent):
+    """Its service is asked as Claude Code's is."""
+
+    name = "opencode"
+
+    @property
+    def settings(self) -> Path:
+        return self.world.home / ".config" / "opencode" / "opencode.json"
+
+    def install(self) -> None:
+        self.world.recollect("install", "--agent", self.name)
+        self.original = self.plugin.read_text(encoding="utf-8")
+        patient = f'["opencode", event, "--deadline-ms", "{PATIENCE_MS}"]'
+        text = self.original.replace('["opencode", event]', patient).replace("WAIT_MS = 2000", "WAIT_MS = 9000")
+        self.plugin.write_text(text, encoding="utf-8")
+        self.world.recollect("daemon", "start")
+
+    def uninstall(self) -> None:
+        self.plugin.write_text(self.original, encoding="utf-8")  # an edited one would be left alone
+        super().uninstall()
+
+    @property
+    def plugin(self) -> Path:
+        return self.settings.parent / "plugin" / "recollect.js"
+
+    def prepare(self, url: str) -> None:
+        self.settings.parent.mkdir(parents=True, exist_ok=True)
+        old = json.loads(self.settings.read_text(encoding="utf-8")) if self.settings.exists() else {}
+        provider = {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": DUMMY_KEY}}}
+        new = {**old, "provider": provider, "autoupdate": False, "share": "disabled"}
+        self.settings.write_text(json.dumps(new, indent=2), encoding="utf-8")
+
+    def command(self, prompt: str) -> list[str]:
+        found = list(AGENTS.glob("opencode/node_modules/opencode-*/bin/opencode"))
+        return [str(found[0]), "run", "-m", "anthropic/claude-sonnet-4-5", prompt]
+
+    def environ(self, url: str) -> Mapping[str, str]:
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+AGENT_TYPES: tuple[type[Agent], ...] = (Codex, Gemini, OpenCode)
 
 
 def lacking(name: str) -> str:

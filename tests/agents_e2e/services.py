@@ -1,4 +1,4 @@
-"""Stand-ins for the model services of Codex (Responses) and Gemini CLI (generateContent), on loopback.
+"""Stand-ins for the model services of Codex (Responses), Gemini CLI (generateContent) and OpenCode (Messages).
 
 As with tests/e2e/stand_in.py, the script says what the model says, what it was asked is kept, and everything else that
 the program reaches for is refused. Only requests that carry tools play the script: the others are the program's own.
@@ -84,6 +84,13 @@ def _texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((role, part.get("text", "")) for part in parts if isinstance(part, dict))
         if isinstance(item.get("output"), str):
             yield role, item["output"]
+    for item in body.get("messages", ()):  # Messages
+        parts = item["content"] if isinstance(item["content"], list) else [{"type": "text", "text": item["content"]}]
+        for part in parts:
+            answered = part.get("content", ()) if part.get("type") == "tool_result" else ()
+            blocks = [{"text": answered}] if isinstance(answered, str) else answered
+            yield from (("tool", block.get("text", "")) for block in blocks)
+            yield item["role"], part.get("text", "")
     for item in body.get("contents", ()):  # generateContent
         for part in item.get("parts", ()):
             if "functionResponse" in part:
@@ -116,6 +123,8 @@ class _Door(BaseHTTPRequestHandler):
             self._responses(self.server.service.answer(Heard(path, json.loads(raw))))
         elif path.endswith(("GenerateContent", ":generateContent")):
             self._contents(self.server.service.answer(Heard(path, json.loads(raw))), is_stream="stream" in path)
+        elif path.endswith("/messages"):
+            self._messages(self.server.service.answer(Heard(path, json.loads(raw))))
         else:
             self._refuse()
 
@@ -163,6 +172,30 @@ class _Door(BaseHTTPRequestHandler):
             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": tokens + 5,
         }  # fmt: skip
         self._event("response.completed", response={"id": response, "usage": usage})
+
+    def _messages(self, turn: Turn) -> None:
+        self._stream()
+        usage = {"input_tokens": 10, "output_tokens": 5}
+        message: dict[str, object] = {
+            "id": self.server.service.next_id("msg"), "type": "message", "role": "assistant", "model": "claude",
+            "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
+        }  # fmt: skip
+        self._event("message_start", message=message)
+        for index, part in enumerate(turn.says):
+            if isinstance(part, Use):
+                id = self.server.service.next_id("toolu")
+                opening: dict[str, object] = {"type": "tool_use", "id": id, "name": part.tool, "input": {}}
+                piece = {"type": "input_json_delta", "partial_json": json.dumps(part.input)}
+            else:
+                opening = {"type": "text", "text": ""}
+                piece = {"type": "text_delta", "text": part}
+            self._event("content_block_start", index=index, content_block=opening)
+            self._event("content_block_delta", index=index, delta=piece)
+            self._event("content_block_stop", index=index)
+        wants_tools = any(isinstance(part, Use) for part in turn.says)
+        end = {"stop_reason": "tool_use" if wants_tools else "end_turn", "stop_sequence": None}
+        self._event("message_delta", delta=end, usage=usage)
+        self._event("message_stop")
 
     def _contents(self, turn: Turn, *, is_stream: bool) -> None:
         parts = [

@@ -20,7 +20,13 @@ THEIRS = {
     "gemini": {
         ".gemini/settings.json": '{\n\t"ui" : {"hideTips": true,},  // mine\n "mcpServers": {"o": {"command": "x"}}}\n'
     },
+    "opencode": {".config/opencode/opencode.json": '{\n\t// mine\n  "autoupdate" : false,\n}\n'},
 }
+TITLES = {"codex": "Codex", "gemini": "Gemini CLI", "opencode": "OpenCode"}
+# As each spells the name of a server's tool.
+RECALLS = {
+    "codex": "mcp__recollect__ai_recall", "gemini": "mcp_recollect_ai_recall", "opencode": "recollect_ai_recall",
+}  # fmt: skip
 
 
 def test_uninstalling_leaves_every_byte_as_it_was(other: Agent, world: World):
@@ -39,7 +45,7 @@ def test_a_session_after_uninstalling_knows_nothing(other: Agent, world: World):
     world.recollect("rule", "add", RULE)
     assert other.run("hello", says("Good day.")).asked[0].holds(RULE) == 1
 
-    world.recollect("uninstall")
+    other.uninstall()
 
     assert other.run("hello", says("Good day.")).asked[0].holds(RULE) == 0
     assert traces(world) == []
@@ -57,18 +63,18 @@ def test_doctor_looks_at_each_agent(other: Agent, world: World):
 
     told = json.loads(world.recollect("doctor", "--json", check=False).stdout)
 
-    title = {"codex": "Codex", "gemini": "Gemini CLI"}[other.name]
     found = {check["name"]: check["mark"] for check in told["checks"]}
-    assert f"{title} (user)" in found
+    assert f"{TITLES[other.name]} (user)" in found
     assert found["tools"] == "good"
 
 
 def test_the_tools_are_offered_and_answer(other: Agent, world: World):
     other.install()
     world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
-    tool = {"codex": "mcp__recollect__ai_recall", "gemini": "mcp_recollect_ai_recall"}[other.name]
 
-    service = other.run("ask memory", says(use(tool, query="port of the staging database")), says("There."))
+    service = other.run(
+        "ask memory", says(use(RECALLS[other.name], query="port of the staging database")), says("There.")
+    )
 
     assert service.asked[1].holds("5544") >= 1
 
@@ -109,6 +115,6 @@ def traces(world: World) -> list[Path]:
 def write_theirs(other: Agent, world: World) -> dict[str, str]:
     for name, text in THEIRS[other.name].items():
         path = world.home / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return THEIRS[other.name]

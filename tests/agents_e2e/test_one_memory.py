@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.agents_e2e.conftest import driven
-from tests.agents_e2e.programs import Agent, Gemini
+from tests.agents_e2e.programs import Agent, Codex, Gemini, OpenCode
 from tests.e2e.client import World
 from tests.e2e.stand_in import says, use
 
@@ -50,7 +52,9 @@ def test_what_is_kept_comes_to_mind_with_a_prompt(other: Agent, world: World):
     assert service.asked[0].holds("5544") >= 1
 
 
-def test_what_was_done_in_a_session_is_a_thread_for_all(other: Agent, world: World):
+@pytest.mark.parametrize("kind", [Codex, Gemini], ids=lambda one: one.name)
+def test_what_was_done_in_a_session_is_a_thread_for_all(kind: type[Agent], world: World):
+    other = driven(kind, world)
     other.install()
     other.run(
         "Why does the checkout service fail when the inventory cache is cold?",
@@ -63,14 +67,14 @@ def test_what_was_done_in_a_session_is_a_thread_for_all(other: Agent, world: Wor
     assert "checkout service" in world.recollect("threads").stdout
 
 
-def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World):
-    gemini = driven(Gemini, world)
-    gemini.install()
+@pytest.mark.parametrize(("kind", "tool", "key"), [(Gemini, "read_file", "file_path"), (OpenCode, "read", "filePath")])
+def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World, kind: type[Agent], tool: str, key: str):
+    other = driven(kind, world)
+    other.install()
     world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+    path = f"{world.project}/.ai/recall/port of the staging database"
 
-    service = gemini.run(
-        "look it up", says(use("read_file", file_path=".ai/recall/port of the staging database")), says("There.")
-    )
+    service = other.run("look it up", says(use(tool, **{key: path})), says("There."))
 
     assert "5544" in next(text for role, text in service.asked[1].texts() if role == "tool")
-    assert not (world.home / ".gemini" / "tmp" / "project" / "recollect").exists()
+    assert not list((world.home / ".gemini").rglob("recollect"))

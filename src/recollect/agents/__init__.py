@@ -28,7 +28,7 @@ __all__ = [
     "reads_below", "render", "spoken", "utterances",
 ]  # fmt: skip
 
-_MODULES = {"claude-code": "claude_code", "codex": "codex", "gemini": "gemini"}
+_MODULES = {"claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 DEFAULT_HOST = "claude-code"
 
 
