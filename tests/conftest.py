@@ -109,6 +109,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail when the clone, or a ~/.recollect that was not there, has changed by the end",
     )
+    parser.addoption("--agents", action="store_true", help="also drive the real agents that tests/agents_e2e is about")
 
 
 def _tree() -> dict[str, tuple[int, int]]:

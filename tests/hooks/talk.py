@@ -34,8 +34,11 @@ class OneApp:
 
 
 class Talk:
-    def __init__(self, app: App, *, session: str = "s-1", hooks: Hooks | None = None) -> None:
+    def __init__(
+        self, app: App, *, session: str = "s-1", hooks: Hooks | None = None, host: str = "claude-code"
+    ) -> None:
         self.app = app
+        self.host = host
         self.session = session
         self.folder = app.home.root.parent / "runtime" / "recalls"
         self.folder.parent.mkdir(mode=0o700, exist_ok=True)
@@ -57,7 +60,7 @@ class Talk:
         shared = {"session_id": self.session, "transcript_path": self.transcript, "cwd": cwd, "hook_event_name": event}
         body = json.dumps(shared | {"prompt_id": f"p{self.prompts}"} | given).encode()
         until_s = time.monotonic() + left_s
-        return self.hooks.answer("claude-code", event, body, {"CLAUDE_PROJECT_DIR": cwd, **environ}, cwd, until_s)
+        return self.hooks.answer(self.host, event, body, {"CLAUDE_PROJECT_DIR": cwd, **environ}, cwd, until_s)
 
     def start(self, source: str = "startup", **given: Any) -> Heard:
         return self.tell("SessionStart", source=source, **given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Create
@@ -57,3 +58,8 @@ def holding(folder: Path, text: str) -> list[Path]:
     """The files below that hold the text, as UTF-8 or as JSON spells it."""
     spelt = {text.encode("utf-8"), text.encode("unicode_escape")}
     return [path for path in folder.rglob("*") if path.is_file() and any(s in path.read_bytes() for s in spelt)]
+
+
+def at(level: str) -> dict[str, Any]:
+    """The option of `install` and `uninstall` that names a level."""
+    return {level: True}

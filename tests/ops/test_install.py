@@ -21,7 +21,7 @@ from recollect.ops import health, install, wiring
 from recollect.ops.app import App
 from recollect.wire import spawn, spool
 from recollect.wire.place import Place, find_place
-from tests.ops.ask import files
+from tests.ops.ask import at, files
 from tests.ops.conftest import Opens
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="hooks are run by a shell")
@@ -110,11 +110,11 @@ def test_installing_twice_changes_nothing(app: App, settings: Path):
 def test_a_project_has_settings_of_its_own(app: App, level: str, name: str):
     before = files(Path.cwd())
 
-    install.install(app, **{level: True})
+    install.install(app, **at(level))
     assert hooks(Path.cwd() / ".claude" / name).keys() == EVENTS
     assert not (Path.home() / ".claude").exists()
 
-    install.uninstall(app, **{level: True})
+    install.uninstall(app, **at(level))
     assert files(Path.cwd()) == before
     assert not (Path.cwd() / ".claude").exists()
 

@@ -15,7 +15,7 @@ from recollect.model.result import Mark
 from recollect.ops import health, install, serving
 from recollect.ops.app import App
 from recollect.wire import stub
-from tests.ops.ask import files
+from tests.ops.ask import at, files
 from tests.ops.conftest import Opens
 
 LEVELS = ("user", "project", "local")
@@ -72,7 +72,7 @@ def test_it_is_offered_with_its_tools_at_hand_and_taken_back_byte_for_byte(
         path.write_bytes(text.encode())
     before = files(tmp_path)
 
-    install.install(app, **{level: True})
+    install.install(app, **at(level))
 
     entry = standing(path, keys)["recollect"]
     assert entry == {"type": "stdio", "command": stub.server_path(str(app.home.root)), "args": [], "alwaysLoad": True}
@@ -83,10 +83,10 @@ def test_it_is_offered_with_its_tools_at_hand_and_taken_back_byte_for_byte(
             k: v for k, v in old.items() if k not in keys[:1]
         }
     again = path.read_bytes()
-    install.install(app, **{level: True})
+    install.install(app, **at(level))
     assert path.read_bytes() == again
 
-    install.uninstall(app, **{level: True})
+    install.uninstall(app, **at(level))
 
     left = {name: one for name, one in files(tmp_path).items() if ".recollect" not in name}
     assert left == before
@@ -98,11 +98,11 @@ def test_where_the_agent_wrote_the_file_since_our_member_alone_goes(app: App, st
     path.write_text(
         '{"numStartups": 3, "projects": {"/x": {"mcpServers": {}}}, "mcpServers": {"other": {"command": "x"}}}'
     )
-    install.install(app, **{level: True})
+    install.install(app, **at(level))
     edited = json.loads(path.read_bytes()) | {"numStartups": 4}
     path.write_text(json.dumps(edited, indent=4))
 
-    install.uninstall(app, **{level: True})
+    install.uninstall(app, **at(level))
 
     found = json.loads(path.read_bytes())
     assert "recollect" not in json.dumps(found)

@@ -1,7 +1,8 @@
 """The agents we serve. Each has one file that knows its events, its shapes and its settings; the rest of the program
 knows only what is declared here.
 
-A new agent is one such file and one line in `_MODULES`.
+A new agent is one such file and one line in `_MODULES`. What not every agent can do is named (`Ability`); each file
+declares those of its agent (`ABILITIES`), and who needs one asks `hosts` for the agents that have it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,62 @@ from recollect.model.outcome import Report
 from recollect.model.session import Event, Reply, ToolCall
 
 __all__ = [
-    "DEFAULT_HOST", "Agent", "Answers", "Cursor", "Hook", "Keepsake", "Level", "Places", "ServerPlace", "Shelf",
-    "Skill", "Tail", "Transcript", "Utterance", "agent", "answers", "hosts", "origin", "parse", "render", "spoken",
-    "utterances",
+    "DEFAULT_HOST", "Ability", "Agent", "Answers", "Cursor", "Form", "Hook", "Keepsake", "Level", "Places", "Plugin",
+    "ServerPlace", "Shelf", "Skill", "Tail", "Transcript", "Utterance", "agent", "answers", "hosts", "is_able",
+    "origin", "parse", "reads_below", "render", "spoken", "utterances",
 ]  # fmt: skip
 
-_MODULES = {"claude-code": "claude_code"}
+_MODULES = {"claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
 _ANSWERS = "claude_code_print"
 DEFAULT_HOST = "claude-code"
+
+
+class Ability(StrEnum):
+    """What an agent can do with us, or we with it, where not every one can."""
+
+    HOOKS = "hooks"
+    """A settings file of its own names our hooks."""
+    PLUGIN = "plugin"
+    """A file of ours is loaded by it, and calls us."""
+    START = "start"
+    """What is told at a session's start reaches the model."""
+    PROMPT = "prompt"
+    """And so does what comes with a prompt."""
+    CALLS = "calls"
+    """And what is told before a tool runs."""
+    READS = "reads"
+    """A read of a virtual file can be answered."""
+    SUBAGENTS = "subagents"
+    """It says when a subagent starts, and that one can be told something."""
+    COMPACTION = "compaction"
+    """It says when it compacts."""
+    END = "end"
+    """It says when a session ends."""
+    NOTICES = "notices"
+    """It shows a person a line of ours."""
+    OUTCOMES = "outcomes"
+    """How a call went can be told."""
+    TRANSCRIPTS = "transcripts"
+    """What was said can be read afterwards."""
+    PAST = "past"
+    """And so can what was said before we came."""
+    SERVER = "server"
+    """It can be offered our tools."""
+    TEACHING = "teaching"
+    """A file can teach it to use its memory when asked to."""
+    SHELF = "shelf"
+    """It keeps a memory of a project that rules can be written into."""
+    SKILLS = "skills"
+    """It reads a project's rules as skills."""
+
+
+class Form(StrEnum):
+    """How a settings file is written."""
+
+    JSON = "json"
+    COMMENTED = "commented"
+    """JSON with comments and trailing commas."""
+    TOML = "toml"
 
 
 class Hook(NamedTuple):
@@ -42,6 +91,8 @@ class Hook(NamedTuple):
     """What the agent shows while it is waited for; where it has a word for that."""
     is_prompt: bool = False
     """A person waits for it with a prompt."""
+    deadline_ms: int = 0
+    """Where the event's name says nothing to the hook process (wire/hook.py)."""
 
 
 class Level(StrEnum):
@@ -117,25 +168,32 @@ class ServerPlace(NamedTuple):
     path: Path
     keys: tuple[str, ...]
     """The way to the object."""
+    form: Form = Form.JSON
+
+
+class Plugin(NamedTuple):
+    """A file of ours that an agent loads."""
+
+    path: Path
+    text: str
 
 
 class Agent(Protocol):
+    """What stands below the name of an ability is there only where an agent has it (tests/agents/test_abilities.py)."""
+
     TITLE: str
-    OFF_SWITCH: str
-    """The key that switches off every hook of a settings file."""
-    SKILL_FILE: str
+    PROGRAM: str
+    """What it is called on the command line."""
+    ABILITIES: frozenset[Ability]
+    LEVELS: tuple[Level, ...]
+    """Whose settings it has."""
+
+    def folder(self, places: Places) -> Path:
+        """Where it keeps what is its own: there once it was used."""
 
     def parse(self, event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) -> Event: ...
 
     def render(self, event: str, reply: Reply) -> bytes: ...
-
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]: ...
-
-    def may_speak(self, line: bytes) -> bool:
-        """By a look at a raw line: False only where `utterances` would surely find nothing in it."""
-
-    def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
-        """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
 
     def doing(self, call: ToolCall) -> Doing:
         """What a call does, in neutral words."""
@@ -148,6 +206,32 @@ class Agent(Protocol):
 
     def origin(self, event: Event) -> Path | None: ...
 
+    def unapproved(self, level: Level, places: Places) -> str:
+        """What a person has still to allow before it calls us, in one sentence; empty where nothing is to be."""
+
+    # READS
+
+    def reads_below(self, event: Event) -> Path | None:
+        """Where a file has to stand for it to be read; None: anywhere."""
+
+    # TRANSCRIPTS
+
+    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]: ...
+
+    def may_speak(self, line: bytes) -> bool:
+        """By a look at a raw line: False only where `utterances` would surely find nothing in it."""
+
+    # PAST
+
+    def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
+        """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
+
+    # HOOKS
+
+    SETTINGS_FORM: Form
+    OFF_SWITCH: str
+    """The key that switches off every hook of a settings file; empty where it has none."""
+
     def settings_path(self, level: Level, places: Places) -> Path:
         """NoProject where the level needs a project and there is none."""
 
@@ -156,6 +240,26 @@ class Agent(Protocol):
 
     def hook_json(self, command: str, hook: Hook) -> Mapping[str, object]:
         """One hook as its settings spell it; `splice` puts it into its list."""
+
+    # PLUGIN
+
+    def plugin(self, level: Level, places: Places, home: Path) -> Plugin:
+        """`home`: ours. NoProject as above."""
+
+    # SERVER
+
+    def server_place(self, level: Level, places: Places) -> ServerPlace:
+        """NoProject as above."""
+
+    def server_json(self, command: str) -> Mapping[str, object]:
+        """A server as its settings spell it, its tools at hand from the first turn on."""
+
+    # TEACHING
+
+    def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
+        """A file that teaches it to use its memory when asked to, and its text; None where none can be."""
+
+    # SHELF
 
     def shelf(self, places: Places) -> Shelf:
         """NoProject where there is none."""
@@ -176,19 +280,19 @@ class Agent(Protocol):
     def index_room(self, own: str) -> tuple[int, int]:
         """How many lines and bytes of ours the agent still reads beside what others wrote into its index."""
 
+    # SKILLS
+
+    SKILL_FILE: str
+
     def skills_folder(self, places: Places) -> Path:
         """NoProject where there is none."""
 
     def skill_text(self, skill: Skill) -> str: ...
 
-    def server_place(self, level: Level, places: Places) -> ServerPlace:
-        """NoProject as above."""
 
-    def server_json(self, command: str) -> Mapping[str, object]:
-        """A server as its settings spell it, its tools at hand from the first turn on."""
-
-    def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
-        """A file that teaches it to use its memory when asked to, and its text; None where none can be."""
+def hosts(able: Ability | None = None) -> tuple[str, ...]:
+    """All of them, or those that have an ability."""
+    return tuple(host for host in _MODULES if able is None or is_able(host, able))
 
 
 class Answers(Protocol):
@@ -208,8 +312,8 @@ def answers() -> Answers:
     return cast(Answers, import_module(f"recollect.agents.{_ANSWERS}"))
 
 
-def hosts() -> tuple[str, ...]:
-    return tuple(_MODULES)
+def is_able(host: str, ability: Ability) -> bool:
+    return ability in agent(host).ABILITIES
 
 
 @cache
@@ -239,6 +343,8 @@ def utterances(host: str, tail: Tail) -> Iterator[Utterance]:
 def spoken(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
     """The same, a line at a time; lines in which nothing is said are left out."""
     speaks = agent(host)
+    if Ability.TRANSCRIPTS not in speaks.ABILITIES:
+        return
     tail.wanted = speaks.may_speak
     for line in tail:
         said = tuple(speaks.utterances(line))
@@ -249,3 +355,9 @@ def spoken(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
 def origin(event: Event) -> Path | None:
     """The transcript that a starting session goes on from; None where it cannot be told which one that is."""
     return agent(event.host).origin(event)
+
+
+def reads_below(event: Event) -> Path | None:
+    """Where a file has to stand for this agent to read it; None: anywhere."""
+    speaks = agent(event.host)
+    return speaks.reads_below(event) if Ability.READS in speaks.ABILITIES else None

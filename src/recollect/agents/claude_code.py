@@ -13,7 +13,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.agents import claude_memory
+from recollect.agents import Ability, Form, Level, claude_memory
+from recollect.agents.payload import first as _first
+from recollect.agents.payload import moment as _moment
+from recollect.agents.payload import object_of as _payload
+from recollect.agents.payload import text as _text
 from recollect.agents.transcript import Utterance, Voice, last_lines
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
@@ -23,10 +27,14 @@ from recollect.model.outcome import Report, State
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 if TYPE_CHECKING:
-    from recollect.agents import Hook, Level, Places, ServerPlace, Transcript
+    from recollect.agents import Hook, Places, ServerPlace, Transcript
 
 HOST = "claude-code"
 TITLE = "Claude Code"
+PROGRAM = "claude"
+ABILITIES = frozenset(Ability) - {Ability.PLUGIN}
+LEVELS = tuple(Level)
+SETTINGS_FORM = Form.JSON
 OFF_SWITCH = "disableAllHooks"
 
 _EVENTS = {
@@ -102,39 +110,6 @@ _WORDS = {
     EventName.PERMISSION_DENIED: ("reason",),
     EventName.COMPACTING: ("custom_instructions",),
 }
-
-
-def _payload(body: bytes) -> Mapping[str, object]:
-    try:
-        value = json.loads(body.decode("utf-8"))
-        # Only an escape can bring what UTF-8 and SQLite cannot hold.
-        value = _storable(value) if b"\\u" in body else value
-    except (ValueError, RecursionError):
-        raise BadInput("The event is not JSON text.") from None
-    if not isinstance(value, dict):
-        raise BadInput("The event is not a JSON object.")
-    return value
-
-
-def _storable(value: object) -> object:
-    match value:
-        case str():
-            return storable(value)
-        case dict():
-            return {storable(key): _storable(inner) for key, inner in value.items()}
-        case list():
-            return [_storable(inner) for inner in value]
-        case _:
-            return value
-
-
-def _text(payload: Mapping[str, object], key: str) -> str:
-    value = payload.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _first(payload: Mapping[str, object], *keys: str) -> str:
-    return next((text for key in keys if (text := _text(payload, key))), "")
 
 
 def _seconds(value: object) -> float | None:
@@ -430,13 +405,6 @@ def _strings(content: object) -> object:
     return "\n".join(part for part in content if isinstance(part, str)) if isinstance(content, list) else content
 
 
-def _moment(text: str) -> Moment | None:
-    try:
-        return Moment.parse(text)
-    except ValueError:
-        return None
-
-
 # Its settings
 
 # Each with the first version that surely knows it: an older client that meets an unknown event skips the whole
@@ -461,9 +429,19 @@ _ASK_VERSION_S = 10
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
-def settings_path(level: Level, places: Places) -> Path:
-    from recollect.agents import Level
+def folder(places: Places) -> Path:
+    return claude_memory.config_folder(places)
 
+
+def unapproved(level: Level, places: Places) -> str:
+    return ""
+
+
+def reads_below(event: Event) -> Path | None:
+    return None  # an answer may stand anywhere: it comes with the leave to read it
+
+
+def settings_path(level: Level, places: Places) -> Path:
     if level is Level.USER:
         return claude_memory.config_folder(places) / "settings.json"
     if places.project is None:
@@ -472,7 +450,7 @@ def settings_path(level: Level, places: Places) -> Path:
 
 
 def server_place(level: Level, places: Places) -> ServerPlace:
-    from recollect.agents import Level, ServerPlace
+    from recollect.agents import ServerPlace
 
     if level is not Level.USER and places.project is None:
         raise NoProject("There is no project here.", hint="Go into a project's folder, or leave --user.")
@@ -491,8 +469,6 @@ def server_json(command: str) -> Mapping[str, object]:
 
 
 def skill(level: Level, places: Places) -> tuple[Path, str] | None:
-    from recollect.agents import Level
-
     if level is Level.LOCAL:
         return None  # a project has no skills that are not shared
     folder = settings_path(level, places).parent / "skills" / "recollect"
@@ -523,7 +499,7 @@ def _version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
     import shutil  # only where something is installed: hooks come here too
     import subprocess
 
-    program = shutil.which("claude", path=environ.get("PATH", os.defpath))
+    program = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
     if program is None:
         return None
     try:

@@ -125,13 +125,24 @@ def standing(text: str, ours: Ours) -> tuple[Standing, ...]:
 
 def without(text: str, ours: Ours, *, keep: frozenset[str] = frozenset()) -> str:
     """The text with our hooks cut out, and with them the lists that they leave empty, but for those to `keep`."""
+    return cut(text, hook_cuts(text, ours, keep=keep))
+
+
+def cut(text: str, cuts: Sequence[tuple[int, int]]) -> str:
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    return text
+
+
+def hook_cuts(text: str, ours: Ours, *, keep: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
+    """The ranges that `without` cuts out."""
     if not standing(text, ours):
-        return text
+        return []
     root = _root(text)
     holder = _only(text, root, HOOKS)
     events = _events(text)
     if holder is None or events is None:
-        return text
+        return []
     cuts: list[tuple[int, int]] = []
     gone: list[_Child] = []
     for member in events.children:
@@ -149,9 +160,7 @@ def without(text: str, ours: Ours, *, keep: frozenset[str] = frozenset()) -> str
         cuts += _cuts(root, [holder])
     else:
         cuts += _cuts(events, gone)
-    for start, end in sorted(cuts, reverse=True):
-        text = text[:start] + text[end:]
-    return text
+    return cuts
 
 
 def is_on(text: str, key: str) -> bool:
@@ -405,20 +414,24 @@ def standing_keys(text: str, keys: Sequence[str]) -> int:
 def without_member(text: str, keys: Sequence[str], name: str, *, keep: int = 0) -> str:
     """The text with the member cut out, and with it the objects on the way that it leaves empty, but for the first
     `keep` of them."""
+    return cut(text, member_cuts(text, keys, name, keep=keep))
+
+
+def member_cuts(text: str, keys: Sequence[str], name: str, *, keep: int = 0) -> list[tuple[int, int]]:
+    """The range that `without_member` cuts out."""
     if not text.lstrip(_BOM).strip(_SPACE):
-        return text
+        return []
     chain = _chain(text, keys)
     found = _only(text, chain[-1][1], name) if len(chain) == len(keys) + 1 else None
     if found is None:
-        return text
+        return []
     depth = len(keys)
     while depth > keep and len(chain[depth][1].children) == 1:
         child = chain[depth][0]
         if child is None:
             break
         found, depth = child, depth - 1
-    ((start, end),) = _cuts(chain[depth][1], [found])
-    return text[:start] + text[end:]
+    return _cuts(chain[depth][1], [found])
 
 
 def _chain(text: str, keys: Sequence[str]) -> list[tuple[_Child | None, _Container]]:

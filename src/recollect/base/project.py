@@ -45,11 +45,11 @@ _MAX_POINTER_BYTES = 8_192
 _MAX_GIT_CONFIG_BYTES = 262_144
 _MAX_CARD_BYTES = 65_536
 
+# `recall/` is not among them: nothing is ever written there, and some agents refuse to read what is ignored.
 _IGNORED = """\
 # State that Recollect shows here. It is yours alone and changes all the time.
 /heartbeat.json
 /focus.json
-/recall/
 /.gitignore
 """
 

@@ -80,6 +80,10 @@ def _run(op: Op, wanted: list[Parameter], values: dict[str, Any], *, as_json: bo
             from recollect.cli.editor import edited
 
             taken = edited(app, taken)
+        if op.name == "install" and not as_json:
+            from recollect.cli.choice import chosen
+
+            taken = chosen(app, taken)
         if op.effect is Effect.ERASE and not (yes or dry_run):
             _ask(op)
         result = op.function(app, **taken)
@@ -130,6 +134,8 @@ def _option(p: Parameter) -> click.Option:
         return click.Option([flag, p.name], is_flag=True, help=p.arg.help)
     choices = [str(member) for member in _members(p.type)]
     kind: Any = click.Choice(choices, case_sensitive=False) if choices else p.type if p.type in (int, float) else str
+    if p.arg.many:
+        return click.Option([flag, p.name], multiple=True, help=p.arg.help, metavar=p.arg.metavar or None)
     default = ",".join(p.default) if isinstance(p.default, tuple) else p.default
     return click.Option(
         [flag, p.name], type=kind, default=str(default) if isinstance(default, Enum) else default or None,

@@ -23,7 +23,7 @@ from recollect.model.memory import Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Found, Scope
 from recollect.model.session import Reply, ToolCall
-from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts
+from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts, twice
 from recollect.ops.haste import Haste
 from recollect.ops.sessions import Showing
 from recollect.render import inject
@@ -71,11 +71,11 @@ def prompted(visit: Visit) -> Said:
     is_on = app.settings.switch("MEMORY_RECALL")
     haste = Haste(app, event.text, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
-    heart = _heard(visit)
+    heart, is_twice = _heard(visit)
     if haste is None:
-        return _told(visit, talker, None, briefs.NOT_ASKED, _captured(visit))
+        return _told(visit, talker, None, briefs.NOT_ASKED, "" if is_twice else _captured(visit))
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS"))
-    captured = _captured(visit)
+    captured = "" if is_twice else _captured(visit)
     if mind.is_idle or not briefs.waits_for_a_model(app):
         return _told(visit, talker, heart, mind, captured)
     ready = _told(visit, talker, heart, mind.noting("no language model was asked"), captured)
@@ -132,6 +132,8 @@ def received(visit: Visit) -> Said:
 def ended(visit: Visit) -> Said:
     """What was only for this session goes; what is durable stays."""
     rendered.forget(visit.folder, visit.event.session_id)
+    if visit.folder == agents.reads_below(visit.event):
+        rendered.leave(visit.folder)
     visit.tasks.forget(visit.event.session_id)
     return received(visit)
 
@@ -267,17 +269,19 @@ def _brought(visit: Visit, haste: Haste, talker: Talker, limit: int) -> briefs.M
         return briefs.Mind(None, problem.message, failed=True)
 
 
-def _heard(visit: Visit) -> Heartbeat:
-    """Before anything is answered, that someone spoke is on the disk. The heartbeat as it was just before."""
+def _heard(visit: Visit) -> tuple[Heartbeat, bool]:
+    """Before anything is answered, that someone spoke is on the disk. The heartbeat as it was just before, and whether
+    another host told of the same words a moment ago: then they are answered here too, and nothing is counted twice."""
     app, event = visit.app, visit.event
-    before: list[Heartbeat] = []
+    before: list[tuple[Heartbeat, bool]] = []
 
     def write() -> None:
         sessions.spoke(app, event)
-        before.append(heartbeat.interact(app))
+        is_twice = twice.is_told_twice(app, event)
+        before.append((heartbeat.look(app) if is_twice else heartbeat.interact(app), is_twice))
         sessions.receive(app, sessions.pointer(event))
 
-    return before[0] if keeping.together(visit, write) else heartbeat.look(app)
+    return before[0] if keeping.together(visit, write) else (heartbeat.look(app), False)
 
 
 def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mind, captured: str) -> Said:

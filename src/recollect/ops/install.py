@@ -1,4 +1,5 @@
-"""Makes agents call us, and undoes it: hooks in their settings, the script they call, and the short name `ai`.
+"""Makes agents call us, and undoes it: hooks in their settings, the script they call, and the short name `ai`. Which
+agents is choosing.py's matter, files that an agent loads are plugging.py's, the server of tools serving.py's.
 
 What was inserted into a settings file, and where, is kept in `<home>/installed.json`, never the file's own text, which
 may hold secrets. So `uninstall` gives the file back byte for byte; where it was edited since, only our hooks go.
@@ -15,10 +16,13 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from recollect.agents import DEFAULT_HOST, Agent, Level, Places, agent, hosts, splice
+from recollect.agents import DEFAULT_HOST, Ability, Agent, Hook, Level, Places, is_able, splice
+from recollect.agents import agent as agent_of
+from recollect.agents.forms import Hooked, hooked
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NotPlain
 from recollect.base.files import read_limited, write_private
@@ -40,44 +44,42 @@ _SHORT_NAME = "ai"
 _SPINNER = "Recalling memories..."
 _IMPORT = f"recollect import {DEFAULT_HOST}"
 
+_Agents = Annotated[tuple[str, ...], Arg("Which agents; again for each.", metavar="NAME", many=True)]
 _User = Annotated[bool, Arg("In your own settings, for every project (the default).")]
 _Project = Annotated[bool, Arg("In this project's settings, which its repository shares.")]
 _Local = Annotated[bool, Arg("In this project's settings on this machine alone.")]
 
 
-def install(app: App, *, user: _User = False, project: _Project = False, local: _Local = False) -> Told:
+def install(
+    app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
+) -> Told:
     level = _level(user, project, local)
-    from recollect.ops import serving
+    from recollect.ops import choosing
 
-    told = []
-    for host in hosts():
-        hooked = _install_one(app, host, level)
-        told.append(serving.joined(hooked, serving.register(app, host, level)))
-        serving.teach(app, host, level)
+    told = [_installed(app, host, level) for host in choosing.to_install(agent, level)]
     if app.dry_run:
         return joined(told, ())
     notes = [*_add_short_name(app), "Sessions that run now are not changed; new ones are."]
     if level is Level.PROJECT:
         notes.append(f"It names {app.home.root}: for others who share these settings it does nothing. See --local.")
+    notes += choosing.others(app, agent)
     if any(one.facts["changed"] for one in told):
         notes += _past_sessions(app)
     return joined(told, tuple(notes))
 
 
-def uninstall(app: App, *, user: _User = False, project: _Project = False, local: _Local = False) -> Told:
+def uninstall(
+    app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
+) -> Told:
     level = _level(user, project, local)
-    from recollect.ops import serving
+    from recollect.ops import choosing
 
-    told = []
-    for host in hosts():
-        serving.unteach(app, host, level)
-        served = serving.unregister(app, host, level)
-        told.append(serving.joined(_uninstall_one(app, host, level), served))
+    told = [_uninstalled(app, host, level) for host in choosing.to_uninstall(app, agent, level)]
     if app.dry_run:
         return joined(told, ())
     left = Receipts.read(app)
-    if left.files or left.servers:
-        still = sorted({*left.files, *(name.partition(":")[2] for name in left.servers)})
+    if left.files or left.servers or left.plugins:
+        still = sorted({*left.files, *left.plugins, *(name.partition(":")[2] for name in left.servers)})
         return joined(told, (f"Still called from {', '.join(still)}.",))
     _remove_short_name(left)
     Receipts.path(app).unlink(missing_ok=True)
@@ -85,6 +87,30 @@ def uninstall(app: App, *, user: _User = False, project: _Project = False, local
     stub.remove_hook(str(app.home.root))
     _end_daemon(app)
     return joined(told, (*withdrawn, f"Memories stay in {app.home.root}."))
+
+
+def _installed(app: App, host: str, level: Level) -> Told:
+    """All that makes one agent call us: what it calls first, then what calls it."""
+    from recollect.ops import plugging, serving
+
+    told = _install_one(app, host, level) if is_able(host, Ability.HOOKS) else plugging.plug(app, host, level)
+    if is_able(host, Ability.SERVER):
+        told = serving.joined(told, serving.register(app, host, level))
+    if is_able(host, Ability.TEACHING):
+        serving.teach(app, host, level)
+    to_allow = "" if app.dry_run else agent_of(host).unapproved(level, places(app))
+    return replace(told, notes=(*told.notes, to_allow)) if to_allow else told
+
+
+def _uninstalled(app: App, host: str, level: Level) -> Told:
+    """The other way round: of two things in one file the later one goes first, so that each finds what it left."""
+    from recollect.ops import plugging, serving
+
+    if is_able(host, Ability.TEACHING):
+        serving.unteach(app, host, level)
+    served = serving.unregister(app, host, level) if is_able(host, Ability.SERVER) else None
+    told = _uninstall_one(app, host, level) if is_able(host, Ability.HOOKS) else plugging.unplug(app, host, level)
+    return serving.joined(told, served) if served is not None else told
 
 
 def _past_sessions(app: App) -> tuple[str, ...]:
@@ -107,7 +133,11 @@ class Site(NamedTuple):
 
     @property
     def agent(self) -> Agent:
-        return agent(self.host)
+        return agent_of(self.host)
+
+    @property
+    def form(self) -> Hooked:
+        return hooked(self.agent.SETTINGS_FORM)
 
     def look(self) -> Found:
         return swap.look(self.path, within=self.within)
@@ -116,7 +146,15 @@ class Site(NamedTuple):
 def site(app: App, host: str, level: Level) -> Site:
     """NoProject where the level needs one and there is none."""
     at = places(app)
-    return Site(host, level, agent(host).settings_path(level, at), None if level is Level.USER else at.project)
+    check_level(host, level)
+    return Site(host, level, agent_of(host).settings_path(level, at), None if level is Level.USER else at.project)
+
+
+def check_level(host: str, level: Level) -> None:
+    if level not in agent_of(host).LEVELS:
+        raise BadInput(
+            f"{agent_of(host).TITLE} has no settings of a project on this machine alone.", hint="See --user, --project."
+        )
 
 
 def places(app: App) -> Places:
@@ -126,22 +164,24 @@ def places(app: App) -> Places:
 
 def wanted(app: App, host: str) -> tuple[tuple[str, Mapping[str, object]], ...]:
     """Each event that this agent can tell us of, with its hook."""
-    speaks = agent(host)
+    speaks = agent_of(host)
     wait_s = app.settings.count("MEMORY_RECALL_SECONDS") if waits_for_a_model(app) else 0
     hooks = []
     for hook in speaks.hooks(places(app)):
         patience_s = wait_s if hook.is_prompt else 0
         if patience_s:
             hook = hook._replace(timeout_s=patience_s + hook.timeout_s, spinner=_SPINNER)
-        hooks.append((hook.event, speaks.hook_json(command(app, host, hook.event, patience_s), hook)))
+        hooks.append((hook.event, speaks.hook_json(command(app, host, hook, patience_s), hook)))
     return tuple(hooks)
 
 
-def command(app: App, host: str, event: str, patience_s: int = 0) -> str:
+def command(app: App, host: str, hook: Hook, patience_s: int = 0) -> str:
     """A constant text: no part of it is made from what an event holds. Whatever befalls the script, the agent goes
     on, and the shell does not complain of it."""
-    waits = f" --patience-ms {patience_s * 1_000}" if patience_s else ""
-    return f"{_script(app)} {'' if host == DEFAULT_HOST else host + ' '}{event}{waits} 2>/dev/null || :"
+    words = [_script(app), *([] if host == DEFAULT_HOST else [host]), hook.event]
+    words += ["--deadline-ms", str(hook.deadline_ms)] if hook.deadline_ms else []
+    words += ["--patience-ms", str(patience_s * 1_000)] if patience_s else []
+    return f"{' '.join(words)} 2>/dev/null || :"
 
 
 def is_ours(app: App) -> splice.Ours:
@@ -188,6 +228,8 @@ class Receipts(NamedTuple):
     """Of files that name our server (serving.py), by level and path."""
     skills: dict[str, str]
     """Digests of the files that teach, by path."""
+    plugins: dict[str, dict[str, str]] = {}  # noqa: RUF012 - never changed, only replaced
+    """Of files that agents load (plugging.py), by path: the digest, and the folders that were made for it."""
 
     @staticmethod
     def path(app: App) -> Path:
@@ -203,7 +245,10 @@ class Receipts(NamedTuple):
                 for name in ("files", "servers")
             )
             skills = {str(path): str(one) for path, one in kept.get("skills", {}).items()}
-            return cls(files, str(kept["short_name"]), servers, skills)
+            plugins = {
+                str(path): {str(k): str(v) for k, v in one.items()} for path, one in kept.get("plugins", {}).items()
+            }
+            return cls(files, str(kept["short_name"]), servers, skills, plugins)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return cls({}, "", {}, {})
 
@@ -211,7 +256,10 @@ class Receipts(NamedTuple):
         listed = [
             {p: {**r._asdict(), "kept": sorted(r.kept)} for p, r in kept.items()} for kept in (self.files, self.servers)
         ]
-        told = {"files": listed[0], "short_name": self.short_name, "servers": listed[1], "skills": self.skills}
+        told = {
+            "files": listed[0], "short_name": self.short_name, "servers": listed[1], "skills": self.skills,
+            "plugins": self.plugins,
+        }  # fmt: skip
         write_private(self.path(app), json.dumps(told, indent=1) + "\n")
 
 
@@ -230,7 +278,7 @@ def _bare(app: App, at: Site, found: Found, receipt: Receipt | None) -> _Bare:
         if text is not None and digest(text.encode("utf-8") if existed else None) == receipt.before:
             return _Bare(text, existed, receipt.kept)
     kept = receipt.kept if receipt is not None else frozenset()
-    return _Bare(splice.without(found.text, is_ours(app), keep=kept), found.content is not None, kept)
+    return _Bare(at.form.without(found.text, is_ours(app), keep=kept), found.content is not None, kept)
 
 
 # One settings file
@@ -246,9 +294,7 @@ def _install_one(app: App, host: str, level: Level) -> Told:
             raise _left_alone(at, problem, _to_paste(hooks)) from None
         if app.dry_run:
             return _would(at, found, after)
-        app.home.prepare()
-        if not stub.is_current(str(app.home.root), sys.executable):
-            stub.write_hook(str(app.home.root), sys.executable)
+        ready_script(app)
         if receipt is None:
             return _told(at, "already calls Recollect", hooks, changed=False)
         try:
@@ -266,19 +312,25 @@ def _install_one(app: App, host: str, level: Level) -> Told:
     raise Conflict(f"{at.path} changes all the time.", hint="Nothing was written. Close what writes it, and try again.")
 
 
+def ready_script(app: App) -> None:
+    app.home.prepare()
+    if not stub.is_current(str(app.home.root), sys.executable):
+        stub.write_hook(str(app.home.root), sys.executable)
+
+
 def _planned(
     app: App, at: Site, found: Found, hooks: tuple[tuple[str, Mapping[str, object]], ...], receipt: Receipt | None
 ) -> tuple[str, Receipt | None]:
     """The text with our hooks as they should be, and what was done to it; no receipt where it is so already."""
-    standing = splice.standing(found.text, is_ours(app))
+    standing = at.form.standing(found.text, is_ours(app))
     if all(one.alone for one in standing) and _same(standing, hooks):
         return found.text, None
     bare = _bare(app, at, found, receipt)
-    inserted = splice.insertions(bare.text, hooks)
+    inserted = at.form.insertions(bare.text, hooks)
     after = splice.inserted(bare.text, inserted)
     before = digest(bare.text.encode("utf-8") if bare.existed else None)
     made_folder = receipt.made_folder if receipt is not None else False
-    kept = bare.kept | splice.containers(bare.text)
+    kept = bare.kept | at.form.containers(bare.text)
     return after, Receipt(before, digest(after.encode("utf-8")), inserted, kept, made_folder)
 
 

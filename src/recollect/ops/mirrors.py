@@ -10,7 +10,7 @@ import json
 import os
 from pathlib import Path
 
-from recollect.agents import agent, hosts
+from recollect.agents import Ability, agent, hosts
 from recollect.base.errors import NoProject, RecollectError
 from recollect.model.result import Check, Mark, Scope
 from recollect.ops import mirror, skills, sync
@@ -80,7 +80,7 @@ def checks(app: App) -> list[Check]:
     if app.settings.switch(sync.SETTING) and app.project is not None:
         found += [
             Check("rules sync", Mark.WARN, f"{agent(host).TITLE} does not read what is written: {shelf.unread}")
-            for host in hosts()
+            for host in hosts(Ability.SHELF)
             if (shelf := agent(host).shelf(places(app))).unread
         ]
     return found
@@ -92,7 +92,7 @@ def _on(app: App) -> list[bool]:
 
 def _indexes(app: App) -> list[Path]:
     found = []
-    for host in hosts():
+    for host in hosts(Ability.SHELF):
         try:
             shelf = agent(host).shelf(places(app))
         except NoProject:

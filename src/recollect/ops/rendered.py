@@ -42,6 +42,13 @@ def forget(folder: Path, session: str) -> None:
     _remove(_of_session(folder, session))
 
 
+def leave(folder: Path) -> None:
+    """Where it stands among an agent's own: nothing of ours stays there without use."""
+    with suppress(OSError):
+        os.rmdir(folder)
+        os.rmdir(folder.parent)
+
+
 def sweep(folder: Path, now: Moment) -> None:
     """Those of sessions that never said goodbye, and of a time that a clock has not reached yet."""
     now_s = now.micros / 1_000_000

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.agents import Level, agent, splice
+from recollect.agents.forms import Members, members
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NotPlain
 from recollect.base.swap import Found, digest
 from recollect.model.codec import Json
 from recollect.model.result import Told
 from recollect.ops.app import App
-from recollect.ops.install import Receipt, Receipts, make_folder, places
+from recollect.ops.install import Receipt, Receipts, check_level, make_folder, places
 from recollect.wire import stub
 
 NAME = "recollect"
@@ -35,6 +36,7 @@ class Spot(NamedTuple):
     path: Path
     keys: tuple[str, ...]
     within: Path | None
+    form: Members
 
     @property
     def receipt(self) -> str:
@@ -47,9 +49,10 @@ class Spot(NamedTuple):
 def spot(app: App, host: str, level: Level) -> Spot:
     """NoProject where the level needs one and there is none."""
     at = places(app)
+    check_level(host, level)
     found = agent(host).server_place(level, at)
     within = at.project if level is Level.PROJECT else None
-    return Spot(host, level, found.path, found.keys, within)
+    return Spot(host, level, found.path, found.keys, within, members(found.form))
 
 
 def command(app: App) -> str:
@@ -57,8 +60,8 @@ def command(app: App) -> str:
 
 
 def is_registered(app: App, text: str, at: Spot) -> bool:
-    standing = splice.member(text, at.keys, NAME)
-    return isinstance(standing, dict) and standing.get("command") == command(app)
+    standing = at.form.member(text, at.keys, NAME)
+    return isinstance(standing, dict) and standing.get("command") in (command(app), [command(app)])
 
 
 def register(app: App, host: str, level: Level) -> Told:
@@ -67,13 +70,13 @@ def register(app: App, host: str, level: Level) -> Told:
     for _ in range(_TRIES):
         found, receipts = at.look(), Receipts.read(app)
         try:
-            standing = splice.member(found.text, at.keys, NAME)
+            standing = at.form.member(found.text, at.keys, NAME)
             if standing == wanted:
                 return _told(at, "already offers its tools", changed=False)
             if standing is not None and not is_registered(app, found.text, at):
                 return _told(at, f"has another server named {NAME}: it was left as it is", changed=False)
             bare, existed, kept = _bare(app, at, found, receipts.servers.get(at.receipt))
-            inserted = splice.member_insertion(bare, at.keys, NAME, wanted)
+            inserted = at.form.member_insertion(bare, at.keys, NAME, wanted)
         except NotPlain as problem:
             said = f"{at.path}, line {problem.line}: {problem.problem}. It was left as it is, without the tools"
             return _told(at, said, changed=False)
@@ -139,9 +142,9 @@ def _bare(app: App, at: Spot, found: Found, receipt: Receipt | None) -> tuple[st
             return text, existed, receipt.kept
     text, existed = found.text, found.content is not None
     if not is_registered(app, text, at):
-        return text, existed, frozenset(at.keys[: splice.standing_keys(text, at.keys)])
+        return text, existed, frozenset(at.keys[: at.form.standing_keys(text, at.keys)])
     kept = receipt.kept if receipt is not None else frozenset(at.keys)
-    return splice.without_member(text, at.keys, NAME, keep=len(kept)), existed, kept
+    return at.form.without_member(text, at.keys, NAME, keep=len(kept)), existed, kept
 
 
 def _told(at: Spot, what: str, *, changed: bool) -> Told:

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from recollect.agents import Skill, agent, hosts
+from recollect.agents import Ability, Skill, agent, hosts
 from recollect.base.files import read_limited
 from recollect.base.text import counted, one_line
 from recollect.model.codec import Json
@@ -45,7 +45,7 @@ Off = Annotated[bool, Arg("Take away what was written here, and write nothing mo
 def skills(app: App, *, off: Off = False) -> Told:
     project = app.project_here()
     told = []
-    for host in hosts():
+    for host in hosts(Ability.SKILLS):
         folder = agent(host).skills_folder(places(app))
         receipt = mirror.receipt(app, WHAT, host, project.root, folder)
         is_on = app.settings.switch(SETTING) and not off
@@ -57,7 +57,7 @@ def refresh(app: App) -> None:
     """For the daemon."""
     if app.project is None:
         return
-    for host in hosts():
+    for host in hosts(Ability.SKILLS):
         receipt = mirror.receipt(app, WHAT, host, app.project.root, agent(host).skills_folder(places(app)))
         if receipt.off:
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from recollect.agents import Agent, Keepsake, Places, Shelf, agent, hosts, section
+from recollect.agents import Ability, Agent, Keepsake, Places, Shelf, agent, hosts, section
 from recollect.base.errors import BadInput
 from recollect.base.text import counted, one_line
 from recollect.model.codec import Json
@@ -37,7 +37,7 @@ Off = Annotated[bool, Arg("Take away what was written here, and write nothing mo
 def sync(app: App, *, off: Off = False) -> Told:
     project = app.project_here()
     told = []
-    for host in hosts():
+    for host in hosts(Ability.SHELF):
         shelf = agent(host).shelf(places(app))
         if off or not app.settings.switch(SETTING):
             told.append(_withdrawn(app, mirror.receipt(app, WHAT, host, project.root, shelf.folder), off=off))
@@ -59,7 +59,7 @@ def refresh(app: App) -> None:
     for one in known:
         if not one.off:
             _written(app, one.host, _shelf_of(app, one))
-    for host in hosts() if not known else ():
+    for host in hosts(Ability.SHELF) if not known else ():
         shelf = agent(host).shelf(_usual(app))
         if shelf.base.is_dir():
             _written(app, host, shelf)

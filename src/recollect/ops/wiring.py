@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from recollect.agents import Level, hosts, splice
+from recollect.agents import DEFAULT_HOST, Ability, Level, agent, hosts, splice
 from recollect.base.errors import NoProject, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.result import Check, Mark
-from recollect.ops import serving
+from recollect.ops import plugging, serving
 from recollect.ops.app import App
-from recollect.ops.install import Site, is_ours, site, wanted
+from recollect.ops.install import Site, is_ours, places, site, wanted
 from recollect.wire import client, frame, place, stub
 
 _SHELL = "/bin/sh"
@@ -44,8 +44,8 @@ def checks(app: App) -> Iterator[Check]:
     for at in _sites(app):
         try:
             text = at.look().text
-            hooks = splice.standing(text, is_ours(app))
-            off = bool(hooks) and splice.is_on(text, at.agent.OFF_SWITCH)
+            hooks = at.form.standing(text, is_ours(app))
+            off = bool(hooks and at.agent.OFF_SWITCH) and at.form.is_on(text, at.agent.OFF_SWITCH)
         except RecollectError as problem:
             yield Check("hooks", Mark.WARN, _named(at, problem.message), f"mend {at.path}")
             continue
@@ -53,38 +53,73 @@ def checks(app: App) -> Iterator[Check]:
             yield Check("hooks", Mark.WARN, f"switched off in {at.path}", f"remove {at.agent.OFF_SWITCH} there")
         if hooks:
             called.append(_Called(at, hooks))
-    if not called:
+    plugged = list(_plugged(app))
+    if not called and not plugged:
         yield Check("hooks", Mark.WARN, "no agent calls Recollect here", "recollect install")
         return
     script = _script(app)
     yield script
     for one in called:
         yield _complete(app, one)
+        yield from _allowed(app, one.at.host, one.at.level)
+    yield from plugged
     if script.mark is not Mark.BAD:
-        yield from _runs(called)
+        yield from _runs(app, called)
         yield _daemon(app)
     yield from _server(app)
+
+
+def _plugged(app: App) -> Iterator[Check]:
+    for host, level in _levels(Ability.PLUGIN):
+        with suppress(NoProject):
+            name = f"{agent(host).TITLE} ({level})"
+            try:
+                path = plugging.plugin(app, host, level).path
+                if plugging.is_current(app, host, level):
+                    yield Check(name, Mark.GOOD, f"plugin in {path}")
+                    yield from _allowed(app, host, level)
+                elif plugging.is_plugged(app, host, level):
+                    yield Check(name, Mark.WARN, f"{path} is of another Recollect", _install(host, level))
+            except RecollectError as problem:
+                if not isinstance(problem, NoProject):
+                    yield Check(name, Mark.WARN, problem.message, _install(host, level))
+
+
+def _allowed(app: App, host: str, level: Level) -> Iterator[Check]:
+    """Some agents call nobody whom the person has not looked at."""
+    lacking = agent(host).unapproved(level, places(app))
+    if lacking:
+        yield Check(f"{agent(host).TITLE} ({level})", Mark.WARN, lacking)
+
+
+def _levels(ability: Ability) -> Iterator[tuple[str, Level]]:
+    for host in hosts(ability):
+        for level in agent(host).LEVELS:
+            yield host, level
+
+
+def _install(host: str, level: Level) -> str:
+    return f"recollect install {'' if host == DEFAULT_HOST else f'--agent {host} '}--{level}"
 
 
 def _server(app: App) -> Iterator[Check]:
     """It is started as an agent would start it, and has to answer."""
     offered = []
-    for host in hosts():
-        for level in Level:
-            with suppress(NoProject):
-                at = serving.spot(app, host, level)
-                try:
-                    if serving.is_registered(app, at.look().text, at):
-                        offered.append(at)
-                except RecollectError as problem:
-                    yield Check("tools", Mark.WARN, f"{at.path}: {problem.message}", f"mend {at.path}")
+    for host, level in _levels(Ability.SERVER):
+        with suppress(NoProject):
+            at = serving.spot(app, host, level)
+            try:
+                if serving.is_registered(app, at.look().text, at):
+                    offered.append(at)
+            except RecollectError as problem:
+                yield Check("tools", Mark.WARN, f"{at.path}: {problem.message}", f"mend {at.path}")
     if not offered:
         yield Check("tools", Mark.WARN, "no agent is offered the tools here", "recollect install")
         return
     wrong = _answers(serving.command(app))
     where = ", ".join(str(at.path) for at in offered)
     if wrong:
-        yield Check("tools", Mark.BAD, f"the server {wrong}", f"recollect install --{offered[0].level}")
+        yield Check("tools", Mark.BAD, f"the server {wrong}", _install(offered[0].host, offered[0].level))
     else:
         yield Check("tools", Mark.GOOD, f"the server answers; offered in {where}")
 
@@ -115,12 +150,11 @@ def _answers(command: str) -> str:
 
 
 def _sites(app: App) -> Iterator[Site]:
-    for host in hosts():
-        for level in Level:
-            try:
-                yield site(app, host, level)
-            except NoProject:
-                continue
+    for host, level in _levels(Ability.HOOKS):
+        try:
+            yield site(app, host, level)
+        except NoProject:
+            continue
 
 
 def _named(at: Site, message: str) -> str:
@@ -147,18 +181,19 @@ def _complete(app: App, called: _Called) -> Check:
         return Check(name, Mark.GOOD, f"{counted(len(there), 'hook')} in {at.path}")
     parts = [f"lacks {', '.join(missing)}"] if missing else []
     parts += [f"has an older {', '.join(other)}"] if other else []
-    return Check(name, Mark.WARN, f"{at.path} {' and '.join(parts)}", f"recollect install --{at.level}")
+    return Check(name, Mark.WARN, f"{at.path} {' and '.join(parts)}", _install(at.host, at.level))
 
 
-def _runs(called: list[_Called]) -> Iterator[Check]:
+def _runs(app: App, called: list[_Called]) -> Iterator[Check]:
     """One check for all that are well, one for each that is not."""
     # The agent runs equal commands once.
-    hooks = {str(one.hook["command"]): (one, file.at.level) for file in called for one in file.hooks}
+    hooks = {str(one.hook["command"]): (one, file.at) for file in called for one in file.hooks}
+    limits = {at.host: {one.event: one.timeout_s for one in at.agent.hooks(places(app))} for _, at in hooks.values()}
     well = 0
-    for command, (one, level) in hooks.items():
-        problem = _ran(command, one.event, one.hook.get("timeout"))
+    for command, (one, at) in hooks.items():
+        problem = _ran(command, one.event, limits[at.host].get(one.event, _DEFAULT_TIMEOUT_S))
         if problem:
-            yield Check(f"{one.event} hook", Mark.BAD, problem, f"recollect install --{level}")
+            yield Check(f"{one.event} hook", Mark.BAD, problem, _install(at.host, at.level))
         else:
             well += 1
     if well:
@@ -177,9 +212,8 @@ def _daemon(app: App) -> Check:
     return Check("daemon", Mark.GOOD, "answers")
 
 
-def _ran(command: str, event: str, timeout: object) -> str:
+def _ran(command: str, event: str, limit_s: int) -> str:
     """What is wrong with it. The law: exit 0, one JSON document or nothing at all, no complaint, in time."""
-    limit_s = timeout if isinstance(timeout, int) and timeout > 0 else _DEFAULT_TIMEOUT_S
     try:
         ended = subprocess.run(
             [_SHELL, "-c", command], input=json.dumps({"hook_event_name": event}).encode(), capture_output=True,

@@ -1,0 +1,120 @@
+"""Coming and going: nothing of ours is left in an agent's files, and no other byte of them differs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.agents_e2e.conftest import driven
+from tests.agents_e2e.programs import Agent, Codex
+from tests.e2e.client import World
+from tests.e2e.stand_in import says, use
+
+RULE = "Write every commit subject in the imperative mood"
+# As a person wrote them, in a layout that no library writes.
+THEIRS = {
+    "codex": {
+        ".codex/hooks.json": '{ "hooks": {"Stop": [ {"hooks":[{"type":"command","command":"true"}]} ]\n } }\n\n',
+        ".codex/config.toml": "# mine\napproval_policy   =  'never'\n\n[mcp_servers.other]  # theirs\ncommand = 'true'",
+    },
+    "gemini": {
+        ".gemini/settings.json": '{\n\t"ui" : {"hideTips": true,},  // mine\n "mcpServers": {"o": {"command": "x"}}}\n'
+    },
+    "opencode": {".config/opencode/opencode.json": '{\n\t// mine\n  "autoupdate" : false,\n}\n'},
+}
+TITLES = {"codex": "Codex", "gemini": "Gemini CLI", "opencode": "OpenCode"}
+# As each spells the name of a server's tool.
+RECALLS = {
+    "codex": "mcp__recollect__ai_recall", "gemini": "mcp_recollect_ai_recall", "opencode": "recollect_ai_recall",
+}  # fmt: skip
+
+
+def test_uninstalling_leaves_every_byte_as_it_was(other: Agent, world: World):
+    before = write_theirs(other, world)
+    world.recollect("install", "--agent", other.name)
+    assert {name: (world.home / name).read_text() for name in before} != before
+
+    world.recollect("uninstall")
+
+    assert {name: (world.home / name).read_text() for name in before} == before
+    assert traces(world) == []
+
+
+def test_a_session_after_uninstalling_knows_nothing(other: Agent, world: World):
+    other.install()
+    world.recollect("rule", "add", RULE)
+    assert other.run("hello", says("Good day.")).asked[0].holds(RULE) == 1
+
+    other.uninstall()
+
+    assert other.run("hello", says("Good day.")).asked[0].holds(RULE) == 0
+    assert traces(world) == []
+
+
+def test_where_there_was_nothing_nothing_is_left(other: Agent, world: World):
+    world.recollect("install", "--agent", other.name)
+    world.recollect("uninstall")
+
+    assert sorted(path.name for path in world.home.iterdir()) == [".recollect"]
+
+
+def test_doctor_looks_at_each_agent(other: Agent, world: World):
+    other.install()
+
+    told = json.loads(world.recollect("doctor", "--json", check=False).stdout)
+
+    found = {check["name"]: check["mark"] for check in told["checks"]}
+    assert f"{TITLES[other.name]} (user)" in found
+    assert found["tools"] == "good"
+
+
+def test_the_tools_are_offered_and_answer(other: Agent, world: World):
+    other.install()
+    world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+
+    service = other.run(
+        "ask memory", says(use(RECALLS[other.name], query="port of the staging database")), says("There.")
+    )
+
+    assert service.asked[1].holds("5544") >= 1
+
+
+def test_codex_tells_us_when_it_has_compacted(world: World):
+    codex = driven(Codex, world)
+    codex.install()
+    world.recollect("rule", "add", RULE)
+    codex.prepare("http://127.0.0.1:1")
+    config = world.home / ".codex" / "config.toml"
+    config.write_text("model_auto_compact_token_limit = 5\n" + config.read_text())
+
+    service = codex.run("look", says(use("exec_command", cmd="true")), says("Done."))
+
+    assert service.asked[-1].holds(RULE) == 1, "told again once the context was lost"
+
+
+def traces(world: World) -> list[Path]:
+    """Files outside our home that speak of us; chats and what programs log of their own are theirs."""
+    own = (
+        ".recollect",
+        ".codex/sessions",
+        ".codex/shell_snapshots",
+        ".gemini/tmp",
+        ".gemini/history",
+        ".cache",
+        ".npm",
+    )
+    return [
+        path
+        for path in world.home.rglob("*")
+        if path.is_file() and path.suffix not in (".sqlite", ".sqlite-wal", ".sqlite-shm")
+        if not any(path.is_relative_to(world.home / name) for name in own)
+        if b"recollect" in path.read_bytes().lower()
+    ]
+
+
+def write_theirs(other: Agent, world: World) -> dict[str, str]:
+    for name, text in THEIRS[other.name].items():
+        path = world.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return THEIRS[other.name]

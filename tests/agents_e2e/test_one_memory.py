@@ -1,0 +1,80 @@
+"""One memory, whichever agent is in use: the real programs, one after the other, in one project."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents_e2e.conftest import driven
+from tests.agents_e2e.programs import Agent, Codex, Gemini, OpenCode
+from tests.e2e.client import World
+from tests.e2e.stand_in import says, use
+
+RULE = "Write every commit subject in the imperative mood"
+SAID = "From now on always run the linter with make lint before you commit."
+
+
+def test_a_rule_is_told_at_the_start_and_once(other: Agent):
+    other.install()
+    other.world.recollect("rule", "add", RULE)
+
+    service = other.run("hello there", says("Good day."))
+
+    [asked] = service.asked
+    assert asked.holds(RULE) == 1
+
+
+def test_what_is_said_to_one_agent_is_told_to_another(other: Agent, world: World):
+    other.install()
+    other.run(SAID, says("I will."))
+    world.install()
+
+    session = world.run("hello", says("Good day."))
+
+    assert session.asked[0].holds("make lint") == 1
+
+
+def test_what_is_said_to_another_agent_is_told_to_this_one(other: Agent, world: World):
+    world.install()
+    world.run(SAID, says("I will."))
+    other.install()
+
+    service = other.run("hello", says("Good day."))
+
+    assert service.asked[0].holds("make lint") == 1
+
+
+def test_what_is_kept_comes_to_mind_with_a_prompt(other: Agent, world: World):
+    other.install()
+    world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+
+    service = other.run("On which port does the staging database listen?", says("On 5544."))
+
+    assert service.asked[0].holds("5544") >= 1
+
+
+@pytest.mark.parametrize("kind", [Codex, Gemini], ids=lambda one: one.name)
+def test_what_was_done_in_a_session_is_a_thread_for_all(kind: type[Agent], world: World):
+    other = driven(kind, world)
+    other.install()
+    other.run(
+        "Why does the checkout service fail when the inventory cache is cold?",
+        says("The inventory cache has no timeout: the checkout service waits for it until the gateway gives up."),
+    )
+    world.recollect("daemon", "stop")
+
+    world.recollect("digest")
+
+    assert "checkout service" in world.recollect("threads").stdout
+
+
+@pytest.mark.parametrize(("kind", "tool", "key"), [(Gemini, "read_file", "file_path"), (OpenCode, "read", "filePath")])
+def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World, kind: type[Agent], tool: str, key: str):
+    other = driven(kind, world)
+    other.install()
+    world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
+    path = f"{world.project}/.ai/recall/port of the staging database"
+
+    service = other.run("look it up", says(use(tool, **{key: path})), says("There."))
+
+    assert "5544" in next(text for role, text in service.asked[1].texts() if role == "tool")
+    assert not list((world.home / ".gemini").rglob("recollect"))

@@ -1,0 +1,91 @@
+"""One memory, whichever agent is in use: rules, ledgers and sessions go by the same laws for all of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recollect.model.result import Scope
+from recollect.ops import heartbeat, memories, rules
+from recollect.ops.app import App
+from tests.hooks.talk import Talk
+
+PROMPTS = {"claude-code": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
+RULE = "no, we use pnpm here, not npm"
+every_host = pytest.mark.parametrize("host", PROMPTS)
+
+
+def say(talk: Talk, prompt: str) -> tuple[str, str]:
+    said = talk.tell(PROMPTS[talk.host], prompt=prompt)
+    return said.context, said.notice
+
+
+@every_host
+@pytest.mark.parametrize("next_host", PROMPTS)
+def test_a_correction_in_one_agent_holds_in_another(app: App, host: str, next_host: str):
+    _, notice = say(Talk(app, host=host), RULE)
+
+    start = Talk(app, session="s-2", host=next_host).start()
+
+    assert "captured correction" in notice
+    assert "Use pnpm, not npm." in start.context
+
+
+@every_host
+def test_what_was_shown_in_a_session_is_not_shown_there_again(app: App, host: str):
+    memories.pin(app, "The staging database listens on port 5544, not on 5432.")
+    talk = Talk(app, host=host)
+
+    first, _ = say(talk, "on which port does the staging database listen?")
+    again, _ = say(talk, "tell me, on which port does the staging database listen?")
+
+    assert "5544" in first
+    assert "5544" not in again
+
+
+@pytest.mark.parametrize(("host", "other"), [("claude-code", "gemini"), ("codex", "claude-code")])
+def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, other: str):
+    memories.pin(app, "We build with pnpm since March.")
+
+    context, notice = say(Talk(app, host=host), RULE)
+    beats = heartbeat.kept(app)
+    seen, told = say(Talk(app, session="s-2", host=other), RULE)
+
+    assert "captured correction" in notice
+    assert "captured" not in told
+    assert len(rules.listing(app).cards) == 1
+    assert heartbeat.kept(app) == beats
+    assert "since March" in context
+    assert "since March" in seen, "both are answered"
+
+
+def test_the_same_words_twice_through_one_host_are_two_prompts(app: App):
+    say(Talk(app, host="codex"), "go on")
+    before = len(app.reading(Scope.PROJECT).sessions.received())
+    talk = Talk(app, host="codex")
+
+    talk.tell("UserPromptSubmit", prompt="go on", turn_id="t-2")
+
+    assert len(app.reading(Scope.PROJECT).sessions.received()) == before + 1
+
+
+def test_a_virtual_file_is_answered_below_the_agents_own_folder_and_goes_with_the_session(app: App, tmp_path: Path):
+    memories.pin(app, "The staging database listens on port 5544, not on 5432.")
+    own = tmp_path / ".gemini" / "tmp" / "shop"
+    (own / "chats").mkdir(parents=True)
+    talk = Talk(app, host="gemini")
+    talk.transcript = str(own / "chats" / "session.jsonl")
+
+    answer = talk.answer("BeforeTool", tool_name="read_file", tool_input={"file_path": ".ai/recall/staging port"})
+
+    [file] = own.rglob("*.md")
+    assert str(file) in answer.stdout.decode()
+    assert "5544" in file.read_text(encoding="utf-8")
+    if os.name == "posix":
+        assert os.stat(file.parent).st_mode & 0o777 == 0o700
+
+    talk.tell("SessionEnd", reason="exit")
+
+    assert [path.name for path in own.iterdir()] == ["chats"]
