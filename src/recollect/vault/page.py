@@ -19,7 +19,6 @@ MAX_TITLE_CHARS = 200
 MAX_TAGS = 50
 MAX_TAG_CHARS = 80
 MAX_FIGURE = 1_000
-MAX_COUNT = 1_000_000_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
 _TAG_LINE = re.compile(r"\s*</?[a-z][a-z-]*>\s*$")
@@ -53,9 +52,6 @@ class Page:
     pinned: bool = False
     appreciation: float | None = None
     """None: its file has no such figure."""
-    frequency: int = 0
-    last_session: int = 0
-    """How it was used, as its file says: what a note brings along that was kept elsewhere before."""
     problems: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -158,9 +154,7 @@ def _tagged(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
         superseded=values.get("status") == "superseded",
         supersedes=_names((str(values.get("supersedes") or ""),)),
         pinned=values.get("pinned") is True,
-        appreciation=_figure(values.get("appreciation"), MAX_FIGURE),
-        frequency=int(_figure(values.get("frequency"), MAX_COUNT) or 0),
-        last_session=int(_figure(values.get("last_accessed_session"), MAX_COUNT) or 0),
+        appreciation=_figure(values.get("appreciation")),
         problems=() if held is not None else ("its metadata is not JSON",),
     )
 
@@ -181,8 +175,6 @@ def _page(
     supersedes: tuple[str, ...] = (),
     pinned: bool = False,
     appreciation: float | None = None,
-    frequency: int = 0,
-    last_session: int = 0,
     problems: tuple[str, ...] = (),
 ) -> Page:
     heading = _HEADING.search(body[:10_000])
@@ -203,8 +195,6 @@ def _page(
         links=links_in(body),
         pinned=pinned,
         appreciation=appreciation,
-        frequency=frequency,
-        last_session=last_session,
         problems=problems,
     )
 
@@ -214,8 +204,8 @@ def spelt(figure: float) -> int | float:
     return int(figure) if figure == int(figure) else figure
 
 
-def _figure(value: object, most: int) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+def _figure(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_FIGURE:
         return None
     return float(value)
 
