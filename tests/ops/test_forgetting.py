@@ -236,32 +236,7 @@ def test_a_strangers_file_does_not_appreciate_itself(app: App):
     put(Path.cwd() / ".ai/memory", "loud.md", TAGGED.replace(": 2", ": 999"))
     vaults.sync(app)
 
-    memory = kept(app, notes.named(app, "loud").id)
-    assert (memory.appreciation, memory.frequency) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("said", "frequency", "last_session"),
-    [
-        ('{"frequency": 12, "last_accessed_session": 340}', 12, 340),
-        ('{"frequency": -1, "last_accessed_session": true}', 0, 0),
-        ('{"frequency": 1e300, "last_accessed_session": "9"}', 0, 0),
-        ('{"frequency": NaN, "appreciation": Infinity}', 0, 0),
-        ("[]", 0, 0),
-    ],
-)
-def test_a_tagged_note_brings_along_how_it_was_used_elsewhere(
-    app: App,
-    vault: Path,  # noqa: F811
-    said: str,
-    frequency: int,
-    last_session: int,
-):
-    put(vault, "zebra.md", f"<memory-metadata>\n{said}\n</memory-metadata>\n<memory>\nZebra\n</memory>\n")
-    vaults.sync(app)
-
-    memory = kept(app, notes.named(app, "zebra").id)
-    assert (memory.frequency, memory.last_session, memory.appreciation) == (frequency, last_session, 0)
+    assert kept(app, notes.named(app, "loud").id).appreciation == 0
 
 
 @pytest.mark.parametrize("amount", ["", "x", "-1", "0", "+0", "1e9", "+9999", "nan", "1,5", "+" * 500])

@@ -62,8 +62,6 @@ def new_note(page: Page, path: str, *, id: str, lane: Lane, written: Moment) -> 
         last_active_at=written,
         lane=lane,
         origin=ORIGIN,
-        frequency=page.frequency if lane is Lane.USER else 0,
-        last_session=page.last_session if lane is Lane.USER else 0,
     )
     return renewed(blank, page, path, written=written)
 

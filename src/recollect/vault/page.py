@@ -21,7 +21,7 @@ MAX_TITLE_CHARS = 200
 MAX_TAGS = 50
 MAX_TAG_CHARS = 80
 MAX_FIGURE = 1_000
-MAX_COUNT = 1_000_000_000
+MAX_COUNT = 1_000_000
 MAX_LINKS = 1_000
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[\[([^\[\]\r\n|#^]+)(?:[#^][^\[\]\r\n|]*)?(?:\|[^\[\]\r\n]*)?\]\]")
@@ -57,8 +57,7 @@ class Page:
     appreciation: float | None = None
     """None: its file has no such figure."""
     frequency: int = 0
-    last_session: int = 0
-    """How it was used, as its file says: what a note brings along that was kept elsewhere before."""
+    """How often it was surfaced, as far as the file says."""
     problems: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -167,9 +166,8 @@ def _tagged(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
         superseded=values.get("status") == "superseded",
         supersedes=_names((str(values.get("supersedes") or ""),)),
         pinned=values.get("pinned") is True,
-        appreciation=_figure(values.get("appreciation"), MAX_FIGURE),
-        frequency=int(_figure(values.get("frequency"), MAX_COUNT) or 0),
-        last_session=int(_figure(values.get("last_accessed_session"), MAX_COUNT) or 0),
+        appreciation=_figure(values.get("appreciation")),
+        frequency=_count(values.get("frequency")),
         problems=() if held is not None else ("its metadata is not JSON",),
     )
 
@@ -191,7 +189,6 @@ def _page(
     pinned: bool = False,
     appreciation: float | None = None,
     frequency: int = 0,
-    last_session: int = 0,
     problems: tuple[str, ...] = (),
 ) -> Page:
     heading = _HEADING.search(body[:10_000])
@@ -213,7 +210,6 @@ def _page(
         pinned=pinned,
         appreciation=appreciation,
         frequency=frequency,
-        last_session=last_session,
         problems=problems,
     )
 
@@ -223,8 +219,14 @@ def spelt(figure: float) -> int | float:
     return int(figure) if figure == int(figure) else figure
 
 
-def _figure(value: object, most: int) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(MAX_COUNT, max(0, value))
+
+
+def _figure(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_FIGURE:
         return None
     return float(value)
 
