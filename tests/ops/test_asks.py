@@ -372,3 +372,33 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
     assert len(app.settings.problems) == len(theirs)
     assert asks.ask(app, QUESTION) is None
     assert model.calls == []
+
+
+# Doctor
+
+
+def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    def said() -> str:
+        app = open_app()
+        [check] = [one for one in health.doctor(app).checks if one.name == "language models"]
+        return f"{check.mark} {check.detail}"
+
+    ready = said()
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", "nosuchprogram")
+    missing = said()
+    monkeypatch.setenv("MEMORY_LLM", "off")
+
+    assert ready.endswith("on, by command")
+    assert "names no program" in missing
+    assert said().endswith(" off")
+    assert model.calls == []
+
+
+def test_doctor_says_that_a_key_is_open_to_others(model: StandIn, open_app: Opens):
+    app = open_app()
+    (app.home.root / "llm.key").write_text("sk-own", encoding="ascii")
+    (app.home.root / "llm.key").chmod(0o644)
+
+    assert "can be read by others" in asks.check(app).detail

@@ -20,7 +20,8 @@ from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.base.text import storable
 from recollect.llm import endpoint, program, template
-from recollect.model.ask import Ask, Heard
+from recollect.model.ask import Ask, Heard, Job
+from recollect.model.result import Check, Mark
 from recollect.ops import budget
 from recollect.ops.app import App
 
@@ -49,6 +50,20 @@ def ask(app: App, ask: Ask) -> str | None:
         heard = Heard(problem=type(problem).__name__)
     _log(app, ask, heard, time.monotonic() - began_s)
     return None if heard.problem else heard.text
+
+
+def check(app: App) -> Check:
+    """For `doctor`: whether someone could be asked; nobody is."""
+    name = "language models"
+    if not is_on(app):
+        return Check(name, Mark.GOOD, "off")
+    key = app.home.root / _KEY_FILE
+    if key.exists() and not _own_key(app):
+        return Check(name, Mark.WARN, f"{key} can be read by others, or holds no key", f"chmod 600 {key}")
+    way = _way(app, Ask(Job.CLASSIFY, ""))
+    if isinstance(way, Heard):
+        return Check(name, Mark.WARN, f"on, but {way.problem}", "recollect config")
+    return Check(name, Mark.GOOD, f"on, by {app.settings.text('MEMORY_LLM_BY')}")
 
 
 def _asked(app: App, ask: Ask) -> Heard:
@@ -104,9 +119,9 @@ def _by_command(app: App, ask: Ask) -> Callable[[str], Heard] | Heard:
     model = ask.model or app.settings.text("MEMORY_LLM_MODEL")
     argv = (path, *words[1:], *speaks.arguments(model=model, reads=bool(ask.reads), turns=ask.turns))
     environ = speaks.environ(outer, _own_key(app))
-    folder = ask.reads or _empty_folder(app)
 
     def said(text: str) -> Heard:
+        folder = ask.reads or _empty_folder(app)
         ran = program.run(argv, text=text, environ=environ, folder=folder, seconds=ask.seconds)
         return Heard(problem=ran.problem) if ran.problem else speaks.heard(ran.out)
 
