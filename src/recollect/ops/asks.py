@@ -123,7 +123,11 @@ def _by_command(app: App, ask: Ask) -> Callable[[str], Heard] | Heard:
     def said(text: str) -> Heard:
         folder = ask.reads or _empty_folder(app)
         ran = program.run(argv, text=text, environ=environ, folder=folder, seconds=ask.seconds)
-        return Heard(problem=ran.problem) if ran.problem else speaks.heard(ran.out)
+        heard = speaks.heard(ran.out)
+        if not ran.problem:
+            return heard
+        why = f"{ran.problem}; {heard.problem}" if ran.out and heard.problem else ran.problem
+        return Heard(tokens=heard.tokens, problem=why)
 
     return said
 
