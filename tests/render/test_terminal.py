@@ -4,6 +4,7 @@ import typing
 
 import pytest
 
+from recollect.model.codec import Json
 from recollect.model.plan import Plan
 from recollect.model.result import Card, Cards, Done, Overview, Result, Scope, Told
 from recollect.render.agent import ago
@@ -101,7 +102,14 @@ def test_a_long_title_is_cut_in_a_list_and_takes_one_line():
 
 
 def test_status_says_what_language_models_may_cost_and_did():
-    spent = {"calls": 3, "calls_per_day": 50, "tokens": 12_345, "tokens_per_day": 500_000, "jobs": {}, "by": "command"}
+    spent: dict[str, Json] = {
+        "calls": 3,
+        "calls_per_day": 50,
+        "tokens": 12_345,
+        "tokens_per_day": 500_000,
+        "jobs": {},
+        "by": "command",
+    }
     told = [Overview("1", "/h", None, None, (), 0, (), 0, llm={**spent, "on": on}) for on in (True, False)]
     never = Overview("1", "/h", None, None, (), 0, (), 0, llm={**spent, "on": False, "calls": 0, "tokens": 0})
 
