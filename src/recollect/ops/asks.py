@@ -27,7 +27,7 @@ from recollect.ops.app import App
 
 MOST_CHARS = 400_000
 """Of a question: more than any job sends, less than what a model takes in."""
-_CHARS_PER_TOKEN = 3  # fewer than any language has, so that an estimate is rather too high
+_BYTES_PER_TOKEN = 3  # a character of Chinese, less than a word of English: an estimate is rather too high
 _OF_AN_ANSWER = 2_000
 _KEY_FILE = "llm.key"
 _KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -79,7 +79,8 @@ def _asked(app: App, ask: Ask) -> Heard:
     text = _question(app, ask)
     if len(text) > MOST_CHARS:
         return Heard(problem=f"{len(text):,} characters are too many")
-    room = budget.take(app, ask.job, (len(text) // _CHARS_PER_TOKEN + _OF_AN_ANSWER) * ask.turns)
+    estimate = (len(text.encode()) // _BYTES_PER_TOKEN + _OF_AN_ANSWER) * ask.turns
+    room = budget.take(app, ask.job, estimate)
     if room is None:
         return Heard(problem="over budget")
     heard = way(text)
