@@ -33,6 +33,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def inner(world: World) -> list[int]:
+    """Clients that were started to be asked."""
+    return [pid for pid in world.processes() if b"--no-session-persistence" in _words(pid)]
+
+
 @one_model
 def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(installed: World):
     with installed.session(says("Noted."), says(ANSWER, lane=Lane.ASIDE), says("Bye.")) as session:
@@ -40,7 +45,7 @@ def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(
         conf.write_text(f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={command(installed, session.service)}\n", encoding="utf-8")
         session.service.hold(Lane.ASIDE)
         session.say(UNSURE)
-        assert soon(lambda: session.service.of(Lane.ASIDE), WITHIN_S)
+        assert soon(lambda: inner(installed), WITHIN_S)
         told = files(installed.home / ".claude" / "projects")
         session.service.release(Lane.ASIDE)
         assert soon(lambda: "mac mini" in rules(installed), WITHIN_S)
@@ -56,7 +61,7 @@ def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(
     log = (installed.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8")
     assert {word for word in log.split() if word.startswith("session=")} == {f"session={session.id}"}
     assert log.count(" asked ") == 1
-    assert not [pid for pid in installed.processes() if b"--no-session-persistence" in _words(pid)]
+    assert inner(installed) == []
     spent = json.loads(installed.recollect("status", "--json").stdout)["llm"]
     assert (spent["calls"], spent["jobs"]["classify"]["calls"]) == (1, 1)
     assert session.service.refused == []

@@ -106,8 +106,13 @@ def result(**more: object) -> str:
         ("print('{}')", "is no result"),
         ("import os; os.write(1, bytes(range(256)))", "cannot be read"),
         ("pass", "cannot be read"),
-        (result(result=None), "ended with success"),
-        (result(is_error=True, subtype="error_max_turns"), "ended with error_max_turns"),
+        (result(result=None), "it said: nothing"),
+        (result(is_error=True, subtype="error_max_turns"), "it said: error_max_turns"),
+        (
+            result(is_error=True, result="Not logged in") + "\nraise SystemExit(1)",
+            "exit code 1; it said: Not logged in",
+        ),
+        ("raise SystemExit(1)", "exit code 1"),
         (result() + "\nraise SystemExit(1)", "exit code 1"),
         ("import os\nwhile True: os.write(1, b'x' * 65536)", "bytes of output"),
         ("import time; time.sleep(600)", "no answer in time"),
@@ -372,3 +377,47 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
     assert len(app.settings.problems) == len(theirs)
     assert asks.ask(app, QUESTION) is None
     assert model.calls == []
+
+
+# Doctor
+
+
+def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    def said() -> str:
+        app = open_app()
+        [check] = [one for one in health.doctor(app).checks if one.name == "language models"]
+        return f"{check.mark} {check.detail}"
+
+    ready = said()
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", "nosuchprogram")
+    missing = said()
+    monkeypatch.setenv("MEMORY_LLM", "off")
+
+    assert ready.endswith("on, by command")
+    assert "names no program" in missing
+    assert said().endswith(" off")
+    assert model.calls == []
+
+
+def test_doctor_says_that_a_key_is_open_to_others(model: StandIn, open_app: Opens):
+    app = open_app()
+    (app.home.root / "llm.key").write_text("sk-own", encoding="ascii")
+    (app.home.root / "llm.key").chmod(0o644)
+
+    assert "can be read by others" in asks.check(app).detail
+
+
+def test_nobody_logged_in_is_said_in_the_log_and_costs_no_tokens(
+    model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As the client ends when it has no login."""
+    code = result(is_error=True, result="Not logged in · Please run /login", usage={"input_tokens": 0})
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, code + "\nraise SystemExit(1)"))
+    app = open_app()
+
+    assert asks.ask(app, QUESTION) is None
+
+    assert "Not logged in" in log_of(app)[0]
+    assert health.status(app).llm["tokens"] == 0

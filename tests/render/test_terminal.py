@@ -4,8 +4,9 @@ import typing
 
 import pytest
 
+from recollect.model.codec import Json
 from recollect.model.plan import Plan
-from recollect.model.result import Card, Cards, Done, Result, Scope, Told
+from recollect.model.result import Card, Cards, Done, Overview, Result, Scope, Told
 from recollect.render.agent import ago
 from recollect.render.blocks import Line, Table, Tone
 from recollect.render.terminal import blocks, plan_lines
@@ -98,3 +99,20 @@ def test_a_long_title_is_cut_in_a_list_and_takes_one_line():
     assert isinstance(table, Table)
     assert len(table.rows[0][-1]) <= 60
     assert "\n" not in table.rows[0][-1]
+
+
+def test_status_says_what_language_models_may_cost_and_did():
+    spent: dict[str, Json] = {
+        "calls": 3,
+        "calls_per_day": 50,
+        "tokens": 12_345,
+        "tokens_per_day": 500_000,
+        "jobs": {},
+        "by": "command",
+    }
+    told = [Overview("1", "/h", None, None, (), 0, (), 0, llm={**spent, "on": on}) for on in (True, False)]
+    never = Overview("1", "/h", None, None, (), 0, (), 0, llm={**spent, "on": False, "calls": 0, "tokens": 0})
+
+    assert "Language models: on; today 3 of 50 calls, 12,345 of 500,000 tokens." in text(told[0])
+    assert "Language models: off; today 3 of 50 calls" in text(told[1])
+    assert "Language models: off." in text(never)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from recollect.base.text import clip, one_line
 from recollect.model.ask import Heard
 
 _ROLE = (
@@ -31,6 +32,7 @@ _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
+_WHY_CHARS = 80
 _COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -61,15 +63,23 @@ def heard(out: bytes) -> Heard:
     """What it printed, as an answer."""
     try:
         said = json.loads(out)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Heard(problem="what it printed cannot be read")
     if not isinstance(said, dict) or said.get("type") != "result":
         return Heard(problem="what it printed is no result")
     tokens = _tokens(said.get("usage"))
     text = said.get("result")
     if said.get("is_error") or not isinstance(text, str):
-        return Heard(tokens=tokens, problem=f"it ended with {str(said.get('subtype') or 'an error')[:40]}")
+        return Heard(tokens=tokens, problem=f"it said: {_why(said)}")
     return Heard(text, tokens)
+
+
+def _why(said: Mapping[str, object]) -> str:
+    """That nobody is logged in stands in the result, that it had too few turns in the subtype."""
+    subtype, result = said.get("subtype"), said.get("result")
+    if isinstance(subtype, str) and subtype.startswith("error"):
+        return clip(subtype, _WHY_CHARS)
+    return clip(one_line(result), _WHY_CHARS) if isinstance(result, str) and result else "nothing"
 
 
 def _tokens(usage: object) -> int | None:

@@ -198,6 +198,17 @@ def vault(sizes: str, seed: int, as_json: bool) -> int:
 
 
 @bench.command()
+@click.option("--sessions", default=50, show_default=True, type=click.IntRange(min=1), help="Scripted sessions.")
+@click.option("--budget", default=50, show_default=True, type=_from_none, help="Calls a day, where models are on.")
+@_as_json
+def calls(sessions: int, budget: int, as_json: bool) -> int:
+    """How often language models are called: by a fresh install, and with them switched on."""
+    from recollect.bench.calls import run_calls
+
+    return _run(lambda folder, bar: run_calls(folder, sessions=sessions, calls_per_day=budget, progress=bar), as_json)
+
+
+@bench.command()
 @click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
 @_as_json
 def engine(sizes: str, as_json: bool) -> int:

@@ -92,7 +92,7 @@ class Service:
         reason = self._server.serve(self._reason_to_end, hang_up)
         self._own.log.line("daemon-ended", pid=os.getpid(), why=reason)
         self._chores.stop(_CHORES_STOP_WITHIN_S)
-        self._thoughts.stop(_CHORES_STOP_WITHIN_S)
+        self._thoughts.stop(0.0)  # what it waits for ends with us
         with suppress(RecollectError):
             self._vectors.close()
             self._digests.close()

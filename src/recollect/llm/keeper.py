@@ -18,8 +18,13 @@ import signal
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
 _SWEEP_S = 5.0
+_PROC = "/proc"
 _NOT_FOUND, _NOT_ALLOWED = 127, 126
 
 
@@ -83,11 +88,9 @@ def _sweep(program: int) -> None:
     until_s = time.monotonic() + _SWEEP_S
     while time.monotonic() < until_s:
         for pid in _children():
-            _kill(pid)
-        try:
-            os.killpg(program, signal.SIGKILL)
-        except OSError:
-            pass
+            _kill(os.kill, pid)
+        if not os.path.exists(_PROC):
+            _kill(os.killpg, program)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -97,10 +100,10 @@ def _sweep(program: int) -> None:
 
 
 def _children() -> list[int]:
-    """Where there is no /proc, the process group has to do."""
+    """Those that lost their parent are ours as well. Where there is no /proc, the process group has to do."""
     me = os.getpid()
     try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        pids = [int(name) for name in os.listdir(_PROC) if name.isdigit()]
     except OSError:
         return []
     return [pid for pid in pids if _parent(pid) == me]
@@ -108,15 +111,15 @@ def _children() -> list[int]:
 
 def _parent(pid: int) -> int:
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
+        with open(f"{_PROC}/{pid}/stat", "rb") as file:
             return int(file.read(4_096).rpartition(b")")[2].split()[1])
     except (OSError, ValueError, IndexError):
         return 0
 
 
-def _kill(pid: int) -> None:
+def _kill(how: Callable[[int, int], None], pid: int) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        how(pid, signal.SIGKILL)
     except OSError:
         pass
 

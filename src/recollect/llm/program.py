@@ -31,6 +31,7 @@ _LATE = "no answer in time"
 @dataclass(frozen=True, slots=True)
 class Ran:
     out: bytes = b""
+    """All that it said, also where it ended badly; nothing where it was ended."""
     problem: str = ""
 
 

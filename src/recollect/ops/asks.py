@@ -20,13 +20,14 @@ from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.base.text import storable
 from recollect.llm import endpoint, program, template
-from recollect.model.ask import Ask, Heard
+from recollect.model.ask import Ask, Heard, Job
+from recollect.model.result import Check, Mark
 from recollect.ops import budget
 from recollect.ops.app import App
 
 MOST_CHARS = 400_000
 """Of a question: more than any job sends, less than what a model takes in."""
-_CHARS_PER_TOKEN = 3  # fewer than any language has, so that an estimate is rather too high
+_BYTES_PER_TOKEN = 3  # a character of Chinese, less than a word of English: an estimate is rather too high
 _OF_AN_ANSWER = 2_000
 _KEY_FILE = "llm.key"
 _KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -51,6 +52,20 @@ def ask(app: App, ask: Ask) -> str | None:
     return None if heard.problem else heard.text
 
 
+def check(app: App) -> Check:
+    """For `doctor`: whether someone could be asked; nobody is."""
+    name = "language models"
+    if not is_on(app):
+        return Check(name, Mark.GOOD, "off")
+    key = app.home.root / _KEY_FILE
+    if key.exists() and not _own_key(app):
+        return Check(name, Mark.WARN, f"{key} can be read by others, or holds no key", f"chmod 600 {key}")
+    way = _way(app, Ask(Job.CLASSIFY, ""))
+    if isinstance(way, Heard):
+        return Check(name, Mark.WARN, f"on, but {way.problem}", "recollect config")
+    return Check(name, Mark.GOOD, f"on, by {app.settings.text('MEMORY_LLM_BY')}")
+
+
 def _asked(app: App, ask: Ask) -> Heard:
     if not is_on(app):
         return Heard(problem="off")
@@ -64,7 +79,8 @@ def _asked(app: App, ask: Ask) -> Heard:
     text = _question(app, ask)
     if len(text) > MOST_CHARS:
         return Heard(problem=f"{len(text):,} characters are too many")
-    room = budget.take(app, ask.job, (len(text) // _CHARS_PER_TOKEN + _OF_AN_ANSWER) * ask.turns)
+    estimate = (len(text.encode()) // _BYTES_PER_TOKEN + _OF_AN_ANSWER) * ask.turns
+    room = budget.take(app, ask.job, estimate)
     if room is None:
         return Heard(problem="over budget")
     heard = way(text)
@@ -104,11 +120,15 @@ def _by_command(app: App, ask: Ask) -> Callable[[str], Heard] | Heard:
     model = ask.model or app.settings.text("MEMORY_LLM_MODEL")
     argv = (path, *words[1:], *speaks.arguments(model=model, reads=bool(ask.reads), turns=ask.turns))
     environ = speaks.environ(outer, _own_key(app))
-    folder = ask.reads or _empty_folder(app)
 
     def said(text: str) -> Heard:
+        folder = ask.reads or _empty_folder(app)
         ran = program.run(argv, text=text, environ=environ, folder=folder, seconds=ask.seconds)
-        return Heard(problem=ran.problem) if ran.problem else speaks.heard(ran.out)
+        heard = speaks.heard(ran.out)
+        if not ran.problem:
+            return heard
+        why = f"{ran.problem}; {heard.problem}" if ran.out and heard.problem else ran.problem
+        return Heard(tokens=heard.tokens, problem=why)
 
     return said
 

@@ -59,13 +59,14 @@ def config(app: App) -> Configured:
 
 
 def doctor(app: App) -> Checkup:
-    from recollect.ops import mirrors, vaults, wiring  # their rooms are no business of `status`
+    from recollect.ops import asks, mirrors, vaults, wiring  # their rooms are no business of `status`
 
     checks = [_python(), _sqlite(), _model(app), _home(app), _space(app), _settings(app), _project(app)]
     for scope in Scope:
         if app.store_path(scope) is not None:
             checks.append(_store(app, scope))
-    checks += [_backups(app), _aside(app), *mirrors.checks(app), *vaults.checks(app), *wiring.checks(app)]
+    checks += [_backups(app), _aside(app), *mirrors.checks(app), *vaults.checks(app), asks.check(app)]
+    checks += wiring.checks(app)
     return Checkup(tuple(checks))
 
 

@@ -1,0 +1,58 @@
+"""Claude Code asked one question: what it is given, and what is made of what it prints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recollect import agents
+from recollect.model.ask import Heard
+
+ASKED = agents.answers()
+
+
+def printed(**more: object) -> bytes:
+    return json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "yes", **more}).encode()
+
+
+def test_no_arguments_ever_allow_what_a_person_would_have_to():
+    for reads in (False, True):
+        words = " ".join(ASKED.arguments(model="m", reads=reads, turns=9))
+        assert not [
+            word for word in ("bypass", "dangerously", "allowedTools", "Bash", "Write", "Edit") if word in words
+        ]
+
+
+def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
+    outer = {
+        "HOME": "/h", "CLAUDE_CONFIG_DIR": "/c", "ANTHROPIC_API_KEY": "sk", "CLAUDECODE": "1",
+        "CLAUDE_CODE_SESSION_ID": "s",
+    }  # fmt: skip
+
+    given = ASKED.environ(outer, "")
+
+    assert (given["HOME"], given["CLAUDE_CONFIG_DIR"], given["ANTHROPIC_API_KEY"]) == ("/h", "/c", "sk")
+    assert (given["CLAUDE_CODE_SESSION_ID"], given["BLOCK_HOOK_AGENTS"]) == ("", "1")
+    assert "CLAUDECODE" not in given
+    assert ASKED.environ(outer, "own")["ANTHROPIC_API_KEY"] == "own"
+
+
+@pytest.mark.parametrize(
+    ("out", "heard"),
+    [
+        (printed(), Heard("yes")),
+        (printed(usage={"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 10}), Heard("yes", 17)),
+        (printed(usage={"input_tokens": -5, "output_tokens": "2", "other": 9}), Heard("yes", 0)),
+        (printed(usage=7), Heard("yes")),
+        (printed(is_error=True, result="Not logged in"), Heard(problem="it said: Not logged in")),
+        (printed(subtype="error_max_turns", is_error=True), Heard(problem="it said: error_max_turns")),
+        (printed(result=["yes"]), Heard(problem="it said: nothing")),
+        (b'{"type": "assistant"}', Heard(problem="what it printed is no result")),
+        (b"[" * 100_000, Heard(problem="what it printed cannot be read")),
+        (b"\xff", Heard(problem="what it printed cannot be read")),
+        (b"", Heard(problem="what it printed cannot be read")),
+    ],
+)
+def test_what_it_prints_is_read_or_is_a_problem(out: bytes, heard: Heard):
+    assert ASKED.heard(out) == heard
