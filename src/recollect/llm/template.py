@@ -35,5 +35,8 @@ def load(name: str, own: Path) -> str:
 
 
 def filled(template: str, fields: Iterable[tuple[str, str]]) -> str:
+    """One that has no place for anything, a text of instructions alone, gets the fields at its end."""
     known = dict(fields)
+    if not re.search(_PLACE, template):
+        return "\n\n".join([template.rstrip(), *known.values()])
     return re.sub(_PLACE, lambda place: known.get(place[1], ""), template)
