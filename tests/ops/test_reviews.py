@@ -313,7 +313,7 @@ def test_a_dry_run_asks_nobody(model: StandIn, open_app: Opens, app: App, sessio
 
 
 def test_by_hand_it_says_what_is_missing(model: StandIn, app: App, open_app: Opens, session: Transcript, monkeypatch):
-    assert reviews.review(app).summary == "No session was read here yet."  # type: ignore[union-attr]
+    assert reviews.review(app).summary == "No session was read here yet."
     spoke(session)
     monkeypatch.setenv("MEMORY_LLM", "off")
 

@@ -21,7 +21,7 @@ from recollect.capture.review import Known
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.memory import Memory, Status
 from recollect.model.query import Query
-from recollect.model.result import Result, Scope, Told
+from recollect.model.result import Done, Scope, Told
 from recollect.ops import acts, asks, digest, notices, proposals, recalls, review_marks
 from recollect.ops.app import App
 from recollect.ops.digest import Writes
@@ -84,11 +84,13 @@ def work(app: App) -> bool:
     return True
 
 
-def review(app: App, *, run: Annotated[bool, Arg("Write what is proposed; else it is only shown.")] = False) -> Result:
+def review(
+    app: App, *, run: Annotated[bool, Arg("Write what is proposed; else it is only shown.")] = False
+) -> Done | Told:
     """The last turn that was read here, whether or not it was looked at before."""
     due = _last(app)
     if due is None:
-        return Told("No session was read here yet.", {"proposed": 0})
+        return Told("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
     if app.dry_run:
         said = reviewing.messages(_acts(app, due))
         told = f"{counted(len(said), 'message')} of session {due.session} would be looked at; nobody was asked."
