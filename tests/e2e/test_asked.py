@@ -42,7 +42,8 @@ def inner(world: World) -> list[int]:
 def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(installed: World):
     with installed.session(says("Noted."), says(ANSWER, lane=Lane.ASIDE), says("Bye.")) as session:
         conf = installed.home / ".recollect" / "agent.conf"
-        conf.write_text(f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={command(installed, session.service)}\n", encoding="utf-8")
+        settings = f"MEMORY_LLM=on\nMEMORY_UPDATE=off\nMEMORY_LLM_COMMAND={command(installed, session.service)}\n"
+        conf.write_text(settings, encoding="utf-8")
         session.service.hold(Lane.ASIDE)
         session.say(UNSURE)
         assert soon(lambda: inner(installed), WITHIN_S)
