@@ -173,10 +173,11 @@ def _moved(vault: Vault, path: str, target: str) -> bool:
 
 
 def remove_new(vault: Vault, path: str, text: str) -> None:
-    """Take back what `create` made, if it still says so."""
+    """Take back what `create` made. Conflict where it says something else by now."""
     found = swap.look(vault.base / path, within=vault.base)
-    if found.content == text.encode():
-        swap.remove(found)
+    if found.content != text.encode():
+        raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is.")
+    swap.remove(found)
 
 
 def stamp(vault: Vault, path: str) -> Stamp | None:
