@@ -93,6 +93,25 @@ class SessionContract:
         assert store.sessions.state("heartbeat") == '{"beat": 1}'
         assert store.sessions.state("focus") is None
 
+    def test_states_are_found_by_how_their_names_begin_and_can_be_dropped(self, store: Store):
+        for name in ("vault:a.md", "vault:\U0010fffd.md", "vault", "vault-allowed", "vaulu:", "u"):
+            store.sessions.put_state(name, "1")
+
+        assert set(store.sessions.states("vault:")) == {"vault:a.md", "vault:\U0010fffd.md"}
+        store.sessions.drop_state("vault:a.md")
+        store.sessions.drop_state("never there")
+        assert set(store.sessions.states("vault:")) == {"vault:\U0010fffd.md"}
+        assert len(store.sessions.states("")) == 5
+
+    def test_what_every_agent_of_a_session_was_shown_can_be_asked(self, store: Store):
+        for number, agent in enumerate(("", "a-1")):
+            talker = Talker("s-1", agent, 0)
+            store.sessions.show(talker, Way.TOLD, [f"m{number}"], at=NOW.plus(seconds=number))
+        store.sessions.show(Talker("s-2", "", 0), Way.TOLD, ["other"], at=NOW)
+
+        assert [sight.memory for sight in store.sessions.sights("s-1", None)] == ["m0", "m1"]
+        assert [sight.memory for sight in store.sessions.sights("s-1")] == ["m0"]
+
     def test_an_event_is_received_once(self, store: Store):
         assert store.sessions.receive(pointer())
         assert not store.sessions.receive(pointer(at=NOW.plus(seconds=9)))

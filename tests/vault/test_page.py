@@ -204,6 +204,12 @@ def test_blocks_are_found_in_any_order():
     assert tags.completed(text, session=1).count("<memory>") == 1
 
 
+def test_a_file_of_nothing_but_tags_is_read_in_one_go():
+    text = "<conditional>\n<fuzzy-match>\n" * 40_000
+
+    assert page.read(text, "a.md").dialect is page.Dialect.PLAIN
+
+
 def test_metadata_goes_behind_front_matter():
     text = "---\ntags: [a]\n---\n<memory>\nText\n</memory>\n"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.6
 FEW_FILES = 400
-NEWEST = 1_000
+NEWEST = 500
 _SHARE = 10
 _SHARE_SOON = 2
 """Of a look that follows a glimpse: where something comes and goes all the time, a third at most."""

@@ -45,7 +45,7 @@ def started(visit: Visit) -> Said:
     """What holds here, and what is open. Again after compaction; only what is new after a resume."""
     rendered.sweep(visit.folder, visit.event.at)
     is_known = sessions.known(visit.app, visit.event) is not None
-    if visit.event.source not in sessions.FORGETS:
+    if visit.event.source != "compact":
         toasts.session(visit.app, visit.event)
     talker = _begun(visit)
     rules = briefs.rules(visit.app)

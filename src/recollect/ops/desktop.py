@@ -26,6 +26,7 @@ WITHIN_S = 5.0
 REST_S = 300.0
 """After one that could not be shown."""
 _MOST_WAITING = 20
+_NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # on Windows
 _POWERSHELL_ID = r"{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe"
 # What it shows comes on standard input and is never part of what is run.
 _POWERSHELL = f"""
@@ -118,7 +119,7 @@ def _shown(call: Call) -> str:
     try:
         process = subprocess.Popen(
             [program, *call.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=os.path.dirname(program), start_new_session=True,
+            cwd=os.path.dirname(program), start_new_session=True, creationflags=_NO_WINDOW,
         )  # fmt: skip
     except OSError as error:
         return error.strerror or type(error).__name__

@@ -117,7 +117,8 @@ def some(app: App, held: Held) -> bool:
     if any(pointer.name == EventName.SESSION_STARTED for _, pointer in settled):
         held.due.began = True
         _end_abandoned(app, store, held, {pointer.session for _, pointer in settled})
-    held.due.over |= {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}
+    for session in {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}:
+        tending.ended(app, held.due, session)
     if not more:
         store.sessions.put_state(_DIGESTED, str(settled[-1][0]))
     return more or bool(held.due) or len(settled) == _FEW
@@ -166,7 +167,7 @@ def _end_abandoned(app: App, store: Store, held: Held, now_open: set[str]) -> No
             host=host, session=mark.session, transcript=path, acts=seen, new_from=len(seen), ended=True
         )  # fmt: skip
         _take(app, store, sitting, path, Mark(mark.session, mark.offset, mark.mark, ended=True))
-        held.due.over.add(mark.session)
+        tending.ended(app, held.due, mark.session)
 
 
 def _take(app: App, store: Store, sitting: Sitting, path: str, mark: Mark) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
-from recollect.model.ledger import Sight
 from recollect.model.memory import Note
 from recollect.model.result import Scope
 from recollect.ops import noted, register, sessions, vaults
@@ -33,37 +32,39 @@ class Due:
     """What is still to be done. In memory alone: lost, it is done after the next session."""
 
     began: bool = False
-    over: set[str] = field(default_factory=set)
-    """Sessions that ended."""
+    shown: set[str] = field(default_factory=set)
+    """Memories that sessions were shown which are over now."""
     lacking: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
+    """Paths of notes."""
 
     def __bool__(self) -> bool:
-        return bool(self.began or self.over or self.lacking or self.used)
+        return bool(self.began or self.shown or self.lacking or self.used)
+
+
+def ended(app: App, due: Due, session: str) -> None:
+    sights = app.reading(scope_here(app)).sessions.sights(session, None)
+    due.shown |= {sight.memory for sight in sights}
 
 
 def some(app: App, due: Due) -> bool:
     """True: there is more to do."""
     if not due or app.dry_run or app.store_path(Scope.USER) is None:
-        due.began, due.over, due.lacking, due.used = False, set(), [], []
+        due.began, due.shown, due.lacking, due.used = False, set(), [], []
         return False
     shelf = vaults.users(app.home)
     files = Register.read(app.reading(Scope.USER))
     if due.began:
         due.began, due.lacking = False, _of(files, Form.LACKING)
-    if due.over:
-        shown = {sight.memory for session in due.over for sight in _sights(app, session)}
-        due.over, due.used = set(), [path for path in _of(files, Form.TAGGED) if files.files[path].id in shown]
+    if due.shown:
+        used = [path for path in _of(files, Form.TAGGED) if files.files[path].id in due.shown]
+        due.shown, due.used = set(), list(dict.fromkeys([*due.used, *used]))
     lacking, due.lacking = due.lacking[:FEW], due.lacking[FEW:]
     used, due.used = due.used[:FEW], due.used[FEW:]
     session = sessions.number(app.reading(Scope.USER))
     _tended(app, shelf, files, lacking, lambda _id, text: tags.completed(text, session=session))
     _tended(app, shelf, files, used, lambda id, text: _with_usage(app, id, text))
     return bool(due)
-
-
-def _sights(app: App, session: str) -> list[Sight]:
-    return app.reading(scope_here(app)).sessions.sights(session, None)
 
 
 def _of(files: Register, form: Form) -> list[str]:

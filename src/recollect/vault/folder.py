@@ -97,7 +97,8 @@ def has_moved(vault: Vault, seen: Scan, paths: Iterable[str]) -> bool:
         return True
     if any(not at and os.path.isdir(place) for place, at in seen.folders.items()):
         return True
-    return any(stamp(vault, path) != seen.stamps.get(path) for path in paths)
+    lead = f"{vault.base}{os.sep}"
+    return any(_stamp(lead + path) != seen.stamps.get(path) for path in paths)
 
 
 def read(vault: Vault, path: str) -> str | Refusal:
@@ -173,15 +174,20 @@ def _moved(vault: Vault, path: str, target: str) -> bool:
 
 
 def remove_new(vault: Vault, path: str, text: str) -> None:
-    """Take back what `create` made, if it still says so."""
+    """Take back what `create` made. Conflict where it says something else by now."""
     found = swap.look(vault.base / path, within=vault.base)
-    if found.content == text.encode():
-        swap.remove(found)
+    if found.content != text.encode():
+        raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is.")
+    swap.remove(found)
 
 
 def stamp(vault: Vault, path: str) -> Stamp | None:
+    return _stamp(str(vault.base / path))
+
+
+def _stamp(place: str) -> Stamp | None:
     try:
-        found = os.lstat(vault.base / path)
+        found = os.lstat(place)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino

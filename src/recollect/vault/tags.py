@@ -35,10 +35,12 @@ class Block(NamedTuple):
 def find(text: str) -> dict[str, Block]:
     """The blocks by name; empty: the text is not of this dialect. A memory that is not closed goes on to the end."""
     found: dict[str, Block] = {}
+    looked: set[str] = set()  # what is not closed after its first opening is closed after none
     opening = _OPENING.search(text)
     while opening is not None:
         name = opening[1]
-        block = _closed(text, name, opening) if name not in found else None
+        block = _closed(text, name, opening) if name not in looked else None
+        looked.add(name)
         if block is not None:
             found[name] = block
         opening = _OPENING.search(text, block.end if block else opening.end())
