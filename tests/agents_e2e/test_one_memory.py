@@ -77,4 +77,5 @@ def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World, kind: 
     service = other.run("look it up", says(use(tool, **{key: path})), says("There."))
 
     assert "5544" in next(text for role, text in service.asked[1].texts() if role == "tool")
-    assert not list((world.home / ".gemini").rglob("recollect"))
+    other.uninstall()
+    assert not [path for path in world.home.rglob("recollect") if path.is_dir()]

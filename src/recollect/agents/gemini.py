@@ -50,7 +50,7 @@ _MS = 1_000
 # As the hook process gives them to the same events of others.
 _DEADLINES_MS = {"BeforeAgent": 300, "BeforeTool": 300}
 _MAX_CHARS = 10_000
-_FOLDER = ".gemini"
+_FOLDER, _OURS = ".gemini", "recollect"
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 
 
@@ -78,6 +78,7 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         source=first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger"),
         text=_words(name, payload),
         tools=_tools(name, payload),
+        reads_below=_reads_below(Path(text(payload, "transcript_path"))),
     )
 
 
@@ -125,13 +126,15 @@ def render(event: str, reply: Reply) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") if answer else b""
 
 
-def reads_below(event: Event) -> Path | None:
+def _reads_below(transcript: Path) -> str:
     """It reads within its project and its own temporary folder of that project, beside whose chats an answer stands."""
-    chats = Path(event.transcript).parent
-    own = chats.parent
-    if chats.name != "chats" or own.parent.name != "tmp" or own.parent.parent.name != _FOLDER:
-        return None
-    return own / "recollect" / "recalls"
+    chats, own = transcript.parent, transcript.parent.parent
+    is_own = chats.name == "chats" and own.parent.name == "tmp" and own.parent.parent.name == _FOLDER
+    return str(own / _OURS / "recalls") if is_own else ""
+
+
+def answers(places: Places) -> tuple[Path, ...]:
+    return tuple(folder(places).glob(f"tmp/*/{_OURS}"))
 
 
 # Its transcripts

@@ -81,7 +81,7 @@ class Hooks:
             return Answer()
         place = self._place(event, cwd)
         with self._apps.app(place, event.cwd or cwd, environ) as app:
-            folder = agents.reads_below(event) or (Path(self._folder) if self._folder else rendered.folder_of(app))
+            folder = Path(event.reads_below or self._folder or rendered.folder_of(app))
             visit = Visit(app, event, until_s, self._tasks, folder)
             said = row.handler(visit)
         stdout = agents.render(host, event_name, said.reply)

@@ -128,7 +128,7 @@ def received(visit: Visit) -> Said:
 def ended(visit: Visit) -> Said:
     """What was only for this session goes; what is durable stays."""
     rendered.forget(visit.folder, visit.event.session_id)
-    if visit.folder == agents.reads_below(visit.event):
+    if visit.event.reads_below:
         rendered.leave(visit.folder)
     visit.tasks.forget(visit.event.session_id)
     return received(visit)

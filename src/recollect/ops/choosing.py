@@ -14,6 +14,8 @@ from recollect.base.errors import BadInput, NoProject, RecollectError
 from recollect.ops import install, plugging, serving
 from recollect.ops.app import App
 
+_NOT_OURS = (plugging.State.ABSENT, plugging.State.FOREIGN)
+
 
 def to_install(named: tuple[str, ...], level: Level) -> tuple[str, ...]:
     chosen = _known(named) or (DEFAULT_HOST,)
@@ -53,7 +55,7 @@ def calls_us(app: App, host: str, level: Level) -> bool:
     if level not in agent(host).LEVELS:
         return False
     try:
-        if is_able(host, Ability.PLUGIN) and plugging.is_plugged(app, host, level):
+        if is_able(host, Ability.PLUGIN) and plugging.state(app, host, level) not in _NOT_OURS:
             return True
         if is_able(host, Ability.HOOKS):
             at = install.site(app, host, level)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 
 from recollect.agents import Level, Plugin, agent
@@ -28,16 +29,26 @@ def plugin(app: App, host: str, level: Level) -> Plugin:
     return agent(host).plugin(level, places(app), app.home.root)
 
 
-def is_plugged(app: App, host: str, level: Level) -> bool:
-    """Whether the file is there and ours, this version's or an earlier one's."""
-    wanted = plugin(app, host, level)
+class State(Enum):
+    ABSENT = auto()
+    CURRENT = auto()
+    OLDER = auto()
+    """Of another version of ours."""
+    EDITED = auto()
+    """Ours once."""
+    FOREIGN = auto()
+
+
+def state(app: App, host: str, level: Level) -> State:
+    wanted, receipts = plugin(app, host, level), Receipts.read(app)
     standing = _read(wanted.path)
-    return standing is not None and _is_ours(Receipts.read(app), wanted, standing)
-
-
-def is_current(app: App, host: str, level: Level) -> bool:
-    wanted = plugin(app, host, level)
-    return _read(wanted.path) == wanted.text.encode("utf-8")
+    if standing is None:
+        return State.ABSENT
+    if standing == wanted.text.encode("utf-8"):
+        return State.CURRENT
+    if _is_ours(receipts, wanted, standing):
+        return State.OLDER
+    return State.EDITED if str(wanted.path) in receipts.plugins else State.FOREIGN
 
 
 def plug(app: App, host: str, level: Level) -> Told:
