@@ -19,7 +19,8 @@ RECORDED = sorted(path.name for path in PAYLOADS.glob("*.json"))
 NAMES = {
     "SessionStart-startup": EventName.SESSION_STARTED,
     "BeforeAgent": EventName.PROMPT,
-    "BeforeTool-read_file": EventName.TOOL_CALLED,
+    "BeforeTool-read_file": EventName.OTHER,
+    "BeforeTool-read_file-virtual": EventName.TOOL_CALLED,
     "BeforeTool-run_shell_command": EventName.OTHER,
     "AfterTool-run_shell_command": EventName.TOOLS_RAN,
     "AfterTool-read_file-error": EventName.TOOL_FAILED,
@@ -112,7 +113,7 @@ def test_a_read_is_redirected_by_the_name_of_the_file_alone():
 
 
 def test_an_answer_stands_where_the_client_may_read_it():
-    event = recorded("BeforeTool-read_file")
+    event = recorded("BeforeTool-read_file-virtual")
 
     assert event.reads_below == "/home/ada/.gemini/tmp/proj/recollect/recalls"
 

@@ -44,6 +44,7 @@ _EVENTS = {
 }
 _INJECTS = frozenset({"SessionStart", "BeforeAgent"})
 _READER = "read_file"
+_VIRTUAL = ".ai/recall/"
 _RUNNER = "run_shell_command"
 _TIMEOUT_S = 5
 _MS = 1_000
@@ -63,7 +64,7 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
     if not session_id:
         raise BadInput("The event names no session.")
     name = _EVENTS.get(event, EventName.OTHER)
-    if name is EventName.TOOL_CALLED and text(payload, "tool_name") != _READER:
+    if name is EventName.TOOL_CALLED and not _may_be_virtual(payload):
         name = EventName.OTHER  # nothing can be said there
     if name is EventName.TOOLS_RAN and inner(payload, "tool_response").get("error"):
         name = EventName.TOOL_FAILED
@@ -80,6 +81,10 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         tools=_tools(name, payload),
         reads_below=_reads_below(Path(text(payload, "transcript_path"))),
     )
+
+
+def _may_be_virtual(payload: Mapping[str, object]) -> bool:
+    return text(payload, "tool_name") == _READER and _VIRTUAL in text(inner(payload, "tool_input"), "file_path")
 
 
 def _words(name: EventName, payload: Mapping[str, object]) -> str:

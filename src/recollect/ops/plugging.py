@@ -7,6 +7,7 @@ be made for it go with it, if they are empty then.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from contextlib import suppress
 from enum import Enum, auto
@@ -64,8 +65,8 @@ def plug(app: App, host: str, level: Level) -> Told:
     if standing == text and str(wanted.path) in receipts.plugins:
         return _told(host, wanted, "already calls Recollect", changed=False)
     made = _make_folders(wanted.path.parent)
-    before = receipts.plugins.get(str(wanted.path), {}).get(_FOLDERS, "")
-    kept = {_DIGEST: digest(text), _FOLDERS: os.pathsep.join(made) or before}
+    before = receipts.plugins.get(str(wanted.path), {}).get(_FOLDERS, "[]")
+    kept = {_DIGEST: digest(text), _FOLDERS: json.dumps(made) if made else before}
     receipts._replace(plugins={**receipts.plugins, str(wanted.path): kept}).write(app)
     _write(wanted.path, text)
     app.log.line("install", host=host, level=level, plugin=True)
@@ -80,7 +81,7 @@ def unplug(app: App, host: str, level: Level) -> Told:
         return _would(host, wanted, standing, "" if is_ours else (standing or b"").decode("utf-8", "replace"))
     if is_ours:
         wanted.path.unlink(missing_ok=True)
-        for folder in reversed((receipt or {}).get(_FOLDERS, "").split(os.pathsep)):
+        for folder in reversed(json.loads((receipt or {}).get(_FOLDERS, "[]"))):
             with suppress(OSError):
                 os.rmdir(folder)
     if receipt is not None:
