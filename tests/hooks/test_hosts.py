@@ -107,3 +107,12 @@ def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: 
     talk.hooks.receive(spool.pointer({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
 
     assert app.reading(Scope.PROJECT).sessions.received() == before
+
+
+def test_where_there_is_no_transcript_a_late_correction_is_kept_after_the_answer(app: App):
+    talk = Talk(app, host="opencode")
+
+    said = talk.tell("UserPromptSubmit", prompt=RULE, left_s=0.01)
+
+    assert said.notice == ""
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]

@@ -306,3 +306,16 @@ def test_a_file_of_somebody_elses_is_not_written_over(app: App):
 
     assert path.read_text() == "// theirs\n"
     assert not choosing.calls_us(app, "opencode", Level.USER)
+
+
+@pytest.mark.parametrize("host", OTHERS)
+def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str, tmp_path: Path):
+    install.install(app, agent=(host,))
+    for name in left(tmp_path):
+        if (tmp_path / name).is_file() and b"recollect" in (tmp_path / name).read_bytes():
+            (tmp_path / name).unlink()
+
+    told = install.uninstall(app)
+
+    assert not [note for note in told.notes if "Still called" in note]
+    assert not os.path.exists(stub.script_path(str(app.home.root)))

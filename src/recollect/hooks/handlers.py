@@ -73,10 +73,18 @@ def prompted(visit: Visit) -> Said:
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS")) if haste else briefs.NOT_ASKED
     room = app.settings.count("MEMORY_PROMPT_CHARS")
     said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room) if haste else inject.NOTHING
-    notice = "\n".join(line for line in ("" if is_twice else _captured(visit), said.notice or _trouble(mind)) if line)
+    in_time = is_twice or _may_capture(visit)
+    captured = _captured(visit) if in_time and not is_twice else ""
+    notice = "\n".join(line for line in (captured, said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
-    return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
+
+    def after(later: Visit) -> None:
+        _noted(later, mind, said)
+        if not in_time and not event.transcript:  # else it is read there
+            _captured(later)
+
+    return Said(reply, (showing,) if said.shown else (), after)
 
 
 def called(visit: Visit) -> Said:
@@ -292,14 +300,18 @@ def _trouble(mind: briefs.Mind) -> str:
     return f"Recollect could not search: {plain(mind.why_not, 120)}" if mind.failed else ""
 
 
+def _may_capture(visit: Visit) -> bool:
+    if visit.left_s >= (_CAPTURE_NEEDS_S if _LISTENS in sys.modules else _FIRST_CAPTURE_NEEDS_S):
+        return True
+    visit.app.log.line("late", session=visit.event.session_id, left_out="capture")
+    return False
+
+
 def _captured(visit: Visit) -> str:
     """Rules that the prompt states. What cannot be kept is logged: the prompt is answered all the same."""
     app, event = visit.app, visit.event
     if event.agent_id:
         return ""  # a subagent's prompt is the agent's words
-    if visit.left_s < (_CAPTURE_NEEDS_S if _LISTENS in sys.modules else _FIRST_CAPTURE_NEEDS_S):
-        app.log.line("late", session=event.session_id, left_out="capture")
-        return ""
     from recollect.ops import capture, heard  # not for a first prompt, which is waited for
 
     try:
