@@ -13,7 +13,7 @@ every_host = pytest.mark.parametrize("host", hosts())
 
 NEEDED = {
     None: "TITLE PROGRAM ABILITIES LEVELS folder parse render doing is_refused reported origin unapproved",
-    Ability.READS: "reads_below",
+    Ability.READS: "answers",
     Ability.TRANSCRIPTS: "utterances may_speak",
     Ability.PAST: "transcripts",
     Ability.HOOKS: "SETTINGS_FORM OFF_SWITCH settings_path hooks hook_json",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents import Places, Tail, gemini, parse, reads_below, render, utterances
+from recollect.agents import Places, Tail, gemini, parse, render, utterances
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.errors import BadInput
 from recollect.model.act import Deed
@@ -19,7 +19,8 @@ RECORDED = sorted(path.name for path in PAYLOADS.glob("*.json"))
 NAMES = {
     "SessionStart-startup": EventName.SESSION_STARTED,
     "BeforeAgent": EventName.PROMPT,
-    "BeforeTool-read_file": EventName.TOOL_CALLED,
+    "BeforeTool-read_file": EventName.OTHER,
+    "BeforeTool-read_file-virtual": EventName.TOOL_CALLED,
     "BeforeTool-run_shell_command": EventName.OTHER,
     "AfterTool-run_shell_command": EventName.TOOLS_RAN,
     "AfterTool-read_file-error": EventName.TOOL_FAILED,
@@ -112,9 +113,9 @@ def test_a_read_is_redirected_by_the_name_of_the_file_alone():
 
 
 def test_an_answer_stands_where_the_client_may_read_it():
-    event = recorded("BeforeTool-read_file")
+    event = recorded("BeforeTool-read_file-virtual")
 
-    assert reads_below(event) == Path("/home/ada/.gemini/tmp/proj/recollect/recalls")
+    assert event.reads_below == "/home/ada/.gemini/tmp/proj/recollect/recalls"
 
 
 def test_a_transcript_elsewhere_names_no_place():
@@ -122,7 +123,7 @@ def test_a_transcript_elsewhere_names_no_place():
         "BeforeTool", b'{"session_id": "s", "tool_name": "read_file", "transcript_path": "/etc/chats/x.jsonl"}'
     )
 
-    assert reads_below(event) is None
+    assert event.reads_below == ""
 
 
 # Its transcript

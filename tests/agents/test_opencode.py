@@ -63,7 +63,8 @@ def played(
     (tmp_path / "recollect.mjs").write_text(plugin.text.replace("WAIT_MS = 2000", f"WAIT_MS = {wait_ms}"))
     (tmp_path / "driver.mjs").write_text(DRIVER)
     ended = subprocess.run(
-        [str(NODE), "driver.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [str(NODE), "driver.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True,
+        env={"PATH": os.defpath, "HOME": str(tmp_path)},
     )  # fmt: skip
     assert ended.stderr == ""
     asked = tmp_path / "asked"
@@ -100,9 +101,11 @@ esac"""
         (EventName.TOOL_CALLED, "", ""),
     ]
     assert {(event.session_id, event.cwd) for event in events} == {("s", "/home/ada/shop")}
+    assert {Path(event.reads_below).parts[-4:] for event in events} == {OURS}
     assert events[-1].tools[0].input == {"path": ".ai/recall/port"}
 
 
+OURS = ("opencode", "tool-output", "recollect", "recalls")
 UNTOUCHED = {"told": [[], [], [], []], "reads": [".ai/recall/port", "a.txt"]}
 
 
@@ -126,6 +129,11 @@ def test_an_answer_is_what_the_plugin_takes():
     assert json.loads(render("opencode", "UserPromptSubmit", Reply(context="c", notice="n"))) == {"context": "c"}
     assert json.loads(render("opencode", "PreToolUse", Reply(read_instead="/x.md"))) == {"read": "/x.md"}
     assert render("opencode", "PreToolUse", Reply(context="c")) == b""
+
+
+@pytest.mark.parametrize("outputs", ["", "tool-output", "/etc", "/etc/opencode", "opencode/tool-output"])
+def test_an_answer_is_written_nowhere_else(outputs: str):
+    assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == ""
 
 
 def test_what_is_no_event_is_refused():

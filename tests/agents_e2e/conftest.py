@@ -33,6 +33,6 @@ def other(request: pytest.FixtureRequest, world: World) -> Agent:
 
 
 def driven(kind: type[Agent], world: World) -> Agent:
-    if reason := lacking(kind.name):
+    if reason := lacking(kind):
         pytest.skip(reason)
     return kind(world)

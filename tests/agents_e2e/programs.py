@@ -4,7 +4,6 @@ model services. `tools/get_agents NAME` puts them in place. As there, nothing of
 from __future__ import annotations
 
 import json
-import platform
 import re
 import subprocess
 import sys
@@ -39,6 +38,8 @@ class Agent:
     """One program, in one world."""
 
     name = ""
+    program = ""
+    """Below `.agents`, as a pattern."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -88,6 +89,7 @@ class Agent:
 
 class Codex(Agent):
     name = "codex"
+    program = "codex/node_modules/@openai/codex-*/vendor/*/bin/codex"
 
     @property
     def settings(self) -> Path:
@@ -102,9 +104,8 @@ class Codex(Agent):
         config.write_text(re.sub(r"http://127\.0\.0\.1:\d+", url, text), encoding="utf-8")
 
     def command(self, prompt: str) -> list[str]:
-        found = list(AGENTS.glob("codex/node_modules/@openai/codex-*/vendor/*/bin/codex"))
         options = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "read-only"]
-        return [str(found[0]), "exec", *options, prompt]
+        return [str(found(self)), "exec", *options, prompt]
 
     def environ(self, url: str) -> Mapping[str, str]:
         return {"STAND_IN_KEY": DUMMY_KEY}
@@ -112,6 +113,7 @@ class Codex(Agent):
 
 class Gemini(Agent):
     name = "gemini"
+    program = "gemini/node_modules/.bin/gemini"
 
     @property
     def settings(self) -> Path:
@@ -124,8 +126,7 @@ class Gemini(Agent):
             self.settings.write_text(json.dumps({**_GEMINI, **old}, indent=2), encoding="utf-8")
 
     def command(self, prompt: str) -> list[str]:
-        program = AGENTS / "gemini" / "node_modules" / ".bin" / "gemini"
-        return [str(program), "--skip-trust", "-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", prompt]
+        return [str(found(self)), "--skip-trust", "-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", prompt]
 
     def environ(self, url: str) -> Mapping[str, str]:
         return {"GEMINI_API_KEY": DUMMY_KEY, "GOOGLE_GEMINI_BASE_URL": url}
@@ -135,6 +136,7 @@ class OpenCode(Agent):
     """Its service is asked as Claude Code's is."""
 
     name = "opencode"
+    program = "opencode/node_modules/opencode-*/bin/opencode"
 
     @property
     def settings(self) -> Path:
@@ -164,8 +166,7 @@ class OpenCode(Agent):
         self.settings.write_text(json.dumps(new, indent=2), encoding="utf-8")
 
     def command(self, prompt: str) -> list[str]:
-        found = list(AGENTS.glob("opencode/node_modules/opencode-*/bin/opencode"))
-        return [str(found[0]), "run", "-m", "anthropic/claude-sonnet-4-5", prompt]
+        return [str(found(self)), "run", "-m", "anthropic/claude-sonnet-4-5", prompt]
 
     def environ(self, url: str) -> Mapping[str, str]:
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
@@ -174,10 +175,12 @@ class OpenCode(Agent):
 AGENT_TYPES: tuple[type[Agent], ...] = (Codex, Gemini, OpenCode)
 
 
-def lacking(name: str) -> str:
+def found(kind: Agent | type[Agent]) -> Path | None:
+    return next(AGENTS.glob(kind.program), None)
+
+
+def lacking(kind: type[Agent]) -> str:
     """Why a program cannot be driven here; empty when it can."""
-    if sys.platform == "win32" or not platform.system():
+    if sys.platform == "win32":
         return "real agents are driven on Linux and macOS only"
-    if not (AGENTS / name / "node_modules").is_dir():
-        return f"{name} is not here: tools/get_agents {name} gets it"
-    return ""
+    return "" if found(kind) else f"{kind.name} is not here: tools/get_agents {kind.name} gets it"

@@ -101,7 +101,7 @@ def traces(world: World) -> list[Path]:
         ".gemini/tmp",
         ".gemini/history",
         ".cache",
-        ".npm",
+        ".local",
     )
     return [
         path

@@ -77,4 +77,17 @@ def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World, kind: 
     service = other.run("look it up", says(use(tool, **{key: path})), says("There."))
 
     assert "5544" in next(text for role, text in service.asked[1].texts() if role == "tool")
-    assert not list((world.home / ".gemini").rglob("recollect"))
+    other.uninstall()
+    assert not [path for path in world.home.rglob("recollect") if path.is_dir()]
+
+
+def test_codex_is_reminded_of_a_rule_before_the_call_that_it_bears_on(world: World):
+    codex = driven(Codex, world)
+    codex.install()
+    world.recollect("rule", "add", "Never run git push without --dry-run first")
+
+    service = codex.run("go on", says(use("exec_command", cmd="git push origin main")), says("Done."))
+
+    assert service.asked[0].holds("git push without --dry-run") == 1
+    assert service.asked[1].holds("git push without --dry-run") == 2
+    assert service.asked[1].roles("git push without --dry-run") == {"developer"}

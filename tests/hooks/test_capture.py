@@ -39,7 +39,8 @@ def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
     assert "Tabs" not in Talk(app, session="s-2").start().context
 
 
-def test_a_prompt_that_has_no_time_left_is_answered_and_not_captured(app: App, talk: Talk):
+def test_a_prompt_that_has_no_time_left_is_answered_and_left_to_its_transcript(app: App, talk: Talk):
+    talk.transcript = "/home/ada/session.jsonl"
     talk.say("we use tabs here", left_s=0.01)
 
     assert in_force(app) == []

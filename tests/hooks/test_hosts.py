@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from recollect.model.result import Scope
 from recollect.ops import heartbeat, memories, rules
 from recollect.ops.app import App
+from recollect.wire import spool
 from tests.hooks.talk import Talk
 
 PROMPTS = {"claude-code": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
@@ -89,3 +92,27 @@ def test_a_virtual_file_is_answered_below_the_agents_own_folder_and_goes_with_th
     talk.tell("SessionEnd", reason="exit")
 
     assert [path.name for path in own.iterdir()] == ["chats"]
+
+
+@pytest.mark.parametrize("host", ["codex", "gemini", "opencode"])
+def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: str):
+    event = PROMPTS.get(host, "UserPromptSubmit")
+    given = {"session_id": "s-1", "cwd": str(Path.cwd()), "prompt": "go on", "turn_id": "t-1", "prompt_id": "t-1"}
+    del given["prompt_id" if host == "codex" else "turn_id"]
+    talk = Talk(app, host=host)
+    body = json.dumps(given).encode()
+    talk.hooks.answer(host, event, body, {}, str(Path.cwd()), time.monotonic() + 30)
+    before = app.reading(Scope.PROJECT).sessions.received()
+
+    talk.hooks.receive(spool.pointer({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
+
+    assert app.reading(Scope.PROJECT).sessions.received() == before
+
+
+def test_where_there_is_no_transcript_a_late_correction_is_kept_after_the_answer(app: App):
+    talk = Talk(app, host="opencode")
+
+    said = talk.tell("UserPromptSubmit", prompt=RULE, left_s=0.01)
+
+    assert said.notice == ""
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]

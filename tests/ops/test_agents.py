@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents import Ability, Level, agent, hosts
+from recollect.agents import Ability, Level, Plugin, agent, hosts, opencode
 from recollect.base.errors import BadInput, Conflict
 from recollect.model.result import Mark
 from recollect.ops import choosing, install, serving, wiring
@@ -243,3 +243,79 @@ def test_doctor_looks_at_each_that_is_installed(app: App, monkeypatch: pytest.Mo
     assert ("Codex (user)", Mark.WARN) in found, "its hooks wait for a person's leave"
     assert ("Gemini CLI (user)", Mark.GOOD) in found
     assert not [name for name, _ in found if name.startswith("Claude Code")]
+
+
+# A plugin
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks and server are run for real in test_install.py and test_serving.py."""
+    monkeypatch.setattr(wiring, "_runs", lambda *_: iter(()))
+    monkeypatch.setattr(wiring, "_answers", lambda *_: "")
+
+
+def plugin_file(app: App) -> Path:
+    return agent("opencode").plugin(Level.USER, install.places(app), app.home.root).path
+
+
+def of_opencode(app: App) -> list[tuple[Mark, str]]:
+    return [(check.mark, check.detail) for check in wiring.checks(app) if check.name.startswith("OpenCode")]
+
+
+def test_a_plugin_is_looked_at(app: App, quick: None):
+    install.install(app, agent=("opencode",))
+
+    assert [mark for mark, _ in of_opencode(app)] == [Mark.GOOD]
+
+
+def test_a_plugin_that_somebody_edited_is_left_alone_and_told_of(app: App, quick: None):
+    install.install(app, agent=("opencode",))
+    plugin_file(app).write_text("// mine now\n")
+
+    assert [(mark, "was edited" in said) for mark, said in of_opencode(app)] == [(Mark.WARN, True)]
+    with pytest.raises(BadInput, match="not what Recollect wrote"):
+        install.install(app, agent=("opencode",))
+    told = install.uninstall(app)
+
+    assert "left alone" in told.summary
+    assert plugin_file(app).read_text() == "// mine now\n"
+
+
+def test_a_plugin_of_another_version_is_renewed(app: App, quick: None, monkeypatch: pytest.MonkeyPatch):
+    install.install(app, agent=("opencode",))
+    path, text = plugin_file(app), plugin_file(app).read_text()
+    newer, made = Plugin(path, text + "// newer\n"), opencode.plugin
+    monkeypatch.setattr(opencode, "plugin", lambda level, *at: newer if level is Level.USER else made(level, *at))
+
+    assert [(mark, "another Recollect" in said) for mark, said in of_opencode(app)] == [(Mark.WARN, True)]
+    install.install(app, agent=("opencode",))
+
+    assert path.read_text() == newer.text
+    install.uninstall(app)
+    assert not path.parent.exists()
+
+
+def test_a_file_of_somebody_elses_is_not_written_over(app: App):
+    path = plugin_file(app)
+    path.parent.mkdir(parents=True)
+    path.write_text("// theirs\n")
+
+    with pytest.raises(BadInput, match="left as it is"):
+        install.install(app, agent=("opencode",))
+
+    assert path.read_text() == "// theirs\n"
+    assert not choosing.calls_us(app, "opencode", Level.USER)
+
+
+@pytest.mark.parametrize("host", OTHERS)
+def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str, tmp_path: Path):
+    install.install(app, agent=(host,))
+    for name in left(tmp_path):
+        if (tmp_path / name).is_file() and b"recollect" in (tmp_path / name).read_bytes():
+            (tmp_path / name).unlink()
+
+    told = install.uninstall(app)
+
+    assert not [note for note in told.notes if "Still called" in note]
+    assert not os.path.exists(stub.script_path(str(app.home.root)))

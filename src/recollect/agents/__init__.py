@@ -26,7 +26,7 @@ from recollect.model.session import Event, Reply, ToolCall
 __all__ = [
     "DEFAULT_HOST", "Ability", "Agent", "Answers", "Cursor", "Form", "Hook", "Keepsake", "Level", "Places", "Plugin",
     "ServerPlace", "Shelf", "Skill", "Tail", "Transcript", "Utterance", "agent", "answers", "hosts", "is_able",
-    "origin", "parse", "reads_below", "render", "spoken", "utterances",
+    "origin", "parse", "render", "spoken", "utterances",
 ]  # fmt: skip
 
 _MODULES = {"claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
@@ -211,8 +211,8 @@ class Agent(Protocol):
 
     # READS
 
-    def reads_below(self, event: Event) -> Path | None:
-        """Where a file has to stand for it to be read; None: anywhere."""
+    def answers(self, places: Places) -> tuple[Path, ...]:
+        """Folders of ours among its own, in which such answers stand; none where it reads them anywhere."""
 
     # TRANSCRIPTS
 
@@ -355,9 +355,3 @@ def spoken(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
 def origin(event: Event) -> Path | None:
     """The transcript that a starting session goes on from; None where it cannot be told which one that is."""
     return agent(event.host).origin(event)
-
-
-def reads_below(event: Event) -> Path | None:
-    """Where a file has to stand for this agent to read it; None: anywhere."""
-    speaks = agent(event.host)
-    return speaks.reads_below(event) if Ability.READS in speaks.ABILITIES else None

@@ -437,8 +437,8 @@ def unapproved(level: Level, places: Places) -> str:
     return ""
 
 
-def reads_below(event: Event) -> Path | None:
-    return None  # an answer may stand anywhere: it comes with the leave to read it
+def answers(places: Places) -> tuple[Path, ...]:
+    return ()  # an answer may stand anywhere: it comes with the leave to read it
 
 
 def settings_path(level: Level, places: Places) -> Path:

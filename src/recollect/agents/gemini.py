@@ -44,13 +44,14 @@ _EVENTS = {
 }
 _INJECTS = frozenset({"SessionStart", "BeforeAgent"})
 _READER = "read_file"
+_VIRTUAL = ".ai/recall/"
 _RUNNER = "run_shell_command"
 _TIMEOUT_S = 5
 _MS = 1_000
 # As the hook process gives them to the same events of others.
 _DEADLINES_MS = {"BeforeAgent": 300, "BeforeTool": 300}
 _MAX_CHARS = 10_000
-_FOLDER = ".gemini"
+_FOLDER, _OURS = ".gemini", "recollect"
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 
 
@@ -63,7 +64,7 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
     if not session_id:
         raise BadInput("The event names no session.")
     name = _EVENTS.get(event, EventName.OTHER)
-    if name is EventName.TOOL_CALLED and text(payload, "tool_name") != _READER:
+    if name is EventName.TOOL_CALLED and not _may_be_virtual(payload):
         name = EventName.OTHER  # nothing can be said there
     if name is EventName.TOOLS_RAN and inner(payload, "tool_response").get("error"):
         name = EventName.TOOL_FAILED
@@ -78,7 +79,12 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         source=first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger"),
         text=_words(name, payload),
         tools=_tools(name, payload),
+        reads_below=_reads_below(Path(text(payload, "transcript_path"))),
     )
+
+
+def _may_be_virtual(payload: Mapping[str, object]) -> bool:
+    return text(payload, "tool_name") == _READER and _VIRTUAL in text(inner(payload, "tool_input"), "file_path")
 
 
 def _words(name: EventName, payload: Mapping[str, object]) -> str:
@@ -125,13 +131,15 @@ def render(event: str, reply: Reply) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") if answer else b""
 
 
-def reads_below(event: Event) -> Path | None:
+def _reads_below(transcript: Path) -> str:
     """It reads within its project and its own temporary folder of that project, beside whose chats an answer stands."""
-    chats = Path(event.transcript).parent
-    own = chats.parent
-    if chats.name != "chats" or own.parent.name != "tmp" or own.parent.parent.name != _FOLDER:
-        return None
-    return own / "recollect" / "recalls"
+    chats, own = transcript.parent, transcript.parent.parent
+    is_own = chats.name == "chats" and own.parent.name == "tmp" and own.parent.parent.name == _FOLDER
+    return str(own / _OURS / "recalls") if is_own else ""
+
+
+def answers(places: Places) -> tuple[Path, ...]:
+    return tuple(folder(places).glob(f"tmp/*/{_OURS}"))
 
 
 # Its transcripts

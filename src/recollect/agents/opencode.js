@@ -4,10 +4,15 @@
 // and the session goes on. What is remembered is added to the person's message as a part of its own, so that nothing
 // that was sent before is ever changed.
 import { spawn } from "node:child_process"
+import { mkdir } from "node:fs/promises"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
 const HOOK = "@HOOK@"
 const WAIT_MS = 2000
 const VIRTUAL = ".ai/recall/"
+// Outside the project OpenCode asks before it reads, but for the folder that it keeps long outputs in.
+const OUTPUTS = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode", "tool-output")
 
 function ask(event, payload) {
   return new Promise((resolve) => {
@@ -27,7 +32,7 @@ function ask(event, payload) {
     hook.stdin.on("error", () => {})
     hook.stdout.setEncoding("utf8")
     hook.stdout.on("data", (part) => (said += part))
-    hook.stdin.end(JSON.stringify(payload))
+    hook.stdin.end(JSON.stringify({ outputs: OUTPUTS, ...payload }))
   }).catch(() => ({}))
 }
 
@@ -71,6 +76,7 @@ export const Recollect = async ({ directory, worktree }) => {
     "tool.execute.before": async (input, output) => {
       const path = output.args?.filePath
       if (input.tool !== "read" || typeof path !== "string" || !path.includes(VIRTUAL)) return
+      await mkdir(OUTPUTS, { recursive: true }).catch(() => {}) // it makes it when it first needs it
       const call = { tool_name: "read", tool_input: { path }, tool_use_id: input.callID }
       const reply = await ask("PreToolUse", { session_id: input.sessionID, cwd, ...call })
       if (reply.read) output.args.filePath = reply.read

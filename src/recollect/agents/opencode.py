@@ -36,6 +36,7 @@ _EVENTS = {
     "PreToolUse": EventName.TOOL_CALLED,
 }
 _PLUGIN_FILE = "recollect.js"
+_OUTPUTS, _OURS = "tool-output", "recollect"
 _MAX_CHARS = 10_000
 
 
@@ -58,6 +59,7 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         source=text(payload, "source"),
         text=text(payload, "prompt") if name is EventName.PROMPT else "",
         tools=_tools(name, payload),
+        reads_below=_reads_below(text(payload, "outputs")),
     )
 
 
@@ -81,8 +83,17 @@ def render(event: str, reply: Reply) -> bytes:
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") if answer else b""
 
 
-def reads_below(event: Event) -> Path | None:
-    return None
+def _reads_below(outputs: str) -> str:
+    """Outside the project it asks before it reads, but for the folder of long outputs that the plugin names."""
+    own = Path(outputs)
+    is_own = own.is_absolute() and (own.parent.name, own.name) == ("opencode", _OUTPUTS)
+    return str(own / _OURS / "recalls") if is_own else ""
+
+
+def answers(places: Places) -> tuple[Path, ...]:
+    named = places.environ.get("XDG_DATA_HOME", "")
+    base = Path(named) if os.path.isabs(named) else places.user_home / ".local" / "share"
+    return (base / "opencode" / _OUTPUTS / _OURS,)
 
 
 def origin(event: Event) -> Path | None:

@@ -99,7 +99,7 @@ class Hooks:
             return Answer()
         place = self._place(event, cwd)
         with self._apps.app(place, event.cwd or cwd, environ) as app:
-            folder = agents.reads_below(event) or (Path(self._folder) if self._folder else rendered.folder_of(app))
+            folder = Path(event.reads_below or self._folder or rendered.folder_of(app))
             visit = Visit(app, event, until_s, self._tasks, folder)
             said = row.handler(visit)
         if said.thought is not None:  # the App is free again: no other hook waits for what is thought

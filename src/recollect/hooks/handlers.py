@@ -73,9 +73,9 @@ def prompted(visit: Visit) -> Said:
     talker = sessions.talker(app, event)
     heart, is_twice = _heard(visit)
     if haste is None:
-        return _told(visit, talker, None, briefs.NOT_ASKED, "" if is_twice else _captured(visit))
+        return _told(visit, talker, None, briefs.NOT_ASKED, "" if is_twice else _captured_in_time(visit))
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS"))
-    captured = "" if is_twice else _captured(visit)
+    captured = "" if is_twice else _captured_in_time(visit)
     if mind.is_idle or not briefs.waits_for_a_model(app):
         return _told(visit, talker, heart, mind, captured)
     ready = _told(visit, talker, heart, mind.noting("no language model was asked"), captured)
@@ -132,7 +132,7 @@ def received(visit: Visit) -> Said:
 def ended(visit: Visit) -> Said:
     """What was only for this session goes; what is durable stays."""
     rendered.forget(visit.folder, visit.event.session_id)
-    if visit.folder == agents.reads_below(visit.event):
+    if visit.event.reads_below:
         rendered.leave(visit.folder)
     visit.tasks.forget(visit.event.session_id)
     return received(visit)
@@ -284,8 +284,8 @@ def _heard(visit: Visit) -> tuple[Heartbeat, bool]:
     return before[0] if keeping.together(visit, write) else (heartbeat.look(app), False)
 
 
-def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mind, captured: str) -> Said:
-    """Without a heartbeat nothing was looked for, and nothing is put in."""
+def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mind, captured: str | None) -> Said:
+    """Without a heartbeat nothing was looked for, and nothing is put in. `captured`: None where there was no time."""
     room = visit.app.settings.count("MEMORY_PROMPT_CHARS")
     whole = visit.app.settings.switch("MEMORY_PROMPT_CONTENT")
     said = inject.NOTHING
@@ -294,10 +294,16 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     notice = "\n".join(line for line in (captured, said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
-    return Said(reply, (showing,) if said.shown else (), lambda later: _noted(later, mind, said))
+
+    def after(later: Visit) -> None:
+        _noted(later, mind, said)
+        if captured is None and not visit.event.transcript:  # else it is read there
+            _captured(later)
+
+    return Said(reply, (showing,) if said.shown else (), after)
 
 
-def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, captured: str) -> Said:
+def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, captured: str | None) -> Said:
     """What a language model chose; what came to mind by itself, where it gave no answer in time."""
     from recollect.ops import chosen  # nobody else needs it
 
@@ -324,14 +330,18 @@ def _trouble(mind: briefs.Mind) -> str:
     return f"Recollect could not search: {plain(mind.why_not, 120)}" if mind.failed else ""
 
 
+def _captured_in_time(visit: Visit) -> str | None:
+    if visit.left_s >= (_CAPTURE_NEEDS_S if _LISTENS in sys.modules else _FIRST_CAPTURE_NEEDS_S):
+        return _captured(visit)
+    visit.app.log.line("late", session=visit.event.session_id, left_out="capture")
+    return None
+
+
 def _captured(visit: Visit) -> str:
     """Rules that the prompt states. What cannot be kept is logged: the prompt is answered all the same."""
     app, event = visit.app, visit.event
     if event.agent_id:
         return ""  # a subagent's prompt is the agent's words
-    if visit.left_s < (_CAPTURE_NEEDS_S if _LISTENS in sys.modules else _FIRST_CAPTURE_NEEDS_S):
-        app.log.line("late", session=event.session_id, left_out="capture")
-        return ""
     from recollect.ops import capture, heard  # not for a first prompt, which is waited for
 
     try:

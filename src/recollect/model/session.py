@@ -73,6 +73,8 @@ class Event:
     machine_made: bool = False
     """A prompt that no person wrote: a task notification, a scheduled wake-up."""
     tools: tuple[ToolCall, ...] = ()
+    reads_below: str = ""
+    """Where a file has to stand for this agent to read it, where that is not anywhere."""
     silent_s: float | None = None
     """Of a session that goes on from another: how long ago that one was last answered, where the host says so."""
 

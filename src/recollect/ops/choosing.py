@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 
 from recollect.agents import DEFAULT_HOST, Ability, Level, agent, hosts, is_able
 from recollect.base.errors import BadInput, NoProject, RecollectError
 from recollect.ops import install, plugging, serving
 from recollect.ops.app import App
+
+_NOT_OURS = (plugging.State.ABSENT, plugging.State.FOREIGN)
 
 
 def to_install(named: tuple[str, ...], level: Level) -> tuple[str, ...]:
@@ -23,10 +26,11 @@ def to_install(named: tuple[str, ...], level: Level) -> tuple[str, ...]:
 
 
 def to_uninstall(app: App, named: tuple[str, ...], level: Level) -> tuple[str, ...]:
-    """All that call us, where none is named; the usual one, where none does: it says so."""
+    """All that call us, or did when we last looked, where none is named; the usual one, where none does: it says so."""
     if named:
         return to_install(named, level)
-    return tuple(host for host in hosts() if calls_us(app, host, level)) or (DEFAULT_HOST,)
+    found = (host for host in hosts() if calls_us(app, host, level) or _has_receipt(app, host, level))
+    return tuple(found) or (DEFAULT_HOST,)
 
 
 def here(app: App) -> tuple[str, ...]:
@@ -53,7 +57,7 @@ def calls_us(app: App, host: str, level: Level) -> bool:
     if level not in agent(host).LEVELS:
         return False
     try:
-        if is_able(host, Ability.PLUGIN) and plugging.is_plugged(app, host, level):
+        if is_able(host, Ability.PLUGIN) and plugging.state(app, host, level) not in _NOT_OURS:
             return True
         if is_able(host, Ability.HOOKS):
             at = install.site(app, host, level)
@@ -66,6 +70,19 @@ def calls_us(app: App, host: str, level: Level) -> bool:
         return False
     except RecollectError:
         return True
+    return False
+
+
+def _has_receipt(app: App, host: str, level: Level) -> bool:
+    if level not in agent(host).LEVELS:
+        return False
+    kept = install.Receipts.read(app)
+    with suppress(NoProject):
+        return (
+            (is_able(host, Ability.HOOKS) and str(install.site(app, host, level).path) in kept.files)
+            or (is_able(host, Ability.PLUGIN) and str(plugging.plugin(app, host, level).path) in kept.plugins)
+            or (is_able(host, Ability.SERVER) and serving.spot(app, host, level).receipt in kept.servers)
+        )
     return False
 
 

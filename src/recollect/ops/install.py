@@ -110,6 +110,8 @@ def _uninstalled(app: App, host: str, level: Level) -> Told:
         serving.unteach(app, host, level)
     served = serving.unregister(app, host, level) if is_able(host, Ability.SERVER) else None
     told = _uninstall_one(app, host, level) if is_able(host, Ability.HOOKS) else plugging.unplug(app, host, level)
+    for folder in agent_of(host).answers(places(app)) if is_able(host, Ability.READS) and not app.dry_run else ():
+        shutil.rmtree(folder, ignore_errors=True)
     return serving.joined(told, served) if served is not None else told
 
 

@@ -7,8 +7,10 @@ be made for it go with it, if they are empty then.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from contextlib import suppress
+from enum import Enum, auto
 from pathlib import Path
 
 from recollect.agents import Level, Plugin, agent
@@ -28,16 +30,26 @@ def plugin(app: App, host: str, level: Level) -> Plugin:
     return agent(host).plugin(level, places(app), app.home.root)
 
 
-def is_plugged(app: App, host: str, level: Level) -> bool:
-    """Whether the file is there and ours, this version's or an earlier one's."""
-    wanted = plugin(app, host, level)
+class State(Enum):
+    ABSENT = auto()
+    CURRENT = auto()
+    OLDER = auto()
+    """Of another version of ours."""
+    EDITED = auto()
+    """Ours once."""
+    FOREIGN = auto()
+
+
+def state(app: App, host: str, level: Level) -> State:
+    wanted, receipts = plugin(app, host, level), Receipts.read(app)
     standing = _read(wanted.path)
-    return standing is not None and _is_ours(Receipts.read(app), wanted, standing)
-
-
-def is_current(app: App, host: str, level: Level) -> bool:
-    wanted = plugin(app, host, level)
-    return _read(wanted.path) == wanted.text.encode("utf-8")
+    if standing is None:
+        return State.ABSENT
+    if standing == wanted.text.encode("utf-8"):
+        return State.CURRENT
+    if _is_ours(receipts, wanted, standing):
+        return State.OLDER
+    return State.EDITED if str(wanted.path) in receipts.plugins else State.FOREIGN
 
 
 def plug(app: App, host: str, level: Level) -> Told:
@@ -53,8 +65,8 @@ def plug(app: App, host: str, level: Level) -> Told:
     if standing == text and str(wanted.path) in receipts.plugins:
         return _told(host, wanted, "already calls Recollect", changed=False)
     made = _make_folders(wanted.path.parent)
-    before = receipts.plugins.get(str(wanted.path), {}).get(_FOLDERS, "")
-    kept = {_DIGEST: digest(text), _FOLDERS: os.pathsep.join(made) or before}
+    before = receipts.plugins.get(str(wanted.path), {}).get(_FOLDERS, "[]")
+    kept = {_DIGEST: digest(text), _FOLDERS: json.dumps(made) if made else before}
     receipts._replace(plugins={**receipts.plugins, str(wanted.path): kept}).write(app)
     _write(wanted.path, text)
     app.log.line("install", host=host, level=level, plugin=True)
@@ -69,7 +81,7 @@ def unplug(app: App, host: str, level: Level) -> Told:
         return _would(host, wanted, standing, "" if is_ours else (standing or b"").decode("utf-8", "replace"))
     if is_ours:
         wanted.path.unlink(missing_ok=True)
-        for folder in reversed((receipt or {}).get(_FOLDERS, "").split(os.pathsep)):
+        for folder in reversed(json.loads((receipt or {}).get(_FOLDERS, "[]"))):
             with suppress(OSError):
                 os.rmdir(folder)
     if receipt is not None:

@@ -75,11 +75,16 @@ def _plugged(app: App) -> Iterator[Check]:
             name = f"{agent(host).TITLE} ({level})"
             try:
                 path = plugging.plugin(app, host, level).path
-                if plugging.is_current(app, host, level):
-                    yield Check(name, Mark.GOOD, f"plugin in {path}")
-                    yield from _allowed(app, host, level)
-                elif plugging.is_plugged(app, host, level):
-                    yield Check(name, Mark.WARN, f"{path} is of another Recollect", _install(host, level))
+                match plugging.state(app, host, level):
+                    case plugging.State.CURRENT:
+                        yield Check(name, Mark.GOOD, f"plugin in {path}")
+                        yield from _allowed(app, host, level)
+                    case plugging.State.OLDER:
+                        yield Check(name, Mark.WARN, f"{path} is of another Recollect", _install(host, level))
+                    case plugging.State.EDITED:
+                        yield Check(name, Mark.WARN, f"{path} was edited", f"move it away; {_install(host, level)}")
+                    case _:
+                        pass
             except RecollectError as problem:
                 if not isinstance(problem, NoProject):
                     yield Check(name, Mark.WARN, problem.message, _install(host, level))

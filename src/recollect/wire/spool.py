@@ -32,6 +32,7 @@ _MAX_TOOLS = 200
 _TAKEN = {
     "session_id": "session",
     "prompt_id": "prompt",
+    "turn_id": "prompt",
     "agent_id": "agent",
     "agent_type": "agent_type",
     "source": "source",

@@ -1,0 +1,71 @@
+"""Sessions of other agents are read in their transcripts by the same takers: recorded ones, other words in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.base.moment import Moment
+from recollect.model.act import Act, Deed, Sitting, Speaker
+from recollect.model.ledger import Pointer
+from recollect.model.outcome import Ending
+from recollect.model.session import EventName
+from recollect.ops import digest, rules
+from recollect.ops.app import App
+from recollect.ops.here import scope_here
+
+PAYLOADS = Path(__file__).resolve().parent.parent / "agents" / "payloads"
+every_host = pytest.mark.parametrize("host", ["codex", "gemini"])
+CORRECTION = "no, we use pnpm here, not npm"
+COMMAND = "npm run build"
+
+
+@pytest.fixture
+def left(app: App, tmp_path: Path, host: str) -> Path:
+    """A session's transcript in which a correction is made, and the pointer to its end."""
+    path = tmp_path / "left.jsonl"
+    text = (PAYLOADS / host / "transcript.jsonl").read_text(encoding="utf-8")
+    text = text.replace("Where is the file?", CORRECTION).replace("ls /nonexistent", COMMAND)
+    path.write_text(text, encoding="utf-8")
+    at = Moment(app.clock.now().micros - 5_000_000)
+    pointer = Pointer(
+        name=str(EventName.SESSION_ENDED), host=host, session="s-1", at=at, transcript=str(path), source="exit"
+    )  # fmt: skip
+    app.writing(scope_here(app)).sessions.receive(pointer)
+    return path
+
+
+@every_host
+def test_a_correction_that_no_hook_saw_is_captured(app: App, left: Path):
+    digest.digest(app)
+
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]
+
+
+@every_host
+def test_what_failed_is_recorded(app: App, left: Path):
+    digest.digest(app)
+
+    (_, outcome), *_ = app.reading(scope_here(app)).outcomes.recorded()
+    assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
+
+
+@every_host
+def test_acts_are_told_alike_and_without_what_we_put_in(app: App, left: Path, monkeypatch: pytest.MonkeyPatch):
+    seen: list[Act] = []
+
+    def look(_app: App, sitting: Sitting) -> digest.Writes:
+        return lambda: seen.extend(sitting.new)
+
+    monkeypatch.setattr(digest, "_takers", lambda: [("look", look)])
+
+    digest.digest(app)
+
+    first, ran = seen[0], next(act for act in seen if act.doing)
+    assert (first.speaker, first.text) == (Speaker.PERSON, CORRECTION)
+    assert ran.doing is not None
+    assert (ran.doing.deed, ran.doing.what, ran.failed) == (Deed.RUN, COMMAND, True)
+    assert "cannot access" in ran.text
+    assert seen[-1].text == "It is not there."
+    assert not [act for act in seen if "imperative mood" in act.text or "MK_" in act.text]
