@@ -88,13 +88,6 @@ def test_values_have_the_type_that_was_asked_for():
         defaults.switch("MEMORY_BUSY_TIMEOUT_MS")
 
 
-def test_a_setting_without_its_feature_says_so():
-    pending = {value.name for value in load(None, None, {}).values if value.pending}
-
-    assert "MEMORY_TOASTS" in pending
-    assert "MEMORY_HALF_LIFE_DAYS" not in pending
-
-
 # The layers
 
 

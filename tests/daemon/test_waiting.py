@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -78,22 +79,21 @@ def test_while_a_model_hangs_every_other_hook_is_answered(house: House, tmp_path
     site.hang()
     pinned = site.pin("Deploys to staging go first")
     house.start()
-    waiting = []
-    for number in range(5):  # one more than there are threads that answer
-        waiting.append(site.line("UserPromptSubmit", f"s{number}", 60_000, prompt=PROMPT, prompt_id="p"))
-        assert frame.read_reply(waiting[-1].recv) == ("wait", b"60000"), house.log()
-    assert soon(lambda: len(site.hanging()) == 5, 20)
+    with ExitStack() as stack:
+        for number in range(5):  # one more than there are threads that answer
+            waiting = site.line("UserPromptSubmit", f"s{number}", 60_000, prompt=PROMPT, prompt_id="p")
+            stack.enter_context(waiting)
+            assert frame.read_reply(waiting.recv) == ("wait", b"60000"), house.log()
+        assert soon(lambda: len(site.hanging()) == 5, 20)
 
-    start, start_said = site.ask("SessionStart", "other", source="startup")
-    prompt, said = site.ask("UserPromptSubmit", "other", prompt=PROMPT, prompt_id="p")
-    same, _ = site.ask("PreToolUse", "s0", tool_name="Bash", tool_input={"command": "make"}, tool_use_id="t")
-    stop, _ = site.ask("Stop", "s0")
+        start, start_said = site.ask("SessionStart", "other", source="startup")
+        prompt, said = site.ask("UserPromptSubmit", "other", prompt=PROMPT, prompt_id="p")
+        same, _ = site.ask("PreToolUse", "s0", tool_name="Bash", tool_input={"command": "make"}, tool_use_id="t")
+        stop, _ = site.ask("Stop", "s0")
 
-    assert (start, prompt, same, stop) == ("ok", "ok", "ok", "ok")
-    assert pinned.encode() in said + start_said
-    assert len(site.hanging()) == 5
-    for line in waiting:
-        line.close()
+        assert (start, prompt, same, stop) == ("ok", "ok", "ok", "ok")
+        assert pinned.encode() in said + start_said
+        assert len(site.hanging()) == 5
 
 
 def test_a_model_that_hangs_is_gone_and_ordinary_recall_stands(house: House, tmp_path: Path):

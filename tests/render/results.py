@@ -128,7 +128,7 @@ RESULTS: tuple[Result, ...] = (
     Verified(((Scope.PROJECT, "/h/m.db", ()),)),
     Verified(()),
     Checkup((Check("home", Mark.GOOD, "fine"), Check("disk", Mark.BAD, "full", "free some space"))),
-    Configured((SettingLine("MEMORY_X", "1", "default", "Because.", True),), ("agent.conf:1: wrong",)),
+    Configured((SettingLine("MEMORY_X", "1", "default", "Because."),), ("agent.conf:1: wrong",)),
     Told("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
     Tour((Step("Why.", "recollect pin x", DONE),)),
 )

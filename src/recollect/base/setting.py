@@ -19,8 +19,6 @@ class Setting(NamedTuple):
     low: float = 0
     high: float = 0
     choices: tuple[str, ...] = ()
-    # The feature is not built yet; said wherever the setting is shown.
-    pending: bool = False
     # A value that sends text to another machine is taken from the user's own file alone.
     stays_here: bool = False
 

@@ -36,7 +36,6 @@ class Value(NamedTuple):
     value: str
     source: str
     reason: str
-    pending: bool
 
 
 class Problem(NamedTuple):
@@ -136,7 +135,7 @@ class _Sheet:
         self._problems: list[Problem] = []
 
     def settings(self) -> Settings:
-        values = (Value(s.name, *self._standing[s.name], s.reason, s.pending) for s in SETTINGS)
+        values = (Value(s.name, *self._standing[s.name], s.reason) for s in SETTINGS)
         return Settings(tuple(values), tuple(self._problems))
 
     def take_file(self, path: Path, *, narrow_only: bool) -> None:

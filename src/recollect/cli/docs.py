@@ -109,8 +109,8 @@ def _settings_table() -> str:
 
 
 def _setting(setting: Setting) -> str:
-    why = f"{setting.reason} *No effect yet.*" if setting.pending else setting.reason
-    return _row(f"`{setting.name}`", f"`{setting.default}`", expected(setting), _MAY[setting.narrow], why)
+    name, default = f"`{setting.name}`", f"`{setting.default}`"
+    return _row(name, default, expected(setting), _MAY[setting.narrow], setting.reason)
 
 
 def _errors_table() -> str:

@@ -204,7 +204,6 @@ class SettingLine:
     value: str
     source: str
     reason: str
-    pending: bool
 
 
 @dataclass(frozen=True, slots=True)

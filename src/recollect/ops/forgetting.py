@@ -23,7 +23,7 @@ from recollect.model.memory import Kind, Memory, Note, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Told
-from recollect.ops import asks, notes, notices, rounds, sessions, vaults
+from recollect.ops import asks, notes, notices, rounds, sessions, toasts, vaults
 from recollect.ops.app import App
 from recollect.ops.memories import by_name
 from recollect.ops.rounds import FORGETTING, Held
@@ -80,6 +80,7 @@ def review(app: App, held: Held) -> Iterator[str]:
     if not found:
         yield f"Forgetting: nothing in the {held.scope}'s memory is old enough to be looked at."
         return
+    toasts.toast(app, "Memory forgetting started")
     answer = asks.ask(app, _asked(found))
     if answer is None:
         yield _proposed(app, held.scope, found)
@@ -90,7 +91,9 @@ def review(app: App, held: Held) -> Iterator[str]:
         if not held.still_ours():
             return
         line = _follow(app, held.scope, one, verdicts.get(one.memory.id))
-        put_away += line.startswith("Forgot")
+        if line.startswith("Forgot"):
+            put_away += 1
+            toasts.toast(app, line)
         yield line
     if put_away:
         notices.leave(

@@ -54,7 +54,7 @@ def status(app: App) -> Overview:
 
 
 def config(app: App) -> Configured:
-    lines = tuple(SettingLine(v.name, v.value, v.source, v.reason, v.pending) for v in app.settings.values)
+    lines = tuple(SettingLine(v.name, v.value, v.source, v.reason) for v in app.settings.values)
     return Configured(lines, tuple(str(problem) for problem in app.settings.problems))
 
 

@@ -143,7 +143,7 @@ def rewrite(app: App, name: str, change: Callable[[str], str], op: str, said: st
 def is_tagged(app: App, name: str) -> bool:
     """Whether its file is of the dialect that has a place for how it is used."""
     note = named(app, name)
-    return page.read(_text(note.shelf, note.path), note.path).dialect is page.Dialect.TAGS
+    return tags.is_written_so(_text(note.shelf, note.path))
 
 
 def restore(app: App, names: Names) -> Done:

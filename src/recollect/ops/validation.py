@@ -26,7 +26,7 @@ from recollect.model.memory import Kind, Memory, Note, Rule, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.ops import asks, claims, describing, flags, notices, rounds
+from recollect.ops import asks, claims, describing, flags, notices, rounds, toasts
 from recollect.ops.app import App
 from recollect.ops.rounds import VALIDATION, Held
 from recollect.ops.table import Arg
@@ -69,6 +69,7 @@ def review(app: App, held: Held) -> Iterator[str]:
     log = ValidationLog(app, held.session)
     where = app.project.name if app.project is not None and held.scope is Scope.PROJECT else "user"
     log.line(f"validation of {where} at session {held.session}")
+    toasts.toast(app, "Memory validation started")
     _take_back_trial(app, held)
     sample = _sample(app, held.scope)
     found = _Found()

@@ -80,7 +80,6 @@ def as_json(result: Result) -> Json:
                         "value": s.value,
                         "source": s.source,
                         "reason": s.reason,
-                        "pending": s.pending,
                     }
                     for s in settings
                 ],

@@ -345,11 +345,8 @@ def _checkup(checkup: Checkup) -> Iterator[Block]:
 
 
 def _configured(configured: Configured) -> Iterator[Block]:
-    rows = []
-    for setting in configured.settings:
-        pending = " (no effect yet)" if setting.pending else ""
-        rows.append((setting.name, setting.value or "-", setting.source, setting.reason + pending))
-    yield Table(("SETTING", "VALUE", "FROM", "WHY"), tuple(rows))
+    rows = tuple((one.name, one.value or "-", one.source, one.reason) for one in configured.settings)
+    yield Table(("SETTING", "VALUE", "FROM", "WHY"), rows)
     for problem in configured.problems:
         yield Line(problem, Tone.WARN)
 
