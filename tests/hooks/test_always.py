@@ -85,7 +85,7 @@ def test_what_was_allowed_is_this_text_and_no_other(app: App, talk: Talk, shared
     heard = talk.start()
 
     assert "approves" not in heard.context
-    assert "would be always loaded" in heard.notice
+    assert "changed since you allowed them" in heard.notice
 
 
 def test_what_was_allowed_can_be_taken_back(app: App, talk: Talk, shared: Path):
