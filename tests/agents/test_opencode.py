@@ -136,6 +136,20 @@ def test_an_answer_is_written_nowhere_else(outputs: str):
     assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == ""
 
 
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ('"use tabs here"', "use tabs here"),
+        ('"say \\"no\\" to it"\n', 'say "no" to it'),
+        ('say "no" and "yes"', 'say "no" and "yes"'),
+        ('"no" and "yes"', '"no" and "yes"'),
+        ("plain", "plain"),
+    ],
+)
+def test_the_quotes_of_the_command_line_are_no_part_of_a_prompt(prompt: str, text: str):
+    assert said("UserPromptSubmit", {"session_id": "s", "prompt": prompt}).text == text
+
+
 def test_what_is_no_event_is_refused():
     with pytest.raises(BadInput):
         said("SessionStart", {"cwd": "/x"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,6 +37,7 @@ _EVENTS = {
     "PreToolUse": EventName.TOOL_CALLED,
 }
 _PLUGIN_FILE = "recollect.js"
+_QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
 _OUTPUTS, _OURS = "tool-output", "recollect"
 _MAX_CHARS = 10_000
 
@@ -57,10 +59,16 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         cwd=text(payload, "cwd"),
         prompt_id=text(payload, "prompt_id"),
         source=text(payload, "source"),
-        text=text(payload, "prompt") if name is EventName.PROMPT else "",
+        text=_said(text(payload, "prompt")) if name is EventName.PROMPT else "",
         tools=_tools(name, payload),
         reads_below=_reads_below(text(payload, "outputs")),
     )
+
+
+def _said(prompt: str) -> str:
+    """`opencode run` puts an argument that has spaces in it between quotes; what is quoted is nobody's word to us."""
+    quoted = _QUOTED.fullmatch(prompt)
+    return quoted[1].replace('\\"', '"') if quoted else prompt
 
 
 def _tools(name: EventName, payload: Mapping[str, object]) -> tuple[ToolCall, ...]:
