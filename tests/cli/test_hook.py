@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 from click.testing import CliRunner, Result
 
+from recollect import __version__
 from recollect.cli.hook import hook
 from recollect.cli.logs import logs
 from recollect.ops import rules
@@ -60,3 +65,29 @@ def test_the_log_tells_what_was_decided_in_a_session():
 
     assert [json.loads(line)["event"] for line in lines] == ["session-started"]
     assert json.loads(lines[0])["shown"] == "1"
+
+
+def test_what_agents_call_can_be_made_without_changing_settings():
+    home = Path(os.environ["RECOLLECT_HOME"])
+
+    run(hook, "--prepare")
+
+    assert {path.name for path in (home / "bin").iterdir()} == {"hook", "hook.pyc", "mcp", "recollect"}
+    assert not (home / "installed.json").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+def test_a_plugin_reaches_the_program_through_the_home():
+    run(hook, "--prepare")
+    program = Path(os.environ["RECOLLECT_HOME"]) / "bin" / "recollect"
+
+    ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60)
+
+    assert ran.stdout == f"recollect {__version__}\n"
+
+
+def test_an_event_has_to_be_named():
+    result = CliRunner().invoke(hook, [], input="{}")
+
+    assert result.exit_code == 2
+    assert "EVENT" in result.output

@@ -158,6 +158,16 @@ class World:
         self.settings.write_text(patient, encoding="utf-8")
         self.recollect("daemon", "start")
 
+    def client(self, *args: str) -> str:
+        """What one call of the client says, without a session."""
+        with StandIn() as service:
+            done = subprocess.run(
+                [str(binary()), *args], cwd=self.project, env=self.client_environ(service), stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=WAIT_S,
+            )  # fmt: skip
+        assert done.returncode == 0, (args, done.returncode, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
     @staticmethod
     def command(*args: str) -> list[str]:
         return [sys.executable, "-m", "recollect", *args]

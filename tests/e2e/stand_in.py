@@ -109,8 +109,7 @@ class StandIn:
         self.asked: list[Asked] = []
         self.refused: list[str] = []
         self._turns: dict[Lane, deque[Turn]] = {lane: deque() for lane in Lane}
-        for turn in script:
-            self._turns[turn.lane].append(turn)
+        self.script(*script)
         self._may_speak = {lane: threading.Event() for lane in Lane}
         for lane in Lane:
             self.release(lane)
@@ -118,6 +117,11 @@ class StandIn:
         self._ids = count(1)
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    def script(self, *turns: Turn) -> None:
+        """What is said next, after all that is still to be said."""
+        for turn in turns:
+            self._turns[turn.lane].append(turn)
 
     @property
     def url(self) -> str:

@@ -25,6 +25,7 @@ THEIRS = {
     "hooks.json": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}',
     "config.toml": "# mine\na = 1\n[mcp_servers.other]\ncommand = 'x'",
     "settings.json": '{\n  // mine\n  "ui": {"hideTips": true,},\n}\n',
+    "other.ts": "// mine\n",
     "opencode.json": '{\n  // mine\n  "autoupdate": false,\n}\n',
 }
 
@@ -35,7 +36,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR", "PI_CODING_AGENT_DIR"):
         monkeypatch.delenv(name, raising=False)
     return folder
 
@@ -49,7 +50,11 @@ def program(folder: Path, name: str) -> None:
 def theirs(app: App, host: str) -> None:
     """Files of a person's own where the agent looks for them."""
     places = install.places(app)
-    wanted = {agent(host).server_place(Level.USER, places).path}
+    wanted = set[Path]()
+    if Ability.SERVER in agent(host).ABILITIES:
+        wanted.add(agent(host).server_place(Level.USER, places).path)
+    if Ability.PLUGIN in agent(host).ABILITIES:
+        wanted.add(agent(host).plugin(Level.USER, places, app.home.root).path.with_name("other.ts"))
     if Ability.HOOKS in agent(host).ABILITIES:
         wanted.add(agent(host).settings_path(Level.USER, places))
     for path in wanted:
@@ -163,7 +168,7 @@ def test_uninstalling_without_a_name_is_about_all_that_call_us(app: App, tmp_pat
     assert left(tmp_path) == before
 
 
-@pytest.mark.parametrize("host", OTHERS)
+@pytest.mark.parametrize("host", [host for host in OTHERS if Ability.SERVER in agent(host).ABILITIES])
 def test_what_the_agent_wrote_since_stays(app: App, host: str):
     theirs(app, host)
     install.install(app, agent=(host,))

@@ -28,6 +28,7 @@ def test_what_was_written_is_private_and_leaves_no_rest(world: World):
         "hook": 0o700,
         "hook.pyc": 0o700,
         "mcp": 0o700,
+        "recollect": 0o700,
     }
 
 

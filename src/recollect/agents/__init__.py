@@ -24,12 +24,15 @@ from recollect.model.outcome import Report
 from recollect.model.session import Event, Reply, ToolCall
 
 __all__ = [
-    "DEFAULT_HOST", "Ability", "Agent", "Answers", "Cursor", "Form", "Hook", "Keepsake", "Level", "Places", "Plugin",
-    "ServerPlace", "Shelf", "Skill", "Tail", "Transcript", "Utterance", "agent", "answers", "hosts", "is_able",
-    "origin", "parse", "render", "spoken", "utterances",
+    "DEFAULT_HOST", "Ability", "Addon", "Agent", "Answers", "Cursor", "Form", "Hook", "Keepsake", "Level", "Places",
+    "Plugin", "ServerPlace", "Shelf", "Skill", "Tail", "Transcript", "Utterance", "addon_hosts", "addons", "agent",
+    "answers", "hosts", "is_able", "origin", "parse", "render", "spoken", "utterances",
 ]  # fmt: skip
 
-_MODULES = {"claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+_MODULES = {
+    "claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode", "pi": "pi",
+}  # fmt: skip
+_ADDONS = {"claude-code": "claude_plugin"}
 _ANSWERS = "claude_code_print"
 DEFAULT_HOST = "claude-code"
 
@@ -178,6 +181,19 @@ class Plugin(NamedTuple):
     text: str
 
 
+class Addon(NamedTuple):
+    """Our plugin in an agent that keeps its own list of them."""
+
+    host: str
+    name: str
+    version: str
+    call: Path
+    """Its script: `hook EVENT`, `mcp`."""
+    update: str
+    """The agent's own command that renews it."""
+    remove: str
+
+
 class Agent(Protocol):
     """What stands below the name of an ability is there only where an agent has it (tests/agents/test_abilities.py)."""
 
@@ -310,6 +326,17 @@ class Answers(Protocol):
 def answers() -> Answers:
     """What is known of the program that MEMORY_LLM_COMMAND names."""
     return cast(Answers, import_module(f"recollect.agents.{_ANSWERS}"))
+
+
+def addons(places: Places) -> tuple[Addon, ...]:
+    """Ours that are switched on here."""
+    found = (import_module(f"recollect.agents.{module}").addon(places) for module in _ADDONS.values())
+    return tuple(one for one in found if one is not None)
+
+
+def addon_hosts() -> tuple[str, ...]:
+    """Agents that we have a plugin for."""
+    return tuple(_ADDONS)
 
 
 def is_able(host: str, ability: Ability) -> bool:

@@ -20,12 +20,19 @@ def _waits(seconds: float) -> float:
 
 
 @click.command()
-@click.argument("event")
+@click.argument("event", default="")
 @click.option("--host", default="", metavar="NAME", help="The agent that the event is of.")
 @click.option("--keep/--look", default=True, help="Count what is printed as shown, or not.")
-def hook(event: str, host: str, keep: bool) -> None:
+@click.option("--prepare", is_flag=True, help="Only write what agents call (<home>/bin), and change no settings.")
+def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
     """Answer one event from standard input, as an agent would get it."""
     import os
+
+    if prepare:
+        _prepare()
+        return
+    if not event:
+        raise click.UsageError("Missing argument 'EVENT'.")
 
     from recollect.hooks import Hooks
     from recollect.hooks.alone import Alone
@@ -43,3 +50,14 @@ def hook(event: str, host: str, keep: bool) -> None:
     answer.after()
     if answer.stdout and keep:
         answer.confirm()
+
+
+def _prepare() -> None:
+    """For a plugin that finds the program and nothing to call yet."""
+    from recollect.base.paths import Home, home
+    from recollect.wire import stub
+
+    at = Home(home())
+    at.prepare()
+    if not stub.is_current(str(at.root), sys.executable):
+        stub.write_hook(str(at.root), sys.executable)

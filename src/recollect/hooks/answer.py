@@ -22,6 +22,7 @@ from recollect.base.errors import BadInput, RecollectError
 from recollect.base.moment import Moment
 from recollect.hooks import settled
 from recollect.hooks.events import EVENTS
+from recollect.hooks.once import Once
 from recollect.hooks.visit import Said, Tasks, Thought, Visit
 from recollect.model.session import Event
 from recollect.ops import rendered, sessions
@@ -29,6 +30,7 @@ from recollect.ops.app import App
 from recollect.ops.sessions import Showing
 
 _SESSIONS = 1_000
+_WAY = "RECOLLECT_VIA"  # set by a plugin's calls; those that settings make have none
 
 
 Own = Callable[[str, str, Mapping[str, str]], AbstractContextManager[App]]
@@ -75,6 +77,7 @@ class Hooks:
         self._folder = folder
         self._clock = clock or SystemClock()
         self._tasks = Tasks()
+        self._once = Once()
         self._places: OrderedDict[str, str] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -95,7 +98,7 @@ class Hooks:
         host = host or agents.DEFAULT_HOST
         event = agents.parse(host, event_name, body, at=self._clock.now(), environ=environ)
         row = EVENTS.get(event.name)
-        if row is None:
+        if row is None or not self._once.is_first(sessions.pointer(event, 0).key, environ.get(_WAY, "")):
             return Answer()
         place = self._place(event, cwd)
         with self._apps.app(place, event.cwd or cwd, environ) as app:

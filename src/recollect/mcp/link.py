@@ -34,6 +34,7 @@ _REST_S = 20.0  # a daemon that did not come is not waited for at every call
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
 _PROJECT = "CLAUDE_PROJECT_DIR"
 _SESSION = "CLAUDE_CODE_SESSION_ID"
+_WAY = "RECOLLECT_VIA"
 ALONE = "The daemon could not be started: this was done without it, by words alone."
 
 
@@ -50,6 +51,17 @@ class Link:
         self._cwd = os.getcwd()
         self._alone_until_s = 0.0
         self._works: dict[str, Work] = {}
+
+    def is_second(self) -> bool:
+        """Whether a plugin started this server for an agent whose settings start one as well: that one serves."""
+        if not self._environ.get(_WAY):
+            return False
+        from recollect.ops import addons
+
+        try:
+            return addons.is_second(Path(self._environ.get(_PROJECT) or self._cwd))
+        except (RecollectError, OSError):
+            return False  # two that serve are better than none
 
     def ask(self, call: Mapping[str, object], *, name: str, within_s: float) -> Reply:
         """`name` is this call's, for `progress` and `cancel`."""

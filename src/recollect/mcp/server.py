@@ -48,7 +48,8 @@ def main() -> None:
 
 
 async def _serve() -> None:
-    server = Door(Link()).server()
+    link = Link()
+    server = Door(link).server() if not link.is_second() else Server(NAME, version=__version__)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

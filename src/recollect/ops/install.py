@@ -56,10 +56,13 @@ def install(
     level = _level(user, project, local)
     from recollect.ops import choosing
 
-    told = [_installed(app, host, level) for host in choosing.to_install(agent, level)]
+    chosen = choosing.to_install(agent, level)
+    told = [_installed(app, host, level) for host in chosen]
     if app.dry_run:
         return joined(told, ())
-    notes = [*_add_short_name(app), "Sessions that run now are not changed; new ones are."]
+    from recollect.ops import addons
+
+    notes = [*_add_short_name(app), *addons.noted(app, chosen), "Sessions that run now are not changed; new ones are."]
     if level is Level.PROJECT:
         notes.append(f"It names {app.home.root}: for others who share these settings it does nothing. See --local.")
     notes += choosing.others(app, agent)
@@ -81,8 +84,12 @@ def uninstall(
     if left.files or left.servers or left.plugins:
         still = sorted({*left.files, *left.plugins, *(name.partition(":")[2] for name in left.servers)})
         return joined(told, (f"Still called from {', '.join(still)}.",))
+    from recollect.ops import addons
+
     _remove_short_name(left)
     Receipts.path(app).unlink(missing_ok=True)
+    if calling := addons.still_calling(app):
+        return joined(told, calling)
     withdrawn = _withdraw_mirrors(app)
     stub.remove_hook(str(app.home.root))
     _end_daemon(app)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from recollect.agents import DEFAULT_HOST, Ability, Level, agent, hosts, splice
+from recollect.agents import DEFAULT_HOST, Ability, Addon, Level, agent, hosts, splice
 from recollect.base.errors import NoProject, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.model.result import Check, Mark
-from recollect.ops import plugging, serving
+from recollect.ops import addons, plugging, serving
 from recollect.ops.app import App
 from recollect.ops.install import Site, is_ours, places, site, wanted
 from recollect.wire import client, frame, place, stub
@@ -53,8 +54,12 @@ def checks(app: App) -> Iterator[Check]:
             yield Check("hooks", Mark.WARN, f"switched off in {at.path}", f"remove {at.agent.OFF_SWITCH} there")
         if hooks:
             called.append(_Called(at, hooks))
+    through = addons.found(app)
+    yield from (addons.check(one, is_beside=bool(called)) for one in through)
+    if through and not called:
+        yield from _addon_runs(through)
     plugged = list(_plugged(app))
-    if not called and not plugged:
+    if not called and not plugged and not through:
         yield Check("hooks", Mark.WARN, "no agent calls Recollect here", "recollect install")
         return
     script = _script(app)
@@ -66,7 +71,17 @@ def checks(app: App) -> Iterator[Check]:
     if script.mark is not Mark.BAD:
         yield from _runs(app, called)
         yield _daemon(app)
-    yield from _server(app)
+    if called or not through:
+        yield from _server(app)
+
+
+def _addon_runs(through: tuple[Addon, ...]) -> Iterator[Check]:
+    """As its agent would run it. The first run makes the script that it calls."""
+    for one in through:
+        problem = _ran(f"{_SHELL} {shlex.quote(str(one.call))} hook SessionStart", "SessionStart", _DEFAULT_TIMEOUT_S)
+        if not problem and (wrong := _answers(_SHELL, str(one.call), "mcp")):
+            problem = f"its server {wrong}"
+        yield Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
 
 
 def _plugged(app: App) -> Iterator[Check]:
@@ -129,7 +144,7 @@ def _server(app: App) -> Iterator[Check]:
         yield Check("tools", Mark.GOOD, f"the server answers; offered in {where}")
 
 
-def _answers(command: str) -> str:
+def _answers(*command: str) -> str:
     """What is wrong with the server; nothing where it says who it is."""
     hello = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -139,7 +154,7 @@ def _answers(command: str) -> str:
     }  # fmt: skip
     try:
         ended = subprocess.run(
-            [command], input=(json.dumps(hello) + "\n").encode(), capture_output=True, timeout=_SERVER_S,
+            command, input=(json.dumps(hello) + "\n").encode(), capture_output=True, timeout=_SERVER_S,
             env=_environ(), check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

@@ -43,6 +43,14 @@ exec {python} -I -c 'import sys; sys.path.insert(0, sys.argv.pop()); import reco
 from recollect.mcp.server import main; main()' {package}
 """
 
+# What a plugin's commands call: it knows where `bin` is, not where the program was installed.
+_PROGRAM = """\
+#!/bin/sh
+# Written by Recollect for the plugins that call it; written anew when Recollect changes.
+exec {python} -I -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); import recollect; del sys.path[0]
+from recollect.cli.main import main; main()' {package} "$@"
+"""
+
 # Makes the room out of its parts, without a search for files.
 _MAIN = """\
 import sys
@@ -79,6 +87,10 @@ def server_path(home: str) -> str:
     return home + "/bin/mcp"
 
 
+def program_path(home: str) -> str:
+    return home + "/bin/recollect"
+
+
 def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     """Make or renew what agents call. The home must be there. `python` as it is to be called: a virtual
     environment's own name for it, not what that points to."""
@@ -91,6 +103,7 @@ def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     _write(code_path(home), _stamp(home, package) + marshal.dumps(_code(home, package)))
     _write(script_path(home), _script(home, python))
     _write(server_path(home), _server(python, package))
+    _write(program_path(home), _program(python, package))
 
 
 def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
@@ -98,13 +111,14 @@ def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
     try:
         is_same = _read(script_path(home)) == _script(home, python)
         is_same = is_same and _read(server_path(home)) == _server(python, package)
+        is_same = is_same and _read(program_path(home)) == _program(python, package)
         return is_same and _read(code_path(home)).startswith(_stamp(home, package))
     except OSError:
         return False
 
 
 def remove_hook(home: str) -> None:
-    for path in (script_path(home), code_path(home), server_path(home)):
+    for path in (script_path(home), code_path(home), server_path(home), program_path(home)):
         try:
             os.unlink(path)
         except OSError:
@@ -121,6 +135,10 @@ def _script(home: str, python: str) -> bytes:
 
 def _server(python: str, package: str) -> bytes:
     return os.fsencode(_SERVER.format(python=_quoted(python), package=_quoted(package)))
+
+
+def _program(python: str, package: str) -> bytes:
+    return os.fsencode(_PROGRAM.format(python=_quoted(python), package=_quoted(package)))
 
 
 def _stamp(home: str, package: str) -> bytes:

@@ -1,0 +1,253 @@
+"""The real Pi has the same memory: what another agent's session left reaches its model, what is said to it is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import pi
+from tests.e2e.client import ROOT, WAIT_S, World, lacking
+from tests.e2e.conftest import refuse
+from tests.e2e.pi import PiSession, system
+from tests.e2e.stand_in import says, use
+from tests.e2e.test_install import traces
+
+RULE = "Write every commit subject in the imperative mood"
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """No process of a test may outlive it."""
+    if reason := pi.lacking():
+        refuse(reason)
+    root = Path(tempfile.mkdtemp(prefix="e")).resolve()
+    world = World(root)
+    yield world
+    left = world.end()
+    shutil.rmtree(root)
+    assert not left, f"still running: {left}"
+
+
+@pytest.fixture
+def installed(world: World) -> World:
+    pi.install(world)
+    return world
+
+
+def test_rules_stand_in_the_system_prompt_of_every_request_and_once(installed: World):
+    installed.recollect("rule", "add", RULE)
+
+    with PiSession(installed, says("Good day."), says("Again.")) as session:
+        session.say("hello")
+        session.say("and again")
+
+    assert [system(asked).count(RULE) for asked in session.asked] == [1, 1]
+    assert [asked.holds(RULE) for asked in session.asked] == [0, 0]
+
+
+def test_what_another_agent_was_told_is_told_here(installed: World):
+    if reason := lacking():
+        refuse(reason)
+    installed.install()
+    installed.run("no, we use pnpm here, not npm", says("Noted."))
+
+    with PiSession(installed, says("Good day.")) as session:
+        session.say("hello")
+
+    assert system(session.asked[0]).count("Use pnpm, not npm") == 1
+
+
+def test_a_prompt_brings_what_bears_on_it_and_says_so_to_the_person(installed: World):
+    with PiSession(installed, says("Good day."), says("Yes.")) as session:
+        session.say("hello")
+        installed.recollect("pin", "Deploys go through the staging cluster first")
+        session.say("how do we deploy to staging?")
+
+    assert session.asked[1].holds("Deploys go through the staging cluster first") == 1
+    assert any("Loaded 1 relevant memory" in notice for notice in session.notices), session.notices
+
+
+def test_a_correction_is_kept_and_told_to_the_next_session(installed: World):
+    with PiSession(installed, says("Noted.")) as first:
+        first.say("no, we use pnpm here, not npm")
+    with PiSession(installed, says("Good day.")) as second:
+        second.say("hello")
+
+    assert any("captured correction" in notice for notice in first.notices)
+    assert system(second.asked[0]).count("Use pnpm, not npm") == 1
+
+
+def test_a_file_that_is_not_there_is_read_from_memory(installed: World):
+    installed.recollect("pin", "Deploys go through the staging cluster first")
+    question = f"{installed.project}/.ai/recall/how do we deploy"
+
+    with PiSession(installed, says(use("read", path=question)), says("So.")) as session:
+        session.say("look it up")
+
+    ((told, failed),) = session.asked[-1].results()
+    assert "Deploys go through the staging cluster first" in told
+    assert not failed
+
+
+def test_its_tool_asks_memory(installed: World):
+    installed.recollect("pin", "Deploys go through the staging cluster first")
+
+    with PiSession(installed, says(use("recall", query="deploys")), says("So.")) as session:
+        session.say("look it up")
+
+    assert "recall" in {tool["name"] for tool in session.asked[0].body["tools"]}
+    ((told, failed),) = session.asked[-1].results()
+    assert "Deploys go through the staging cluster first" in told
+    assert not failed
+
+
+def test_a_call_that_a_rule_bears_on_is_met_by_it(installed: World):
+    installed.recollect("rule", "add", "Never run prettier in this repository")
+
+    with PiSession(installed, says(use("bash", command="prettier . || :")), says("So.")) as session:
+        session.say("tidy up")
+
+    ((told, _),) = session.asked[-1].results()
+    assert "Never run prettier in this repository" in told
+
+
+def test_what_was_done_becomes_a_thread(installed: World):
+    work = "The export button writes an empty file when the filter is set. Find out why and mend it."
+    with PiSession(
+        installed,
+        says("I look.", use("bash", command="ls -la")),
+        says("The filter is applied twice in export.py, so nothing is left of the rows. I took the second one out."),
+    ) as session:
+        session.say(work)
+
+    installed.recollect("digest")
+
+    assert "export" in installed.recollect("threads").stdout.lower()
+
+
+def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
+    installed.recollect("rule", "add", RULE)
+
+    with PiSession(installed, says("Well."), says("word " * 30_000), says("Yes.")) as session:
+        session.send("set_auto_compaction", enabled=False)
+        installed.recollect("pin", "Deploys go through the staging cluster first")
+        session.say("how do we deploy to staging?")
+        session.say("tell me a long story")
+        session.send("compact")
+        session.until("compaction_end")
+        session.say("how do we deploy to staging, again?")
+
+    assert system(session.asked[-1]).count(RULE) == 1
+    assert session.asked[-1].holds("Deploys go through the staging cluster first") == 1
+
+
+def test_with_a_daemon_at_work_events_go_straight_to_it(installed: World):
+    installed.recollect("rule", "add", RULE)
+    script = installed.home / ".recollect" / "bin" / "hook"
+    script.write_text(f"#!/bin/sh\ntouch {installed.root}/called\n")
+
+    with PiSession(installed, says("Good day.", use("bash", command="echo well")), says("Done.")) as session:
+        session.say("hello")
+
+    assert system(session.asked[0]).count(RULE) == 1
+    assert not (installed.root / "called").exists()
+
+
+def test_without_a_daemon_one_is_started(installed: World):
+    installed.recollect("rule", "add", RULE)
+    installed.recollect("daemon", "stop")
+
+    with PiSession(installed, says("Good day.")) as session:
+        session.say("hello")
+
+    assert system(session.asked[0]).count(RULE) == 1
+    assert "pid" in installed.recollect("daemon", "status", "--json").stdout
+
+
+@pytest.mark.parametrize("trouble", ["no home", "no daemon can start", "garbage", "nobody answers"])
+def test_whatever_is_wrong_pi_goes_on(world: World, trouble: str):
+    world.recollect("install", "--agent", "pi")
+    home = world.home / ".recollect"
+    match trouble:
+        case "no home":
+            shutil.rmtree(home)
+        case "no daemon can start":
+            (home / "bin" / "hook").write_text("#!/bin/sh\nexit 3\n")
+        case "garbage":
+            (home / "bin" / "hook").write_text("#!/bin/sh\necho '{not json'\n")
+        case _:
+            (home / "bin" / "hook").write_text("#!/bin/sh\nexec sleep 2\n")
+
+    with PiSession(world, says("Good day.", use("bash", command="echo well")), says("Done.")) as session:
+        session.say("hello")
+
+    ((told, failed),) = session.asked[-1].results()
+    assert told.strip() == "well"
+    assert not failed
+    assert session.notices == []
+
+
+def test_a_daemon_that_hangs_holds_nobody_up_and_nothing_is_lost(world: World):
+    world.recollect("install", "--agent", "pi")
+    pid = json.loads(world.recollect("daemon", "start", "--json").stdout)["pid"]
+    os.kill(pid, signal.SIGSTOP)
+
+    with PiSession(world, says("Noted.")) as session:
+        session.say("no, we use pnpm here, not npm")
+    os.kill(pid, signal.SIGCONT)
+
+    def kept() -> list[str]:
+        return [one["title"] for one in json.loads(world.recollect("rule", "list", "--json").stdout)]
+
+    until = time.monotonic() + WAIT_S
+    while not kept() and time.monotonic() < until:
+        time.sleep(0.5)
+    assert session.notices == []
+    assert kept() == ["Use pnpm, not npm."]
+
+
+def test_installed_and_loaded_from_a_clone_it_serves_once(installed: World):
+    installed.recollect("rule", "add", RULE)
+
+    with PiSession(installed, says("Good day."), args=("-e", str(ROOT / "plugins" / "pi" / "index.ts"))) as session:
+        session.say("hello")
+
+    assert system(session.asked[0]).count(RULE) == 1
+    assert [tool["name"] for tool in session.asked[0].body["tools"]].count("recall") == 1
+
+
+def test_from_a_clone_it_needs_no_installing(world: World):
+    world.recollect("hook", "--prepare")
+    world.recollect("daemon", "start")
+    world.recollect("rule", "add", RULE)
+
+    with PiSession(world, says("Good day."), args=("-e", str(ROOT / "plugins" / "pi" / "index.ts"))) as session:
+        session.say("hello")
+
+    assert system(session.asked[0]).count(RULE) == 1
+
+
+def test_uninstalling_leaves_a_session_with_no_trace(world: World):
+    world.recollect("install", "--agent", "pi")
+    world.recollect("rule", "add", RULE)
+    with PiSession(world, says("Good day.")) as before:
+        before.say("hello")
+    assert pi.extension(world).exists()
+
+    world.recollect("uninstall", "--agent", "pi")
+    with PiSession(world, says("Good day.")) as after:
+        after.say("hello")
+
+    assert RULE not in json.dumps(after.asked[0].body)
+    assert "recall" not in {tool["name"] for tool in after.asked[0].body["tools"]}
+    assert not pi.extension(world).parent.exists()
+    assert world.processes() == []
+    assert [path for path in traces(world) if ".pi/agent/sessions" not in str(path)] == []

@@ -1,0 +1,166 @@
+"""The plugin for Claude Code says what the agent's own file says, and calls what is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import __version__
+from recollect.agents import Hook, claude_code
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PLUGIN = ROOT / "plugins" / "claude-code"
+CALL = PLUGIN / "scripts" / "call"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def call(home: Path, *args: str, cwd: Path = ROOT, **environ: str) -> subprocess.CompletedProcess[str]:
+    passed = {"HOME": str(home), "PATH": "/usr/bin:/bin", **environ}
+    return subprocess.run(
+        ["/bin/sh", CALL, *args], env=passed, cwd=cwd, input="{}", capture_output=True, text=True, timeout=60
+    )
+
+
+def script(path: Path, body: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o700)
+    return path
+
+
+def test_it_hears_of_the_same_events_as_the_settings_would():
+    wanted = {
+        event: [
+            {
+                "hooks": [
+                    claude_code.hook_json(
+                        f'/bin/sh "${{CLAUDE_PLUGIN_ROOT}}"/scripts/call hook {event} 2>/dev/null || :', Hook(event, 5)
+                    )
+                ]
+            }
+        ]
+        for event in claude_code.hook_events(None)
+    }
+
+    assert read(PLUGIN / "hooks" / "hooks.json")["hooks"] == wanted
+
+
+def test_its_time_limits_are_those_of_the_settings():
+    from recollect.agents import Places
+
+    limits = {hook.event: hook.timeout_s for hook in claude_code.hooks(Places(Path("/"), None, {"PATH": ""}))}
+
+    found = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
+    assert {event: group[0]["hooks"][0]["timeout"] for event, group in found.items()} == limits
+
+
+def test_its_server_is_told_of_as_in_the_settings_but_for_who_calls():
+    (server,) = read(PLUGIN / ".mcp.json")["mcpServers"].items()
+    wanted = dict(claude_code.server_json("/bin/sh"))
+
+    assert server == ("recollect", wanted | {"args": ["${CLAUDE_PLUGIN_ROOT}/scripts/call", "mcp"]})
+
+
+def test_it_has_the_programs_version_and_the_marketplace_names_it():
+    plugin, market = read(PLUGIN / ".claude-plugin" / "plugin.json"), read(ROOT / ".claude-plugin" / "marketplace.json")
+
+    assert plugin["version"] == __version__
+    (offered,) = market["plugins"]
+    assert offered["name"] == plugin["name"]
+    assert (ROOT / offered["source"]).samefile(PLUGIN)
+
+
+def test_its_skill_is_the_one_that_install_writes_under_another_name():
+    own = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
+    installed = (ROOT / "src" / "recollect" / "agents" / "skill.md").read_text(encoding="utf-8")
+
+    assert own == installed.replace("name: recollect\n", "name: memory\n", 1)
+
+
+def test_its_commands_are_there_and_the_model_does_not_call_them_by_itself():
+    commands = {path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()}
+
+    assert set(commands) == {"recall", "status", "why", "pin"}
+    assert all("disable-model-invocation: true" in text for text in commands.values())
+
+
+def test_it_ships_the_licence_of_the_whole():
+    assert (PLUGIN / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+@pytest.mark.parametrize("event", claude_code.hook_events(None))
+def test_without_the_program_a_hook_says_nothing_and_ends_well(tmp_path: Path, event: str):
+    before = list(tmp_path.iterdir())
+
+    ran = call(tmp_path, "hook", event)
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == before
+
+
+def test_without_the_program_status_says_what_to_do(tmp_path: Path):
+    ran = call(tmp_path, "status")
+
+    assert ran.returncode == 0
+    assert "not installed" in ran.stdout
+    assert "uv tool install" in ran.stdout
+
+
+def test_an_event_goes_to_the_homes_own_hook_with_a_mark(tmp_path: Path):
+    script(tmp_path / ".recollect" / "bin" / "hook", 'echo "$@ $RECOLLECT_VIA"')
+
+    assert call(tmp_path, "hook", "Stop").stdout == "Stop plugin\n"
+    assert call(tmp_path, "hook", "Stop", "--deadline-ms", "9").stdout == "Stop --deadline-ms 9 plugin\n"
+
+
+@pytest.mark.parametrize("named", ["{at}/elsewhere", "~/elsewhere"])
+def test_a_home_that_is_named_is_the_one(tmp_path: Path, named: str):
+    script(tmp_path / "elsewhere" / "bin" / "hook", "echo there")
+
+    assert call(tmp_path, "hook", "Stop", RECOLLECT_HOME=named.format(at=tmp_path)).stdout == "there\n"
+
+
+@pytest.mark.parametrize("named", ["{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil"])
+def test_what_a_projects_tree_holds_is_not_run(tmp_path: Path, named: str):
+    script(tmp_path / "project" / "evil" / "bin" / "hook", "echo evil")
+
+    project = tmp_path / "project"
+
+    ran = call(
+        tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=named.format(at=tmp_path), CLAUDE_PROJECT_DIR=str(project)
+    )
+
+    assert ran.stdout == ""
+
+
+def test_the_first_session_makes_what_is_called_and_no_other_event_does(tmp_path: Path):
+    bin = tmp_path / "bin"
+    script(bin / "recollect", f'mkdir -p "$HOME/.recollect/bin"; cp {bin}/answer "$HOME/.recollect/bin/hook"')
+    script(bin / "answer", 'echo "answered $@"')
+    path = f"{bin}:/usr/bin:/bin"
+
+    assert call(tmp_path, "hook", "Stop", PATH=path).stdout == ""
+    assert call(tmp_path, "hook", "SessionStart", PATH=path).stdout == "answered SessionStart\n"
+    assert call(tmp_path, "hook", "Stop", PATH=path).stdout == "answered Stop\n"
+
+
+def test_the_server_is_the_homes_own_or_else_the_programs(tmp_path: Path):
+    path = f"{tmp_path}/bin:/usr/bin:/bin"
+    script(tmp_path / "bin" / "recollect", 'echo "program $@"')
+    assert call(tmp_path, "mcp", PATH=path).stdout == "program mcp\n"
+
+    script(tmp_path / ".recollect" / "bin" / "mcp", "echo own")
+    assert call(tmp_path, "mcp", PATH=path).stdout == "own\n"
+
+
+def test_its_script_may_be_run_and_is_plain_shell():
+    assert os.access(CALL, os.X_OK)
+    assert subprocess.run(["/bin/sh", "-n", CALL]).returncode == 0
