@@ -32,7 +32,7 @@ set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 # No deadline: a shared machine is slow at times, and a slow example is not a wrong one. The same examples each run: a
 # change is judged by itself, not by chance. `--hypothesis-profile recollect-explore` draws others.
 hypothesis.settings.register_profile("recollect", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("recollect-explore", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("recollect-explore", deadline=None, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile("recollect")
 
 

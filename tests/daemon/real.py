@@ -15,7 +15,7 @@ import pytest
 
 from recollect.base.paths import Home
 from recollect.daemon import control
-from recollect.wire import client, spawn, stub
+from recollect.wire import client, spawn, stub, transport
 from recollect.wire.place import Place, find_place
 
 LINUX = sys.platform == "linux"
@@ -66,6 +66,16 @@ class House:
                         found.append(int(entry.name))
         return found
 
+    def is_gone(self) -> bool:
+        """None is left, and nothing listens: a process that was killed is off the list before its socket is shut."""
+        if self.alive():
+            return False
+        try:
+            transport.connect(self.place, 1).close()
+        except OSError:
+            return True
+        return False
+
     def log(self) -> str:
         with suppress(OSError):
             return (self.home.logs / "recollect.log").read_text(encoding="utf-8")
@@ -79,4 +89,4 @@ class House:
         for pid in self.alive():
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        assert soon(lambda: not self.alive())
+        assert soon(self.is_gone)

@@ -66,7 +66,7 @@ def test_after_a_kill_the_next_one_takes_over(house: House):
     for _ in range(5):
         pid = house.start()
         os.kill(pid, signal.SIGKILL)
-        assert soon(lambda: not house.alive())
+        assert soon(house.is_gone)
         assert os.path.exists(house.place.socket), "a stale socket is what this is about"
 
     assert house.start() != pid
@@ -96,7 +96,7 @@ def test_one_whose_socket_was_removed_ends_and_the_next_hook_is_answered(house: 
 
     os.unlink(house.place.socket)
 
-    assert soon(lambda: not house.alive())
+    assert soon(house.is_gone)
     assert house.start() != pid
 
 
@@ -181,7 +181,7 @@ def test_a_signal_ends_it_and_takes_its_name_away(house: House, number: signal.S
 
     os.kill(pid, number)
 
-    assert soon(lambda: not house.alive())
+    assert soon(house.is_gone)
     assert not os.path.exists(house.place.socket)
     with pytest.raises(FileNotFoundError):
         transport.connect(house.place, 1)

@@ -342,12 +342,13 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
     assert running.ask(b"again") == ("ok", b"again")
 
 
-def test_who_waits_for_long_does_not_keep_a_server_from_ending(running: Running):
+def test_who_waits_for_long_does_not_keep_a_server_from_ending(running: Running, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(servers, "STOP_WITHIN_S", 0.1)
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b""))
         assert frame.read_reply(line.recv)[0] == "wait"
         running.server.stop("enough")
-        assert soon(lambda: not running.alive(), 4)
+        assert soon(lambda: not running.alive(), PATIENCE_S / 2)
 
 
 def test_a_client_that_goes_while_it_is_waited_for_costs_nothing(running: Running):

@@ -95,9 +95,9 @@ def test_while_a_model_hangs_hooks_are_answered_and_a_killed_daemon_takes_it_alo
     """
     switch_on(session.house, program(tmp_path, code.format(tmp_path)))
     daemon = session.house.start()
-    session.pin("The Solana validator restarts with the vestibule flag")
     say(session, UNSURE)
     assert soon((tmp_path / "pid").exists, WITHIN_S), session.house.log()
+    session.pin("The Solana validator restarts with the vestibule flag")
     pids = [written(tmp_path / "pid"), written(tmp_path / "child")]
 
     kind, printed = session.hook("UserPromptSubmit", prompt="how does the Solana validator restart")

@@ -124,7 +124,7 @@ def test_a_daemon_that_ends_leaves_no_model_behind(house: House, tmp_path: Path)
 
         house.ask("stop")
 
-        assert soon(lambda: not house.alive(), 10)
+        assert soon(house.is_gone)
         assert soon(lambda: not site.hanging(), 10)
 
 

@@ -168,6 +168,9 @@ class World:
         assert done.returncode == 0, (args, done.returncode, done.stdout, done.stderr)
         return done.stdout + done.stderr
 
+    def log(self) -> str:
+        return (self.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8")
+
     @staticmethod
     def command(*args: str) -> list[str]:
         return [sys.executable, "-m", "recollect", *args]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.real import soon
 from tests.e2e import pi
 from tests.e2e.client import ROOT, WAIT_S, World, lacking
 from tests.e2e.conftest import refuse
@@ -128,9 +129,11 @@ def test_what_was_done_becomes_a_thread(installed: World):
     ) as session:
         session.say(work)
 
-    installed.recollect("digest")
+    def is_thread() -> bool:
+        installed.recollect("digest")
+        return "export" in installed.recollect("threads").stdout.lower()
 
-    assert "export" in installed.recollect("threads").stdout.lower()
+    assert soon(is_thread)
 
 
 def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):

@@ -43,9 +43,10 @@ def told(world: World, words: str, within_s: float = 40) -> bool:
 
 
 def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
-    with installed.session(says("Good day."), says("I see.")) as session:
-        think(installed, session.service, MEMORY_RECALL_SCHEME="double", MEMORY_UPDATE="off")
-        installed.install()  # the agent is told how long to wait
+    session = installed.session(says("Good day."), says("I see."))
+    think(installed, session.service, MEMORY_RECALL_SCHEME="double", MEMORY_UPDATE="off")
+    installed.install()  # the agent is told how long to wait
+    with session:
         session.say("hello")
         pin(installed, VALIDATORS)
         bread = pin(installed, BREAD)
@@ -76,7 +77,7 @@ def test_a_turn_is_looked_back_at_once_and_what_it_taught_waits_in_the_inbox(ins
             says(json.dumps([{"type": "devops", "content": "Dough rests in the cellar."}]), lane=Lane.ASIDE)
         )
         session.say("the dough rests in the cellar since last week, not in the kitchen any more")
-        assert told(installed, " reviewed ")
+        assert told(installed, " reviewed "), installed.log()
 
     [inner] = session.service.of(Lane.ASIDE)
     assert inner.holds("[agent] Understood, the cellar it is.") == 1

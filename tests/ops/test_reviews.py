@@ -87,6 +87,22 @@ def test_a_turn_is_looked_back_at_once(app: App, session: Transcript, model: Sta
     assert notices.waiting(app) == []
 
 
+def test_a_turn_that_was_read_before_its_end_was_told_is_looked_back_at(app: App, session: Transcript, model: StandIn):
+    session.line("user", "the queue is Redis now, not Kafka")
+    session.line("assistant", [{"type": "text", "text": "Understood, I changed the configuration."}])
+    session.event(EventName.PROMPT)
+    digest.digest(app)
+    assert not reviews.work(app)
+
+    for _ in range(2):
+        session.event(EventName.TURN_ENDED)
+        digest.digest(app)
+        while reviews.work(app):
+            pass
+
+    assert len(model.calls) == 1
+
+
 def test_the_daemon_does_it_by_itself(app: App, session: Transcript, model: StandIn):
     spoke(session)
 

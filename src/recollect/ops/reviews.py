@@ -41,7 +41,8 @@ _SHOWN = (Status.ACTIVE, Status.SUSPENDED, Status.CANDIDATE)
 
 
 def take(app: App, sitting: Sitting) -> Writes | None:
-    if sitting.past or sitting.agent or not sitting.turned or not sitting.new or not is_on(app):
+    # What was said may have been read before its end was told: then nothing is new, and the turn is over all the same.
+    if sitting.past or sitting.agent or not sitting.turned or not sitting.acts or not is_on(app):
         return None
     begun = _began(sitting.acts, sitting.new_from)
     talked = sitting.acts[begun:]
