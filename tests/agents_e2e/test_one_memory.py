@@ -6,6 +6,7 @@ import pytest
 
 from tests.agents_e2e.conftest import driven
 from tests.agents_e2e.programs import Agent, Codex, Gemini, OpenCode
+from tests.daemon.real import soon
 from tests.e2e.client import World
 from tests.e2e.stand_in import says, use
 
@@ -62,9 +63,11 @@ def test_what_was_done_in_a_session_is_a_thread_for_all(kind: type[Agent], world
     )
     world.recollect("daemon", "stop")
 
-    world.recollect("digest")
+    def is_thread() -> bool:
+        world.recollect("digest")  # which lets a transcript settle for a second
+        return "checkout service" in world.recollect("threads").stdout
 
-    assert "checkout service" in world.recollect("threads").stdout
+    assert soon(is_thread)
 
 
 @pytest.mark.parametrize(("kind", "tool", "key"), [(Gemini, "read_file", "file_path"), (OpenCode, "read", "filePath")])
