@@ -1,8 +1,8 @@
 """Made-up secrets, one or more for every kind, drawn when they are needed: none stands in the repository.
 
 In a template `{a36}` is 36 letters and digits, `h` hex, `H` capital hex, `u` capitals and digits, `l` small
-letters and digits, `d` digits, `L` letters, `w` letters, digits, `_` and `-`, `b` base64, `{uuid}` a UUID. What is
-secret stands between `«` and `»`; without them all of it is.
+letters and digits, `d` digits, `q` Bech32, `L` letters, `w` letters, digits, `_` and `-`, `b` base64, `{uuid}` a
+UUID. What is secret stands between `«` and `»`; without them all of it is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _ALPHABETS = {
     "d": string.digits,
     "L": string.ascii_letters,
     "w": string.ascii_letters + string.digits + "_-",
+    "q": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "b": string.ascii_letters + string.digits + "+/",
 }
 # A field of this length has a digit, as rules for passwords ask: letters alone can be a name, and are counted apart.
@@ -218,8 +219,8 @@ TEMPLATES: tuple[tuple[str, str], ...] = (
     ("secret", 'meraki_dashboard = "«{h40}»"'),
     ("settlemint-token", "sm_pat_{a16}"),
     ("sidekiq-key", "BUNDLE_ENTERPRISE__CONTRIBSYS__COM=«{h8}:{h8}»"),
-    ("xml-value", '<add key="ClearTextPassword" value="«{a14}»" />'),
-    ("xml-value", '<add key="MapsApiKey" value="«{a32}»" />'),
+    ("named-value", '<add key="ClearTextPassword" value="«{a14}»" />'),
+    ("named-value", '<add key="MapsApiKey" value="«{a32}»" />'),
     ("yandex-key", "YC{a38}"),
     # Known only by the name they are given to.
     ("password", "password=«hunter{d2}»"),
@@ -253,6 +254,28 @@ TEMPLATES: tuple[tuple[str, str], ...] = (
     ("secret", "datadog_api = «{h32}»"),
     ("secret", 'HEROKU = "«{uuid}»"'),
     ("secret", "SECRET_KEY = 'django-insecure-«{a12}$!x(%{a20}»'"),
+    # Known by a sentence, a line above or a column.
+    ("secret", "the datadog key is «{h32}»"),
+    ("secret", "my token for grafana: «{a40}»"),
+    ("secret", "use «{a32}» as the api key"),
+    ("secret", "der Schlüssel für Sentry ist «{h64}»"),
+    ("secret", "la clave de airtable es «{a17}»"),
+    ("secret", "algolia:\n  url: https://x.test\n  key: «{l32}»"),
+    ("secret", "$apiToken .= '«{a32}»';"),
+    ("secret", "name,api_key\nfirst,«{a32}»\n"),
+    ("secret", "name;token\nci;«{a32}»\n"),
+    ("secret", "log in with user admin and password «{a12}»"),
+    ("password", "le mot de passe est «{a12}»"),
+    ("password", "login: admin / «{a16}»"),
+    ("secret", "user;password\nanna;«{a12}»\n"),
+    ("cli-password", "echo «{a12}» | docker login -u me --password-stdin"),
+    ("cli-password", "redis-cli -a «{a16}» ping"),
+    ("cli-password", "gh secret set DEPLOY_KEY --body «{a32}»"),
+    ("named-value", "- name: API_TOKEN\n  value: «{a32}»\n"),
+    ("named-value", 'variable "db_password" {\n  default = "«{a12}»"\n}'),
+    ("harness-token", "sat.{w22}.{a24}.{a20}"),
+    ("telegram-token", "telegram bot «{d10}:A{w34}»"),
+    ("mapbox-token", "mapbox: «pk.{a60}.{a22}»"),
 )
 
 

@@ -17,33 +17,24 @@ from typing import NamedTuple
 
 from recollect.redact.docket import Docket
 from recollect.redact.judge import LOOK, MIN_PASSWORD, MIN_TOKEN, is_password, is_token, is_words
+from recollect.redact.names import (
+    FLAG_KEYWORDS,
+    PASSWORD_KEYWORDS,
+    PASSWORD_WORD,
+    SERVICE,
+    SERVICE_KEYWORDS,
+    TOKEN_KEYWORDS,
+    TOKEN_WORD,
+    VERB,
+    speaks_about,
+)
 from recollect.redact.pattern import compiled, spans_only
 
-_PASSWORD_WORD = r"password|passwort|passwd|passphrase|passcode|pwd"
 # A word's beginning: also behind an escape, whose last byte is a letter.
 _BEGIN = r"(?:^|[^A-Za-z]|\\[nrt])"
-_PASSWORD = _PASSWORD_WORD + rf"|{_BEGIN}pass|(?-i:[a-z0-9]Pass)"
-_TOKEN_WORD = (
-    r"secret|token|credentials?|bearer|api[_. -]?key|"
-    r"(?:access|account|admin|app|application|auth|client|cipher|consumer|crypto|deploy|encrypt|encryption|"
-    r"hmac|ingest|ingestion|jwt|license|master|private|root|security|service|session|shared|signature|"
-    r"signing|ssh|storage|subscription|webhook|write)[_. -]?key"
-)
-_TOKEN = _TOKEN_WORD + rf"|{_BEGIN}auth"
-# Names of services whose keys have no shape of their own. A value must still look random.
-_SERVICES = tuple(
-    """
-    adafruit adobe airtable aiven algolia alibaba aliyun amplitude asana atlassian auth0 beamer bitbucket bitly
-    bittrex bugsnag cloudflare cloudinary codecov cohere coinbase confluence confluent contentful coveralls
-    datadog deepgram deepseek digitalocean discord droneci dropbox etsy facebook fastly finicity finnhub flickr
-    freemius freshbooks gitter gocardless heroku hubspot ibmcloud intercom jenkins jfrog jira kraken kucoin
-    launchdarkly linkedin logzio looker mailchimp mailgun mapbox mattermost meraki messagebird mistral mixpanel
-    netlify new_relic newrelic nytimes okta opsgenie pagerduty paypal pendo plaid postmark rapidapi rollbar
-    salesforce segment sendbird sentry shodan sidekiq snyk sonar sourcegraph spotify squarespace statuspage sumo
-    telegram travis trello twilio twitch twitter typeform wandb yandex zendesk
-    """.split()
-)
-_MIN_SERVICE_KEY = 16
+_PASSWORD = PASSWORD_WORD + rf"|{_BEGIN}pass|(?-i:[a-z0-9]Pass)"
+_TOKEN = TOKEN_WORD + rf"|{_BEGIN}auth"
+_MIN_SERVICE_KEY = 15
 # How a name goes on after the word that gave it away.
 _REST = r"([A-Za-z0-9_.-]{0,30})"
 _TYPE = r"(?:&?(?:'static )?str|string|String\??|bytes|Text|SecretStr|[Aa]ny|Optional\[str\]|Final(?:\[str\])?)"
@@ -51,32 +42,22 @@ _OR_NONE = r"(?:[ \t]*\|[ \t]*(?:None|null|undefined))?"
 # The sign between name and value.
 _SIGN = (
     r"(\\{0,7}[\"'\x60]?\]?(?:\[[0-9]*\])?[ \t]{0,8}"
-    rf"(?::[ \t]*{_TYPE}{_OR_NONE}[ \t]*=|string[ \t]*=|:=|=>|\?=|={{1,3}}|:|>|[ \t](?:is|was):?[ \t])"
+    rf"(?::[ \t]*{_TYPE}{_OR_NONE}[ \t]*=|string[ \t]*=|[.+?:|&/]{{0,3}}={{1,3}}>?|:|-?>|[ \t](?:{VERB}):?[ \t])"
     r"[ \t]{0,8})"
 )
-# These mean something only before a quote: `#define KEY "…"`, `header("X-Api-Key", "…")`.
-_WEAK_SIGN = r"((?:\\{0,7}[\"'\x60][ \t]?,|\(|[ \t])[ \t]{0,8})[\"'\x60\\]"
+# These mean something only before a quote: `#define KEY "…"`, `header("X-Api-Key", "…")`, `env.KEY || "…"`, and a
+# line that ends in `= (`.
+_WEAK_SIGN = (
+    r"((?:\\{0,7}[\"'\x60][ \t]?,|\(|[ \t]|[ \t]?(?:\|\||\?\?)|[ \t]?[:=][ \t]{0,4}[(\\]?[ \t]{0,4}\r?\n)[ \t]{0,24})"
+    r"[\"'\x60\\]"
+)
 _FLAG = r"[ \t\"']--?(?:[A-Za-z0-9]+-){0,3}"
 # Where a value begins. What is redacted already begins none, so a second reading finds no name that is done with.
 _FIRST = r"[^\s\xff]"
 
-# What a name may end in and then hold no secret: `token_count`, `passwordFile`, `secret-name`.
-_ABOUT = frozenset(
-    b"""
-    alg algorithm arn at attempts bucket budget class count created date decode dir enabled encode encoding end
-    endpoint endswith env error exp expiration expire expires expiry field file form format get handler header
-    hint id ids idx in index input label len length limit manager max message method mgr min mode msg name names
-    offset param params path pattern placeholder policy position prefix prompt provider ref regex required reset
-    rule rules scope scopes size source start startswith status store strength suffix time timeout total ttl type
-    types updated uri url usage used validator var variable version
-    """.split()
-)
-_PLURALS = frozenset((b"s", b"key", b"keys", b"value", b"text", b"word"))
-_WORDS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
-
 # Possessive, so that a long value costs no stack. What is redacted already (0xFF) ends every value.
-_OPEN = re.compile(rb"(?:[bBrRuUfF@$]{1,2})?(\\{0,7})(\"\"\"|'''|[\"'`])")
-_OPENING = b"bBrRuUfF@$\\\"'`"
+_OPEN = re.compile(rb"(?:[bBrRuUfF@$NE]{1,2})?(\\{0,7})(\"\"\"|'''|[\"'`])")
+_OPENING = b"bBrRuUfF@$NE\\\"'`"
 _BODY = {
     b'"': re.compile(rb"(?:[^\"\\\n\xff]|\\[^\n\xff])*+"),
     b"'": re.compile(rb"(?:[^'\\\n\xff]|\\[^\n\xff])*+"),
@@ -129,31 +110,39 @@ def _holds_token(name: Name, value: Value) -> bool:
     return is_token(value.text, quoted=value.quoted)
 
 
-_TOKEN_WORDS = ("secret", "token", "cred", "key", "auth", "bearer")
 ASSIGNMENTS: tuple[Assignment, ...] = (
     Assignment(
         "password",
-        ("pass", "pwd"),
+        PASSWORD_KEYWORDS,
         rf"(?i)({_PASSWORD}){_REST}(?:{_SIGN}{_FIRST}|{_WEAK_SIGN})",
         _holds_password,
         MIN_PASSWORD,
     ),
     Assignment(
         "password",
-        ("pass", "pwd"),
-        rf"(?i){_FLAG}({_PASSWORD_WORD}|pass){_REST}([ \t]+){_FIRST}",
+        tuple(f"-{keyword}" for keyword in PASSWORD_KEYWORDS),
+        rf"(?i){_FLAG}({PASSWORD_WORD}|pass){_REST}([ \t]+){_FIRST}",
         _holds_password,
         MIN_PASSWORD,
     ),
     Assignment(
         "password", ("identified",), rf"(?i)(identified)()([ \t]by[ \t]){_FIRST}", _holds_password, MIN_PASSWORD
     ),
-    Assignment("secret", _TOKEN_WORDS, rf"(?i)({_TOKEN}){_REST}(?:{_SIGN}{_FIRST}|{_WEAK_SIGN})", _holds_token),
-    Assignment("secret", _TOKEN_WORDS, rf"(?i){_FLAG}({_TOKEN_WORD}|auth){_REST}([ \t]+){_FIRST}", _holds_token),
+    Assignment("secret", TOKEN_KEYWORDS, rf"(?i)({_TOKEN}){_REST}(?:{_SIGN}{_FIRST}|{_WEAK_SIGN})", _holds_token),
+    Assignment("secret", FLAG_KEYWORDS, rf"(?i){_FLAG}({TOKEN_WORD}|auth){_REST}([ \t]+){_FIRST}", _holds_token),
     # GH_PAT, azure-pat: three letters that are too often the beginning of another name to stand in the row above.
-    Assignment("secret", ("_pat", "-pat"), rf"(?i)([_-]pat)(){_SIGN}{_FIRST}", _holds_token),
     Assignment(
-        "secret", _SERVICES, rf"(?i)({'|'.join(_SERVICES)}){_REST}{_SIGN}{_FIRST}", _holds_token, _MIN_SERVICE_KEY
+        "secret",
+        tuple(f"{join}pat{end}" for join in "_-" for end in " =:\"'|]>"),
+        rf"(?i)([_-]pat)(){_SIGN}{_FIRST}",
+        _holds_token,
+    ),
+    Assignment(
+        "secret",
+        SERVICE_KEYWORDS,
+        rf"(?i)({SERVICE}){_REST}(?:{_SIGN}{_FIRST}|{_WEAK_SIGN}|[ \t]{{0,8}}[,|][ \t]{{0,8}}{_FIRST})",
+        _holds_token,
+        _MIN_SERVICE_KEY,
     ),
 )
 
@@ -202,16 +191,7 @@ def _judged(assignment: Assignment, name: Name | None, value: Value) -> _Verdict
 
 def _name_in(assignment: Assignment, match: bytes) -> Name | None:
     word, rest, sign = compiled(assignment.regex).fullmatch(match).group(1, 2, 3)
-    return None if _speaks_about(word, rest) else Name(word, rest, sign or b"")
-
-
-def _speaks_about(word: bytes, rest: bytes) -> bool:
-    """The name is another one (`tokenizer`) or names a property of the secret (`token_count`)."""
-    words = [word.lower() for word in _WORDS.findall(rest)]
-    if not words:
-        return False
-    glued = rest[:1].isalpha() and rest[:1].isupper() == word[-1:].isupper()
-    return (glued and words[0] not in _PLURALS) or words[-1] in _ABOUT
+    return None if speaks_about(word, rest) else Name(word, rest, sign or b"")
 
 
 def _value_at(text: bytes, start: int, max_bytes: int) -> Value:

@@ -21,6 +21,14 @@ _DATA_LINES = rf"(?:[ \t]+[\w.-]+:[ \t]*{_QUOTE}[A-Za-z0-9+/]{{6,}}={{0,2}}{_QUO
 # What else stands in one, so that the `data` of the next document is not taken for its own.
 _OF_SECRET = r"(?:[ \t]+|apiVersion|metadata|type|immutable)[^\n\\\xff]{0,200}"
 
+# A name and its value side by side, each under its own word.
+_NAMED = r"(?:key|name|variable|id)[\\\"']{0,4}[ \t]{0,4}[:=]?[ \t]{0,4}[\\\"']{0,4}[\w.-]{0,60}"
+_VALUE = (
+    rf"{_QUOTE}(?:[\s,{{>]|\\{{1,4}}n){{1,24}}"
+    rf"(?:[a-z]{{1,20}}[ \t]{{0,8}}=[^\n\\\xff]{{0,80}}{_NEWLINE}[ \t]{{0,16}}){{0,3}}"
+    rf"{_QUOTE}(?:value|default){_QUOTE}[ \t]{{0,8}}[:=][ \t]{{0,8}}{_QUOTE}"
+)
+
 CONTEXTS: tuple[Pattern, ...] = (
     # A body has no two hyphens in a row, so a mere mention of the first line swallows little.
     Pattern("private-key", ("private key-----", "private key block"), rf"{_BEGIN}(?:-?[^-\xff])*{_FINISH}"),
@@ -51,7 +59,7 @@ CONTEXTS: tuple[Pattern, ...] = (
     Pattern(
         "url-password",
         ("://",),
-        r"://[^\s:/@?#\"'<>\x60\xff]*:([^\s/?#\"'<>\x60\xff]+)@",
+        r"://[^\s:/@?#\"'<>\x60\xff]*:([^\s/?\"'<>\x60\xff]+)@",
         group=1,
         free=True,
     ),
@@ -96,18 +104,18 @@ CONTEXTS: tuple[Pattern, ...] = (
         min_entropy=3.3,
         opaque=True,
     ),
-    # <add key="…Password" value="…" />
+    # <add key="…Password" value="…" />, - name: …_TOKEN⏎  value: …, variable "…_key" { default = "…" }
     Pattern(
-        "xml-value",
-        ("value=",),
-        r"(?i)key=[\\\"']{1,4}[^\"'\n\xff]{0,60}passw(?:or)?d[\\\"']{1,4}\s{1,8}value=[\\\"']{1,4}([^\"'\\\n\xff]{4,})",
+        "named-value",
+        ("<add key",),
+        rf"<add key=[\"'][\w.-]{{0,60}}(?i:passw(?:or)?d){_VALUE}([^\"'\\\n\xff]{{4,}})",
         group=1,
         free=True,
     ),
     Pattern(
-        "xml-value",
-        ("value=",),
-        r"(?i)key=[\\\"']{1,4}[^\"'\n\xff]{0,60}(?:secret|token|key)[\\\"']{1,4}\s{1,8}value=[\\\"']{1,4}([^\"'\\\s\xff]{8,})",
+        "named-value",
+        ("value=", "value:", "value'", 'value"', "value =", "default=", "default:", 'default"', "default ="),
+        rf"(?i){_NAMED}(?:passw(?:or)?d|secret|token|key)[\w.-]{{0,12}}{_VALUE}([^\"'\\\s<\xff]{{8,}})",
         group=1,
         opaque=True,
     ),
@@ -167,6 +175,51 @@ CONTEXTS: tuple[Pattern, ...] = (
         r"mysql[a-z_-]*[ \t][^\n|;\xff]{0,200}?[ \t]-p[\"']?([^\s\"'\xff-][^\s\"'\xff]{3,})",
         group=1,
         free=True,
+    ),
+    # A pattern that begins with plain letters is many times faster, so each tool has a row of its own.
+    *(
+        Pattern(
+            "cli-password",
+            (tool,),
+            tool + r"[^\n|;\xff]{0,200}?[ \t]-[apwk][ \t]+[\"']?([^\s\"'\xff-][^\s\"'\xff]{3,})",
+            group=1,
+            free=True,
+        )
+        for tool in ("redis-cli", "mongo", "ldap", "openssl")
+    ),
+    # echo … | sudo -S, printf … | docker login --password-stdin, echo … | gh secret set NAME
+    *(
+        Pattern(
+            "cli-password",
+            (f"{tool} ",),
+            rf"{tool}[ \t]+(?:-n[ \t]+)?[\"']?([^\s\"'|\xff]{{8,}})[\"']?[ \t]*\|[^\n|\xff]{{0,100}}"
+            rf"(?:{words})",
+            group=1,
+            free=sure,
+            opaque=not sure,
+        )
+        for tool in ("echo", "printf")
+        for words, sure in ((r"sudo[ \t]+-S|password-stdin", True), ("secret|token|key", False))
+    ),
+    # gh secret set NAME --body …, put-parameter --name /app/key --value …
+    Pattern(
+        "cli-password",
+        ("--body", "--value", "--secret-string", "<<<"),
+        r"(?i)(?:secret|token|key|passw)[^\n\xff]{0,100}[ \t](?:--(?:body|value|secret-string)[ =]|<<<[ \t]*)[\"']?"
+        r"([^\s\"'\xff]{8,})",
+        group=1,
+        opaque=True,
+    ),
+    # login: admin / …
+    *(
+        Pattern(
+            "password",
+            (word,),
+            rf"(?i){word}[ \t]*[\w.@+-]{{2,40}}[ \t]/[ \t]([^\s\"'\x60,;\xff]{{8,}})",
+            group=1,
+            opaque=True,
+        )
+        for word in ("login:", "user:", "username:", "credentials:", "creds:")
     ),
     Pattern(
         "cli-password",

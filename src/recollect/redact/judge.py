@@ -42,16 +42,26 @@ _CALL = re.compile(rb"[A-Za-z_$]?[\w$.:>?!-]*[(\[{]")
 _IDENTIFIER = re.compile(rb"[^A-Za-z0-9]{0,2}[A-Za-z_./:>?*+ -]+[])}>;,.:?*]{0,2}")
 _MEMBER = re.compile(rb"[A-Za-z_][\w.:>?-]*(?:\.|->|::)[A-Za-z_]\w*!?")
 _SLUG_PIECE = re.compile(rb"[A-Za-z]*\d{0,2}|\d{1,4}")
+# Beside other words a name may have more digits than a version: set_cast128_key, x509-verify.
+_NAME_PIECE = re.compile(rb"[A-Za-z]{1,10}\d{1,3}")
 _SLUG_SPLIT = re.compile(rb"[-_./:,+ =@#~]+")
 _HUMP = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
 _UNSPOKEN = re.compile(rb"[B-DF-HJ-NP-TV-XZ]{7}|[b-df-hj-np-tv-xz]{7}")  # no word has seven consonants in a row
+_NUMBER = re.compile(rb"[\d._+-]*[A-Za-z]{0,2}")
 _LETTER = re.compile(rb"[A-Za-z]")
 _DIGIT = re.compile(rb"\d")
 _SYMBOL = re.compile(rb"[^A-Za-z0-9._/:\s,-]")
+_HEX_RUN = re.compile(rb"(?i)[0-9a-f]{7,}|\b[0-9a-f]{4}\b")
+_PATH = re.compile(rb"[./~]|[A-Za-z]:[\\/]|\d{4}-\d\d-\d\d")
 _SPACE = re.compile(rb"\s")
 
 MIN_PASSWORD = 4
 MIN_TOKEN = 8
+MIN_CHOSEN = 6
+# No name is so long with so many digits.
+MEMBER_MAX = 20
+MEMBER_DIGITS = 3
+NAME_DIGITS = 2
 # Eight different characters, or a longer run of hex: below that lie words and versions.
 TOKEN_ENTROPY = 2.9
 _TOKEN_BYTES = math.ceil(2**TOKEN_ENTROPY)  # fewer different ones cannot reach it
@@ -60,6 +70,9 @@ SIGNS_MIN = 12
 # than three letters to a hump, chance has about two.
 LETTERS_MIN = 8
 HUMP_MAX = 3
+# Long names are of long words.
+LONG_LETTERS = 20
+LONG_HUMP_MAX = 4
 _COUNT_BITS = (0.0, *(count * math.log2(count) for count in range(1, LOOK + 1)))
 
 
@@ -97,11 +110,36 @@ def is_password(value: bytes, *, quoted: bool, sure: bool) -> bool:
 def is_token(value: bytes, *, quoted: bool) -> bool:
     """After a name like `api_key` or `token`: must look drawn at random."""
     value = value[:LOOK]
-    if len(value) < MIN_TOKEN or _SPACE.search(value) or not _LETTER.search(value):
+    if len(value) < MIN_TOKEN or _SPACE.search(value) or _NUMBER.fullmatch(value):
         return False
-    if not quoted and (_CALL.match(value) or _MEMBER.fullmatch(value)):
+    if not quoted and (_CALL.match(value) or _is_member(value)):
         return False
-    return _is_mixed(value, quoted=quoted) and (not _is_slug(value) or _is_scrambled(value)) and not is_stand_in(value)
+    return _is_mixed(value, quoted=quoted) and not _is_worded(value) and not is_stand_in(value)
+
+
+def is_chosen(value: bytes, *, clear: bool) -> bool:
+    """Beside a word like `password`, in a sentence. `clear`: something says that a value follows (`is`, `:`)."""
+    value = value[:LOOK]
+    if len(value) < MIN_CHOSEN or _PATH.match(value) or not is_password(value, quoted=False, sure=False):
+        return False
+    worded = _is_worded(value) or (value.islower() and _is_name(value))
+    return bool(_LETTER.search(value)) and (clear or not worded)
+
+
+def is_beyond_hex(value: bytes) -> bool:
+    """Random even without its runs of hex and its digits: no checksum, no id, no camel case."""
+    value = _HEX_RUN.sub(b"", value[:LOOK])
+    return bool(_DIGIT.search(value)) and not _is_name(value) and is_token(value, quoted=True)
+
+
+def _is_worded(value: bytes) -> bool:
+    return _is_slug(value) and not _is_scrambled(max(_SLUG_SPLIT.split(value), key=len))
+
+
+def _is_name(value: bytes) -> bool:
+    """Words run together, with a digit or two in between: `argon2id`, `Utf8ToUtf16`."""
+    letters = _DIGIT.sub(b"", value)
+    return letters.isalpha() and len(value) - len(letters) <= NAME_DIGITS and not _is_scrambled(letters)
 
 
 def _is_mixed(value: bytes, *, quoted: bool) -> bool:
@@ -114,10 +152,20 @@ def _is_mixed(value: bytes, *, quoted: bool) -> bool:
     return _is_scrambled(value)
 
 
+def _is_member(value: bytes) -> bool:
+    """`module.name`, but not a token that has a dot."""
+    if not _MEMBER.fullmatch(value):
+        return False
+    longest = max(value.split(b"."), key=len)
+    return len(longest) < MEMBER_MAX or len(_DIGIT.findall(longest)) < MEMBER_DIGITS
+
+
 def _is_scrambled(value: bytes) -> bool:
+    value = value.rstrip(b"0123456789")
     if not value.isalpha() or len(value) < LETTERS_MIN:
         return False
-    return len(value) <= HUMP_MAX * len(_HUMP.findall(value)) or bool(_UNSPOKEN.search(value))
+    hump = HUMP_MAX if len(value) < LONG_LETTERS else LONG_HUMP_MAX
+    return len(value) <= hump * len(_HUMP.findall(value)) or bool(_UNSPOKEN.search(value))
 
 
 def is_words(value: bytes) -> bool:
@@ -126,4 +174,7 @@ def is_words(value: bytes) -> bool:
 
 def _is_slug(value: bytes) -> bool:
     """Words and small numbers joined up: `next-page-2`, `v1.2.3`, `config/prod/db1`."""
-    return all(map(_SLUG_PIECE.fullmatch, _SLUG_SPLIT.split(value)))
+    pieces = _SLUG_SPLIT.split(value)
+    return all(map(_SLUG_PIECE.fullmatch, pieces)) or (
+        len(pieces) > 1 and all(_SLUG_PIECE.fullmatch(piece) or _NAME_PIECE.fullmatch(piece) for piece in pieces)
+    )

@@ -24,17 +24,19 @@ import re2
 from recollect.redact.assign import ASSIGNMENTS, Assignment, assigned
 from recollect.redact.docket import Docket
 from recollect.redact.judge import LOOK, entropy, is_stand_in, is_token, is_words
+from recollect.redact.mentions import MENTIONS, Mention, mentioned
 from recollect.redact.pattern import HOLE, Pattern, compiled, latin1
 from recollect.redact.patterns import PATTERNS
 from recollect.redact.private import private_spans
+from recollect.redact.tables import TABLES, Table, tabled
 from recollect.redact.views import View, Whole, unescaped, unpacked
 
 _ESCAPES = (b"\\n", b"\\r", b"\\t")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _PRIVATE = b"[private]"
 _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
-Row = Pattern | Assignment
-ROWS: tuple[Row, ...] = (*PATTERNS, *ASSIGNMENTS)
+Row = Pattern | Assignment | Mention | Table
+ROWS: tuple[Row, ...] = (*PATTERNS, *ASSIGNMENTS, *MENTIONS, *TABLES)
 _START, _ROW = attrgetter("start"), attrgetter("row")
 
 # What is taken out may lay bare the start of another secret, so a text with finds is read again. One
@@ -168,8 +170,19 @@ def _finds_in(view: View, docket: Docket) -> Iterator[_Find]:
 
 
 def spans_of(row: Row, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
-    found = assigned(row, text, docket) if isinstance(row, Assignment) else _matched(row, text, docket)
-    return (_aligned(text, start, end) for start, end in found)
+    return (_aligned(text, start, end) for start, end in _read(row, text, docket))
+
+
+def _read(row: Row, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
+    match row:
+        case Assignment():
+            return assigned(row, text, docket)
+        case Mention():
+            return mentioned(row, text, docket)
+        case Table():
+            return tabled(row, text, docket)
+        case Pattern():
+            return _matched(row, text, docket)
 
 
 def _matched(pattern: Pattern, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
