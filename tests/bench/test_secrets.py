@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from recollect.bench import secret_cost, secrets
-from recollect.bench.secret_samples import TEMPLATES
+from recollect.bench.secret_rules import load_rules, sees
+from recollect.bench.secret_samples import TEMPLATES, draw
 from recollect.bench.secrets import SecretsReport, run_secrets
 from recollect.redact import Cleaned, Redactor
 from recollect.redact.redactor import ROWS
@@ -16,7 +17,7 @@ SINKS = ("database", "full_text", "vector_texts", "journal", "logs", "exports")
 
 
 def run(folder: Path, count: int = 60) -> SecretsReport:
-    return run_secrets(folder, secrets=count, lines=300, hostile=3, progress=lambda *_: None)
+    return run_secrets(folder, secrets=count, keys=2, lines=300, hostile=3, progress=lambda *_: None)
 
 
 def test_no_secret_is_found_in_any_sink(tmp_path: Path):
@@ -75,3 +76,40 @@ def test_the_same_seed_draws_the_same_secrets():
 )
 def test_the_cost_has_limits(ms_a_mb: float, row_ms: float, in_time: bool):
     assert secret_cost.Cost(ms_a_mb, 1, row_ms, "jwt", 1.0).in_time is in_time
+
+
+RULES = """
+[allowlist]
+regexes = ['''^\\$[A-Z]+$''']
+
+[[rules]]
+id = "acme"
+regex = '''acme_[a-z]{0,10}\\s*=\\s*['"]?([0-9a-f]{32})'''
+keywords = ["acme"]
+entropy = 3
+
+[[rules]]
+id = "folder"
+path = '''\\.pem$'''
+"""
+
+
+def test_rules_of_another_scanner_say_what_it_would_see(tmp_path: Path):
+    (tmp_path / "rules.toml").write_text(RULES)
+    rules = load_rules(tmp_path / "rules.toml")
+    key = draw("form", "{h32}").secret
+
+    assert len(rules) == 1
+    assert sees(rules, f"acme_key = '{key}'", key)
+    assert not sees(rules, f"other_key = '{key}'", key)
+    assert not sees(rules, f"acme_key = '{'ab' * 16}'", "ab" * 16)
+
+
+def test_forms_that_survive_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "rules.toml").write_text(RULES.replace("acme_", "adafruit_").replace('"acme"]', '"adafruit"]'))
+    monkeypatch.setattr(Redactor, "clean", lambda _, text: Cleaned(text, ()))
+
+    forms = secrets._forms(2, load_rules(tmp_path / "rules.toml"), held=True, seed=1)
+
+    assert forms.in_clear == forms.secrets > 0
+    assert forms.seen_in_clear == forms.seen

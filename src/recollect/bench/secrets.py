@@ -2,6 +2,7 @@
 
     stored      made-up secrets of every kind, inside tool output, through the real App: which are in a sink in clear
     spelt       the same, escaped, URL-encoded, in base64, cut in two: which survive cleaning
+    forms       keys of every provider in the forms people write them in (secret_forms.py): which survive cleaning
     ordinary    lines of the installed standard library that are changed
     cost        what the looking costs (secret_cost.py)
 
@@ -27,6 +28,8 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.bench.report import Report, share
 from recollect.bench.secret_cost import Cost, run_cost, sources
+from recollect.bench.secret_forms import draw_forms
+from recollect.bench.secret_rules import Rule, load_rules, sees
 from recollect.bench.secret_samples import TEMPLATES, Sample, draw
 from recollect.model.memory import Message, Thread
 from recollect.model.plan import Create, Plan
@@ -39,6 +42,7 @@ from recollect.wire import spool
 from recollect.wire.place import Place
 
 MOST_FALSE = 0.005
+MOST_MISSED = 0.01  # of the forms the patterns were tuned on, and of what other rules see in any form
 _TOGETHER = 5  # secrets in one output
 _KEY = b"a key for benchmarks"
 
@@ -86,6 +90,17 @@ class Spelling:
 
 
 @dataclass(frozen=True, slots=True)
+class Forms:
+    secrets: int
+    in_clear: int
+    share: float
+    # What the rules of another scanner see, and how much of that is in clear; 0 without such rules.
+    seen: int
+    seen_in_clear: int
+    seen_share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ordinary:
     files: int
     lines: int
@@ -97,6 +112,8 @@ class Ordinary:
 class SecretsReport(Report):
     stored: Stored
     spelt: tuple[Spelling, ...]
+    tuned_forms: Forms
+    held_forms: Forms
     ordinary: Ordinary
     cost: Cost
     in_time: bool
@@ -105,14 +122,17 @@ class SecretsReport(Report):
     @property
     def passed(self) -> bool:
         must = all(one.in_clear == 0 for one in self.spelt if one.name not in _REPORTED)
-        return self.stored.in_clear == 0 and must and self.ordinary.share <= MOST_FALSE
+        few = all(share <= MOST_MISSED for share in (self.tuned_forms.share, self.held_forms.seen_share))
+        return self.stored.in_clear == 0 and must and few and self.ordinary.share <= MOST_FALSE
 
 
 def run_secrets(
-    folder: Path, *, secrets: int = 4_000, lines: int = 100_000, hostile: int = 60, seed: int = 1, progress: Progress
-) -> SecretsReport:
+    folder: Path, *, secrets: int = 4_000, keys: int = 1_000, rules: Path | None = None, lines: int = 100_000,
+    hostile: int = 60, seed: int = 1, progress: Progress,
+) -> SecretsReport:  # fmt: skip
     samples = [_drawn(number, seed) for number in range(secrets)]
     total, done = secrets * 2 + lines + hostile, 0
+    judges = load_rules(rules) if rules else ()
 
     def step(more: int) -> None:
         nonlocal done
@@ -121,9 +141,10 @@ def run_secrets(
 
     stored = _store(folder, samples, seed, step)
     spelt = tuple(_spelt(name, samples, step) for name in _SPELT)
+    tuned, held = (_forms(keys, judges, held=held, seed=seed) for held in (False, True))
     ordinary = _ordinary(lines, step)
     cost = run_cost(hostile, seed, step)
-    return SecretsReport(stored, spelt, ordinary, cost, cost.in_time)
+    return SecretsReport(stored, spelt, tuned, held, ordinary, cost, cost.in_time)
 
 
 def _drawn(number: int, seed: int) -> Sample:
@@ -291,6 +312,20 @@ def _survives_in_two(redactor: Redactor, sample: Sample) -> bool:
 def _survives_as_letters(redactor: Redactor, sample: Sample) -> bool:
     letters = draw("password", "db_password: «{L12}»", seed=sum(sample.text.encode()))
     return _survives(redactor, letters.text, letters.secret)
+
+
+# In the forms people write
+
+
+def _forms(keys: int, rules: tuple[Rule, ...], *, held: bool, seed: int) -> Forms:
+    redactor = Redactor(_KEY)
+    count = in_clear = seen = seen_in_clear = 0
+    for sample in draw_forms(keys, held=held, seed=seed):
+        survives = _survives(redactor, sample.text, sample.secret)
+        is_seen = sees(rules, sample.text, sample.secret)
+        count, in_clear = count + 1, in_clear + survives
+        seen, seen_in_clear = seen + is_seen, seen_in_clear + (is_seen and survives)
+    return Forms(count, in_clear, share(in_clear, count), seen, seen_in_clear, share(seen_in_clear, seen))
 
 
 # What is no secret

@@ -267,16 +267,25 @@ def hooks(
 
 @bench.command()
 @click.option("--secrets", default=4000, show_default=True, type=click.IntRange(min=1), help="Made-up ones to keep.")
+@click.option("--keys", default=1000, show_default=True, type=_from_none, help="Keys and passwords in every form.")
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="A configuration of gitleaks: what do its rules see in these forms?",
+)
 @click.option("--lines", default=100000, show_default=True, type=click.IntRange(min=1), help="Of ordinary source.")
 @click.option("--hostile", default=60, show_default=True, type=_from_none, help="Texts of 50 KB made to be slow.")
 @_seed
 @_as_json
-def secrets(secrets: int, lines: int, hostile: int, seed: int, as_json: bool) -> int:
+def secrets(secrets: int, keys: int, rules: Path | None, lines: int, hostile: int, seed: int, as_json: bool) -> int:
     """Is a secret ever found on disk, what is taken for one, and what looking for them costs."""
     from recollect.bench.secrets import run_secrets
 
     return _run(
-        lambda folder, bar: run_secrets(folder, secrets=secrets, lines=lines, hostile=hostile, seed=seed, progress=bar),
+        lambda folder, bar: run_secrets(
+            folder, secrets=secrets, keys=keys, rules=rules, lines=lines, hostile=hostile, seed=seed, progress=bar
+        ),
         as_json,
     )
 
