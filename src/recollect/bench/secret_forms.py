@@ -1,9 +1,9 @@
 """Made-up keys of every provider that public scanners know, in the forms in which people and programs write them.
 
-`KEYS`: the provider as names spell it, and the shape of its key (fields as in secret_samples.py), for every rule of
-gitleaks' default configuration that can be drawn. `FORMS` and `HELD_FORMS`: what stands around a key. The patterns were
-tuned on `FORMS`; nobody looked at the misses of `HELD_FORMS`, so theirs is the figure to report. Who tunes on some of
-them moves them to `FORMS` and writes new ones.
+`KEYS`: the provider as names spell it, and the shape of its key (fields as in secret_samples.py), for the rules of
+gitleaks' default configuration that are about a key; client ids, which are public, are left out. `FORMS` and
+`HELD_FORMS`: what stands around a key. The patterns were tuned on `FORMS`; nobody looked at the misses of `HELD_FORMS`,
+so theirs is the figure to report. Who tunes on some of them moves them to `FORMS` and writes new ones.
 
 In a form `<v>` is the key, `<p>` the provider, `<P>` its title; the other letters spell one name: `<n>` is
 datadog_api_key, `<N>` DATADOG_API_KEY, `<c>` datadogApiKey, `<k>` datadog-api-key, `<w>` datadog api key.
