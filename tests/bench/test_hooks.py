@@ -198,7 +198,7 @@ def test_a_hook_that_is_killed_while_it_spools_leaves_whole_pointers_or_none(hou
     with fault.arrange(house) as call:
         for number in range(6):
             call.before(number)
-            left = Path(house.place.spool + spool.FINISHED)
+            left = Path(house.place.spool + spool.FOLDER)
             whole = [json.loads(path.read_bytes())["session"] for path in left.iterdir()] if left.exists() else []
             assert set(whole) <= {f"fault-{-1 - earlier}" for earlier in range(number + 1)}
 

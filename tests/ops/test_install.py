@@ -301,7 +301,7 @@ def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
     monkeypatch.delenv("RECOLLECT_RUNTIME", raising=False)
     at = find_place(str(app.home.root), os.environ)
     app.home.prepare()
-    for folder in (at.runtime, at.spool, at.spool + spool.FINISHED, at.recalls):
+    for folder in (at.runtime, at.spool, at.spool + spool.FOLDER, at.recalls):
         os.mkdir(folder, 0o700)
     for path in (at.lock, at.spawn_lock, at.socket, at.spool + "/new/1", at.recalls + "/1"):
         Path(path).touch()

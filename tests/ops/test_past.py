@@ -14,11 +14,11 @@ import pytest
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.model.act import Act, Sitting
+from recollect.model.ledger import Pointer
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.model.session import Session
-from recollect.ops import capture, digest, history, memories, past, past_marks, past_read, scrub, upkeep
+from recollect.ops import capture, cursors, digest, history, memories, past, past_marks, past_read
 from recollect.ops.app import App
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -342,39 +342,55 @@ def test_two_imports_at_once_do_not_take_the_same(project: Path, app: App, open_
     store = app.writing(Scope.PROJECT)
     path = str(Past("s-1").path)
     before = past_marks.PastMark(path)
-    past_marks.put(store, before, before.read_on(past_marks.Part("change_1", acts=(1,))))
+    past_marks.put(store, before, before.read_on(past_marks.Part("change_1")))
 
     with pytest.raises(Conflict, match="Another import"):
-        past_marks.put(store, before, before.read_on(past_marks.Part("change_2", acts=(1,))))
+        past_marks.put(store, before, before.read_on(past_marks.Part("change_2")))
 
 
 # Beside what comes in live
 
 
-def test_what_live_sessions_bring_in_is_left_to_them(project: Path, app: App, sittings: list[Sitting]):
-    session = Past("s-1").said("before anyone listened")
-    live = Session(id="s-1", host="claude-code", started_at=session.at.plus(seconds=1))
-    app.writing(Scope.PROJECT).sessions.put_session(live, at=NOW)
-    session.said("live")
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["before anyone listened"]
-    assert not sittings[-1].ended
-
-
-def test_transcripts_that_the_digest_follows_or_once_followed_stay_its_own(
-    project: Path, app: App, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(digest, "_MOST_SESSIONS", 2)
-    store = app.writing(Scope.PROJECT)
-    for name in ("s-1", "s-2", "s-3"):
-        session = Past(name).said(name)
-        digest._put_mark(store, str(session.path), digest.Mark(name, 10, "x"))
+def test_transcripts_that_the_digest_follows_are_left_to_it(project: Path, app: App, sittings: list[Sitting]):
+    session = Past("s-1").said("before anyone listened").said("live")
+    cursors.put(app.writing(Scope.PROJECT), cursors.Followed(path=str(session.path), session="s-1"))
 
     past.import_past(app)
 
     assert sittings == []
+
+
+def test_a_session_that_was_imported_and_goes_on_is_not_read_twice(project: Path, app: App, sittings: list[Sitting]):
+    session = Past("s-1").said("long ago").ran("make", "ok")
+    past.import_past(app)
+    session.said("today")
+    pointer = Pointer(
+        name="turn-ended", host="claude-code", session="s-1", at=app.clock.now().plus(days=-1),
+        transcript=str(session.path),
+    )  # fmt: skip
+    app.writing(Scope.PROJECT).sessions.receive(pointer)
+
+    digest.digest(app)
+
+    assert [act.text for act in told(sittings)] == ["long ago", "ok", "today"]
+    assert [act.text for act in sittings[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
+
+
+def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(
+    project: Path, app: App, sittings: list[Sitting]
+):
+    session = Past("s-1").said("one")
+    pointer = Pointer(
+        name="turn-ended", host="claude-code", session="s-1", at=app.clock.now().plus(days=-1),
+        transcript=str(session.path),
+    )  # fmt: skip
+    app.writing(Scope.PROJECT).sessions.receive(pointer)
+    digest.digest(app)
+    session.fork("s-2").said("two")
+
+    past.import_past(app)
+
+    assert [act.text for act in told(sittings)] == ["one", "two"]
 
 
 def test_a_session_that_may_still_go_on_is_not_told_to_be_over(project: Path, app: App, sittings: list[Sitting]):
@@ -428,7 +444,7 @@ def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(proj
 
 def test_what_a_person_put_away_since_is_not_brought_back(project: Path, app: App):
     said = "no, we use pnpm here, not npm"
-    capture.captured(app, said, session="live")
+    capture.settled(app, capture.read(app, said), session="live")
     (rule,) = rules(app).values()
     memories.archive(app, (rule.id,))
     Past("s-1").said(said)
@@ -442,13 +458,13 @@ def test_what_a_person_put_away_since_is_not_brought_back(project: Path, app: Ap
 def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(project: Path, app: App):
     from recollect.ops import heard
 
-    heard.note(app, "said today")
-    before = heard._marks(app)
+    assert heard.claim(app, "today", "said today")
+    before = app.reading(Scope.PROJECT).sessions.state("heard")
     Past("s-1").said("one").said("two")
 
     past.import_past(app)
 
-    assert heard._marks(app) == before
+    assert app.reading(Scope.PROJECT).sessions.state("heard") == before
 
 
 # Undo
@@ -472,15 +488,14 @@ def test_undoing_a_second_import_leaves_the_first(project: Path, app: App, sitti
     past.import_past(app)
     first.said("two")
     store = app.writing(Scope.PROJECT)
-    marks, seen = past_marks.load(store)
-    (mark,) = marks.values()
-    later = mark.read_on(past_marks.Part("change_2", acts=(7,)))
+    (mark,) = past_marks.load(store).values()
+    later = mark.read_on(past_marks.Part("change_2"))
     past_marks.put(store, mark, later)
 
-    assert past_marks.load(store)[0][mark.path] == later
+    assert past_marks.load(store)[mark.path] == later
     with pytest.MonkeyPatch.context() as undone:
-        undone.setattr(past_marks, "_is_undone", lambda _store, change: change == "change_2")
-        assert past_marks.load(store) == ({mark.path: mark}, seen)
+        undone.setattr(past_marks, "is_undone", lambda _store, change: change == "change_2")
+        assert past_marks.load(store) == {mark.path: mark}
 
 
 # Dry run
@@ -524,20 +539,6 @@ def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app
     assert kept == []
     assert one_project(answer)["secrets"]
     assert any("Kept out" in note for note in answer.notes)
-
-
-def test_scrub_finds_nothing_in_the_marks_of_an_import(project: Path, app: App):
-    session = Past("s-1")
-    for number in range(300):
-        session.said(f"prompt {number}")
-    past.import_past(app)
-    before = past_marks.load(app.reading(Scope.PROJECT))
-
-    scrub.scrub(app)
-
-    assert past_marks.load(app.reading(Scope.PROJECT)) == before
-    assert len(before[1]) == 300
-    assert upkeep.verify(app).clean
 
 
 def test_damaged_transcripts_cost_their_damage_alone(project: Path, app: App, sittings: list[Sitting]):

@@ -110,7 +110,7 @@ def _read(folder: str) -> None:
         reading, size = acts.Reading(), path.stat().st_size
         while reading.cursor.offset < size:
             new = acts.read_on(
-                app, DEFAULT_HOST, path, reading, since=Moment(0), max_bytes=digest.MOST_BYTES
+                app, DEFAULT_HOST, path, reading, session="", max_bytes=digest.MOST_BYTES
             )  # fmt: skip
             reading.acts.extend(new)
             many += len(new)

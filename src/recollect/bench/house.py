@@ -201,10 +201,7 @@ class House:
         return [pointer for _, pointer in spool.drain(self.place)]
 
     def spool_length(self) -> int:
-        try:
-            return len(os.listdir(self.place.spool + spool.FINISHED))
-        except OSError:
-            return 0
+        return spool.waiting(self.place)
 
     def stop(self) -> None:
         """Asks it to end, and waits until it has."""

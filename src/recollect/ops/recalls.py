@@ -116,6 +116,8 @@ class Injected:
     event: str
     agent: str = ""
     chars: int = 0
+    delivered: bool = True
+    """Whether the hook confirmed that it printed it."""
 
 
 def whole(app: App, found: Found) -> Recalled:
@@ -267,7 +269,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     }
     if injected is not None:
         answer |= {"event": injected.event, "session": injected.session, "agent": injected.agent}
-        answer |= {"chars": injected.chars}
+        answer |= {"chars": injected.chars, "delivered": injected.delivered}
     ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in found.drops[:_LOGGED_DROPS]]
     for scope in scopes:
         try:

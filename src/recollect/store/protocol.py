@@ -78,10 +78,15 @@ class Sessions(Protocol):
     def put_state(self, name: str, value: str) -> None: ...
 
     def receive(self, pointer: Pointer) -> bool:
-        """False: it was here before, and there is no more to read than then."""
+        """False: it was here before. Of two sizes of the transcript the smaller one is kept."""
 
     def received(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         """In the order they came, numbered."""
+
+    def taken_acts(self, keys: Sequence[int]) -> dict[int, str]:
+        """Those that were taken in, each with the import that did; empty for what was read as it was written."""
+
+    def put_acts(self, keys: Sequence[int], change: str = "") -> None: ...
 
 
 class Outcomes(Protocol):

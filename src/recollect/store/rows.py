@@ -43,12 +43,15 @@ SESSION = ("id", "agent", "host", "started_at", "last_at", "number", "epoch")
 SHOWN = ("session", "agent", "epoch", "way", "memory", "at", "call")
 STATE = ("name", "value")
 EVENT = ("key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at")
+ACT = ("key", "change")
 OUTCOME = ("key", "kind", "at", "session", "act", "agent", "actor", "action", "next_state", "tags", "shown")
 COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL,
-           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT, "outcome": OUTCOME}  # fmt: skip
+           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT, "act": ACT,
+           "outcome": OUTCOME}  # fmt: skip
 KEYS = {"memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"), "alias": ("old",),
         "journal": ("seq",), "recall": ("id",), "session": ("id", "agent"), "shown": SHOWN[:5], "state": ("name",),
-        "event": ("key",), "outcome": ("key",)}  # fmt: skip
+        "event": ("key",), "act": ("key",),
+        "outcome": ("key",)}  # fmt: skip
 
 Cell = str | int | float | bytes | None
 

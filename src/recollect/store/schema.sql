@@ -3,8 +3,8 @@
 -- The truth:   memory, message, bridge, alias, journal. Every row carries a hash of its values, so that
 --              a flipped bit is found by `verify` although SQLite itself would not see it.
 -- Derived:     passage, words (full text), term, vector. They can be deleted and rebuilt (`reindex`).
--- State:       session, shown, state, event: who is talking, what they were shown, what was received. Hashed too,
---              not journalled, kept for a while. No text that anyone said stands in it.
+-- State:       session, shown, state, event, act: who is talking, what they were shown, what was received and read.
+--              Hashed too, not journalled, most of it kept for a while. No text that anyone said stands in it.
 -- Outcomes:    how things went, and what had been shown before. Hashed, not journalled, kept for a while.
 -- Times are microseconds since 1970 in UTC. Lists are JSON.
 
@@ -221,6 +221,14 @@ CREATE TABLE event (
     size            INTEGER NOT NULL,
     cwd             TEXT    NOT NULL,
     at              INTEGER NOT NULL,
+    hash            BLOB    NOT NULL
+);
+
+-- Which acts of transcripts were taken in, by a check sum: a fork, a resumed session or a file that was written anew
+-- repeats lines, and none is taken in twice.
+CREATE TABLE act (
+    key             INTEGER PRIMARY KEY,
+    change          TEXT    NOT NULL,           -- the import that took it in; what an undone import took in is new again
     hash            BLOB    NOT NULL
 );
 
