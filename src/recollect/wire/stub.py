@@ -23,7 +23,7 @@ PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
 
 # In the order in which they need each other.
 _AT_ONCE = ("place", "frame", "transport", "hook")
-_WHEN_ASKED = ("spawn", "spool")
+_WHEN_ASKED = ("lockfile", "spawn", "spool")
 
 _SCRIPT = """\
 #!/bin/sh

@@ -60,7 +60,6 @@ def listen(place: Place, token: str) -> "socket":
             with open(spare, "x", encoding="ascii") as file:
                 file.write(f"{line.getsockname()[1]} {token}")
             os.replace(spare, place.address)
-            _came_up(place)
             return line
         line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         line.bind(spare)
@@ -69,7 +68,6 @@ def listen(place: Place, token: str) -> "socket":
     # Listening before it has its name: who finds the name finds someone.
     line.listen(_BACKLOG)
     os.replace(spare, place.socket)
-    _came_up(place)
     return line
 
 
@@ -103,14 +101,6 @@ def leave(place: Place) -> None:
     """Take the names away, so that the next hook need not find out that nobody is there."""
     _remove(place.socket)
     _remove(place.address)
-
-
-def _came_up(place: Place) -> None:
-    """Forget the starts that failed (spawn.py)."""
-    try:
-        system.truncate(place.spawn_lock, 0)
-    except OSError:
-        pass
 
 
 def _read_address(place: Place) -> tuple[int, bytes]:
