@@ -1,0 +1,43 @@
+"""A server that is the first of Recollect on a machine: no home, no daemon, nothing installed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.real import FORKS, LINUX, alive_in, soon
+from tests.mcp.talk import talking
+
+pytestmark = [FORKS, pytest.mark.skipif(not LINUX, reason="looks at processes in /proc")]
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the home will be."""
+    runtime = tmp_path / "x"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    home = Path(os.environ["RECOLLECT_HOME"])
+    yield home
+    for pid in alive_in(home):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    assert soon(lambda: not alive_in(home))
+
+
+@pytest.mark.parametrize("there", ["no home", "an empty home"])
+def test_the_first_call_starts_the_daemon_and_is_answered_by_it(fresh: Path, there: str):
+    if there == "an empty home":
+        fresh.mkdir(mode=0o700)
+
+    with talking() as talk:
+        said = talk.text("ai_pin", content="Said before anything was there.")
+
+        assert "without it" not in said
+        assert len(alive_in(fresh)) == 1
+        assert "before anything" in talk.text("ai_recall", query="before anything was there")
