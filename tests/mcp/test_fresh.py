@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.wire.place import find_place
 from tests.daemon.real import FORKS, LINUX, alive_in, soon
 from tests.mcp.talk import talking
 
@@ -17,11 +18,9 @@ pytestmark = [FORKS, pytest.mark.skipif(not LINUX, reason="looks at processes in
 
 
 @pytest.fixture
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def fresh(runtime: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the home will be."""
-    runtime = tmp_path / "x"
-    runtime.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
     home = Path(os.environ["RECOLLECT_HOME"])
     yield home
     for pid in alive_in(home):
@@ -41,3 +40,16 @@ def test_the_first_call_starts_the_daemon_and_is_answered_by_it(fresh: Path, the
         assert "without it" not in said
         assert len(alive_in(fresh)) == 1
         assert "before anything" in talk.text("ai_recall", query="before anything was there")
+
+
+def test_a_runtime_folder_that_becomes_another_s_meanwhile_is_no_obstacle(fresh: Path):
+    """A server lives for days."""
+    with talking() as talk:
+        talk.pin("Said to the first daemon.")
+        (first,) = alive_in(fresh)
+        os.chmod(find_place(str(fresh), os.environ).runtime, 0o777)
+        assert soon(lambda: first not in alive_in(fresh))
+
+        assert "without it" not in talk.text("ai_pin", content="Said to the second.")
+        assert len(alive_in(fresh)) == 1
+        assert talk.data("ai_status")["memories"] == {"project": {"thread active": 2}}

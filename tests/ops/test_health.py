@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,10 @@ from recollect.ops.app import App
 from recollect.wire.place import expected_runtime
 from tests.ops.ask import files, pinned
 from tests.ops.conftest import Opens
+from tests.wire.conftest import runtime
 from tests.wire.test_place import SQUATTED, squat
+
+__all__ = ["runtime"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
 
@@ -62,9 +64,9 @@ def runtime_check(app: App) -> Check:
 @posix
 @SQUATTED
 def test_doctor_names_what_keeps_the_runtime_folder_from_being_used_and_what_mends_it(
-    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    app: App, runtime: str, monkeypatch: pytest.MonkeyPatch, how: str
 ):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", runtime)
     folder = expected_runtime(str(app.home.root), os.environ)
     squat(folder, how)
 
@@ -78,13 +80,13 @@ def test_doctor_names_what_keeps_the_runtime_folder_from_being_used_and_what_men
 
 
 @posix
-def test_doctor_says_where_no_runtime_folder_can_be_made(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_doctor_says_where_no_runtime_folder_can_be_made(app: App, runtime: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TMPDIR", "/nonexistent")
 
     found = runtime_check(app)
 
     assert (found.mark, "TMPDIR" in found.repair) == (Mark.WARN, True)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", runtime)
     assert runtime_check(app).mark is Mark.GOOD
 
 

@@ -17,6 +17,7 @@ from recollect.wire import lockfile, spawn, spool, stub
 from recollect.wire.place import Place
 from tests.wire.conftest import World
 from tests.wire.daemon import end, is_running, make_package, parse, pids, wait_for
+from tests.wire.test_place import SQUATTED, squat
 
 # Long enough for the stand-in to start on a busy machine: here it is asked whether, not how fast.
 PATIENT_MS = 40_000
@@ -301,6 +302,26 @@ def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatc
     monkeypatch.setattr(os, "fork", none_left)
 
     assert spawn.start(startable.place, sys.executable, "") == spawn.IN_VAIN
+
+
+@SQUATTED
+def test_a_hook_starts_the_daemon_where_nobody_else_has_been(startable: World, how: str):
+    squat(startable.place.runtime, how)
+
+    said = parse(startable.hook(*PATIENT).out)
+
+    assert said["pid"] == pids(startable.home, "alive")[0]
+    assert parse(startable.hook(*PATIENT).out)["pid"] == said["pid"], "and the next hook finds it"
+
+
+@SQUATTED
+def test_a_pointer_is_left_where_nobody_else_has_been(startable: World, how: str):
+    squat(startable.place.runtime, how)
+    Path(startable.home, "broken").touch()
+
+    assert startable.hook(*PATIENT).out == b""
+
+    assert len(list(spool.drain(Place(startable.home, startable.home + "/run")))) == 1
 
 
 # Where a lock is not inherited, and there are no Unix sockets: the way of Windows, as far as it can be gone here

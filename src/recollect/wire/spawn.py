@@ -232,11 +232,12 @@ def _is_ours(home: str) -> bool:
 
 
 def _is_under_way(place: Place) -> bool:
-    if lockfile.is_held(place.lock):
-        return True
+    """The lifetime lock is looked at last: a look is in the way of a daemon that takes it just then."""
     if lockfile.INHERITED:
-        return lockfile.is_held(place.spawn_lock)
-    return read_starts(place).age_s(time.monotonic()) < STARTING_S
+        is_starting = lockfile.is_held(place.spawn_lock)
+    else:
+        is_starting = read_starts(place).age_s(time.monotonic()) < STARTING_S
+    return is_starting or lockfile.is_held(place.lock)
 
 
 def _read_starts(lock: int) -> Starts:
