@@ -43,6 +43,7 @@ def test_a_start_that_fails_says_why(house: House, monkeypatch: pytest.MonkeyPat
 
     assert failed.code != 0
     assert "did not start: It cannot listen" in failed.err
+    assert "No daemon is running; the last one said: It cannot listen" in run("daemon", "status").err
 
 
 def test_status_says_that_restarts_were_many(house: House):

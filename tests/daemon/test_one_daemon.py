@@ -292,8 +292,8 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
 
     assert began == [True, True, True, False, False, False]
     assert not os.path.exists(house.place.socket)
-    assert "3 in a row" in spawn.explain_pause(house.place)
-    assert "It cannot go on: SyntaxError" in spawn.explain_pause(house.place)
+    assert "3 in a row" in spawn.explain_starts(house.place)
+    assert "It cannot go on: SyntaxError" in spawn.explain_starts(house.place)
     spawn_again = partial(spawn.start, house.place, sys.executable, str(package))
     assert soon(lambda: spawn.read_starts(house.place).count > 3 or spawn_again() == spawn.BEGUN)
     assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)))

@@ -128,7 +128,7 @@ def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(sta
     starts = spawn.read_starts(startable.place)
     assert starts.count == len(pids(startable.home, "alive")) == 10
     assert 0 < starts.pause_s(time.monotonic()) <= spawn.LONGEST_PAUSE_S
-    assert "10 in a row" in spawn.explain_pause(startable.place)
+    assert "10 in a row" in spawn.explain_starts(startable.place)
 
     wait(startable, spawn.LONGEST_PAUSE_S)
     assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[10]
@@ -181,7 +181,7 @@ def test_a_count_that_cannot_be_read_is_none(startable: World, said: bytes):
     Path(startable.place.spawn_lock).write_bytes(said)
 
     assert spawn.read_starts(startable.place).count == 0
-    assert spawn.explain_pause(startable.place) == ""
+    assert spawn.explain_starts(startable.place) == ""
     assert startable.hook(*PATIENT).out
 
 
@@ -190,7 +190,7 @@ def test_why_the_last_one_failed_is_kept_and_told(startable: World):
 
     spawn.keep_failure(startable.place, "It cannot listen: the disk is full")
 
-    said = spawn.explain_pause(startable.place)
+    said = spawn.explain_starts(startable.place)
     assert "5 in a row" in said
     assert said.endswith("the last one said: It cannot listen: the disk is full")
     assert spawn.read_starts(startable.place).next(time.monotonic()).why == ""

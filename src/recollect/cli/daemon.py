@@ -67,7 +67,7 @@ def status(as_json: bool) -> int:
     from recollect.wire import spawn
 
     found = control.status(_place())
-    slow = spawn.explain_pause(_place())
+    slow = spawn.explain_starts(_place())
     if found is None and slow:
         raise NotFound(f"No daemon is running; {slow}.", hint="`recollect daemon start` starts one at once.")
     if found is None:

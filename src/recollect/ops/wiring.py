@@ -223,7 +223,7 @@ def _runs(app: App, called: list[_Called]) -> Iterator[Check]:
 def _daemon(app: App) -> Check:
     """Asked last: the hooks that just ran have started one. They say nothing of it themselves."""
     at = place.find_place(str(app.home.root), environment())
-    slow = spawn.explain_pause(at)
+    slow = spawn.explain_starts(at)
     try:
         kind, _ = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
     except client.Unanswered as problem:

@@ -181,16 +181,20 @@ def read_starts(place: Place) -> Starts:
         os.close(fd)
 
 
-def explain_pause(place: Place) -> str:
-    """Why the next start may have to wait, in words for a person; empty where it need not."""
+def explain_starts(place: Place) -> str:
+    """In words for a person: that restarts are slowed down, and what the last daemon failed of; mostly empty."""
     starts = read_starts(place)
     now_s = time.monotonic()
-    if starts.count < STARTS_AT_ONCE or starts.age_s(now_s) >= STEADY_S:
-        return ""
-    said = f"restarts are slowed down: {starts.count} in a row, each less than {STEADY_S:.0f} s after the one before"
+    said = []
+    if starts.count >= STARTS_AT_ONCE and starts.age_s(now_s) < STEADY_S:
+        said.append(
+            f"restarts are slowed down: {starts.count} in a row, each within {STEADY_S:.0f} s of the one before"
+        )
     if pause_s := starts.pause_s(now_s):
-        said += f"; hooks start none for another {pause_s:.0f} s"
-    return f"{said}; the last one said: {starts.why}" if starts.why else said
+        said.append(f"hooks start none for another {pause_s:.0f} s")
+    if starts.why:
+        said.append(f"the last one said: {starts.why}")
+    return "; ".join(said)
 
 
 def follow(place: Place) -> Place:
