@@ -255,7 +255,7 @@ def _read_starts(lock: int) -> Starts:
 
 
 def _write_starts(lock: int, starts: Starts) -> None:
-    said = f"{starts.count} {starts.last_s:.3f}\n{starts.why}".encode("utf-8", "replace")[:4096]
+    said = f"{starts.count} {starts.last_s}\n{starts.why}".encode("utf-8", "replace")[:4096]
     os.lseek(lock, 0, os.SEEK_SET)
     os.ftruncate(lock, os.write(lock, said))
 
