@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -516,6 +517,18 @@ def test_hooks_that_run_are_found_well(installed: App):
     assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
     # It is not the script that this Recollect would write.
     assert (found["hook script"].mark, found["hook script"].repair) == (Mark.WARN, "recollect install")
+
+
+@posix
+def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):
+    at = find_place(str(installed.home.root), os.environ)
+    Path(at.spawn_lock).write_text(f"7 {time.monotonic()}\nIt cannot listen: no room")
+
+    found = looked(installed)["daemon"]
+
+    assert (found.mark, found.repair) == (Mark.WARN, "recollect daemon start")
+    assert "slowed down: 7 in a row" in found.detail
+    assert found.detail.endswith("the last one said: It cannot listen: no room")
 
 
 @posix

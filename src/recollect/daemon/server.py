@@ -15,6 +15,7 @@ import os
 import queue
 import selectors
 import socket
+import sys
 import threading
 import time
 from collections import Counter
@@ -26,7 +27,7 @@ from typing import Protocol
 
 from recollect.wire import frame
 from recollect.wire.place import Place
-from recollect.wire.transport import peer_uid
+from recollect.wire.transport import SHOWN_CHARS, peer_uid, prove
 
 WORKERS = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
 MOST_TALKS = 256
@@ -115,7 +116,7 @@ class Server:
     ) -> None:
         self._place = place
         self._listener = listener
-        self._token = token.encode("ascii")
+        self._token = token
         self._desk = desk
         self._talks: set[_Talk] = set()
         self._working = 0
@@ -214,7 +215,7 @@ class Server:
                     time.sleep(0.02)  # the name stays readable: without a pause this would spin
                 return
             sock.setblocking(False)
-            if not self._place.tcp and peer_uid(sock) != os.geteuid():
+            if sys.platform != "win32" and not self._place.tcp and peer_uid(sock) != os.geteuid():
                 self.tally.refused += 1
                 sock.close()
             elif len(self._talks) >= MOST_TALKS:
@@ -248,12 +249,12 @@ class Server:
 
     def _has_token(self, talk: _Talk) -> bool:
         """Over TCP the first bytes have to be what only this user can read."""
-        import hmac
-
-        if len(talk.got) < len(self._token):
+        if len(talk.got) < SHOWN_CHARS:
             return False
-        talk.admitted = hmac.compare_digest(bytes(talk.got[: len(self._token)]), self._token)
-        del talk.got[: len(self._token)]
+        proof = prove(bytes(talk.got[:SHOWN_CHARS]), self._token)
+        del talk.got[:SHOWN_CHARS]
+        with suppress(OSError):
+            talk.admitted = bool(proof) and talk.sock.send(proof) == len(proof)
         if not talk.admitted:
             self.tally.refused += 1
             self._end(talk)

@@ -207,6 +207,8 @@ class Service:
 
 
 def _memory_mb() -> float | None:
+    if sys.platform != "linux":
+        return None
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

@@ -23,7 +23,7 @@ from recollect.model.result import Check, Mark
 from recollect.ops import addons, plugging, serving
 from recollect.ops.app import App
 from recollect.ops.install import Site, is_ours, places, site, wanted
-from recollect.wire import client, frame, place, stub
+from recollect.wire import client, frame, place, spawn, stub
 
 _SHELL = "/bin/sh"
 _MAX_SHOWN_CHARS = 120
@@ -224,13 +224,17 @@ def _runs(app: App, called: list[_Called]) -> Iterator[Check]:
 
 def _daemon(app: App) -> Check:
     """Asked last: the hooks that just ran have started one. They say nothing of it themselves."""
+    at = place.find_place(str(app.home.root), environment())
+    slow = spawn.explain_starts(at)
     try:
-        kind, body = client.ask(place.find_place(str(app.home.root), environment()), {"op": "status"}, b"", _ANSWER_S)
+        kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
     except client.Unanswered as problem:
-        why = one_line(str(problem)) or "no answer"
+        why = slow or one_line(str(problem)) or "no answer"
         return Check("daemon", Mark.WARN, f"hooks run, but nobody answers them: {why}", "recollect daemon start")
     if kind != frame.OK:
         return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
+    if slow:
+        return Check("daemon", Mark.WARN, f"answers, but {slow}", "recollect logs")
     return _answered_in_time(json.loads(body)) or Check("daemon", Mark.GOOD, "answers")
 
 

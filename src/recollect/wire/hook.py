@@ -14,10 +14,10 @@ nothing is waited for no longer than ever.
 import sys
 import time
 
-try:
+if sys.platform == "win32":
+    import os as system
+else:
     import posix as system
-except ImportError:  # Windows
-    import os as system  # type: ignore[no-redef]
 
 from recollect.wire import pointer
 from recollect.wire.frame import (
@@ -252,7 +252,7 @@ def _confirm(line: "_socket.socket") -> None:
 
 
 def _environ() -> dict[str, str]:
-    found = system.environ  # noqa: TID251 - it has to be passed on
+    found = system.environ
     if sys.platform == "win32":
         return dict(found)
     # Of `posix`, unlike that of `os`, in bytes.
@@ -266,6 +266,8 @@ def _began_s() -> float:
     """When this process began: starting the interpreter belongs to the deadline, and on a busy machine it takes longer
     than its CPU time tells."""
     now = time.monotonic()
+    if sys.platform == "win32":
+        return now - time.process_time()
     try:
         file = system.open("/proc/self/stat", system.O_RDONLY)
         stat = system.read(file, 1024)

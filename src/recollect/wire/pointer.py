@@ -7,12 +7,13 @@ call and not synced: what it points at outlives it, and a pointer that is lost c
 On the way of every hook, so it needs nothing but built-in modules: `json` itself would cost as much as all the rest.
 """
 
+import sys
 import time
 
-try:
+if sys.platform == "win32":
+    import os as system
+else:
     import posix as system
-except ImportError:  # Windows
-    import os as system  # type: ignore[no-redef]
 
 from recollect.wire.place import Place, is_private, make_private
 

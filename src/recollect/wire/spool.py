@@ -7,6 +7,7 @@ as far as it goes. What says nothing at all is set aside in `bad`.
 
 import json
 import os
+import sys
 import time
 
 from recollect.wire.place import Place, make_private
@@ -61,6 +62,8 @@ def _is_in_use(name: str) -> bool:
     left_ns, _, pid = name.partition(".")
     if not (left_ns.isdigit() and pid.isdigit()) or not 0 <= time.monotonic_ns() - int(left_ns) < MAX_HOOK_S * 1e9:
         return False
+    if sys.platform == "win32":  # where to ask for a process is to end it; to drain too early does no harm
+        return False
     try:
         os.kill(int(pid) or -1, 0)
     except (OSError, OverflowError):  # none, or somebody else's
@@ -69,7 +72,8 @@ def _is_in_use(name: str) -> bool:
 
 
 def _read(path: str) -> "Pointer":
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    flags = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")  # as far as the system has them
+    fd = os.open(path, os.O_RDONLY | sum(getattr(os, name, 0) for name in flags))
     with open(fd, "rb") as file:
         text = file.read(MAX_POINTER_BYTES).decode("utf-8", "replace")
     try:

@@ -23,7 +23,7 @@ PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
 
 # In the order in which they need each other.
 _AT_ONCE = ("place", "frame", "transport", "pointer", "hook")
-_WHEN_ASKED = ("spawn",)
+_WHEN_ASKED = ("lockfile", "spawn")
 
 _SCRIPT = """\
 #!/bin/sh
