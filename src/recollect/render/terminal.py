@@ -157,7 +157,8 @@ def _reasons(reasons: Reasons) -> Iterator[Block]:
         yield Line(f"{recall['id']}  {str(recall['at'])[:19]}  by {recall['how']}, {recall['ms']} ms", Tone.TITLE)
         yield Line(f"  asked: {recall['query']}")
         if "event" in recall:
-            yield Line(f"  put in at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
+            told = "told" if recall.get("delivered", True) else "not told, because the hook had given up,"
+            yield Line(f"  {told} at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
         for hit in _listed(recall, "hits", reasons.memory):
             yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}")
             parts = hit["components"]
