@@ -47,7 +47,8 @@ def request(name: str, given: Mapping[str, Any]) -> tuple[Request, ...]:
 
 def _recall(values: dict[str, Any]) -> tuple[Request, ...]:
     """An id is looked up whole: recalled, so that it counts and wakes, then shown."""
-    values["limit"] = min(_MOST_HITS, max(1, values.get("limit", 5)))
+    if "limit" in values:
+        values["limit"] = min(_MOST_HITS, max(1, values["limit"]))
     found = _ID.fullmatch(values["query"])
     query = found["id"] if found else values["query"]
     recall = Request({"op": "recall", "values": {**values, "query": [query]}})
