@@ -115,10 +115,9 @@ def test_a_tool_without_options_calls_its_function_with_the_functions_own_defaul
     defaults = function_defaults(BY_OP[tool.op])
     as_null = {name: None for name, schema in tool.arguments.items() if schema.get("default", ...) is None}
     for given in (needed, needed | as_null):
-        for asked in request(tool.name, given):
-            call = read(json.dumps(asked.call).encode())
-            assert not call.dry_run
-            assert {name: value for name, value in call.values.items() if name in defaults} == {}
+        call = read(json.dumps(request(tool.name, given).call).encode())
+        assert not call.dry_run
+        assert {name: value for name, value in call.values.items() if name in defaults} == {}
 
 
 def test_a_recall_on_the_command_line_finds_sleeping_threads_unless_told_not_to():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput, ModelError, NotFound, RecollectError
-from recollect.base.ids import is_id
+from recollect.base.ids import read_reference
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforced, status_at
@@ -22,7 +22,7 @@ from recollect.ops import anchors, asking
 from recollect.ops.app import App
 from recollect.ops.focus import focused
 from recollect.ops.haste import Haste
-from recollect.ops.memories import Limit, at_least_one, card
+from recollect.ops.memories import Limit, at_least_one, card, show
 from recollect.ops.table import Arg
 from recollect.recall import weigh
 
@@ -36,7 +36,12 @@ _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
 
-Words = Annotated[tuple[str, ...], Arg("What to look for; an id shows that memory.", metavar="WORDS", many=True)]
+Words = Annotated[
+    tuple[str, ...],
+    Arg(
+        "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one.", metavar="WORDS", many=True
+    ),
+]
 
 
 def recall(
@@ -49,7 +54,8 @@ def recall(
     text = storable(" ".join(query)).strip()
     statuses = (Status.ACTIVE, Status.SUSPENDED) if include_suspended else (Status.ACTIVE,)
     asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
-    answer = whole(app, by_id(app, text) if is_id(text) else answered(app, asked))
+    reference = read_reference(text)
+    answer = look_up(app, *reference) if reference else whole(app, answered(app, asked))
     note(app, answer.found)
     return answer
 
@@ -184,12 +190,14 @@ def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking
         return None, f"words alone: {problem.message.rstrip('.')}"
 
 
-def by_id(app: App, id: str) -> Found:
-    scope, stored = app.find(id)
-    memory = replace(stored, status=status_at(stored, now=app.clock.now(), rules=app.age_rules))
-    shown = card(app, scope, memory)
-    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", shown.strength)), memory.body)
-    return Found(app.mint.draw("recall"), id, app.clock.now(), (Recollection(scope, hit, shown.strength),), (), "by id")
+def look_up(app: App, id: str, offset: int = 0) -> Recalled:
+    """One memory whole. Who asks for the rest of a long one is not counted again."""
+    shown = show(app, id)
+    memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
+    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", strength)), memory.body)
+    listed = (Recollection(scope, hit, strength),)
+    found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
+    return replace(whole(app, found), whole=shown, offset=offset)
 
 
 def _woken(app: App, one: Recollection) -> Recollection:
