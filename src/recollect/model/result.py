@@ -79,7 +79,7 @@ class Found:
 
     id: str
     query: str
-    """Its beginning, where it is very long."""
+    """Its beginning, where it is very long; without secrets wherever an answer tells it."""
     at: Moment
     found: tuple[Recollection, ...]
     drops: tuple[Drop, ...]

@@ -35,6 +35,7 @@ _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
+_CLEANED_CHARS = 20_000  # more than that is never told: no secret begins before it and ends in what is told
 
 Words = Annotated[
     tuple[str, ...],
@@ -163,8 +164,14 @@ def answered(
         Recollection(scopes[hit.store], _aged(app, scopes[hit.store], hit), dict(hit.components)["strength"])
         for hit in answer.picked.hits
     )
-    told = clip(query.text, _TOLD_QUERY_CHARS)
+    # A prompt is not told again by its answer: `note` cleans it, and the answer need not wait for that.
+    told = query.text[:_CLEANED_CHARS] if query.unasked else _told(app, query.text, _TOLD_QUERY_CHARS)
     return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
+
+
+def _told(app: App, question: str, max_chars: int) -> str:
+    """A question as it may be told again. Cleaned first, then cut: half a secret is not known as one."""
+    return clip(app.without_secrets(question[:_CLEANED_CHARS]), max_chars)
 
 
 def _aged(app: App, scope: Scope, hit: Hit) -> Hit:
@@ -267,7 +274,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     answer: dict[str, Json] = {
         "id": found.id,
         "at": found.at.iso(),
-        "query": app.redactor.clean(clip(one_line(found.query), _LOGGED_QUERY_CHARS)).text,
+        "query": clip(one_line(_told(app, found.query, _TOLD_QUERY_CHARS)), _LOGGED_QUERY_CHARS),
         "how": found.how,
         "ms": round(found.ms, 2),
         "hits": listed,
