@@ -266,7 +266,8 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     if not scopes:
         return
     listed: list[Json] = [
-        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "score": round(one.hit.score, 4),
+        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
+         "score": round(one.hit.score, 4),
          "components": {name: round(value, 4) for name, value in one.hit.components}}
         for one in found.found
     ]  # fmt: skip

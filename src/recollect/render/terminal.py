@@ -158,7 +158,8 @@ def _reasons(reasons: Reasons) -> Iterator[Block]:
         if "event" in recall:
             yield Line(f"  put in at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
         for hit in _listed(recall, "hits", reasons.memory):
-            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}")
+            source = f"  (from {hit['lane']})" if "lane" in hit else ""  # not said by older versions
+            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}{source}")
             parts = hit["components"]
             if isinstance(parts, dict):
                 yield Line("      " + ", ".join(f"{name} {value}" for name, value in parts.items()), Tone.DIM)
