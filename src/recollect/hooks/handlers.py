@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from recollect import agents
 from recollect.agents.transcript import Voice
 from recollect.base.errors import RecollectError, StoreDamaged, UnknownId
-from recollect.base.ids import fresh_key, is_id
+from recollect.base.ids import fresh_key, read_reference
 from recollect.hooks import keeping, virtual
 from recollect.hooks.visit import Said, Thought, Visit
 from recollect.model.heartbeat import Heartbeat
 from recollect.model.ledger import Talker, Way
 from recollect.model.memory import Memory, Rule, Status
 from recollect.model.query import Query
-from recollect.model.result import Found, Scope
+from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall
 from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts, twice
 from recollect.ops.haste import Haste
@@ -393,15 +393,16 @@ def _captured(visit: Visit) -> str:
 
 def _read(visit: Visit, call: ToolCall, asked: str) -> Said:
     app, event = visit.app, visit.event
+    reference = read_reference(asked)
     try:
-        found = recalls.by_id(app, asked) if is_id(asked) else _answered(visit, asked)
+        answer = recalls.look_up(app, *reference) if reference else recalls.whole(app, _answered(visit, asked))
     except UnknownId:
-        found = Found(app.mint.draw("recall"), asked, app.clock.now(), (), (), "by id")
-    answer = recalls.whole(app, found)
+        answer = Recalled(Found(app.mint.draw("recall"), asked, app.clock.now(), (), (), "by id"), (), 0)
     said = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
     mind = briefs.Mind(answer.found)
     path = rendered.write(visit.folder, event.session_id, said.text)
-    showing = Showing(talker=sessions.talker(app, event), ids=mind.scopes, call=call.id)
+    ids = {} if answer.offset else mind.scopes  # who reads on was shown it before
+    showing = Showing(talker=sessions.talker(app, event), ids=ids, call=call.id)
     if path is None:
         reply = Reply(context=said.text, shown=said.shown)
     else:

@@ -240,7 +240,7 @@ def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | 
             return Plan.of([Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))])
         return Plan.of([Create(rule), *(superseding(store, rule) if is_sure else [])])
 
-    return app.commit(scope, "capture", make, lambda plan: _summary(found, plan))
+    return app.commit(scope, "capture", make, lambda plan: _summary(found, plan), actor=Lane.USER)
 
 
 def _is_known(app: App, scope: Scope, found: Found) -> bool:

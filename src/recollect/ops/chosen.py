@@ -219,7 +219,7 @@ def found(app: App, text: str, choice: Choice, ordinary: Found | None, *, seen: 
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
     drops += [Drop(id, _why_not(id, choice)) for id in known if id not in choice.first]
     at = app.clock.now()
-    return Found(app.mint.draw("recall"), one_line(shortened(text)), at, tuple(kept), tuple(drops), choice.how)
+    return Found(app.mint.draw("recall"), text, at, tuple(kept), tuple(drops), choice.how)
 
 
 def _standing(app: App, id: str) -> tuple[Scope, Memory] | None:

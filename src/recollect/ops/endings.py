@@ -149,7 +149,7 @@ def _keep_episode(app: App, session: str, told: episodes.Episode) -> None:
         )  # fmt: skip
         return Plan.of([Create(new), *_bridges(store, session, new.id, now)])
 
-    app.commit(Scope.PROJECT, _EPISODE, make, lambda _: f"An episode of session {session}.")
+    app.commit(Scope.PROJECT, _EPISODE, make, lambda _: f"An episode of session {session}.", actor=Lane.AGENT)
 
 
 def _bridges(store: Store, session: str, episode: str, now: Moment) -> list[Change]:
@@ -191,7 +191,11 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
                 changes.append(Update.between(old, replace(old, seen=old.seen + 1, last_active_at=now)))
         return Plan.of(changes)
 
-    app.commit(Scope.PROJECT, _LEARNING, make, lambda plan: f"Learnings of session {session}: {len(plan.changes)}.")
+    said_by = Lane.lowest(*(one.lane for one in found)) if found else ""
+    app.commit(
+        Scope.PROJECT, _LEARNING, make, lambda plan: f"Learnings of session {session}: {len(plan.changes)}.",
+        actor=said_by,
+    )  # fmt: skip
     return new
 
 

@@ -21,7 +21,7 @@ from recollect.model.memory import Anchor, Memory
 from recollect.model.plan import Change, Create, Plan
 from recollect.model.result import Done, Scope
 from recollect.ops.anchors import COMMIT
-from recollect.ops.app import App
+from recollect.ops.app import IMPORT_ACTOR, App
 
 if TYPE_CHECKING:
     from recollect.base.log import Log
@@ -56,19 +56,21 @@ class PastApp(App):
         self._scope = Scope.PROJECT
         self._embedder = app._embedder
 
-    def commit(self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str]) -> Done:
+    def commit(
+        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
+    ) -> Done:
         before, self._scope = self._scope, scope
         try:
-            return super().commit(scope, op, make, say)
+            return super().commit(scope, op, make, say, actor=actor)
         finally:
             self._scope = before
 
-    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "") -> Act:
+    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = "") -> Act:
         """`log` shows an import as one line; what it did is in its plans."""
         from recollect.store import Act
 
         change = change or self.changes[self._scope]
-        return Act(change, OP, self.actor, one_line(self._summary), self.past.real.now(), undoes)
+        return Act(change, OP, IMPORT_ACTOR, one_line(self._summary), self.past.real.now(), undoes)
 
     @property
     def log(self) -> Log:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput, ModelError, NotFound, RecollectError
-from recollect.base.ids import is_id
+from recollect.base.ids import read_reference
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforced, status_at
@@ -22,7 +22,7 @@ from recollect.ops import anchors, asking
 from recollect.ops.app import App
 from recollect.ops.focus import focused
 from recollect.ops.haste import Haste
-from recollect.ops.memories import Limit, at_least_one, card
+from recollect.ops.memories import Limit, at_least_one, card, show
 from recollect.ops.table import Arg
 from recollect.recall import weigh
 
@@ -35,8 +35,14 @@ _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
+_CLEANED_CHARS = 20_000  # more than that is never told: no secret begins before it and ends in what is told
 
-Words = Annotated[tuple[str, ...], Arg("What to look for; an id shows that memory.", metavar="WORDS", many=True)]
+Words = Annotated[
+    tuple[str, ...],
+    Arg(
+        "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one.", metavar="WORDS", many=True
+    ),
+]
 
 
 def recall(
@@ -49,7 +55,8 @@ def recall(
     text = storable(" ".join(query)).strip()
     statuses = (Status.ACTIVE, Status.SUSPENDED) if include_suspended else (Status.ACTIVE,)
     asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
-    answer = whole(app, by_id(app, text) if is_id(text) else answered(app, asked))
+    reference = read_reference(text)
+    answer = look_up(app, *reference) if reference else whole(app, answered(app, asked))
     note(app, answer.found)
     return answer
 
@@ -159,8 +166,14 @@ def answered(
         Recollection(scopes[hit.store], _aged(app, scopes[hit.store], hit), dict(hit.components)["strength"])
         for hit in answer.picked.hits
     )
-    told = clip(query.text, _TOLD_QUERY_CHARS)
+    # A prompt is not told again by its answer: `note` cleans it, and the answer need not wait for that.
+    told = query.text[:_CLEANED_CHARS] if query.unasked else _told(app, query.text, _TOLD_QUERY_CHARS)
     return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
+
+
+def _told(app: App, question: str, max_chars: int) -> str:
+    """A question as it may be told again. Cleaned first, then cut: half a secret is not known as one."""
+    return clip(app.without_secrets(question[:_CLEANED_CHARS]), max_chars)
 
 
 def _aged(app: App, scope: Scope, hit: Hit) -> Hit:
@@ -186,12 +199,14 @@ def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking
         return None, f"words alone: {problem.message.rstrip('.')}"
 
 
-def by_id(app: App, id: str) -> Found:
-    scope, stored = app.find(id)
-    memory = replace(stored, status=status_at(stored, now=app.clock.now(), rules=app.age_rules))
-    shown = card(app, scope, memory)
-    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", shown.strength)), memory.body)
-    return Found(app.mint.draw("recall"), id, app.clock.now(), (Recollection(scope, hit, shown.strength),), (), "by id")
+def look_up(app: App, id: str, offset: int = 0) -> Recalled:
+    """One memory whole. Who asks for the rest of a long one is not counted again."""
+    shown = show(app, id)
+    memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
+    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", strength)), memory.body)
+    listed = (Recollection(scope, hit, strength),)
+    found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
+    return replace(whole(app, found), whole=shown, offset=offset)
 
 
 def _woken(app: App, one: Recollection) -> Recollection:
@@ -253,7 +268,8 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     if not scopes:
         return
     listed: list[Json] = [
-        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "score": round(one.hit.score, 4),
+        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
+         "score": round(one.hit.score, 4),
          "components": {name: round(value, 4) for name, value in one.hit.components}}
         for one in found.found
     ]  # fmt: skip
@@ -261,7 +277,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     answer: dict[str, Json] = {
         "id": found.id,
         "at": found.at.iso(),
-        "query": app.redactor.clean(clip(one_line(found.query), _LOGGED_QUERY_CHARS)).text,
+        "query": clip(one_line(_told(app, found.query, _TOLD_QUERY_CHARS)), _LOGGED_QUERY_CHARS),
         "how": found.how,
         "ms": round(found.ms, 2),
         "hits": listed,

@@ -25,7 +25,7 @@ from recollect.capture.weave import ORIGIN
 from recollect.lifecycle.strength import reinforced, status_at
 from recollect.model.act import Sitting
 from recollect.model.bridge import Bridge
-from recollect.model.memory import Kind, Memory, Status, Thread
+from recollect.model.memory import Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Update
 from recollect.model.query import Query
 from recollect.ops import asking, echoes, recalls
@@ -273,7 +273,7 @@ def _written(
         done = "Opened" if isinstance(plan.changes[0], Create) else "Went on with"
         return f"{done} {new_id}: {counted(len(kept), 'message')}."
 
-    done = app.commit(scope_here(app), "thread", make, say)
+    done = app.commit(scope_here(app), "thread", make, say, actor=Lane.lowest(*(one.lane for one in kept)))
     added = sum(len(change.messages) for change in done.plan.changes if isinstance(change, Create | Say))
     return new_id, added
 

@@ -47,7 +47,7 @@ def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
         case Found():
             yield from _found(result, now)
         case Recalled():
-            yield Line(recall_text(result, now=now))
+            yield Line(recall_text(result, now=now, ask="recollect recall {}"))
         case Reasons():
             yield from _reasons(result)
         case Done():
@@ -109,11 +109,10 @@ def _shown(shown: Shown, now: Moment) -> Iterator[Block]:
         yield Line(f"Superseded by {memory.superseded_by}", Tone.WARN)
     yield Line()
     yield Line(memory.body)
-    others = [m for m in shown.messages if m.content not in memory.body]
-    if others:
+    if shown.later:
         yield Line()
         yield Line(f"Messages ({len(shown.messages)})", Tone.TITLE)
-        for message in others:
+        for message in shown.later:
             yield Line(f"[{message.at.iso()[:16]} {message.source}] {message.content}")
     if shown.bridges:
         yield Line()
@@ -160,7 +159,8 @@ def _reasons(reasons: Reasons) -> Iterator[Block]:
             told = "told" if recall.get("delivered", True) else "not told, because the hook had given up,"
             yield Line(f"  {told} at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
         for hit in _listed(recall, "hits", reasons.memory):
-            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}")
+            source = f"  (from {hit['lane']})" if "lane" in hit else ""  # not said by older versions
+            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}{source}")
             parts = hit["components"]
             if isinstance(parts, dict):
                 yield Line("      " + ", ".join(f"{name} {value}" for name, value in parts.items()), Tone.DIM)
