@@ -21,7 +21,7 @@ from recollect.wire.place import make_private
 
 _LONGEST_BEFORE_KILL_S = 0.15
 _NOBODY = 65_534
-IMPOSTOR = b'{"systemMessage": "from a stranger"}'
+IMPOSTOR = b"from a stranger"  # no JSON, so that it would count as malformed
 
 
 @contextmanager
