@@ -18,7 +18,7 @@ from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
 from recollect.model.session import Session
-from recollect.ops import capture, digest, history, memories, past, past_marks, past_read, scrub, upkeep
+from recollect.ops import capture, digest, history, memories, past, past_marks, past_read
 from recollect.ops.app import App
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -524,20 +524,6 @@ def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app
     assert kept == []
     assert one_project(answer)["secrets"]
     assert any("Kept out" in note for note in answer.notes)
-
-
-def test_scrub_finds_nothing_in_the_marks_of_an_import(project: Path, app: App):
-    session = Past("s-1")
-    for number in range(300):
-        session.said(f"prompt {number}")
-    past.import_past(app)
-    before = past_marks.load(app.reading(Scope.PROJECT))
-
-    scrub.scrub(app)
-
-    assert past_marks.load(app.reading(Scope.PROJECT)) == before
-    assert len(before[1]) == 300
-    assert upkeep.verify(app).clean
 
 
 def test_damaged_transcripts_cost_their_damage_alone(project: Path, app: App, sittings: list[Sitting]):

@@ -108,17 +108,6 @@ def test_a_purge_of_what_was_deleted_takes_them_along_too(store: SqliteStore, pa
     assert traces(path.parent, CANARY) == []
 
 
-def test_a_scrub_cleans_outcomes(store: SqliteStore, path: Path):
-    store.outcomes.record(outcome(action=f"curl {CANARY}", next_state=CANARY))
-
-    found = store.scrub(lambda text: text.replace(CANARY, "[gone]"))
-
-    assert found.rows == (("outcome", 1),)
-    assert store.outcomes.recorded()[0][1].action == "curl [gone]"
-    assert traces(path.parent, CANARY) == []
-    assert store.verify() == []
-
-
 def test_a_database_from_before_outcomes_is_brought_along(path: Path):
     kept = rule("Kept")
     with closing(SqliteStore(path, Tuning())) as store:

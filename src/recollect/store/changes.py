@@ -7,7 +7,7 @@ Runs inside the store's write transaction; never begins or ends one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 
 import apsw
@@ -80,14 +80,6 @@ class Changes:
                 return self._alias(old, new, was)
             case Unalias(old, new):
                 return self._unalias(old, new)
-
-    def reword(self, ids: Sequence[str], write: Callable[[], None]) -> None:
-        """Lets `write` change the words of these memories, in place; what is derived from them is made anew."""
-        for id in ids:
-            self._unindex(id)
-        write()
-        for id in ids:
-            self._index(id)
 
     def _create(self, memory: Memory, messages: tuple[Message, ...]) -> bool:
         standing = reads.exact(self._db, memory.id)

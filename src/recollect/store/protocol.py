@@ -39,17 +39,6 @@ class Act:
     undoes: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scrubbed:
-    """What a scrub changed: how many rows of each table, and the memories whose words are others now."""
-
-    rows: tuple[tuple[str, int], ...]
-    memories: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.rows)
-
-
 class Sessions(Protocol):
     """State that changes at every prompt: counters and marks, neither planned nor journalled."""
 
@@ -200,13 +189,6 @@ class Store(Protocol):
     def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
         """Removes memories with every trace; no undo. Returns how many journal entries lost their plan. With an
         act, the journal keeps that it happened and to which ids, so that nothing brings them back."""
-
-    def scrub(self, clean: Callable[[str], str], act: Act | None = None, progress: Progress = silent) -> Scrubbed:
-        """Rewrites every text that `clean` changes, leaving no byte of it; no undo. With an act, the journal keeps that
-        it happened."""
-
-    def scrubbable(self, clean: Callable[[str], str], progress: Progress = silent) -> Scrubbed:
-        """What `scrub` would change."""
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Passages (seq, text) that have no vector of this model yet."""
