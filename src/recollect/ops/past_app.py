@@ -45,6 +45,8 @@ class PastClock:
 
 
 class PastApp(App):
+    fills_on_the_way = False  # nearly all of an import's time; words find everything at once
+
     def __init__(self, app: App, project: Project, settings: Settings, summary: str) -> None:
         self.past = PastClock(app.clock)
         super().__init__(
@@ -55,6 +57,7 @@ class PastApp(App):
         self._summary = summary
         self._scope = Scope.PROJECT
         self._embedder = app._embedder
+        self.turn_vectors = {}
 
     def commit(self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str]) -> Done:
         before, self._scope = self._scope, scope

@@ -129,8 +129,11 @@ class Store(Protocol):
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
         """How near each of these is, by its nearest passage; those without a vector are left out."""
 
-    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready."""
+    def closeness(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]:
+        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready.
+        `more`: vectors of theirs that are not kept."""
 
     def pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]

@@ -129,11 +129,14 @@ class SqliteStore:
         near = self.nearest(model, question, 1, list(seqs)).near
         return {id: near[seq].best for seq, id in seqs.items() if seq in near}
 
-    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        from recollect.store.vectors import closest
+    def closeness(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]:
+        from recollect.store.vectors import closest, pack
 
         with in_our_words(self._path):
-            return closest(question, reads.vectors_of(self._db, model, ids))
+            kept = reads.vectors_of(self._db, model, ids)
+        return closest(question, [*kept, *((id, pack(vector)) for id, vector in more)])
 
     def pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
