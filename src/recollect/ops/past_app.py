@@ -58,6 +58,14 @@ class PastApp(App):
         self._scope = Scope.PROJECT
         self._embedder = app._embedder
         self.turn_vectors = {}
+        self._paths: dict[Scope, Path] = {}
+
+    def store_path(self, scope: Scope) -> Path | None:
+        """Looked up once: an import asks for it a hundred times per megabyte, and each look reads a folder."""
+        found = self._paths.get(scope) or super().store_path(scope)
+        if found is not None:
+            self._paths[scope] = found
+        return found
 
     def commit(self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str]) -> Done:
         before, self._scope = self._scope, scope

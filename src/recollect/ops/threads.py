@@ -44,7 +44,7 @@ _GROUPED = frozenset({ORIGIN, "split"})
 BY_WORDS = 10
 _POSTINGS = 500
 """Where the rarest words stand more often than this, they tell one thread from another no more."""
-_MOST_TOKENS = 64
+_MOST_TOKENS = 48
 """Of what a turn is about: the prompt's beginning and the conclusion's end. All of it groups no better."""
 _FILLED_AT_ONCE = 32
 OF_SESSION = 6

@@ -145,9 +145,9 @@ class Changes:
         return True
 
     def _say(self, thread_id: str, messages: tuple[Message, ...]) -> bool:
-        if set(messages) <= set(reads.messages(self._db, thread_id)):
-            return False
         if reads.spoken(self._db, [m.id for m in messages]):
+            if set(messages) <= set(reads.messages(self._db, thread_id)):
+                return False
             raise Conflict(f"Some of what is to be added to {thread_id} stands somewhere already.", hint=NOTHING)
         thread = reads.exact(self._db, thread_id)
         if thread is None:
