@@ -159,7 +159,7 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def embed(self, texts: Any) -> Any:
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
         self.asked += texts
         return np.array([[len(text), 1 / 3] for text in texts], np.float32)
 

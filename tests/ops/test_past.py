@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
@@ -18,7 +19,7 @@ from recollect.model.ledger import Pointer
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.ops import capture, cursors, digest, history, memories, past, past_marks, past_read
+from recollect.ops import capture, cursors, digest, history, memories, past, past_marks, past_read, upkeep
 from recollect.ops.app import App
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -688,3 +689,76 @@ def test_the_clock_of_the_past_is_never_ahead(project: Path, app: App, sittings:
     assert {act.text: act.at for act in told(sittings)} == {
         "no time": wrong.at, "long ago": wrong.at, "from a machine whose clock is wrong": NOW,
     }  # fmt: skip
+
+
+# Vectors
+
+
+class Together:
+    """The shipped model, which notes the texts that it was given at once."""
+
+    def __init__(self, real: Any) -> None:
+        self.id, self.dim, self.at_once = real.id, real.dim, 1
+        self.tone, self.embed_one, self.embed_ends = real.tone, real.embed_one, real.embed_ends
+        self._real = real
+        self.given: list[list[str]] = []
+
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
+        self.given.append(list(texts))
+        return self._real.embed(texts, most_tokens)
+
+
+class Subjects(Together):
+    """Two texts are near each other where both speak of money, or neither does."""
+
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
+        vectors = np.zeros((len(texts), self.dim), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            row[int("invoice" in text or "Bills" in text)] = 1
+        return vectors
+
+
+def answered(session: Past, text: str) -> Past:
+    return session.line("assistant", [{"type": "text", "text": text}])
+
+
+def worked(session: Past) -> Past:
+    answered(session.said("Why does the nightly export of invoices stop?"), "The export stopped at the invoice limit.")
+    return answered(session.said("Make the login page remember the user"), "The login page keeps a cookie for a month.")
+
+
+def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: App, open_app: Opens):
+    worked(Past("s-1"))
+
+    answer = past.import_past(app)
+
+    later = open_app(project)
+    store = later.writing(Scope.PROJECT)
+    assert store.vector_counts() == {}
+    assert one_project(answer)["vectors_missing"] == store.counts().passages > 0
+    assert any("`recollect reindex` makes them at once" in note for note in answer.notes)
+    assert store.words("nightly export").passages, "its words are found at once"
+    upkeep.reindex(later)
+    assert sum(store.vector_counts().values()) == store.counts().passages
+
+
+def test_the_turns_of_a_piece_are_embedded_together(project: Path, app: App):
+    worked(Past("s-1"))
+    model = Together(app.embedder)
+    app._embedder = model
+
+    past.import_past(app)
+
+    assert [len(texts) for texts in model.given] == [2]
+
+
+def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):
+    worked(Past("s-1"))
+    again = Past("s-2", SPRING.plus(days=1)).said("Bills of customers are not sent out at night any more")
+    answered(again, "Sending them breaks off where there are too many.")
+    app._embedder = Subjects(app.embedder)
+
+    past.import_past(app)
+
+    found = {one.title: len(said) for one, said in open_app(project).reading(Scope.PROJECT).each() if said}
+    assert found == {"Why does the nightly export of invoices stop": 4, "Make the login page remember the user": 2}

@@ -17,7 +17,6 @@ from pathlib import Path
 from recollect.base.errors import HomeRefused
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
-from recollect.base.settings import one_thread_for_numbers
 from recollect.daemon import lock as locks
 from recollect.wire import spawn, transport
 from recollect.wire.place import Place, find_place
@@ -62,7 +61,6 @@ def live(environ: Mapping[str, str]) -> int:
 def _settle_in() -> None:
     os.umask(0o077)
     os.chdir("/")  # no folder is kept from being removed or unmounted
-    one_thread_for_numbers()
     if sys.platform != "win32":
         import resource
 

@@ -54,6 +54,8 @@ def _silent(_done: int, _total: int) -> None:
 class App:
     fills_on_the_way = True
     """A recall gives a few passages the vectors that they lack."""
+    turn_vectors: dict[str, list[bytes]] | None = None
+    """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
 
     def __init__(
         self,

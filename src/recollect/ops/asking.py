@@ -215,6 +215,12 @@ def settle_vectors(store: Store, keep: str) -> int:
     return store.drop_vectors(keep, _DROPPED_AT_ONCE)
 
 
+def turn_vectors(embedder: Embedder, texts: Sequence[str], most_tokens: int) -> list[Asked]:
+    """Of many texts at once."""
+    vectors = embedder.embed(texts, most_tokens) if texts else ()
+    return [Asked(embedder.id, row.tobytes()) for row in vectors]
+
+
 def question_vector(embedder: Embedder, text: str, most_tokens: int | None = None) -> Asked:
     """`most_tokens`: of a longer text the beginning and the end."""
     vector = embedder.embed_one(text) if most_tokens is None else embedder.embed_ends(text, most_tokens)

@@ -25,6 +25,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import EPISODE_TAG, Kind, Rule, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
+from recollect.ops import embedding
 from recollect.ops.app import App
 from recollect.ops.install import places
 from recollect.ops.past_app import PastApp
@@ -196,10 +197,20 @@ def _told(past: PastApp, project: Project, read: Reckoning, everywhere: int) -> 
     notes = [*_notes(read)]
     if _wrote(past, Scope.PROJECT):
         notes.append(f"`recollect undo {past.changes[Scope.PROJECT]}` takes it back.")
+    waiting = embedding.standing(past).waiting
+    if waiting:
+        notes.append(
+            f"{counted(waiting, 'passage')} can be found by words now, and by meaning once the daemon has made the"
+            " vectors; `recollect reindex` makes them at once."
+        )
     if everywhere:
         also = f"`recollect undo {past.changes[Scope.USER]}` takes those back"
         notes.append(f"{counted(everywhere, 'rule')} more for every project; {also}.")
-    return Told("\n".join((head, *lines)), {**facts, "changes": changes, "remembers": remembers}, tuple(notes))
+    return Told(
+        "\n".join((head, *lines)),
+        {**facts, "changes": changes, "remembers": remembers, "vectors_missing": waiting},
+        tuple(notes),
+    )
 
 
 def _wrote(past: PastApp, scope: Scope) -> bool:

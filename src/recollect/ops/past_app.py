@@ -45,6 +45,8 @@ class PastClock:
 
 
 class PastApp(App):
+    fills_on_the_way = False  # nearly all of an import's time; words find everything at once
+
     def __init__(self, app: App, project: Project, settings: Settings, summary: str) -> None:
         self.past = PastClock(app.clock)
         super().__init__(
@@ -55,6 +57,15 @@ class PastApp(App):
         self._summary = summary
         self._scope = Scope.PROJECT
         self._embedder = app._embedder
+        self.turn_vectors = {}
+        self._paths: dict[Scope, Path] = {}
+
+    def store_path(self, scope: Scope) -> Path | None:
+        """Looked up once: an import asks for it a hundred times per megabyte, and each look reads a folder."""
+        found = self._paths.get(scope) or super().store_path(scope)
+        if found is not None:
+            self._paths[scope] = found
+        return found
 
     def commit(
         self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""

@@ -39,17 +39,6 @@ class Act:
     undoes: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scrubbed:
-    """What a scrub changed: how many rows of each table, and the memories whose words are others now."""
-
-    rows: tuple[tuple[str, int], ...]
-    memories: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.rows)
-
-
 class Sessions(Protocol):
     """State that changes at every prompt: counters and marks, neither planned nor journalled."""
 
@@ -145,8 +134,11 @@ class Store(Protocol):
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
         """How near each of these is, by its nearest passage; those without a vector are left out."""
 
-    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready."""
+    def closeness(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]:
+        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready.
+        `more`: vectors of theirs that are not kept."""
 
     def pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
@@ -205,13 +197,6 @@ class Store(Protocol):
     def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
         """Removes memories with every trace; no undo. Returns how many journal entries lost their plan. With an
         act, the journal keeps that it happened and to which ids, so that nothing brings them back."""
-
-    def scrub(self, clean: Callable[[str], str], act: Act | None = None, progress: Progress = silent) -> Scrubbed:
-        """Rewrites every text that `clean` changes, leaving no byte of it; no undo. With an act, the journal keeps that
-        it happened."""
-
-    def scrubbable(self, clean: Callable[[str], str], progress: Progress = silent) -> Scrubbed:
-        """What `scrub` would change."""
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Passages (seq, text) that have no vector of this model yet."""

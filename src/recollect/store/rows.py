@@ -18,7 +18,6 @@ from recollect.model.codec import (
     Json,
     canonical,
     decode_bridge,
-    decode_message,
     encode_bridge,
     encode_memory,
     encode_message,
@@ -94,7 +93,8 @@ def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return (*cells, seal(cells))
 
 
-_LATER: dict[str, Json] = {"outcomes": "", "appreciation": 0.0}
+_UNJUDGED: dict[str, Json] = {"outcomes": "", "appreciation": 0.0}
+"""Left out of a row where they say nothing, as of most memories; `reads.judged` looks for those that have them."""
 
 
 def memory_cells(memory: Memory) -> tuple[Cell, ...]:
@@ -102,14 +102,14 @@ def memory_cells(memory: Memory) -> tuple[Cell, ...]:
 
 
 def cells_of(data: Mapping[str, Json]) -> tuple[Cell, ...]:
-    own = {name: value for name, value in data.items() if name not in MEMORY and (name not in _LATER or value)}
+    own = {name: value for name, value in data.items() if name not in MEMORY and (name not in _UNJUDGED or value)}
     return tuple(canonical(own) if name == "own" else field_cell(name, data[name]) for name in MEMORY)
 
 
 def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
     data = {name: field_json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
     own: dict[str, Json] = json.loads(str(data.pop("own")))
-    return {**_LATER, **data, **own}
+    return {**_UNJUDGED, **data, **own}
 
 
 def to_memory(cells: Sequence[Any]) -> Memory:
@@ -176,7 +176,12 @@ def message_cells(message: Message) -> tuple[Cell, ...]:
 
 
 def to_message(cells: Sequence[Any]) -> Message:
-    return decode_message({n: _json(n, c) for n, c in zip(MESSAGE, cells, strict=True)})
+    """Straight from the cells, as `to_memory`: a turn that goes on reads every message of its thread."""
+    id, thread_id, at, source, content = cells
+    for cell in (id, thread_id, source, content):
+        if not isinstance(cell, str):
+            raise ValueError(f"{cell!r} is no text")
+    return Message(id, thread_id, _moment(at), source, content)
 
 
 def bridge_cells(bridge: Bridge) -> tuple[Cell, ...]:

@@ -1,4 +1,5 @@
--- Recollect's database, one per project and one for the user.
+-- The first version of Recollect's database, one per project and one for the user. Once released it never changes:
+-- what comes later is a migration (migrate.py).
 --
 -- The truth:   memory, message, bridge, alias, journal. Every row carries a hash of its values, so that
 --              a flipped bit is found by `verify` although SQLite itself would not see it.
@@ -110,7 +111,7 @@ CREATE TABLE recall_memory (
 ) WITHOUT ROWID;
 CREATE INDEX recall_memory_by_seq ON recall_memory (seq);
 
--- Derived from here on. A passage is a range of characters of a body or of one message.
+-- A passage is a range of characters of a body or of one message.
 CREATE TABLE passage (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_seq      INTEGER NOT NULL REFERENCES memory (seq),
@@ -170,7 +171,7 @@ CREATE TRIGGER vector_removed AFTER DELETE ON vector BEGIN
     UPDATE vector_count SET vectors = vectors - 1, changes = changes + 1 WHERE model = old.model;
 END;
 
--- Sessions, since version 2. An agent is the session's own ('') or one of its subagents.
+-- An agent is the session's own ('') or one of its subagents.
 CREATE TABLE session (
     id              TEXT    NOT NULL,
     agent           TEXT    NOT NULL,
@@ -232,7 +233,7 @@ CREATE TABLE act (
     hash            BLOB    NOT NULL
 );
 
--- Outcomes, since version 3. Texts are one line, redacted, 300 characters at most.
+-- Texts are one line, redacted, 300 characters at most.
 CREATE TABLE outcome (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     key             TEXT    NOT NULL UNIQUE,    -- the same thing read twice is one outcome
