@@ -23,6 +23,9 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
+    """A stored `archived` was decided on purpose: by a person, a compaction, a review, or a file's place. Age stores it
+    never: whoever reads a thread works it out (lifecycle/strength.py)."""
+
     ACTIVE = "active"
     SUSPENDED = "suspended"
     ARCHIVED = "archived"

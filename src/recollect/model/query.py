@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Status
 
+REACHED = (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED)
+"""What questions and prompts reach. Age never hides a thread, so the archived are among them; those that were archived
+on purpose come only with `Query.put_away`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
@@ -16,6 +20,8 @@ class Query:
     text: str = ""
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()
+    put_away: bool = False
+    """Also what was archived on purpose, whatever `statuses` says."""
     topic: str = ""
     tag: str = ""
     group: str = ""
@@ -39,6 +45,8 @@ class Hit:
     """Which of those that were asked: one id may stand in two, after an import."""
     stale: tuple[str, ...] = ()
     """Files it speaks of that have changed since."""
+    put_away: bool = False
+    """Archived on purpose, not by age."""
 
 
 @dataclass(frozen=True, slots=True)

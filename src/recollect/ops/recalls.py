@@ -16,7 +16,7 @@ from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Plan, Update
-from recollect.model.query import Hit, Query
+from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.ops import anchors, asking
 from recollect.ops.app import App
@@ -29,13 +29,15 @@ from recollect.recall import weigh
 if TYPE_CHECKING:
     from recollect.store import Store
 
-WAKE_ABOVE = 0.5  # a suspended thread that comes nearer than this wakes
+WAKE_ABOVE = 0.5  # a thread that age put to sleep or away and that comes nearer than this wakes
+_SURFACES = (Status.ACTIVE, Status.SUSPENDED)  # as stored: age alone puts nothing out of reach
 MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
 
+Archived = Annotated[bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")]
 Words = Annotated[tuple[str, ...], Arg("What to look for; an id shows that memory.", metavar="WORDS", many=True)]
 
 
@@ -44,11 +46,14 @@ def recall(
     query: Words,
     *,
     limit: Annotated[int, Arg("At most so many.", metavar="N")] = 5,
-    include_suspended: Annotated[bool, Arg("Sleeping threads too; one that comes near enough wakes.")] = True,
+    include_suspended: Annotated[
+        bool, Arg("Also threads that age has suspended or archived; a near match reactivates one.")
+    ] = True,
+    archived: Archived = False,
 ) -> Recalled:
     text = storable(" ".join(query)).strip()
-    statuses = (Status.ACTIVE, Status.SUSPENDED) if include_suspended else (Status.ACTIVE,)
-    asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
+    statuses = REACHED if include_suspended else (Status.ACTIVE,)
+    asked = Query(text=text, statuses=statuses, put_away=archived, limit=at_least_one("limit", limit))
     answer = whole(app, by_id(app, text) if is_id(text) else answered(app, asked))
     note(app, answer.found)
     return answer
@@ -59,7 +64,7 @@ def search(
     query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
-    status: Annotated[Status | None, Arg("Only this status (else active and suspended).")] = None,
+    status: Annotated[Status | None, Arg("Only this status (else active, suspended, and archived by age).")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
     tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
     group: Annotated[str | None, Arg("Only those of this session, conversation, import or folder of notes.")] = None,
@@ -67,14 +72,16 @@ def search(
     since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
     include_inbox: Annotated[bool, Arg("What waits for review, too.")] = False,
+    archived: Archived = False,
     explain: Annotated[bool, Arg("Show every component, and what was left out and why.")] = False,
     limit: Limit = 10,
 ) -> Found:
-    statuses = (status,) if status else (Status.ACTIVE, Status.SUSPENDED)
+    statuses = (status,) if status else REACHED
     asked = Query(
         text=storable(" ".join(query)),
         kinds=(kind,) if kind else (),
         statuses=(*statuses, Status.CANDIDATE) if include_inbox else statuses,
+        put_away=archived or status is Status.ARCHIVED,
         topic=storable(topic or ""),
         tag=storable(tag or ""),
         group=storable(group or ""),
@@ -158,7 +165,8 @@ def answered(
         for hit in answer.picked.hits
     )
     told = clip(query.text, _TOLD_QUERY_CHARS)
-    return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
+    picked = answer.picked
+    return Found(app.mint.draw("recall"), told, now, found, picked.drops, how, answer.ms, left_out=picked.left_out)
 
 
 def _aged(app: App, scope: Scope, hit: Hit) -> Hit:
@@ -188,7 +196,8 @@ def by_id(app: App, id: str) -> Found:
     scope, stored = app.find(id)
     memory = replace(stored, status=status_at(stored, now=app.clock.now(), rules=app.age_rules))
     shown = card(app, scope, memory)
-    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", shown.strength)), memory.body)
+    parts = (("match", 1.0), ("near", 1.0), ("strength", shown.strength))
+    hit = Hit(memory, 1.0, parts, memory.body, put_away=stored.status is Status.ARCHIVED)
     return Found(app.mint.draw("recall"), id, app.clock.now(), (Recollection(scope, hit, shown.strength),), (), "by id")
 
 
@@ -197,13 +206,14 @@ def _woken(app: App, one: Recollection) -> Recollection:
     memory = one.hit.memory
     parts = dict(one.hit.components)
     near = parts.get("near") or parts.get("cover", 0.0)
-    if memory.status is not Status.SUSPENDED or memory.kind is not Kind.THREAD or near <= WAKE_ABOVE:
+    sleeps = memory.status in (Status.SUSPENDED, Status.ARCHIVED) and not one.hit.put_away
+    if not sleeps or memory.kind is not Kind.THREAD or near <= WAKE_ABOVE:
         return one
     now = app.clock.now()
 
     def make(store: Store) -> Plan:
         standing = store.exact(memory.id)
-        if standing is None:
+        if standing is None or standing.status not in _SURFACES:
             return Plan.empty()
         stronger = reinforced(standing, now=now, rules=app.age_rules)
         return Plan.of(
@@ -234,14 +244,10 @@ def _bridges(app: App, found: tuple[Recollection, ...]) -> list[tuple[Bridge, st
         store = app.reading(scope)
         for bridge in store.bridges(*ids):
             ends = [store.exact(end) for end in (bridge.source, bridge.target)]
-            titles = [end.title for end in ends if end and (end.id in ids or _surfaces(app, end))]
+            titles = [end.title for end in ends if end and (end.id in ids or end.status in _SURFACES)]
             if len(titles) == len(ends):
                 listed.append((bridge, titles[0], titles[1]))
     return sorted(listed, key=lambda entry: -entry[0].weight)
-
-
-def _surfaces(app: App, memory: Memory) -> bool:
-    return status_at(memory, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
 
 
 def note(app: App, found: Found, injected: Injected | None = None) -> None:

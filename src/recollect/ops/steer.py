@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput
 from recollect.base.text import counted
-from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Rating, Status
 from recollect.model.plan import Plan, Update
@@ -119,10 +118,9 @@ def _prioritized(app: App, point: Focus) -> int:
     for _, store in app.scopes():
         seqs = store.about(point.topic, _COUNTED)
         found |= {memory.id: memory for _, memory, _ in store.whole(seqs, [0] * len(seqs))}
-    awake = (Status.ACTIVE, Status.SUSPENDED)
     return sum(
         memory.kind is Kind.THREAD
         and focus_boost(memory, (replace(point, weight=1.0),)) > 0
-        and status_at(memory, now=app.clock.now(), rules=app.age_rules) in awake
+        and memory.status in (Status.ACTIVE, Status.SUSPENDED)
         for memory in found.values()
     )

@@ -22,7 +22,7 @@ from recollect.capture.threads import Candidate, Continue, Decision, Leave, Open
 from recollect.capture.ties import ties
 from recollect.capture.turn import Turn, turns
 from recollect.capture.weave import ORIGIN
-from recollect.lifecycle.strength import reinforced, status_at
+from recollect.lifecycle.strength import reinforced
 from recollect.model.act import Sitting
 from recollect.model.bridge import Bridge
 from recollect.model.memory import Kind, Memory, Status, Thread
@@ -186,7 +186,7 @@ def _decided(
 ) -> Decision:
     """The rest of a turn goes where its beginning went."""
     thread = store.get(begun) if kept and begun else None
-    if isinstance(thread, Thread) and _goes_on(app, thread):
+    if isinstance(thread, Thread) and _goes_on(thread):
         return Continue(thread, same_turn=True)
     return decide(looked.about, kept, candidates)
 
@@ -208,7 +208,7 @@ def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Cand
     for other in others:
         if isinstance(other, Thread):
             found.setdefault(other.id, Candidate(other))
-    ours = [one for one in found.values() if _goes_on(app, one.thread)]
+    ours = [one for one in found.values() if _goes_on(one.thread)]
     near = {}
     if looked.asked is not None:
         near = store.closeness(looked.asked.model, looked.asked.vector, [one.thread.id for one in ours])
@@ -223,8 +223,9 @@ def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Cand
     ]
 
 
-def _goes_on(app: App, thread: Thread) -> bool:
-    alive = status_at(thread, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
+def _goes_on(thread: Thread) -> bool:
+    """However old it is: age puts nothing out of reach."""
+    alive = thread.status in (Status.ACTIVE, Status.SUSPENDED)
     return alive and not thread.pinned and thread.origin in _GROUPED
 
 

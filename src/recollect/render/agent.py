@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
-from recollect.model.memory import Kind
-from recollect.model.result import Recalled, Recollection
+from recollect.model.memory import Kind, Status
+from recollect.model.result import Found, Recalled, Recollection
 
 MAX_CHARS = 8_000
 SUMMARY_CHARS = 100
@@ -16,6 +16,7 @@ MAX_BRIDGES = 5
 _TITLE_CHARS = 120
 _FILE_CHARS = 80
 _TOPICS_CHARS = 200  # fifty long topics would leave no room for the next thread
+ARCHIVED_OPTION = "--archived"
 _SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
 
 
@@ -29,13 +30,15 @@ def ago(then: Moment, now: Moment) -> str:
     return "just now"
 
 
-def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS, ids: bool = False) -> str:
+def recall_text(
+    recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS, ids: bool = False, archived: str = ARCHIVED_OPTION
+) -> str:
     """Whole blocks only: one that does not fit is left out with all that follow, and that is said. `ids`: each block
-    names its memory, for who may want to rate or merge it."""
+    names its memory, for who may want to rate or merge it. `archived`: how to ask for what was archived on purpose."""
     kept: list[str] = []
     used = 0
     note = "(cut here: more was found than fits)"
-    for block in _blocks(recalled, now, ids):
+    for block in _blocks(recalled, now, ids, archived):
         if used + len(block) + 2 > max_chars - len(note) - 2:
             kept.append(note)
             break
@@ -44,7 +47,7 @@ def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS, 
     return "\n\n".join(kept)
 
 
-def _blocks(recalled: Recalled, now: Moment, ids: bool) -> Iterator[str]:
+def _blocks(recalled: Recalled, now: Moment, ids: bool, archived: str) -> Iterator[str]:
     found = recalled.found
     when = found.at.datetime().strftime("%Y-%m-%d %H:%M:%S")
     yield f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
@@ -64,8 +67,17 @@ def _blocks(recalled: Recalled, now: Moment, ids: bool) -> Iterator[str]:
         if of_kind:
             yield f"## Matching {name} ({len(of_kind)} found)"
             yield from (_block(one, now, ids) for one in of_kind)
+    yield from left_out_lines(found, archived)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
+
+
+def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[str]:
+    """One line for each status that was left out."""
+    for status, count in found.left_out:
+        match = "memory also matches" if count == 1 else "memories also match"
+        how = archived if status is Status.ARCHIVED else f"search --status {status}"
+        yield f"{count} {status} {match}: {how}"
 
 
 def stale(files: tuple[str, ...]) -> str:

@@ -160,11 +160,19 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def read(recalled: Recalled, *, nonce: str, now: Moment, max_chars: int = READ_CHARS, ids: bool = False) -> Injection:
+def read(
+    recalled: Recalled,
+    *,
+    nonce: str,
+    now: Moment,
+    max_chars: int = READ_CHARS,
+    ids: bool = False,
+    archived: str = "`recollect recall --archived`",
+) -> Injection:
     """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
     rest."""
     page = _Page(nonce, max_chars)
-    page.put_first(neutral(recall_text(recalled, now=now, max_chars=page.room(), ids=ids)))
+    page.put_first(neutral(recall_text(recalled, now=now, max_chars=page.room(), ids=ids, archived=archived)))
     return Injection(page.injection().text, tuple(one.hit.memory.id for one in recalled.found.found))
 
 

@@ -76,7 +76,10 @@ def _fitting(make: Callable[[int], str], room: int = _ROOM) -> str:
 
 
 def _recalled(recalled: Recalled, now: Moment, nonce: str) -> str:
-    return _fitting(lambda chars: inject.read(recalled, nonce=nonce, now=now, max_chars=chars, ids=True).text)
+    def read(chars: int) -> str:
+        return inject.read(recalled, nonce=nonce, now=now, max_chars=chars, ids=True, archived="archived=true").text
+
+    return _fitting(read)
 
 
 def _shown(shown: Shown, now: Moment, nonce: str, offset: int) -> str:
