@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Status
 
-REACHED = (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED)
-"""What questions and prompts reach. Age never hides a thread, so the archived are among them; those that were archived
-on purpose come only with `Query.put_away`."""
+REACHED = (Status.ACTIVE, Status.SUSPENDED)
+"""What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has
+archived, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +20,6 @@ class Query:
     text: str = ""
     kinds: tuple[Kind, ...] = ()
     statuses: tuple[Status, ...] = ()
-    put_away: bool = False
-    """Also what was archived on purpose, whatever `statuses` says."""
     topic: str = ""
     tag: str = ""
     group: str = ""

@@ -15,7 +15,7 @@ from typing import Annotated
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, storable
 from recollect.lifecycle.strength import status_at, strength
-from recollect.model.memory import EPISODE_TAG, Kind, Memory, Note, Status
+from recollect.model.memory import EPISODE_TAG, Kind, Memory, Note
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope, Told
 from recollect.ops import asks, briefs, noted, recalls
@@ -37,8 +37,6 @@ PASS_NEEDS_S = 3.0
 """With less time left there is no second pass: no model answers sooner."""
 END_NEEDS_S = 0.5
 NO_ROOM = "beyond the limit"
-_SURFACES = (Status.ACTIVE, Status.SUSPENDED)
-"""As they are stored: age alone puts nothing out of reach."""
 _TITLE_CHARS, _LINE_CHARS = 160, 120
 _MESSAGES = 20
 STOP = frozenset(STOP_WORDS)
@@ -124,13 +122,13 @@ def _memories(app: App, text: str) -> Iterator[Memory]:
         yield from (one.hit.memory for one in recalls.answered(app, query).found)
     for kind in (Kind.NOTE, Kind.RULE, Kind.THREAD):
         for _, store in app.scopes():
-            yield from store.find(Query(kinds=(kind,), statuses=_SURFACES, limit=MOST_LOOKED_AT))
+            yield from store.find(Query(kinds=(kind,), statuses=REACHED, limit=MOST_LOOKED_AT))
 
 
 def _may_surface(memory: Memory) -> bool:
     if isinstance(memory, Note) and noted.is_always_loaded(memory.path):
         return False
-    return memory.status in _SURFACES and not is_quiet(memory) and EPISODE_TAG not in memory.tags
+    return memory.status in REACHED and not is_quiet(memory) and EPISODE_TAG not in memory.tags
 
 
 def pointer_of(memory: Memory, twice: Set[str] = frozenset()) -> Pointer:
@@ -227,7 +225,7 @@ def _standing(app: App, id: str) -> tuple[Scope, Memory] | None:
         memory = store.exact(id)
         if memory is not None:
             aged = replace(memory, status=status_at(memory, now=app.clock.now(), rules=app.age_rules))
-            return (scope, aged) if memory.status in _SURFACES else None
+            return (scope, aged) if memory.status in REACHED else None
     return None
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 WAKE_ABOVE = 0.5  # a thread that age put to sleep or away and that comes nearer than this wakes
-_SURFACES = (Status.ACTIVE, Status.SUSPENDED)  # as stored: age alone puts nothing out of reach
 MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
@@ -52,8 +51,9 @@ def recall(
     archived: Archived = False,
 ) -> Recalled:
     text = storable(" ".join(query)).strip()
-    statuses = REACHED if include_suspended else (Status.ACTIVE,)
-    asked = Query(text=text, statuses=statuses, put_away=archived, limit=at_least_one("limit", limit))
+    statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
+    statuses += (Status.ARCHIVED,) if archived else ()
+    asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
     answer = whole(app, by_id(app, text) if is_id(text) else answered(app, asked))
     note(app, answer.found)
     return answer
@@ -76,12 +76,13 @@ def search(
     explain: Annotated[bool, Arg("Show every component, and what was left out and why.")] = False,
     limit: Limit = 10,
 ) -> Found:
-    statuses = (status,) if status else REACHED
+    statuses: tuple[Status, ...] = (status,) if status else REACHED
+    statuses += (Status.CANDIDATE,) if include_inbox else ()
+    statuses += (Status.ARCHIVED,) if archived else ()
     asked = Query(
         text=storable(" ".join(query)),
         kinds=(kind,) if kind else (),
-        statuses=(*statuses, Status.CANDIDATE) if include_inbox else statuses,
-        put_away=archived or status is Status.ARCHIVED,
+        statuses=statuses,
         topic=storable(topic or ""),
         tag=storable(tag or ""),
         group=storable(group or ""),
@@ -213,7 +214,7 @@ def _woken(app: App, one: Recollection) -> Recollection:
 
     def make(store: Store) -> Plan:
         standing = store.exact(memory.id)
-        if standing is None or standing.status not in _SURFACES:
+        if standing is None or standing.status not in REACHED:
             return Plan.empty()
         stronger = reinforced(standing, now=now, rules=app.age_rules)
         return Plan.of(
@@ -244,7 +245,7 @@ def _bridges(app: App, found: tuple[Recollection, ...]) -> list[tuple[Bridge, st
         store = app.reading(scope)
         for bridge in store.bridges(*ids):
             ends = [store.exact(end) for end in (bridge.source, bridge.target)]
-            titles = [end.title for end in ends if end and (end.id in ids or end.status in _SURFACES)]
+            titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
             if len(titles) == len(ends):
                 listed.append((bridge, titles[0], titles[1]))
     return sorted(listed, key=lambda entry: -entry[0].weight)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from recollect.base.errors import BadInput
 from recollect.base.text import counted
 from recollect.model.codec import Json
-from recollect.model.memory import Kind, Memory, Rating, Status
+from recollect.model.memory import Kind, Memory, Rating
 from recollect.model.plan import Plan, Update
+from recollect.model.query import REACHED
 from recollect.model.result import Done, Told
 from recollect.ops.app import MAX_TOPIC_CHARS, App
 from recollect.ops.focus import as_listed, focused, keep_focus
@@ -121,6 +122,6 @@ def _prioritized(app: App, point: Focus) -> int:
     return sum(
         memory.kind is Kind.THREAD
         and focus_boost(memory, (replace(point, weight=1.0),)) > 0
-        and memory.status in (Status.ACTIVE, Status.SUSPENDED)
+        and memory.status in REACHED
         for memory in found.values()
     )

@@ -27,7 +27,7 @@ from recollect.model.act import Sitting
 from recollect.model.bridge import Bridge
 from recollect.model.memory import Kind, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Update
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.ops import asking, echoes, recalls
 from recollect.ops.app import App
 from recollect.ops.digest import Writes
@@ -224,9 +224,8 @@ def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Cand
 
 
 def _goes_on(thread: Thread) -> bool:
-    """However old it is: age puts nothing out of reach."""
-    alive = thread.status in (Status.ACTIVE, Status.SUSPENDED)
-    return alive and not thread.pinned and thread.origin in _GROUPED
+    """However old it is."""
+    return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
 
 
 def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:

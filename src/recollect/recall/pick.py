@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
 from recollect.model.memory import EPISODE_TAG, Memory, Status
-from recollect.model.query import Drop, Hit, Query
+from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.recall.weigh import is_quiet
 
 BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
@@ -32,6 +32,7 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
     hits: list[Hit] = []
     drops: list[Drop] = []
     said: dict[tuple[str, str], str] = {}
+    of_any_status = replace(query, statuses=())
     left_out: Counter[Status] = Counter()
     for hit in ranked:
         memory = hit.memory
@@ -46,7 +47,7 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
         elif not reason and len(hits) == query.limit:
             reason = "beyond the limit"
         elif reason and words not in said and len(hits) + left_out.total() < query.limit:
-            left_out[memory.status] += _is_left_out_by_status(hit, query)
+            left_out[memory.status] += not refused(hit, of_any_status) and not nothing_in_common(hit)
         if reason:
             drops.append(Drop(memory.id, reason))
             continue
@@ -55,9 +56,10 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
     return Picked(tuple(hits), tuple(drops), tuple((+left_out).items()))
 
 
-def _is_left_out_by_status(hit: Hit, query: Query) -> bool:
-    """Its status is all that speaks against it."""
-    return not nothing_in_common(hit) and not refused(hit, replace(query, statuses=(), put_away=True))
+def _is_of_status(hit: Hit, wanted: tuple[Status, ...]) -> bool:
+    status = hit.memory.status
+    by_age = status is Status.ARCHIVED and not hit.put_away
+    return not wanted or status in wanted or (by_age and set(REACHED) <= set(wanted))
 
 
 def _words(memory: Memory, query: Query) -> tuple[str, str]:
@@ -78,9 +80,7 @@ def refused(hit: Hit, query: Query) -> str:
     memory = hit.memory
     if query.kinds and memory.kind not in query.kinds:
         return f"is a {memory.kind}"
-    if hit.put_away and not query.put_away:
-        return "archived on purpose"
-    if query.statuses and memory.status not in query.statuses and not hit.put_away:
+    if not _is_of_status(hit, query.statuses):
         return "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
     if query.unasked and EPISODE_TAG in memory.tags:
         return "an episode: shown when asked for"
