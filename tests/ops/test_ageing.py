@@ -150,3 +150,12 @@ def test_the_figures_of_age_are_settings(app: App):
     ageing.age(app)
 
     assert memories.show(app, old.id).card.memory.status is status(app, old) is Status.SUSPENDED
+
+
+def test_counts_are_whole_however_few_a_run_takes(app: App, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ageing, "MOST", 3)
+    keep(app, *(thread(f"gone {n}", days_old=90) for n in range(9)))
+
+    assert ageing.age(app).facts["threads"] == 3
+    counts = {row[:2]: row[2] for row in health.status(app).stores[0][2].by_kind_and_status}
+    assert counts == {("thread", "archived"): 9}

@@ -17,6 +17,7 @@ from recollect.base.text import counted
 from recollect.lifecycle import ageing
 from recollect.lifecycle.strength import AgeRules
 from recollect.model.memory import Kind, Status
+from recollect.model.query import REACHED
 from recollect.model.report import Counts
 from recollect.model.result import Scope, Told
 from recollect.ops.app import App
@@ -33,7 +34,7 @@ MOST = 50_000
 # What was active so lately (in half-lives) can hardly have faded away: it is not even looked at.
 _YOUNG = 1 / 3
 _NAME = "aged"
-_FADING = (Status.ACTIVE, Status.SUSPENDED)
+_NO_LIMIT = 1 << 40
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ def begun(app: App) -> list[Run]:
     """What there is to do in each store; noted, so that the next run is an hour away."""
     runs = []
     for scope, store in app.scopes():
-        due = _faded(store, Status.ACTIVE, app.clock.now(), app.age_rules)
+        due = _faded(store, Status.ACTIVE, app.clock.now(), app.age_rules, limit=MOST)
         if due:
             runs.append(Run(scope, f"By age: {counted(len(due), 'thread')} fell asleep.", deque(due)))
     if not app.dry_run and app.store_path(scope_here(app)) is not None:
@@ -101,7 +102,7 @@ def as_aged(app: App, store: Store) -> Counts:
         by[kind, status] += count
     now, rules = app.clock.now(), app.age_rules
     asleep = len(_faded(store, Status.ACTIVE, now, rules))
-    long_ago = {one: len(_faded(store, one, now, rules, days_asleep=rules.archive_after_days)) for one in _FADING}
+    long_ago = {one: len(_faded(store, one, now, rules, days_asleep=rules.archive_after_days)) for one in REACHED}
     by[Kind.THREAD, Status.ACTIVE] -= asleep
     by[Kind.THREAD, Status.SUSPENDED] += asleep - sum(long_ago.values())
     by[Kind.THREAD, Status.ARCHIVED] += sum(long_ago.values())
@@ -109,10 +110,12 @@ def as_aged(app: App, store: Store) -> Counts:
     return replace(counts, by_kind_and_status=listed)
 
 
-def _faded(store: Store, status: Status, now: Moment, rules: AgeRules, *, days_asleep: float = 0.0) -> list[str]:
+def _faded(
+    store: Store, status: Status, now: Moment, rules: AgeRules, *, days_asleep: float = 0.0, limit: int = _NO_LIMIT
+) -> list[str]:
     """Threads stored with this status that by now have slept so long. By the store's own arithmetic, which may differ
     from ours in the last digit: whoever writes looks again."""
     at = now.plus(days=-days_asleep)
     young = now.plus(days=-rules.half_life_days * _YOUNG)
     half_life, below = rules.half_life_days, rules.suspend_below
-    return store.faded(status, at=at, half_life_days=half_life, below=below, idle_since=min(at, young), limit=MOST)
+    return store.faded(status, at=at, half_life_days=half_life, below=below, idle_since=min(at, young), limit=limit)

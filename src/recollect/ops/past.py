@@ -24,7 +24,7 @@ from recollect.base.text import clip, counted, one_line
 from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
 from recollect.model.memory import EPISODE_TAG, Kind, Rule, RuleType, Status
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Told
 from recollect.ops.app import App
 from recollect.ops.install import places
@@ -234,7 +234,7 @@ def _notes(read: Reckoning) -> tuple[str, ...]:
 def _remembered(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     """What is remembered about this project now."""
     store = past.reading(Scope.PROJECT)
-    fading = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE, Status.SUSPENDED), limit=_THREADS_READ)
+    fading = Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_THREADS_READ)
     of_work = [one for one in store.find(fading) if EPISODE_TAG not in one.tags]
     threads = len(of_work)
     now = past.past.real.now()

@@ -222,9 +222,11 @@ def _woken(app: App, one: Recollection) -> Recollection:
         )
 
     try:
-        app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
+        done = app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
     except RecollectError:
         return one  # a store that cannot be written still answers
+    if not done.plan:
+        return one  # somebody put it away meanwhile
     awake = _after(app, one.scope, memory)
     return replace(
         one, hit=replace(one.hit, memory=awake), strength=card(app, one.scope, awake).strength, reactivated=True
