@@ -16,13 +16,26 @@ from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.model.act import Act, Sitting
 from recollect.model.ledger import Pointer
-from recollect.model.memory import Kind, Rule, Status
+from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
+from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.ops import capture, cursors, digest, history, memories, past, past_marks, past_read, upkeep
+from recollect.ops import (
+    briefs,
+    capture,
+    cursors,
+    digest,
+    history,
+    memories,
+    past,
+    past_marks,
+    past_read,
+    recalls,
+    upkeep,
+)
 from recollect.ops.app import App
 from tests.ops.conftest import Opens
-from tests.values import NOW
+from tests.values import NOW, act, plan, thread
 
 PAYLOADS = Path(__file__).parent.parent / "agents" / "payloads"
 SPRING = NOW.plus(days=-200)
@@ -413,6 +426,58 @@ def test_a_rule_of_long_ago_is_as_old_as_it_is(project: Path, app: App):
     (rule,) = rules(app).values()
     assert rule.created_at == rule.last_active_at == session.at
     assert rule.group == "s-1"
+
+
+def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of GST") -> Past:
+    past = Past(session, at).said(f"The cart shows the wrong tax for customers in Quebec: {added}")
+    id = f"toolu_{session}"
+    past.line("assistant", [{"type": "tool_use", "id": id, "name": "Edit", "input": {"file_path": "cart/tax.py"}}])
+    past.line("user", [{"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": False}])
+    return past.line("assistant", [{"type": "text", "text": f"{added} in cart/tax.py now."}])
+
+
+def _threads(app: App) -> list[Memory]:
+    found = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
+    return [one for one in found if EPISODE_TAG not in one.tags]
+
+
+def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, app: App):
+    session = _tax("s-1")
+
+    told = past.import_past(app)
+
+    (thread,) = _threads(app)
+    assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at) == (True, session.at)
+    (card,) = [one for one in memories.threads(app).cards if one.memory.id == thread.id]
+    assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
+    assert "Now remembered here: 1 thread, 0 rules" in told.summary
+    assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
+    episode = next(one for one in app.reading(Scope.PROJECT).find(Query(limit=9)) if EPISODE_TAG in one.tags)
+    assert memories.show(app, episode.id).card.memory.status is Status.SUSPENDED
+    recalled = recalls.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
+    assert (recalled.hit.memory.id, recalled.strength) == (thread.id, 1.0)
+    assert briefs.open_threads(app) == {}, "nobody has worked on it for months"
+
+
+def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(project: Path, app: App):
+    _tax("s-1")
+    later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well")
+
+    past.import_past(app)
+
+    assert max(one.last_active_at for one in _threads(app)) == later.at
+    assert {one.reinforced_at for one in _threads(app)} == {NOW}
+    assert {card.memory.status for card in memories.threads(app, status=Status.ACTIVE).cards} == {Status.ACTIVE}
+
+
+def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(project: Path, app: App):
+    _tax("s-1")
+    old = [thread("asleep", days_old=20), *(thread(f"archived {n}", days_old=90) for n in range(2))]
+    app.writing(Scope.PROJECT).apply(plan(*map(Create, old)), act())
+
+    told = past.import_past(app)
+
+    assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in told.summary
 
 
 def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: Path, app: App):

@@ -20,8 +20,8 @@ from recollect.hooks import keeping, virtual
 from recollect.hooks.visit import Said, Thought, Visit
 from recollect.model.heartbeat import Heartbeat
 from recollect.model.ledger import Talker, Way
-from recollect.model.memory import Memory, Rule, Status
-from recollect.model.query import Query
+from recollect.model.memory import Memory, Rule
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall
 from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts, twice
@@ -421,7 +421,7 @@ def _noting(mind: briefs.Mind, said: inject.Injection) -> Callable[[Visit, bool]
 
 
 def _answered(visit: Visit, asked: str) -> Found:
-    query = Query(text=asked, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=briefs.READ_HITS)
+    query = Query(text=asked, statuses=REACHED, limit=briefs.READ_HITS)
     return recalls.answered(visit.app, query, haste=Haste(visit.app, asked, visit.until_s))
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Memory, Message, Status
 from recollect.model.plan import Plan
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
@@ -88,6 +88,8 @@ class Found:
     ms: float = 0.0
     explained: bool = False
     """Asked to show every component."""
+    left_out: tuple[tuple[Status, int], ...] = ()
+    """How many more would be among what was found, had the question not ruled out their status."""
 
 
 @dataclass(frozen=True, slots=True)

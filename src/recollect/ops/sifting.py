@@ -184,7 +184,7 @@ def _memory(source: str, one: Brought, id: str, now: Moment) -> Create:
         return Create(memory)
     memory = Thread(
         id=id, title=one.title, body=one.body, topics=one.topics, tags=one.tags, origin=source, lane=one.lane,
-        created_at=at, reinforced_at=at, last_active_at=at,
+        created_at=at, reinforced_at=now, last_active_at=at,  # imported history begins to fade when it is imported
     )  # fmt: skip
     return Create(memory, (Message(id.replace("thread", "message", 1), id, at, source, one.body),))
 

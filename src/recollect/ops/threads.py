@@ -23,12 +23,12 @@ from recollect.capture.threads import Candidate, Continue, Decision, Leave, Open
 from recollect.capture.ties import ties
 from recollect.capture.turn import Turn, turns
 from recollect.capture.weave import ORIGIN
-from recollect.lifecycle.strength import reinforced, status_at
+from recollect.lifecycle.strength import reinforced
 from recollect.model.act import Sitting
 from recollect.model.bridge import Bridge
 from recollect.model.memory import Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Update
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.ops import asking, echoes
 from recollect.ops.app import App
 from recollect.ops.digest import Writes
@@ -209,7 +209,7 @@ def _decided(
 ) -> Decision:
     """The rest of a turn goes where its beginning went."""
     thread = store.get(begun) if kept and begun else None
-    if isinstance(thread, Thread) and _goes_on(app, thread):
+    if isinstance(thread, Thread) and _goes_on(thread):
         return Continue(thread, same_turn=True)
     return decide(looked.about, kept, candidates)
 
@@ -231,7 +231,7 @@ def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Cand
     for other in others:
         if isinstance(other, Thread):
             found.setdefault(other.id, Candidate(other))
-    ours = [one for one in found.values() if _goes_on(app, one.thread)]
+    ours = [one for one in found.values() if _goes_on(one.thread)]
     near = _near(app, store, looked.asked, [one.thread.id for one in ours]) if looked.asked else {}
     return [
         replace(
@@ -250,9 +250,9 @@ def _near(app: App, store: Store, asked: asking.Asked, threads: list[str]) -> di
     return store.closeness(asked.model, asked.vector, threads, more)
 
 
-def _goes_on(app: App, thread: Thread) -> bool:
-    alive = status_at(thread, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
-    return alive and not thread.pinned and thread.origin in _GROUPED
+def _goes_on(thread: Thread) -> bool:
+    """However old it is."""
+    return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
 
 
 def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
-from recollect.model.memory import Kind, Note
-from recollect.model.result import Recalled, Recollection, Shown
+from recollect.model.memory import Kind, Note, Status
+from recollect.model.result import Found, Recalled, Recollection, Shown
 
 MAX_CHARS = 8_000
 READ = "Read .ai/recall/{}"
@@ -21,6 +21,7 @@ _TITLE_CHARS = 120
 _FILE_CHARS = 80
 _TOPICS_CHARS = 200  # fifty long topics would leave no room for the next thread
 _SENTENCE_END = re.compile(r"[.!?\u2026]\s|[\u3002\uff01\uff1f]")
+ARCHIVED_OPTION = "--archived"
 _SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
 
 
@@ -34,15 +35,18 @@ def ago(then: Moment, now: Moment) -> str:
     return "just now"
 
 
-def recall_text(recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS) -> str:
+def recall_text(
+    recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS, archived: str = ARCHIVED_OPTION
+) -> str:
     """Whole blocks only: one that does not fit is left out with all that follow, and that is said. One memory that was
-    asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the question."""
+    asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the question.
+    `archived`: how to ask for what was archived on purpose."""
     if recalled.whole is not None:
         return _one_memory(recalled, recalled.whole, now, ask, max_chars)
     kept: list[str] = []
     used = 0
     note = "(cut here: more was found than fits)"
-    for block in _blocks(recalled, now):
+    for block in _blocks(recalled, now, archived):
         if used + len(block) + 2 > max_chars - len(note) - 2:
             kept.append(note)
             break
@@ -137,7 +141,7 @@ def _links(recalled: Recalled) -> Iterator[str]:
         )
 
 
-def _blocks(recalled: Recalled, now: Moment) -> Iterator[str]:
+def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
     found = recalled.found
     yield _heading(recalled)
     threads = [one for one in found.found if one.hit.memory.kind is Kind.THREAD]
@@ -149,8 +153,17 @@ def _blocks(recalled: Recalled, now: Moment) -> Iterator[str]:
         if of_kind:
             yield f"## Matching {name} ({len(of_kind)} found)"
             yield from (_block(one, now) for one in of_kind)
+    yield from left_out_lines(found, archived)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
+
+
+def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[str]:
+    """One line for each status that was left out."""
+    for status, count in found.left_out:
+        match = "memory also matches" if count == 1 else "memories also match"
+        how = archived if status is Status.ARCHIVED else f"search --status {status}"
+        yield f"{count} {status} {match}: {how}"
 
 
 def stale(files: tuple[str, ...]) -> str:

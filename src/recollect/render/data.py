@@ -141,6 +141,7 @@ def _found(found: Found) -> dict[str, Json]:
         "how": found.how,
         "ms": round(found.ms, 2),
         "hits": [_hit(one) for one in found.found],
+        "left_out": {str(status): count for status, count in found.left_out},
         "dropped": [{"id": drop.id, "reason": drop.reason} for drop in found.drops],
     }
 

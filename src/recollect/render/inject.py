@@ -163,10 +163,12 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def read(recalled: Recalled, *, nonce: str, now: Moment, ask: str = READ) -> Injection:
+def read(
+    recalled: Recalled, *, nonce: str, now: Moment, ask: str = READ, archived: str = "`recollect recall --archived`"
+) -> Injection:
     """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
-    rest. `ask`: how the reader asks, with {} for the question."""
-    text = _fitting(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars))
+    rest. `ask`: how the reader asks, with {} for the question; `archived`: how for what was archived on purpose."""
+    text = _fitting(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
     return Injection(text, tuple(one.hit.memory.id for one in recalled.found.found))
 
 

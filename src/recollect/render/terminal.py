@@ -29,7 +29,7 @@ from recollect.model.result import (
     Tour,
     Verified,
 )
-from recollect.render.agent import ago, recall_text
+from recollect.render.agent import ago, left_out_lines, recall_text
 from recollect.render.blocks import Block, Line, Table, Tone
 
 _TITLE_CHARS = 60
@@ -141,6 +141,8 @@ def _found(found: Found, now: Moment) -> Iterator[Block]:
             yield Line(f"  stale: changed since: {', '.join(one.hit.stale)}", Tone.WARN)
     for drop in found.drops:
         yield Line(f"left out: {drop.id} ({drop.reason})", Tone.DIM)
+    for line in left_out_lines(found):
+        yield Line(line, Tone.DIM)
     if found.how not in _USUAL:
         yield Line(f"Searched by {found.how}.", Tone.WARN)
 

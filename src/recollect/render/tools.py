@@ -27,7 +27,7 @@ _TITLE_CHARS = 80
 def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
     match result:
         case Recalled():
-            return _text(inject.read(result, nonce=nonce, now=now, ask=_ASK).text)
+            return _text(inject.read(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true").text)
         case Shown():
             return _text(inject.show(result, nonce=nonce, now=now, ask=_ASK, offset=offset))
         case Suggested():

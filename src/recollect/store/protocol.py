@@ -112,8 +112,9 @@ class Store(Protocol):
     def faded(
         self, status: Status, *, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
     ) -> list[str]:
-        """Threads of this status, not pinned, whose weight had halved itself below a figure at a time; by id, the
-        longest idle first. Those that were active after `idle_since` are not looked at."""
+        """Threads of this status, not pinned, whose weight had halved itself below a figure at a time, a half-life
+        after their last use at the earliest; by id, the longest idle first. Those that were active after `idle_since`
+        are not looked at."""
 
     def judged(self, limit: int) -> list[Memory]:
         """Those that were rated, or put in front of an agent with an outcome; most recently active first."""
