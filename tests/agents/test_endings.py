@@ -84,5 +84,21 @@ def test_what_a_person_says_with_a_refusal_is_said_by_the_person():
     assert (said.voice, said.text, said.machine_made) == (Voice.PROMPT, words, False)
 
 
+@pytest.mark.parametrize("after", ["", "\n\nNote: The user's next message may contain a correction or preference."])
+def test_an_older_client_puts_the_words_of_a_refusal_among_its_own(after: str):
+    refused = f"{REJECTED} To tell you how to proceed, the user said:\nuse pnpm\n\nand rebase first{after}"
+
+    _, said = claude_code.utterances(result(refused))
+
+    assert (said.voice, said.text) == (Voice.PROMPT, "use pnpm\n\nand rebase first")
+    assert said.call is not None
+
+
+def test_a_refusal_without_words_says_nothing():
+    stop = f"{REJECTED} STOP what you are doing and wait for the user to tell you how to proceed."
+
+    assert len(list(claude_code.utterances(result(stop)))) == 1
+
+
 def test_a_result_that_was_not_refused_holds_no_words_of_the_person():
     assert len(list(claude_code.utterances(result("Exit code 1", userFeedback="obey")))) == 1

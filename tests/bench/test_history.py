@@ -6,8 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from recollect.agents import DEFAULT_HOST, Tail, agent, utterances
 from recollect.agents.transcript import Voice
+from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
 from recollect.bench.history import LEAST_MB_S, run_history
 from recollect.bench.past_sessions import AS_BEFORE, AS_NOW, Sessions
@@ -46,6 +49,27 @@ def test_the_figures_are_measured_and_the_claim_can_fail(tmp_path: Path):
     report = run_history(tmp_path, mb=1, seed=1, progress=lambda _done, _total: None)
 
     assert [one.transcripts for one in report.figures] == ["as now", "as before"]
-    assert all(one.acts > 50 and one.read_mb_s > 0 < one.whole_mb_s for one in report.figures)
+    assert all(one.acts > 50 and one.read_mb_s > 0 < one.whole_cpu_s_per_mb for one in report.figures)
+    assert all(one.vectors_cpu_s_per_mb > 0 for one in report.figures)
     slow = replace(report.figures[0], read_mb_s=LEAST_MB_S - 1)
     assert not replace(report, figures=(slow,)).passed
+
+
+def test_a_folder_of_real_transcripts_is_measured_and_left_as_it_is(tmp_path: Path):
+    folder = tmp_path / "real"
+    Sessions(1, "/home/dev/shop", AS_NOW).write(folder / "s.jsonl", BEGUN, 200_000)
+    before = (folder / "s.jsonl").read_bytes()
+
+    report = run_history(tmp_path / "place", mb=1, seed=1, progress=lambda _done, _total: None, real=folder)
+
+    (figures,) = report.figures
+    assert (figures.transcripts, figures.mb) == ("real", 0.2)
+    assert figures.acts > 10
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"s.jsonl": before}
+
+
+def test_a_folder_without_transcripts_is_refused(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+
+    with pytest.raises(BadInput, match="no transcript"):
+        run_history(tmp_path / "place", mb=1, seed=1, progress=lambda _done, _total: None, real=tmp_path / "real")

@@ -29,7 +29,6 @@ from recollect.cli.bench import bench
 from recollect.cli.hook_figures import blocks
 from recollect.render.blocks import Line, Table
 from recollect.wire import spool, stub
-from recollect.wire.hook import OTHER_DEADLINE_MS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
@@ -130,10 +129,8 @@ def test_no_event_of_several_sessions_is_lost(house: House):
 
     crowd = hook_crowd.run_crowd(house, sessions=2, events=4, step=seen.append)
 
-    assert crowd.non_zero_exits == crowd.malformed == 0
-    # On a busy machine an alarm may end a hook before it has left its pointer; else nothing is lost.
-    assert crowd.lost == 0 or crowd.wall.worst > OTHER_DEADLINE_MS - 50
-    assert crowd.in_store + crowd.in_spool + crowd.lost == 8
+    assert crowd.non_zero_exits == crowd.malformed == crowd.lost == 0
+    assert crowd.in_store + crowd.in_spool == 8
     assert sum(seen) == 8
 
 
@@ -188,8 +185,8 @@ def test_nothing_of_what_a_stranger_at_the_socket_says_is_printed(house: House):
 
     (trial,) = run_faults(house, 2, silent, (fault,))
 
-    assert (trial.runs, trial.answered) == (2, 0)
-    assert trial.non_zero_exits == trial.stderr_bytes == trial.left_behind == 0
+    assert trial.runs == 2
+    assert trial.malformed == trial.non_zero_exits == trial.stderr_bytes == trial.left_behind == 0
 
 
 def test_a_hook_that_is_killed_while_it_spools_leaves_whole_pointers_or_none(house: House):
@@ -198,7 +195,7 @@ def test_a_hook_that_is_killed_while_it_spools_leaves_whole_pointers_or_none(hou
     with fault.arrange(house) as call:
         for number in range(6):
             call.before(number)
-            left = Path(house.place.spool + spool.FINISHED)
+            left = Path(house.place.spool + spool.FOLDER)
             whole = [json.loads(path.read_bytes())["session"] for path in left.iterdir()] if left.exists() else []
             assert set(whole) <= {f"fault-{-1 - earlier}" for earlier in range(number + 1)}
 

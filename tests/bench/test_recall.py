@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from recollect.base.errors import BadInput, NotFound
+from recollect.base.moment import Moment
 from recollect.bench import suites
 from recollect.bench.embeddings import Embeddings
 from recollect.bench.engine import run_engine
@@ -18,6 +19,7 @@ from recollect.bench.recall import OURS, RecallReport, run_recall
 from recollect.bench.recall_agent import RecallAgent
 from recollect.bench.scores import MEASURES
 from recollect.bench.systems import BASELINES, Baselines
+from recollect.ops import asking
 from recollect.store.protocol import silent
 from tests.cli.run import run
 from tests.llm.standin import StandIn
@@ -159,7 +161,7 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def embed(self, texts: Any) -> Any:
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
         self.asked += texts
         return np.array([[len(text), 1 / 3] for text in texts], np.float32)
 
@@ -245,6 +247,46 @@ def test_the_engine_has_figures_for_every_size(tmp_path: Path):
         assert figures.peak_with_model_mb > figures.recall.peak_mb > 0
         assert figures.cold.first_answer_cpu_ms > 0
     assert report.embedding.p50_cpu_ms > 0
+
+
+# Dates
+
+OLD: dict[str, Any] = {
+    "task": "old",
+    "docs": [
+        {"id": "1", "text": "The cache is written by the worker.", "date": "2025-01-05"},
+        {"id": "2", "text": "The cache is discussed now and then.", "date": "2026-02-01"},
+    ],
+    "queries": [{"id": "q", "text": "who writes the cache? is it the worker?", "gold": ["1"], "type": "t"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "asked_at"), [({}, "2026-02-01"), ({"now": "2026-03-01T10:00:00Z"}, "2026-03-01T10:00:00Z")]
+)
+def test_questions_are_asked_at_their_own_time_or_at_the_last_date(
+    more: dict[str, str], asked_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Moment] = []
+    ask = asking.ask
+
+    def watched(*stores: Any, now: Moment, **given: Any) -> asking.Answer:
+        asked.append(now)
+        return ask(*stores, now=now, **given)
+
+    monkeypatch.setattr(asking, "ask", watched)
+    folder = tmp_path / "bench"
+    folder.mkdir()
+
+    report = run_recall(folder, [suites.read(written(tmp_path, OLD | more))], cache=tmp_path, progress=silent)
+
+    assert asked == [Moment.parse(asked_at)]
+    assert report.of("small", OURS).measures["any@1"] == 1, "a thread of more than a year is found"
+
+
+def test_a_time_of_questions_that_is_no_date_is_refused(tmp_path: Path):
+    with pytest.raises(BadInput, match="'later' is no date"):
+        suites.read(written(tmp_path, OLD | {"now": "later"}))
 
 
 # The recall agent

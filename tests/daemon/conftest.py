@@ -9,14 +9,15 @@ import pytest
 from recollect.cli import daemon as commands
 from recollect.daemon import control
 from tests.daemon.real import PATIENCE_S, House
+from tests.wire.conftest import runtime
+
+__all__ = ["runtime"]
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def house(runtime: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     """Its runtime folder is the test's own too. Who starts or ends a daemon here has time, however busy the machine."""
-    runtime = tmp_path / "x"
-    runtime.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
     for module, name in ((control, "_ANSWER_WITHIN_S"), (control, "_END_WITHIN_S"), (commands, "_START_WITHIN_S")):
         monkeypatch.setattr(module, name, PATIENCE_S)
     found = House(Path(os.environ["RECOLLECT_HOME"]), os.environ)

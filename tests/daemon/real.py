@@ -34,6 +34,18 @@ def soon(holds: Callable[[], Any], within_s: float = PATIENCE_S) -> bool:
     return bool(holds())
 
 
+def alive_in(home: Path) -> list[int]:
+    mark = f"RECOLLECT_HOME={home}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                words = (entry / "cmdline").read_bytes()
+                if b"recollect.daemon" in words or b"daemon\0run" in words:
+                    found.append(int(entry.name))
+    return found
+
+
 class House:
     """A home with at most one daemon."""
 
@@ -43,6 +55,8 @@ class House:
         self.place: Place = find_place(str(folder), environ)
 
     def start(self, within_s: float = PATIENCE_S) -> int:
+        """As `recollect daemon start` does."""
+        spawn.forget_starts(self.place)
         assert spawn.ensure_daemon(self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s)
         return int(self.status()["pid"])
 
@@ -56,15 +70,7 @@ class House:
 
     def alive(self) -> list[int]:
         """Every daemon of this home that there is, whether it answers or not."""
-        mark = f"RECOLLECT_HOME={self.home.root}".encode()
-        found = []
-        for entry in Path("/proc").iterdir():
-            with suppress(OSError):
-                if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
-                    words = (entry / "cmdline").read_bytes()
-                    if b"recollect.daemon" in words or b"daemon\0run" in words:
-                        found.append(int(entry.name))
-        return found
+        return alive_in(self.home.root)
 
     def is_gone(self) -> bool:
         """None is left, and nothing listens: a process that was killed is off the list before its socket is shut."""

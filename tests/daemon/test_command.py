@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,27 @@ def test_started_it_can_be_looked_at_and_stopped(house: House):
     assert f"process {started.json['pid']}" in run("daemon", "status").out
     assert "was stopped" in run("daemon", "stop").out
     assert soon(lambda: house.alive() == [])
+
+
+def test_a_start_that_fails_says_why(house: House, monkeypatch: pytest.MonkeyPatch):
+    """Where the socket would be is a folder that holds something: that is not ours to remove."""
+    os.makedirs(f"{house.place.socket}/theirs", 0o700)
+    os.chmod(house.place.runtime, 0o700)
+
+    failed = run("daemon", "start")
+
+    assert failed.code != 0
+    assert "did not start: It cannot listen" in failed.err
+    assert "No daemon is running; the last one said: It cannot listen" in run("daemon", "status").err
+
+
+def test_status_says_that_restarts_were_many(house: House):
+    house.start()
+    now_s = time.monotonic()
+    Path(house.place.spawn_lock).write_text(f"4 {now_s}\n")
+
+    assert "4 in a row" in run("daemon", "status", "--json").json["restarts"]
+    assert "restarts are slowed down" in run("daemon", "status").out
 
 
 def test_in_the_foreground_it_serves_until_it_is_interrupted(house: House):

@@ -10,14 +10,20 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import recollect
 from recollect.daemon import control, lock
+from recollect.ops import rules
+from recollect.ops.app import App
 from recollect.wire import client, spawn, stub, transport
+from recollect.wire.place import expected_runtime, find_place
+from tests.cli.run import run
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
+from tests.wire.test_place import SQUATTED, squat
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="counts processes in /proc"), FORKS]
 
@@ -272,7 +278,7 @@ def test_status_tells_what_it_holds(house: House):
     assert json.dumps(told)
 
 
-def test_a_package_that_is_half_there_is_tried_three_times_and_not_at_every_hook(house: House, tmp_path: Path):
+def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and_says_why(house: House, tmp_path: Path):
     package = tmp_path / "site"
     shutil.copytree(
         Path(recollect.__file__).parent, package / "recollect", ignore=shutil.ignore_patterns("__pycache__")
@@ -286,3 +292,101 @@ def test_a_package_that_is_half_there_is_tried_three_times_and_not_at_every_hook
 
     assert began == [True, True, True, False, False, False]
     assert not os.path.exists(house.place.socket)
+    assert "3 in a row" in spawn.explain_starts(house.place)
+    assert "It cannot go on: SyntaxError" in spawn.explain_starts(house.place)
+    spawn_again = partial(spawn.start, house.place, sys.executable, str(package))
+    assert soon(lambda: spawn.read_starts(house.place).count > 3 or spawn_again() == spawn.BEGUN)
+    assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)))
+
+
+def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):
+    house.start()
+    for _ in range(spawn.STARTS_AT_ONCE + 2):
+        assert control.stop(house.place) is control.Ended.STOPPED
+        assert spawn.read_starts(house.place).count == 0
+        assert spawn.ensure_daemon(house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+
+
+def test_killed_ten_times_it_comes_back_by_a_hook_after_the_pause_and_by_command_at_once(house: House):
+    root = str(house.home.root)
+    stub.write_hook(root, sys.executable)
+    command = [stub.script_path(root), "SessionStart", "--deadline-ms", str(PATIENCE_S * 1_000)]
+
+    def hook() -> None:
+        subprocess.run(command, input=b"{}", capture_output=True, check=True)
+
+    def killed() -> None:
+        for pid in house.alive():
+            os.kill(pid, signal.SIGKILL)
+        assert soon(house.is_gone)
+
+    def pause_is_over() -> None:
+        starts = spawn.read_starts(house.place)
+        Path(house.place.spawn_lock).write_text(f"{starts.count} {starts.last_s - spawn.LONGEST_PAUSE_S}\n")
+
+    for _ in range(10):
+        hook()
+        assert house.alive()
+        killed()
+        pause_is_over()
+    hook()
+    assert house.alive(), "the eleventh"
+    killed()
+
+    hook()
+    assert not house.alive(), "not before the pause is over"
+    told = run("daemon", "status")
+    assert (told.code, "11 in a row" in told.err) == (3, True)
+
+    assert run("daemon", "start").code == 0
+    assert len(house.alive()) == 1
+    assert "restarts" not in run("daemon", "status", "--json").json
+
+
+@SQUATTED
+def test_where_somebody_else_made_the_runtime_folder_a_hook_is_answered_all_the_same(
+    house: House, tmp_path: Path, how: str
+):
+    squat(house.place.runtime, how)
+    root = str(house.home.root)
+    stub.write_hook(root, sys.executable)
+    command = [stub.script_path(root), "SessionStart", "--deadline-ms", str(PATIENCE_S * 1_000)]
+    asked = json.dumps({"session_id": "s1", "source": "startup", "cwd": os.getcwd()}).encode()
+    app = App.here(Path.cwd())
+    rules.add(app, "Always run the linter before a commit.")
+    app.close()
+
+    ran = subprocess.run(command, input=asked, capture_output=True, check=True)
+
+    assert b"run the linter" in ran.stdout
+    (pid,) = house.alive()
+    assert run("daemon", "status", "--json").json["pid"] == pid
+    assert run("daemon", "status", "--json").json["socket"] == f"{root}/run/socket"
+    assert os.stat(f"{root}/run").st_mode & 0o077 == 0
+    assert run("daemon", "stop").code == 0
+
+
+def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House):
+    pid = house.start()
+
+    os.chmod(house.place.runtime, 0o755)
+
+    assert soon(lambda: pid not in house.alive())
+    assert "no longer private" in house.log()
+    moved = find_place(str(house.home.root), os.environ)
+    assert moved.runtime == f"{house.home.root}/run"
+    assert spawn.ensure_daemon(moved, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+
+
+def test_a_home_whose_name_is_too_long_for_a_socket_is_served_by_loopback(tmp_path: Path, house: House):
+    long = tmp_path / ("n" * 120)
+    environ = {**os.environ, "RECOLLECT_HOME": str(long)}
+    squat(expected_runtime(str(long), environ), "a link")
+    other = House(long, environ)
+
+    try:
+        assert other.start()
+        assert other.place.tcp
+        assert other.place.address == f"{long}/run/address"
+    finally:
+        other.end()

@@ -8,17 +8,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from recollect.daemon import server as servers
-from recollect.daemon.server import Answer, Request, Server
+from recollect.daemon.server import HOOK_GONE, STARTING, Answer, Request, Server
 from recollect.wire import frame, transport
 from recollect.wire.place import Place
 from tests.daemon.real import FORKS, PATIENCE_S, soon
 
-TOKEN = "0123456789abcdef" * 2
+TOKEN = "0123456789abcdef" * 4
 
 
 class Echo:
@@ -27,7 +28,7 @@ class Echo:
     def __init__(self) -> None:
         self.shown: list[bytes] = []
         self.problems: list[str] = []
-        self.too_late: list[bytes] = []
+        self.unshown: list[bytes] = []
         self.afterwards: list[bytes] = []
         self.go_on = threading.Event()
         self.held: list[bool] = []
@@ -43,21 +44,21 @@ class Echo:
                 self.held.append(granted)
                 self.go_on.wait(PATIENCE_S if granted else 0)
             case "after":
-                return Answer("ok", request.body, after=lambda: self._after(request.body))
+                return Answer("ok", request.body, lambda _confirmed: self._after(request.body))
             case "show":
-                return Answer("ok", request.body, lambda: self.shown.append(request.body))
+                return Answer("ok", request.body, partial(self._show, request.body))
             case _:
                 pass
         return Answer("ok", request.body)
+
+    def _show(self, body: bytes, confirmed: bool) -> None:
+        (self.shown if confirmed else self.unshown).append(body)
 
     def _after(self, body: bytes) -> None:
         self.go_on.wait(PATIENCE_S)
         if body == b"break":
             raise ZeroDivisionError
         self.afterwards.append(body)
-
-    def late(self, request: Request) -> None:
-        self.too_late.append(request.body)
 
     def failed(self, problem: Exception) -> None:
         self.problems.append(type(problem).__name__)
@@ -128,6 +129,9 @@ def test_what_is_printed_counts_as_shown_only_when_it_is_confirmed(running: Runn
         line.sendall(b"?")
 
     assert soon(lambda: running.desk.shown == [b"first"] and not running.server.connections)
+    assert soon(lambda: sorted(running.desk.unshown) == [b"second", b"third"])
+    assert (running.server.tally.confirmed, running.server.tally.late) == (1, 2)
+    assert running.server.tally.reasons == {HOOK_GONE: 2}
 
 
 def test_who_asks_does_not_wait_for_what_comes_after(running: Running):
@@ -184,7 +188,7 @@ def test_clients_that_send_slowly_or_nothing_keep_nobody_waiting(running: Runnin
         line.sendall(b"RCL1\nevent: ec")
 
     assert running.ask(b"x") == ("ok", b"x")
-    assert (running.server.connections >= len(slow), running.server.tally.late) == (True, 0), "they are still there"
+    assert (running.server.connections >= len(slow), running.server.tally.slow) == (True, 0), "they are still there"
 
     slow[0].sendall(b"ho\n\n" + (1).to_bytes(8, "big") + b"y")
     assert frame.read_reply(slow[0].recv) == ("ok", b"y")
@@ -198,7 +202,7 @@ def test_a_request_that_never_becomes_whole_is_ended(running: Running, monkeypat
         line.sendall(b"RCL1\n")
 
         assert line.recv(1) == b""
-    assert soon(lambda: running.server.tally.late == 1)
+    assert soon(lambda: running.server.tally.slow == 1)
 
 
 def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
@@ -206,8 +210,13 @@ def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, mo
     idle = [running.line() for _ in range(3)]
     assert soon(lambda: running.server.connections == 3)
 
-    with running.line() as line:
-        assert frame.read_reply(line.recv) == ("busy", b"")
+    if running.place.tcp:  # it has not even proved who it is: a hook tries again until its time is over
+        with pytest.raises(ConnectionRefusedError):
+            running.line()
+    else:
+        with running.line() as line:
+            assert frame.read_reply(line.recv) == ("busy", b"")
+    assert running.server.tally.busy == 1
     for one in idle:
         one.close()
     assert soon(lambda: running.server.connections == 0)
@@ -240,8 +249,8 @@ def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered
     for thread in waiting:
         thread.join(PATIENCE_S)
 
-    assert soon(lambda: running.desk.too_late == [b"late"])
-    assert (running.server.tally.late, running.desk.shown) == (1, [])
+    assert (running.server.tally.late, running.server.tally.reasons) == (1, {STARTING: 1})
+    assert running.desk.shown == running.desk.unshown == []
 
 
 def test_a_stop_answers_who_is_connected_and_then_ends(running: Running):

@@ -19,8 +19,9 @@ from recollect.base.settings import load
 from recollect.model.result import Scope
 from recollect.ops import memories
 from recollect.ops.app import App
-from recollect.wire import frame, spool, transport
+from recollect.wire import frame, pointer, transport
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
+from tests.wire.conftest import leave
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
 
@@ -53,7 +54,7 @@ class Session:
         with line:
             line.sendall(frame.encode_request(header, self.payload(event, **fields) if body is None else body))
             kind, printed = frame.read_reply(line.recv)
-            if printed and confirm:
+            if confirm and kind == frame.OK:
                 line.sendall(frame.SHOWN)
         return kind, printed
 
@@ -88,7 +89,7 @@ def test_a_prompt_brings_a_memory_once(session: Session):
     kind, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
     assert kind == "ok"
     assert b"Deploys go through staging first" in printed
-    assert soon(lambda: session.house.status()["shown"] == 1)
+    assert soon(lambda: session.house.status()["answered"] == 1)
 
     _, again = session.hook("UserPromptSubmit", prompt="how do we deploy to staging, again?")
     assert b"Deploys go through" not in again
@@ -122,20 +123,20 @@ def test_what_hooks_left_in_the_spool_is_taken_in_once(session: Session):
     for number in range(25):
         header = {"host": "claude-code", "event": "Stop", "cwd": str(session.project)}
         body = session.payload("Stop", prompt_id=f"p{number}")
-        assert spool.spool(session.house.place, spool.pointer(header, body))
-        assert spool.spool(session.house.place, spool.pointer(header, body)), "the same event, twice"
+        for _ in range(2):  # the same event, twice
+            assert leave(session.house.place, pointer.make(header, body))
     session.house.start()
 
     assert soon(lambda: session.house.status()["spooled"] == 0)
     assert session.received() == ["turn-ended"] * 25
-    assert session.house.status()["received_late"] == 50
+    assert session.house.status()["unanswered"] == 25
 
 
 def test_a_pointer_that_makes_no_sense_does_not_hold_up_the_others(session: Session):
-    assert spool.spool(session.house.place, {"event": "Stop"})
-    assert spool.spool(session.house.place, {"host": "nobody", "event": [], "session": 3})
+    assert leave(session.house.place, {"event": "Stop"})
+    assert leave(session.house.place, {"host": "nobody", "event": [], "session": 3})
     header = {"host": "claude-code", "event": "Stop", "cwd": str(session.project)}
-    assert spool.spool(session.house.place, spool.pointer(header, session.payload("Stop")))
+    assert leave(session.house.place, pointer.make(header, session.payload("Stop")))
     session.house.start()
 
     assert soon(lambda: session.house.status()["spooled"] == 0)
@@ -258,7 +259,7 @@ def test_over_loopback_it_is_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
         pid = house.start()
 
         assert b"Deploys" in session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")[1]
-        assert soon(lambda: house.status()["shown"] == 1)
+        assert soon(lambda: house.status()["answered"] == 1)
         assert not os.path.exists(house.place.socket)
         assert house.ask("stop") == ("ok", b"")
         assert soon(lambda: pid not in house.alive())

@@ -147,4 +147,4 @@ def test_the_real_hook_waits_and_prints_what_was_chosen(house: House, tmp_path: 
     told = json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"]
     assert chosen in told
     assert "Deploys to staging" not in told
-    assert soon(lambda: house.status()["shown"] == 1)
+    assert soon(lambda: house.status()["answered"] == 1)

@@ -76,6 +76,14 @@ def test_of_a_long_text_both_ends_alone_can_be_asked_for(embedder: Embedder):
     assert np.linalg.norm(one) == pytest.approx(1, abs=1e-5)
 
 
+def test_many_long_texts_are_embedded_by_their_ends_at_once(embedder: Embedder):
+    long = ["How do deploys go? " * 60, "deploys", "Wine " * 200]
+
+    together = embedder.embed(long, 48)
+
+    assert np.allclose(together, [embedder.embed_ends(text, 48) for text in long], atol=1e-5)
+
+
 def test_a_text_that_is_short_enough_is_embedded_whole(embedder: Embedder):
     for text in ("", "deploys", "How do deploys go through staging?"):
         assert np.array_equal(embedder.embed_ends(text, 16), embedder.embed_one(text))

@@ -50,17 +50,26 @@ class Talk:
         self, event: str, *, confirm: bool = True, left_s: float = 60, environ: Mapping[str, str] = {}, **given: Any
     ) -> Heard:
         answer = self.answer(event, left_s=left_s, environ=environ, **given)
-        answer.after()
-        if confirm and answer.stdout:
-            answer.confirm()
+        answer.after(confirm)
         return heard(answer.stdout)
 
-    def answer(self, event: str, *, left_s: float = 60, environ: Mapping[str, str] = {}, **given: Any) -> Answer:
+    def answer(
+        self,
+        event: str,
+        *,
+        left_s: float = 60,
+        environ: Mapping[str, str] = {},
+        transcript_bytes: int = 0,
+        **given: Any,
+    ) -> Answer:
         cwd = str(Path.cwd())
         shared = {"session_id": self.session, "transcript_path": self.transcript, "cwd": cwd, "hook_event_name": event}
         body = json.dumps(shared | {"prompt_id": f"p{self.prompts}"} | given).encode()
         until_s = time.monotonic() + left_s
-        return self.hooks.answer(self.host, event, body, {"CLAUDE_PROJECT_DIR": cwd, **environ}, cwd, until_s)
+        return self.hooks.answer(
+            self.host, event, body, {"CLAUDE_PROJECT_DIR": cwd, **environ}, cwd, until_s,
+            transcript_bytes=transcript_bytes,
+        )  # fmt: skip
 
     def start(self, source: str = "startup", **given: Any) -> Heard:
         return self.tell("SessionStart", source=source, **given)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect.hooks import Answer, Hooks
+from recollect.hooks.answer import cannot_wait
 from recollect.model.result import Scope
 from recollect.ops import recalls, rules
 from recollect.ops.app import App
@@ -60,9 +61,8 @@ class Waiting:
         cwd = str(Path.cwd())
         body = json.dumps({"session_id": "s-1", "cwd": cwd, "prompt": prompt, "prompt_id": "p"}).encode()
         until_s = time.monotonic() + 10
-        given = {"hold": hold} if hold else {}
         return self.hooks.answer(
-            "claude-code", "UserPromptSubmit", body, {"CLAUDE_PROJECT_DIR": cwd}, cwd, until_s, **given
+            "claude-code", "UserPromptSubmit", body, {"CLAUDE_PROJECT_DIR": cwd}, cwd, until_s, hold or cannot_wait
         )
 
 
@@ -84,8 +84,7 @@ def test_what_the_model_chose_is_told_instead(two: tuple[App, str, str], model: 
     place = Waiting(app)
 
     answer = place.say(PROMPT, granted)
-    answer.after()
-    answer.confirm()
+    answer.after(True)
 
     told = heard(answer.stdout)
     assert far in told.context
@@ -102,7 +101,7 @@ def test_it_counts_as_shown_once_it_is_printed(two: tuple[App, str, str], model:
     model.answers(far)
     place = Waiting(app)
 
-    place.say(PROMPT, granted).confirm()
+    place.say(PROMPT, granted).after(True)
     place.say(PROMPT, granted)
 
     assert far not in model.texts[1]
@@ -123,7 +122,7 @@ def test_without_an_answer_ordinary_recall_stands_and_it_is_said(two: tuple[App,
     model.path.write_text(NO_ANSWER, encoding="utf-8")
 
     answer = Waiting(app).say(PROMPT, granted)
-    answer.after()
+    answer.after(True)
 
     assert near in heard(answer.stdout).context
     assert "the language model gave no answer" in str(recalls.why(app).recalls[0]["how"])
@@ -134,7 +133,7 @@ def test_a_hook_that_was_not_installed_to_wait_is_answered_at_once(two: tuple[Ap
     app, near, _ = two
 
     answer = Waiting(app).say(PROMPT)
-    answer.after()
+    answer.after(True)
 
     assert near in heard(answer.stdout).context
     assert model.calls == []

@@ -12,7 +12,7 @@ import pytest
 from recollect.model.result import Scope
 from recollect.ops import heartbeat, memories, rules
 from recollect.ops.app import App
-from recollect.wire import spool
+from recollect.wire import pointer
 from tests.hooks.talk import Talk
 
 PROMPTS = {"claude-code": "UserPromptSubmit", "codex": "UserPromptSubmit", "gemini": "BeforeAgent"}
@@ -104,7 +104,7 @@ def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: 
     talk.hooks.answer(host, event, body, {}, str(Path.cwd()), time.monotonic() + 30)
     before = app.reading(Scope.PROJECT).sessions.received()
 
-    talk.hooks.receive(spool.pointer({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
+    talk.hooks.receive(pointer.make({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
 
     assert app.reading(Scope.PROJECT).sessions.received() == before
 

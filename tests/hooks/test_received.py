@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,14 @@ import pytest
 
 from recollect.base.errors import BadInput, StoreBusy
 from recollect.base.moment import Moment
-from recollect.hooks import Received, settled
+from recollect.hooks import Received
 from recollect.hooks.events import EVENTS
 from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import rules
 from recollect.ops.app import App
 from recollect.store import SqliteStore
-from recollect.wire import spool
+from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
 from tests.ops.ask import holding
 
@@ -56,23 +55,20 @@ def test_the_same_event_is_kept_once(app: App, talk: Talk, event: str, given: di
 
 def test_a_pointer_says_where_to_read(app: App, talk: Talk, tmp_path: Path):
     talk.transcript = str(tmp_path / "t.jsonl")
-    Path(talk.transcript).write_bytes(b"x" * 123)
 
-    talk.tell("PostToolBatch", tool_calls=[TOOL, TOOL | {"tool_use_id": "toolu_2"}])
+    talk.tell("PostToolBatch", tool_calls=[TOOL, TOOL | {"tool_use_id": "toolu_2"}], transcript_bytes=123)
 
     [(_, pointer)] = app.reading(Scope.PROJECT).sessions.received()
     assert (pointer.transcript, pointer.size, pointer.session) == (talk.transcript, 123, "s-1")
     assert pointer.calls == ("toolu_1", "toolu_2")
 
 
-def test_a_turn_that_ends_again_with_more_to_read_stands_anew(app: App, talk: Talk, tmp_path: Path):
-    talk.transcript = str(tmp_path / "t.jsonl")
-    for size in (10, 10, 30, 20):
-        Path(talk.transcript).write_bytes(b"x" * size)
-        talk.tell("Stop")
+def test_a_turn_that_ends_again_stands_anew_and_the_smaller_size_is_kept(app: App, talk: Talk):
+    for size in (20, 20, 30, 10):
+        talk.tell("Stop", transcript_bytes=size)
 
     [(number, pointer)] = app.reading(Scope.PROJECT).sessions.received()
-    assert (number, pointer.size) == (2, 30)
+    assert (number, pointer.size) == (3, 10)
 
 
 def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
@@ -95,8 +91,8 @@ def test_a_spooled_pointer_and_the_event_itself_are_one(app: App, talk: Talk):
         "at_ns": time.monotonic_ns(),
     }  # fmt: skip
 
-    talk.hooks.receive(left)
-    talk.hooks.receive(left | {"tools": ["toolu_2"]})
+    assert talk.hooks.receive(left) is Received.KNOWN
+    assert talk.hooks.receive(left | {"tools": ["toolu_2"]}) is Received.NEW
 
     assert events(app) == ["tool-failed", "tool-failed"]
 
@@ -106,7 +102,7 @@ def test_prompts_that_share_an_id_are_two_and_one_that_is_delivered_twice_is_one
     for prompt in ("first do this", "then do that", "then do that"):
         talk.tell("UserPromptSubmit", prompt=prompt)
         body = json.dumps({"session_id": "s-1", "prompt_id": "p0", "prompt": prompt}).encode()
-        talk.hooks.receive(spool.pointer({"event": "UserPromptSubmit"}, body) | {"at_ns": 1})
+        talk.hooks.receive(pointer.make({"event": "UserPromptSubmit"}, body) | {"at_ns": 1})
 
     assert events(app) == ["prompt", "prompt"]
 
@@ -119,60 +115,29 @@ def left_of_a_prompt(talk: Talk, at: Moment, size: int = 0) -> dict[str, object]
     }  # fmt: skip
 
 
-def say_in(transcript: str, **line: object) -> None:
-    with Path(transcript).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-
-
-def test_a_pointer_waits_for_its_prompt_to_be_written(app: App, talk: Talk, tmp_path: Path):
+def test_a_pointer_waits_for_its_transcript(app: App, talk: Talk, tmp_path: Path):
     talk.transcript = str(tmp_path / "t.jsonl")
-    say_in(talk.transcript, type="user", promptId="p-1", message={"role": "user", "content": "the one before"})
-    left = left_of_a_prompt(talk, app.clock.now(), os.stat(talk.transcript).st_size)
+    left = left_of_a_prompt(talk, app.clock.now())
 
-    assert talk.hooks.receive(left) is Received.NOT_YET
-    say_in(talk.transcript, type="assistant", message={"role": "assistant", "content": "an answer"})
     assert talk.hooks.receive(left) is Received.NOT_YET
     assert events(app) == []
 
-    say_in(talk.transcript, type="user", promptId="another", message={"role": "user", "content": "this one"})
-    assert talk.hooks.receive(left) is Received.WHOLE
+    Path(talk.transcript).write_bytes(b"")
+    assert talk.hooks.receive(left) is Received.NEW
     assert events(app) == ["prompt"]
 
 
-def test_a_pointer_waits_for_every_result(app: App, talk: Talk, tmp_path: Path):
-    talk.transcript = str(tmp_path / "t.jsonl")
-    left = left_of_a_prompt(talk, app.clock.now()) | {"event": "PostToolBatch", "tools": ["a", "b"]}
+@pytest.mark.parametrize(("transcript", "away_s"), [("", 0), ("t.jsonl", -3_600), ("t.jsonl", 3_600)])
+def test_a_prompt_that_stands_in_no_transcript_is_lost_and_counted_once(
+    app: App, talk: Talk, tmp_path: Path, transcript: str, away_s: int
+):
+    """An agent that leaves none, or was killed before it did; or the clock was set back since."""
+    talk.transcript = str(tmp_path / transcript) if transcript else ""
+    left = left_of_a_prompt(talk, app.clock.now().plus(seconds=away_s))
 
-    for id, outcome in (("a", Received.NOT_YET), ("b", Received.WHOLE)):
-        result = {"type": "tool_result", "tool_use_id": id, "content": "done"}
-        say_in(talk.transcript, type="user", message={"role": "user", "content": [result]})
-        assert talk.hooks.receive(left) is outcome
-
-
-def test_a_pointer_of_a_time_that_is_not_yet_is_not_waited_for(app: App, talk: Talk, tmp_path: Path):
-    """The clock was set back since."""
-    talk.transcript = str(tmp_path / "t.jsonl")
-    Path(talk.transcript).write_bytes(b"")
-    at = app.clock.now().plus(days=365)
-    os.utime(talk.transcript, ns=(at.micros * 1_000, at.micros * 1_000))
-
-    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.LOST
+    assert talk.hooks.receive(left) is Received.LOST
+    assert talk.hooks.receive(left) is Received.KNOWN
     assert events(app) == ["prompt"]
-
-
-def test_a_prompt_that_was_never_written_is_lost_once_its_transcript_rests(app: App, talk: Talk, tmp_path: Path):
-    talk.transcript = str(tmp_path / "t.jsonl")
-    at = app.clock.now().plus(seconds=-settled.STILL_S - 1)
-
-    assert talk.hooks.receive(left_of_a_prompt(talk, app.clock.now())) is Received.NOT_YET
-    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.LOST
-
-    Path(talk.transcript).write_bytes(b"")
-    now_ns = app.clock.now().micros * 1_000
-    os.utime(talk.transcript, ns=(now_ns, now_ns))
-    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.NOT_YET, "it still grows"
-    os.utime(talk.transcript, ns=(at.micros * 1_000, at.micros * 1_000))
-    assert talk.hooks.receive(left_of_a_prompt(talk, at)) is Received.LOST
 
 
 @pytest.mark.parametrize("left", [{}, {"event": "Stop", "session": 3, "at_ns": 1}, {"event": "Stop", "session": "s"}])
@@ -212,20 +177,3 @@ def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App,
 
     assert len(recorded) > 20
     assert printed == {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart"}
-
-
-@pytest.mark.parametrize(("event", "given"), ONLY_KEPT)
-def test_what_is_only_kept_is_kept_even_if_its_hook_has_gone(app: App, talk: Talk, event: str, given: dict[str, Any]):
-    body = json.dumps({"session_id": "s-1", "cwd": str(Path.cwd()), "hook_event_name": event} | given).encode()
-
-    talk.hooks.deliver("claude-code", event, body, {}, str(Path.cwd()))
-
-    assert len(events(app)) == 1
-
-
-def test_a_prompt_whose_hook_has_gone_is_left_to_its_pointer(app: App, talk: Talk):
-    body = json.dumps({"session_id": "s-1", "hook_event_name": "UserPromptSubmit", "prompt": "hello there"}).encode()
-
-    talk.hooks.deliver("claude-code", "UserPromptSubmit", body, {}, str(Path.cwd()))
-
-    assert app.store_path(Scope.PROJECT) is None or events(app) == []

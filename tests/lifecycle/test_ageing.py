@@ -94,8 +94,14 @@ def test_only_the_status_of_threads_changes(memory: Memory, now: Moment, rules: 
         (9_000, Status.ARCHIVED),
     ],
 )
-def test_a_thread_sleeps_after_ten_days_and_is_put_away_thirty_days_later(days: float, status: Status):
-    assert run(thread("t", days_old=days), NOW).status is status
+def test_a_thread_sleeps_after_ten_days_and_is_archived_thirty_days_later_but_only_its_sleep_is_written(
+    days: float, status: Status
+):
+    old = thread("t", days_old=days)
+
+    assert ageing.aged(old, now=NOW, rules=AGE).status is status
+    assert ageing.aged(run(old, NOW), now=NOW, rules=AGE).status is status
+    assert run(old, NOW).status is (Status.ACTIVE if status is Status.ACTIVE else Status.SUSPENDED)
 
 
 @pytest.mark.parametrize("kept", _KEPT)

@@ -102,8 +102,16 @@ def test_what_is_old_is_archived_even_if_it_sleeps_already():
     assert chosen([asleep, fresh]).archives == ((asleep.id, Reason.AGE),)
 
 
-def test_what_age_has_archived_is_left_alone():
-    assert chosen([thread("ancient", days_old=200)]).archives == ()
+def test_what_age_has_archived_is_put_away_on_purpose_like_all_that_is_old():
+    ancient = thread("ancient", days_old=200)
+
+    assert chosen([ancient]).archives == ((ancient.id, Reason.AGE),)
+
+
+def test_imported_history_is_as_young_as_its_import():
+    imported = replace(thread("imported", days_old=200), reinforced_at=NOW.plus(days=-1))
+
+    assert chosen([imported]).archives == ()
 
 
 def test_the_weakest_go_beyond_the_cap():

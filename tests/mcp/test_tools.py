@@ -9,7 +9,6 @@ from enum import Enum
 
 import pytest
 
-from recollect.base.ids import is_id
 from recollect.mcp import instructions
 from recollect.mcp.request import BadCall, request
 from recollect.mcp.tools import BY_NAME, TOOLS, Tool
@@ -17,7 +16,7 @@ from recollect.ops.table import OPS, Effect
 
 # As the issue that asked for them spells them: name, argument and default.
 SIGNATURES = {
-    "ai_recall": {"query": ..., "limit": 5, "include_suspended": True},
+    "ai_recall": {"query": ..., "limit": 5, "include_suspended": True, "archived": False},
     "ai_focus": {"topic": ..., "weight": 0.8},
     "ai_unfocus": {"topic": None},
     "ai_pin": {"content": ..., "title": None, "topics": None, "weight_boost": 0.3},
@@ -79,22 +78,13 @@ def test_what_leads_every_prompt_is_short():
 
 
 def test_values_go_to_the_operation_under_its_own_names():
-    (pin,) = request("ai_pin", {"content": "x", "weight_boost": 0.5, "title": None})
-    (rate,) = request("ai_rate_context", {"thread_id": ID, "useful": False})
-    (split,) = request("ai_split", {"thread_id": ID, "topics": ["a"], "dry_run": True})
+    pin = request("ai_pin", {"content": "x", "weight_boost": 0.5, "title": None})
+    rate = request("ai_rate_context", {"thread_id": ID, "useful": False})
+    split = request("ai_split", {"thread_id": ID, "topics": ["a"], "dry_run": True})
 
     assert pin.call == {"op": "pin", "values": {"text": "x", "boost": 0.5}, "dry_run": False}
     assert rate.call["values"] == {"thread_id": ID, "verdict": "not-useful"}
     assert split.call == {"op": "split", "values": {"thread_id": ID, "topics": ["a"]}, "dry_run": True}
-
-
-def test_an_id_is_looked_up_whole_and_page_by_page():
-    assert is_id(ID)
-    assert [part.call["op"] for part in request("ai_recall", {"query": f" {ID} "})] == ["recall", "show"]
-    (page,) = request("ai_recall", {"query": f"{ID}+7000"})
-    assert page.call == {"op": "show", "values": {"id": ID}, "offset": 7000}
-    (search,) = request("ai_recall", {"query": f"what about {ID}"})
-    assert search.call["op"] == "recall"
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from recollect.model.result import Check, Mark
 from recollect.ops import addons, install, wiring
 from recollect.ops.app import App
 from recollect.wire import stub
-from tests.daemon.conftest import house
+from tests.daemon.conftest import house, runtime
 from tests.daemon.real import FORKS, House
 
-__all__ = ["house"]
+__all__ = ["house", "runtime"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAME = "recollect@recollect"

@@ -125,7 +125,7 @@ def test_what_a_session_leaves_is_judged_when_it_is_read(app: App, tmp_path: Pat
     transcript.line("user", "how do deploys go")
     show(app, "how do deploys go")
     sessions.arrived(app, Showing(talker=Talker("s"), ids={told.id: Scope.PROJECT}))
-    call = f"toolu_{transcript.number}"
+    call = f"toolu_{transcript.session}_{transcript.number}"
     mind, _ = briefs.reminders(
         app,
         ToolCall(id=call, name="Bash", input={"command": "pytest tests"}),

@@ -134,14 +134,16 @@ def test_explain_shows_each_sentence_and_stores_nothing(app: App):
 
 
 def test_status_tells_what_was_dropped_and_why(app: App):
-    capture.captured(app, "should we use tabs?", session="s")
-    capture.captured(app, "we use tabs here", session="s")
+    capture.settled(app, capture.read(app, "should we use tabs?"), session="s")
+    capture.settled(app, capture.read(app, "we use tabs here"), session="s")
 
     assert health.status(app).captured == {"dropped: a question": 1, "stored": 1}
 
 
 def test_the_notice_is_one_line_and_short(app: App):
-    said = capture.captured(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen", session="s")
+    draft = capture.read(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen")
+
+    said = capture.settled(app, draft, session="s")
 
     assert said.startswith("\U0001f4cc Recollect: captured preference \u2014 ")
     assert len(said.split("\u2014 ")[1]) <= 60

@@ -43,13 +43,16 @@ class Transcript:
 
     def line(self, type: str, content: object, **more: object) -> None:
         self.number += 1
-        at = self.app.clock.now().iso()
-        said = {"type": type, "uuid": f"u{self.number}", "timestamp": at, "message": {"content": content}, **more}
+        at = Moment(self.app.clock.now().micros + 1_000 * self.number).iso()
+        said = {
+            "type": type, "uuid": f"{self.session}-u{self.number}", "timestamp": at, "sessionId": self.session,
+            "message": {"content": content}, **more,
+        }  # fmt: skip
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(said) + "\n")
 
     def ran(self, command: str, output: str, *, failed: bool = False) -> None:
-        id = f"toolu_{self.number}"
+        id = f"toolu_{self.session}_{self.number}"
         self.line("assistant", [{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}])
         result = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}
         self.line("user", [result])

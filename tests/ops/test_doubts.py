@@ -224,6 +224,6 @@ def test_a_short_session_is_not_asked_about(app: App, model: StandIn, transcript
 
 def test_a_hook_asks_nobody(app: App, model: StandIn):
     """What a prompt waits for never asks; the asking is the job's."""
-    capture.captured(app, UNSURE, session="s-1")
+    capture.settled(app, capture.read(app, UNSURE), session="s-1")
 
     assert model.calls == []

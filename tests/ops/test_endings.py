@@ -97,15 +97,15 @@ def test_an_episode_is_found_by_who_asks_and_shown_to_nobody_else(app: App, tran
     assert briefs.open_threads(app) == {}, "not even after it woke"
 
 
-def test_an_episode_is_put_away_after_a_month(app: App, transcript: Transcript):
+def test_an_episode_counts_as_archived_after_a_month(app: App, transcript: Transcript):
     work(transcript)
     end(app, transcript)
     (episode,) = kept(app, EPISODE_TAG)
-    app.clock = FixedClock(app.clock.now().plus(days=31))
+    app.clock = FixedClock(app.clock.now().plus(days=34))
 
     ageing.age(app)
 
-    assert app.find(episode.id)[1].status is Status.ARCHIVED
+    assert memories.show(app, episode.id).card.memory.status is Status.ARCHIVED
 
 
 def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcript: Transcript):
@@ -162,15 +162,17 @@ def test_a_long_session_is_told_from_its_beginning(app: App, transcript: Transcr
 
 def test_a_fork_tells_nothing_of_the_session_that_it_was_copied_from(app: App, transcript: Transcript):
     work(transcript)
-    now = app.clock.now()
-    app.clock = FixedClock(now.plus(seconds=100))
-    app.writing(scope_here(app)).sessions.put_session(
-        Session(id="s-1", host="claude-code", started_at=app.clock.now()), at=app.clock.now()
-    )
-    work(transcript, "write a page about billing")
     end(app, transcript)
+    fork = Transcript(app, transcript.path.parent, "s-2")
+    fork.path.write_text(transcript.path.read_text().replace('"s-1"', '"s-2"'))
+    fork.number = transcript.number
+    app.writing(scope_here(app)).sessions.put_session(
+        Session(id="s-2", host="claude-code", started_at=app.clock.now().plus(days=1)), at=app.clock.now()
+    )
+    work(fork, "write a page about billing")
+    end(app, fork)
 
-    (episode,) = kept(app, EPISODE_TAG)
+    (episode,) = (one for one in kept(app, EPISODE_TAG) if one.group == "s-2")
 
     assert episode.title == "Session: write a page about billing"
     assert "please fix" not in episode.body
@@ -349,7 +351,7 @@ def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Trans
     transcript.line("user", "use pnpm")
     end(app, transcript)
     assert notices.waiting(app) == ["📝 Recollect: captured 1 memory"]
-    notices.clear(app)
+    notices.clear(app, notices.waiting(app))
     later = app.clock.now().plus(seconds=60)
     app.clock = FixedClock(later)
     transcript.line("user", "and tabs")

@@ -25,8 +25,8 @@ class Slow:
         self.go_on = threading.Event()
         self.asked: list[tuple[str, int]] = []
 
-    def embed(self, texts: Any) -> Any:
-        return self._real.embed(texts)
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
+        return self._real.embed(texts, most_tokens)
 
     def embed_one(self, text: str) -> Any:
         return self._real.embed_one(text)

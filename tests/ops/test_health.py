@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
 
 from recollect import __version__
-from recollect.model.result import Mark, Scope
+from recollect.model.result import Check, Mark, Scope
 from recollect.ops import health, rules, upkeep
 from recollect.ops.app import App
+from recollect.wire.place import expected_runtime
 from tests.ops.ask import files, pinned
 from tests.ops.conftest import Opens
+from tests.wire.conftest import runtime
+from tests.wire.test_place import SQUATTED, squat
+
+__all__ = ["runtime"]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
 
@@ -47,6 +54,53 @@ def test_doctor_sees_what_others_can_read(app: App, what: str):
     (bad,) = [check for check in checkup.checks if check.mark is Mark.BAD]
     assert (bad.name, not checkup.healthy) == (what, True)
     assert bad.repair.startswith("chmod ")
+
+
+def runtime_check(app: App) -> Check:
+    (found,) = [check for check in health.doctor(app).checks if check.name == "runtime"]
+    return found
+
+
+@posix
+@SQUATTED
+def test_doctor_names_what_keeps_the_runtime_folder_from_being_used_and_what_mends_it(
+    app: App, runtime: str, monkeypatch: pytest.MonkeyPatch, how: str
+):
+    monkeypatch.setenv("TMPDIR", runtime)
+    folder = expected_runtime(str(app.home.root), os.environ)
+    squat(folder, how)
+
+    found = runtime_check(app)
+
+    assert found.mark is Mark.WARN
+    assert found.detail.startswith(folder)
+    assert found.detail.endswith(f"{app.home.root}/run is used instead")
+    subprocess.run(["/bin/sh", "-c", found.repair.removeprefix("sudo ")], check=True)
+    assert runtime_check(app) == Check("runtime", Mark.GOOD, folder)
+
+
+@posix
+def test_doctor_says_where_no_runtime_folder_can_be_made(app: App, runtime: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", "/nonexistent")
+
+    found = runtime_check(app)
+
+    assert (found.mark, "TMPDIR" in found.repair) == (Mark.WARN, True)
+    monkeypatch.setenv("TMPDIR", runtime)
+    assert runtime_check(app).mark is Mark.GOOD
+
+
+@posix
+def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(app: App, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", "/nonexistent")
+    app.home.prepare()
+    (app.home.root / "run").write_text("")
+
+    found = runtime_check(app)
+
+    assert found.mark is Mark.BAD
+    subprocess.run(["/bin/sh", "-c", found.repair], check=True)
+    assert runtime_check(app).mark is Mark.WARN
 
 
 def test_doctor_asks_for_a_backup_until_there_is_one(app: App):

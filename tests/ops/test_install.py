@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -301,7 +302,7 @@ def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
     monkeypatch.delenv("RECOLLECT_RUNTIME", raising=False)
     at = find_place(str(app.home.root), os.environ)
     app.home.prepare()
-    for folder in (at.runtime, at.spool, at.spool + spool.FINISHED, at.recalls):
+    for folder in (at.runtime, at.spool, at.spool + spool.FOLDER, at.recalls):
         os.mkdir(folder, 0o700)
     for path in (at.lock, at.spawn_lock, at.socket, at.spool + "/new/1", at.recalls + "/1"):
         Path(path).touch()
@@ -516,6 +517,18 @@ def test_hooks_that_run_are_found_well(installed: App):
     assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
     # It is not the script that this Recollect would write.
     assert (found["hook script"].mark, found["hook script"].repair) == (Mark.WARN, "recollect install")
+
+
+@posix
+def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):
+    at = find_place(str(installed.home.root), os.environ)
+    Path(at.spawn_lock).write_text(f"7 {time.monotonic()}\nIt cannot listen: no room")
+
+    found = looked(installed)["daemon"]
+
+    assert (found.mark, found.repair) == (Mark.WARN, "recollect daemon start")
+    assert "slowed down: 7 in a row" in found.detail
+    assert found.detail.endswith("the last one said: It cannot listen: no room")
 
 
 @posix

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
+from recollect.base.errors import BadInput, Conflict, NotFound, StoreBusy, UnknownId
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.ops import history, memories, notes, shape, steer, vaults
@@ -261,3 +264,62 @@ def test_a_dry_run_writes_no_file(open_app: Opens, app: App):
 
     assert files(app.home.root) == before
     assert set(all_notes(dry)) == {"zebra.md"}
+
+
+# Beside a daemon that takes in what it sees
+
+
+@pytest.fixture
+def watched(app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process looks at the vault right after each change of a file, and does not wait for a lock."""
+    quick = tuple(
+        one._replace(value="100") if one.name == "MEMORY_BUSY_TIMEOUT_MS" else one for one in app.settings.values
+    )
+    other = open_app(actor="daemon")
+    other.settings = app.settings._replace(values=quick)
+
+    def looked_at(change: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(*given: Any) -> Any:
+            result = change(*given)
+            with suppress(StoreBusy):
+                vaults.refresh(other, vaults.users(other.home))
+            return result
+
+        return changed
+
+    for name in ("create", "change", "move", "remove_new"):
+        monkeypatch.setattr(folder, name, looked_at(getattr(folder, name)))
+
+
+@pytest.mark.usefixtures("watched")
+def test_a_saved_note_is_said_to_be_saved_though_another_process_looks_at_the_vault(app: App):
+    memories.pin(app, "Something else", user=True)
+
+    done = notes.save(app, "Ask Anna first.", title="Before a deploy")
+
+    assert (done.summary, done.change is not None) == ("Saved before-a-deploy.md.", True)
+    assert [entry.op for _, entry in history.log(app).entries][:2] == ["note save", "pin"]
+    undone = history.undo(app)
+    assert undone.summary == "Undid note save: Saved before-a-deploy.md."
+    assert all_notes(app) == {}
+    assert not (app.home.vault / "before-a-deploy.md").exists()
+
+
+@pytest.mark.usefixtures("watched")
+def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at_the_vault(app: App):
+    notes.save(app, "Ask Anna first.", title="Deploy")
+
+    said = [
+        notes.evolve(app, "deploy", "Ask Ben first.", title="Deploy now").summary,
+        notes.archive(app, ("deploy-now",)).summary,
+        notes.restore(app, ("deploy-now",)).summary,
+    ]
+
+    assert said == [
+        "Saved deploy-now.md, which takes the place of deploy.md.",
+        "_archive/deploy-now.md is put away.",
+        "deploy-now.md is in use again.",
+    ]
+    assert [entry.op for _, entry in history.log(app).entries] == [
+        "note restore", "note archive", "note evolve", "note save",
+    ]  # fmt: skip

@@ -19,6 +19,7 @@ from recollect.model.result import Scope
 from recollect.ops import history, inbox, others
 from recollect.ops.app import App
 from tests.ops.conftest import Opens
+from tests.values import NOW
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 DAY_MS = 1_767_000_000_000
@@ -74,7 +75,8 @@ def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App
     login = memories["Login uses cookies"]
     assert login.body == "No tokens\n\nThe session cookie is set late.\n\n- The cookie lives a day"
     assert (login.lane, login.topics, login.origin) == (Lane.AGENT, ("auth",), "claude-mem")
-    assert login.created_at.micros == DAY_MS * 1_000
+    assert login.created_at.micros == login.last_active_at.micros == DAY_MS * 1_000
+    assert login.reinforced_at == NOW, "it fades from today on"
     assert "Learned: Cookies are set late" in memories["Fix the login"].body
     assert TOKEN not in memories["Key in the log"].body
     assert (told["read"], told["new"], told["duplicates"], told["junk"]) == (6, 3, 1, {"empty": 1})

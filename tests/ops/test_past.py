@@ -9,19 +9,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.model.act import Act, Sitting
-from recollect.model.memory import Kind, Rule, Status
+from recollect.model.ledger import Pointer
+from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
+from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.model.session import Session
-from recollect.ops import capture, digest, history, memories, past, past_marks, past_read, scrub, upkeep
+from recollect.ops import (
+    briefs,
+    capture,
+    cursors,
+    digest,
+    history,
+    memories,
+    past,
+    past_marks,
+    past_read,
+    recalls,
+    upkeep,
+)
 from recollect.ops.app import App
 from tests.ops.conftest import Opens
-from tests.values import NOW
+from tests.values import NOW, act, plan, thread
 
 PAYLOADS = Path(__file__).parent.parent / "agents" / "payloads"
 SPRING = NOW.plus(days=-200)
@@ -342,39 +356,55 @@ def test_two_imports_at_once_do_not_take_the_same(project: Path, app: App, open_
     store = app.writing(Scope.PROJECT)
     path = str(Past("s-1").path)
     before = past_marks.PastMark(path)
-    past_marks.put(store, before, before.read_on(past_marks.Part("change_1", acts=(1,))))
+    past_marks.put(store, before, before.read_on(past_marks.Part("change_1")))
 
     with pytest.raises(Conflict, match="Another import"):
-        past_marks.put(store, before, before.read_on(past_marks.Part("change_2", acts=(1,))))
+        past_marks.put(store, before, before.read_on(past_marks.Part("change_2")))
 
 
 # Beside what comes in live
 
 
-def test_what_live_sessions_bring_in_is_left_to_them(project: Path, app: App, sittings: list[Sitting]):
-    session = Past("s-1").said("before anyone listened")
-    live = Session(id="s-1", host="claude-code", started_at=session.at.plus(seconds=1))
-    app.writing(Scope.PROJECT).sessions.put_session(live, at=NOW)
-    session.said("live")
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["before anyone listened"]
-    assert not sittings[-1].ended
-
-
-def test_transcripts_that_the_digest_follows_or_once_followed_stay_its_own(
-    project: Path, app: App, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(digest, "_MOST_SESSIONS", 2)
-    store = app.writing(Scope.PROJECT)
-    for name in ("s-1", "s-2", "s-3"):
-        session = Past(name).said(name)
-        digest._put_mark(store, str(session.path), digest.Mark(name, 10, "x"))
+def test_transcripts_that_the_digest_follows_are_left_to_it(project: Path, app: App, sittings: list[Sitting]):
+    session = Past("s-1").said("before anyone listened").said("live")
+    cursors.put(app.writing(Scope.PROJECT), cursors.Followed(path=str(session.path), session="s-1"))
 
     past.import_past(app)
 
     assert sittings == []
+
+
+def test_a_session_that_was_imported_and_goes_on_is_not_read_twice(project: Path, app: App, sittings: list[Sitting]):
+    session = Past("s-1").said("long ago").ran("make", "ok")
+    past.import_past(app)
+    session.said("today")
+    pointer = Pointer(
+        name="turn-ended", host="claude-code", session="s-1", at=app.clock.now().plus(days=-1),
+        transcript=str(session.path),
+    )  # fmt: skip
+    app.writing(Scope.PROJECT).sessions.receive(pointer)
+
+    digest.digest(app)
+
+    assert [act.text for act in told(sittings)] == ["long ago", "ok", "today"]
+    assert [act.text for act in sittings[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
+
+
+def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(
+    project: Path, app: App, sittings: list[Sitting]
+):
+    session = Past("s-1").said("one")
+    pointer = Pointer(
+        name="turn-ended", host="claude-code", session="s-1", at=app.clock.now().plus(days=-1),
+        transcript=str(session.path),
+    )  # fmt: skip
+    app.writing(Scope.PROJECT).sessions.receive(pointer)
+    digest.digest(app)
+    session.fork("s-2").said("two")
+
+    past.import_past(app)
+
+    assert [act.text for act in told(sittings)] == ["one", "two"]
 
 
 def test_a_session_that_may_still_go_on_is_not_told_to_be_over(project: Path, app: App, sittings: list[Sitting]):
@@ -396,6 +426,58 @@ def test_a_rule_of_long_ago_is_as_old_as_it_is(project: Path, app: App):
     (rule,) = rules(app).values()
     assert rule.created_at == rule.last_active_at == session.at
     assert rule.group == "s-1"
+
+
+def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of GST") -> Past:
+    past = Past(session, at).said(f"The cart shows the wrong tax for customers in Quebec: {added}")
+    id = f"toolu_{session}"
+    past.line("assistant", [{"type": "tool_use", "id": id, "name": "Edit", "input": {"file_path": "cart/tax.py"}}])
+    past.line("user", [{"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": False}])
+    return past.line("assistant", [{"type": "text", "text": f"{added} in cart/tax.py now."}])
+
+
+def _threads(app: App) -> list[Memory]:
+    found = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
+    return [one for one in found if EPISODE_TAG not in one.tags]
+
+
+def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, app: App):
+    session = _tax("s-1")
+
+    told = past.import_past(app)
+
+    (thread,) = _threads(app)
+    assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at) == (True, session.at)
+    (card,) = [one for one in memories.threads(app).cards if one.memory.id == thread.id]
+    assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
+    assert "Now remembered here: 1 thread, 0 rules" in told.summary
+    assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
+    episode = next(one for one in app.reading(Scope.PROJECT).find(Query(limit=9)) if EPISODE_TAG in one.tags)
+    assert memories.show(app, episode.id).card.memory.status is Status.SUSPENDED
+    recalled = recalls.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
+    assert (recalled.hit.memory.id, recalled.strength) == (thread.id, 1.0)
+    assert briefs.open_threads(app) == {}, "nobody has worked on it for months"
+
+
+def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(project: Path, app: App):
+    _tax("s-1")
+    later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well")
+
+    past.import_past(app)
+
+    assert max(one.last_active_at for one in _threads(app)) == later.at
+    assert {one.reinforced_at for one in _threads(app)} == {NOW}
+    assert {card.memory.status for card in memories.threads(app, status=Status.ACTIVE).cards} == {Status.ACTIVE}
+
+
+def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(project: Path, app: App):
+    _tax("s-1")
+    old = [thread("asleep", days_old=20), *(thread(f"archived {n}", days_old=90) for n in range(2))]
+    app.writing(Scope.PROJECT).apply(plan(*map(Create, old)), act())
+
+    told = past.import_past(app)
+
+    assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in told.summary
 
 
 def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: Path, app: App):
@@ -428,7 +510,7 @@ def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(proj
 
 def test_what_a_person_put_away_since_is_not_brought_back(project: Path, app: App):
     said = "no, we use pnpm here, not npm"
-    capture.captured(app, said, session="live")
+    capture.settled(app, capture.read(app, said), session="live")
     (rule,) = rules(app).values()
     memories.archive(app, (rule.id,))
     Past("s-1").said(said)
@@ -442,13 +524,13 @@ def test_what_a_person_put_away_since_is_not_brought_back(project: Path, app: Ap
 def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(project: Path, app: App):
     from recollect.ops import heard
 
-    heard.note(app, "said today")
-    before = heard._marks(app)
+    assert heard.claim(app, "today", "said today")
+    before = app.reading(Scope.PROJECT).sessions.state("heard")
     Past("s-1").said("one").said("two")
 
     past.import_past(app)
 
-    assert heard._marks(app) == before
+    assert app.reading(Scope.PROJECT).sessions.state("heard") == before
 
 
 # Undo
@@ -472,15 +554,14 @@ def test_undoing_a_second_import_leaves_the_first(project: Path, app: App, sitti
     past.import_past(app)
     first.said("two")
     store = app.writing(Scope.PROJECT)
-    marks, seen = past_marks.load(store)
-    (mark,) = marks.values()
-    later = mark.read_on(past_marks.Part("change_2", acts=(7,)))
+    (mark,) = past_marks.load(store).values()
+    later = mark.read_on(past_marks.Part("change_2"))
     past_marks.put(store, mark, later)
 
-    assert past_marks.load(store)[0][mark.path] == later
+    assert past_marks.load(store)[mark.path] == later
     with pytest.MonkeyPatch.context() as undone:
-        undone.setattr(past_marks, "_is_undone", lambda _store, change: change == "change_2")
-        assert past_marks.load(store) == ({mark.path: mark}, seen)
+        undone.setattr(past_marks, "is_undone", lambda _store, change: change == "change_2")
+        assert past_marks.load(store) == {mark.path: mark}
 
 
 # Dry run
@@ -524,20 +605,6 @@ def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app
     assert kept == []
     assert one_project(answer)["secrets"]
     assert any("Kept out" in note for note in answer.notes)
-
-
-def test_scrub_finds_nothing_in_the_marks_of_an_import(project: Path, app: App):
-    session = Past("s-1")
-    for number in range(300):
-        session.said(f"prompt {number}")
-    past.import_past(app)
-    before = past_marks.load(app.reading(Scope.PROJECT))
-
-    scrub.scrub(app)
-
-    assert past_marks.load(app.reading(Scope.PROJECT)) == before
-    assert len(before[1]) == 300
-    assert upkeep.verify(app).clean
 
 
 def test_damaged_transcripts_cost_their_damage_alone(project: Path, app: App, sittings: list[Sitting]):
@@ -687,3 +754,76 @@ def test_the_clock_of_the_past_is_never_ahead(project: Path, app: App, sittings:
     assert {act.text: act.at for act in told(sittings)} == {
         "no time": wrong.at, "long ago": wrong.at, "from a machine whose clock is wrong": NOW,
     }  # fmt: skip
+
+
+# Vectors
+
+
+class Together:
+    """The shipped model, which notes the texts that it was given at once."""
+
+    def __init__(self, real: Any) -> None:
+        self.id, self.dim, self.at_once = real.id, real.dim, 1
+        self.tone, self.embed_one, self.embed_ends = real.tone, real.embed_one, real.embed_ends
+        self._real = real
+        self.given: list[list[str]] = []
+
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
+        self.given.append(list(texts))
+        return self._real.embed(texts, most_tokens)
+
+
+class Subjects(Together):
+    """Two texts are near each other where both speak of money, or neither does."""
+
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
+        vectors = np.zeros((len(texts), self.dim), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            row[int("invoice" in text or "Bills" in text)] = 1
+        return vectors
+
+
+def answered(session: Past, text: str) -> Past:
+    return session.line("assistant", [{"type": "text", "text": text}])
+
+
+def worked(session: Past) -> Past:
+    answered(session.said("Why does the nightly export of invoices stop?"), "The export stopped at the invoice limit.")
+    return answered(session.said("Make the login page remember the user"), "The login page keeps a cookie for a month.")
+
+
+def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: App, open_app: Opens):
+    worked(Past("s-1"))
+
+    answer = past.import_past(app)
+
+    later = open_app(project)
+    store = later.writing(Scope.PROJECT)
+    assert store.vector_counts() == {}
+    assert one_project(answer)["vectors_missing"] == store.counts().passages > 0
+    assert any("`recollect reindex` makes them at once" in note for note in answer.notes)
+    assert store.words("nightly export").passages, "its words are found at once"
+    upkeep.reindex(later)
+    assert sum(store.vector_counts().values()) == store.counts().passages
+
+
+def test_the_turns_of_a_piece_are_embedded_together(project: Path, app: App):
+    worked(Past("s-1"))
+    model = Together(app.embedder)
+    app._embedder = model
+
+    past.import_past(app)
+
+    assert [len(texts) for texts in model.given] == [2]
+
+
+def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):
+    worked(Past("s-1"))
+    again = Past("s-2", SPRING.plus(days=1)).said("Bills of customers are not sent out at night any more")
+    answered(again, "Sending them breaks off where there are too many.")
+    app._embedder = Subjects(app.embedder)
+
+    past.import_past(app)
+
+    found = {one.title: len(said) for one, said in open_app(project).reading(Scope.PROJECT).each() if said}
+    assert found == {"Why does the nightly export of invoices stop": 4, "Make the login page remember the user": 2}

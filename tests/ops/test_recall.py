@@ -158,8 +158,8 @@ def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
 
 @pytest.mark.parametrize(
     "hidden",
-    [{"status": Status.ARCHIVED}, {"status": Status.SUPERSEDED}, {"status": Status.CANDIDATE}, {"days_old": 200}],
-    ids=["archived", "superseded", "candidate", "cold"],
+    [{"status": Status.ARCHIVED}, {"status": Status.SUPERSEDED}, {"status": Status.CANDIDATE}],
+    ids=["archived", "superseded", "candidate"],
 )
 def test_a_bridge_tells_no_title_that_must_not_surface(app: App, hidden: dict[str, Any]):
     found, seen, unseen = thread("Zeppelin"), thread("Helium"), thread("Hydrogen", **hidden)
@@ -264,14 +264,13 @@ def test_a_question_about_oneself_brings_up_what_one_said(app: App):
 # What never surfaces
 
 
-def test_what_is_superseded_archived_cold_or_in_the_inbox_does_not_surface(app: App):
+def test_what_is_superseded_archived_or_in_the_inbox_does_not_surface(app: App):
     put(
         app,
         *(
             thread(str(status), body=f"Zeppelin, {status}.", status=status)
             for status in (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
         ),
-        thread("cold", body="Zeppelin, long ago.", days_old=200),
         thread("live", body="Zeppelin, now."),
     )
 
@@ -280,9 +279,9 @@ def test_what_is_superseded_archived_cold_or_in_the_inbox_does_not_surface(app: 
     assert set(shown(search(app, ("zeppelin",), include_inbox=True))) == {"live", "candidate"}
 
 
-def test_many_cold_memories_do_not_hide_the_live_one(app: App):
-    cold = [thread(f"Zeppelin {i}", body=f"Zeppelin zeppelin {i}", days_old=300) for i in range(600)]
-    put(app, *cold, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
+def test_many_archived_memories_do_not_hide_the_live_one(app: App):
+    away = [thread(f"Zeppelin {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(600)]
+    put(app, *away, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
 
     assert shown(search(app, ("zeppelin",))) == ["live"]
 

@@ -181,6 +181,37 @@ def test_recovering_where_nothing_is_damaged_brings_back_nothing(app: App):
     assert remembered(app) == {}
 
 
+def test_backups_are_told_of_where_nothing_is_damaged(app: App):
+    lived_in(app)
+    assert recover(app).summary == "Nothing is damaged: nothing to recover. There is no backup."
+    upkeep.backup(app)
+    upkeep.backup(app)
+
+    told = recover(app)
+
+    assert told.summary == (
+        "Nothing is damaged: nothing to recover. 2 backups are kept, for a store that is damaged or gone."
+    )
+    assert len(told.notes) == 2
+    assert all(Path(file).is_file() for file in told.notes)
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["gone", "emptied"])
+def test_a_store_whose_file_is_gone_comes_back_from_its_backup(
+    app: App, open_app: Opens, lose: Callable[[Path], object]
+):
+    path = lived_in(app)
+    before = remembered(app)
+    upkeep.backup(app)
+    app.close()
+    lose(path)
+
+    assert recover(open_app(dry_run=True)).summary == "Would bring back 29 memories."
+    assert recover(open_app()).summary == "Brought back 29 memories."
+
+    assert remembered(open_app()) == before
+
+
 def test_recovering_twice_brings_nothing_twice(app: App, open_app: Opens):
     zero_the_header(lived_in(app))
     recover(open_app())

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import Keepsake, claude_memory, section
+from recollect.agents import claude_memory, section
 from recollect.base import swap
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.text import storable
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Mark, Scope
-from recollect.ops import health, history, inbox, install, memories, mirror, rules, scrub, sync
+from recollect.ops import health, history, inbox, install, memories, mirror, rules, sync
 from recollect.ops.app import App
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, holding, made
@@ -499,21 +499,6 @@ def test_what_is_purged_is_purged_here_too(app: App, open_app: Opens, lived_in: 
 
     assert ours(lived_in) == listed(lived_in) == ["Use pnpm"]
     assert holding(Path.home() / ".claude", "The vault") == []
-
-
-@pytest.mark.usefixtures("on")
-def test_a_secret_that_was_let_through_is_scrubbed_here_too(app: App, lived_in: Path):
-    rules.add(app, "Use pnpm")
-    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z45"
-    one = Keepsake("rule_20260201_083000_abc123", f"token {secret}", RuleType.DEVOPS, Lane.USER, False, NOW)
-    sync.sync(app)
-    (lived_in / claude_memory.keepsake_name(one)).write_text(claude_memory.keepsake_text(one))
-    assert holding(lived_in, secret)
-
-    scrub.scrub(app)
-
-    assert holding(lived_in, secret) == []
-    assert ours(lived_in) == ["Use pnpm"]
 
 
 # Off again

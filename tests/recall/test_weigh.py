@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.memory import Rating
+from recollect.lifecycle.strength import strength
+from recollect.model.memory import EPISODE_TAG, Rating
 from recollect.recall.weigh import (
+    AGE_COSTS_MOST,
     FOCUS_MOST,
     QUIET_BELOW,
     Focus,
@@ -16,7 +18,7 @@ from recollect.recall.weigh import (
     relevance,
     standing,
 )
-from tests.values import NOW, thread
+from tests.values import AGE, NOW, thread
 
 GOOD, BAD = Rating(True, NOW), Rating(False, NOW)
 ID = "thread_20260201_083000_abc123"
@@ -105,11 +107,18 @@ def test_priority_is_match_by_standing_by_relevance_and_focus_on_top():
     assert found.focus == pytest.approx(0.25)
 
 
-def test_an_old_perfect_match_beats_a_fresh_poor_one():
-    old = priority(thread("old"), 1.0, 0.0, [])
+def test_an_old_good_match_beats_a_fresh_poor_one():
+    old = priority(thread("old"), 0.5, 0.0, [])
     fresh = priority(thread("fresh"), 0.45, 1.0, [])
 
     assert old.score > fresh.score
+
+
+def test_an_episode_comes_after_the_threads_of_its_session():
+    episode = priority(thread("session", tags=(EPISODE_TAG,)), 1.0, 1.0, [])
+    work = priority(thread("work"), 0.8, 1.0, [])
+
+    assert work.score > episode.score
 
 
 def test_a_pin_stands_a_little_above_what_is_fresh():
@@ -120,7 +129,21 @@ def test_a_pin_stands_a_little_above_what_is_fresh():
 def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
     low, high = sorted((one, other))
 
-    assert 0.5 <= standing(low) <= standing(high) <= 1.5
+    assert 0.9 <= standing(low) <= standing(high) <= 1.5
+
+
+def test_a_fortnight_counts_as_one_time():
+    fortnight = [strength(thread("t", days_old=days), now=NOW, rules=AGE) for days in range(15)]
+
+    assert {standing(one) for one in fortnight} == {1.0}
+
+
+def test_age_costs_a_little_more_with_every_month_and_never_much():
+    months = [standing(strength(thread("t", days_old=30 * n), now=NOW, rules=AGE)) for n in range(60)]
+
+    assert months == sorted(months, reverse=True)
+    assert months[0] > months[1] > months[2]
+    assert months[-1] == 1.0 - AGE_COSTS_MOST
 
 
 # Outcomes

@@ -77,7 +77,9 @@ LOGGED: dict[str, Json] = {
     "query": "dark",
     "how": "words and vectors",
     "ms": 3.21,
-    "hits": [{"id": DARK.id, "title": "Dark mode", "score": 0.784, "components": {"match": 0.8, "near": 0.6}}],
+    "hits": [
+        {"id": DARK.id, "title": "Dark mode", "lane": "user", "score": 0.784, "components": {"match": 0.8, "near": 0.6}}
+    ],
     "dropped": [{"id": TABS.id, "reason": "is a rule"}],
 }
 

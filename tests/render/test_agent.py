@@ -19,6 +19,9 @@ from tests.values import NOW, bridge, note, rule, thread
 
 AUTH = thread("OAuth login", topics=("auth", "web"), days_old=2)
 DEPLOY = thread("Deploys", status=Status.SUSPENDED, days_old=9)
+SLEEPING = thread("Sleeping", status=Status.SUSPENDED, days_old=9)
+TABS = rule("Use tabs")
+RUNBOOK = note("Runbook")
 
 
 def one(memory: Memory, score: float = 0.784, *, passage: str = "", strength: float = 0.85, woken: bool = False):
@@ -42,9 +45,9 @@ def test_a_recall_reads_exactly_so():
         recalled(
             one(AUTH, passage="Google sign-in\nfails at night."),
             one(replace(DEPLOY, status=Status.ACTIVE, last_active_at=NOW), 0.5, strength=0.2, woken=True),
-            one(thread("Sleeping", status=Status.SUSPENDED, days_old=9), 0.3, strength=0.05),
-            one(rule("Use tabs"), 0.2, strength=1.0),
-            one(note("Runbook"), 0.1, strength=1.0),
+            one(SLEEPING, 0.3, strength=0.05),
+            one(TABS, 0.2, strength=1.0),
+            one(RUNBOOK, 0.1, strength=1.0),
         ).found,
         joined,
         5,
@@ -61,12 +64,14 @@ def test_a_recall_reads_exactly_so():
         "Summary: Google sign-in fails at night.\n"
         "Last active: 2 days ago\n"
         "Match score: 0.78\n"
+        f"Id: {AUTH.id}\n"
         "\n"
         "### [ACTIVE] Deploys\n"
         "Weight: 0.20\n"
         "Summary: About Deploys.\n"
         "Last active: just now\n"
         "Match score: 0.50\n"
+        f"Id: {DEPLOY.id}\n"
         "-> Reactivated by this recall\n"
         "\n"
         "### [SUSPENDED] Sleeping\n"
@@ -74,6 +79,7 @@ def test_a_recall_reads_exactly_so():
         "Summary: About Sleeping.\n"
         "Last active: 9 days ago\n"
         "Match score: 0.30\n"
+        f"Id: {SLEEPING.id}\n"
         "\n"
         "## Related Bridges (3 of 5)\n"
         "\n"
@@ -88,6 +94,7 @@ def test_a_recall_reads_exactly_so():
         "Summary: About Use tabs.\n"
         "Last active: just now\n"
         "Match score: 0.20\n"
+        f"Id: {TABS.id}\n"
         "\n"
         "## Matching Notes (1 found)\n"
         "\n"
@@ -95,7 +102,8 @@ def test_a_recall_reads_exactly_so():
         "Weight: 1.00\n"
         "Summary: About Runbook.\n"
         "Last active: just now\n"
-        "Match score: 0.10"
+        "Match score: 0.10\n"
+        f"Id: {RUNBOOK.id}"
     )
 
 

@@ -53,7 +53,7 @@ def test_any_memory_is_within_the_limit_page_by_page(parts: list[str], times: in
         page = sent(whole, offset)
         assert len(page) < 8_000
         assert "</system-reminder>" not in page
-        found = re.search(r"\+(\d+)\\\"\) goes on\)", page)
+        found = re.search(r"to read on: ai_recall\(\\\"\w+\+(\d+)\\\"\)", page)
         pages += 1
         if found is None:
             break
@@ -67,13 +67,13 @@ def test_the_pages_of_a_memory_are_all_of_it():
     whole, read, offset = shown(thread("Bottles", body=body)), "", 0
     while True:
         text = str(tools.answer(whole, now=NOW, nonce=NONCE, offset=offset)["text"])
-        read += text.split("\n\n")[1]
-        found = re.search(r"\+(\d+)\"\) goes on\)", text)
+        read += re.split(r"\n\n\(cut|\n\n\(characters|\n\[/recollect", text.split("\n\n", 1)[1])[0] + "\n"
+        found = re.search(r"to read on: ai_recall\(\"\w+\+(\d+)\"\)", text)
         if found is None:
             break
         offset = int(found[1])
 
-    assert read.removesuffix("\n[/recollect 0123abcd]") == body
+    assert read.split() == body.split()
 
 
 def test_an_offset_beyond_the_end_is_the_end():

@@ -680,6 +680,15 @@ class StoreContract:
         assert store.closeness("other", vector(0, 1), ids) == {}
         assert store.closeness("small", vector(0, 1) * 2, ids) == {}
 
+    def test_closeness_counts_vectors_that_are_not_kept(self, store: Store, house: House) -> None:
+        seq, _ = store.vectorless("small", 1)[0]
+        store.put_vectors("small", [(seq, vector(1, 0))])
+        ids = [house.auth.id, house.tabs.id]
+
+        close = store.closeness("small", vector(0, 1), ids, [(id, vector(0, 1)) for id in ids])
+
+        assert close == pytest.approx(dict.fromkeys(ids, 1.0), abs=0.01)
+
     def test_vectors_go_with_their_text_and_stay_with_it(self, store: Store, house: House) -> None:
         store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
         all_vectors = store.counts().vectors

@@ -119,12 +119,22 @@ class SessionContract:
 
         assert [p for _, p in store.sessions.received()] == [pointer(), pointer(prompt="p2", calls=("a", "b"))]
 
-    def test_an_event_with_more_to_read_stands_anew_at_the_end(self, store: Store):
-        for said in ({"size": 5}, {"prompt": "p2"}, {"size": 9}, {"size": 7}):
+    def test_an_event_that_is_told_of_again_stands_anew_at_the_end_with_the_smaller_size(self, store: Store):
+        new = [
             store.sessions.receive(pointer(**said))
+            for said in ({"size": 5}, {"prompt": "p2"}, {"size": 9}, {"size": 3}, {"size": 3})
+        ]
 
-        assert [(n, p.prompt, p.size) for n, p in store.sessions.received()] == [(2, "p2", 0), (3, "", 9)]
-        assert [n for n, _ in store.sessions.received(after=2)] == [3]
+        assert new == [True, True, False, False, False]
+        assert [(n, p.prompt, p.size) for n, p in store.sessions.received()] == [(2, "p2", 0), (4, "", 3)]
+        assert [n for n, _ in store.sessions.received(after=2)] == [4]
+
+    def test_acts_that_were_taken_in_are_known(self, store: Store):
+        store.sessions.put_acts([1, -5, 2**62])
+        store.sessions.put_acts([7, 1], "change_1")
+
+        assert store.sessions.taken_acts([1, 2, -5, 7]) == {1: "change_1", -5: "", 7: "change_1"}
+        assert store.sessions.taken_acts([]) == {}
 
     def test_several_writes_are_one_or_none(self, store: Store):
         def both() -> None:

@@ -11,8 +11,8 @@ import pytest
 from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning, migrate, tokenizer
-from recollect.store.tokenizer import Analyse
+from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store.migrate import Migration
 from tests.store.files import contents, finished, start
 from tests.values import act, note, plan
 
@@ -29,14 +29,14 @@ class Killed(BaseException):
     """Not an Exception: nothing may catch it on the way."""
 
 
-class Migrations:
-    """One migration of several statements that can be stopped before any of them."""
+class Steps:
+    """A later migration of several statements that can be stopped before any of them."""
 
     def __init__(self, stop_before: int | None = None) -> None:
         self.stop_before = stop_before
         self.runs = 0
 
-    def __call__(self, db: apsw.Connection, _analyse: Analyse) -> None:
+    def __call__(self, db: apsw.Connection) -> None:
         self.runs += 1
         for number, step in enumerate(STEPS):
             if number == self.stop_before:
@@ -44,6 +44,12 @@ class Migrations:
             db.execute(step)
         if self.stop_before == len(STEPS):
             raise Killed
+
+
+def learn(monkeypatch: pytest.MonkeyPatch, *steps: Steps) -> None:
+    """From here on this program is a later one, which knows these migrations too."""
+    later = tuple(Migration(one) for one in steps)
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, *later))
 
 
 @pytest.fixture
@@ -66,6 +72,11 @@ def version(path: Path) -> int:
         return int(db.pragma("user_version"))
 
 
+def schema(path: Path) -> set[tuple[object, ...]]:
+    with closing(apsw.Connection(str(path))) as db:
+        return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+
+
 def backups(path: Path) -> list[str]:
     folder = path.parent / "backups"
     return sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
@@ -75,7 +86,7 @@ def test_an_older_database_is_migrated_after_a_backup(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = version(path)
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, Migrations()))
+    learn(monkeypatch, Steps())
 
     with closing(SqliteStore(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
@@ -93,19 +104,68 @@ def test_an_older_database_is_migrated_after_a_backup(
 def test_a_current_database_is_not_migrated_again(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migration = Migrations()
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, migration))
+    migration = Steps()
+    learn(monkeypatch, migration)
     for _ in range(3):
         SqliteStore(path, Tuning()).close()
     assert migration.runs == 1
     assert len(backups(path)) == 1
 
 
-def test_a_new_database_needs_no_migration_and_no_backup(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    migration = Migrations()
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, migration))
+def test_a_new_database_is_made_current_without_a_backup(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn(monkeypatch, Steps())
     SqliteStore(path, Tuning()).close()
-    assert (migration.runs, backups(path), version(path)) == (0, [], migrate.current_version())
+    assert (backups(path), version(path)) == ([], migrate.current_version())
+
+
+def test_a_migrated_database_and_a_new_one_are_both_found_sound(
+    path: Path, kept: list[Note], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn(monkeypatch, Steps())
+    new = tmp_path / "new.db"
+
+    for each in (path, new):
+        with closing(SqliteStore(each, Tuning())) as store:
+            assert store.verify() == []
+
+    assert schema(path) == schema(new)
+
+
+def test_verify_sees_that_a_part_of_a_migration_is_missing(
+    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn(monkeypatch, Steps())
+    SqliteStore(path, Tuning()).close()
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("DROP INDEX memory_by_mood")
+
+    with closing(SqliteStore(path, Tuning())) as store:
+        assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
+
+
+def test_several_migrations_are_applied_in_their_order(
+    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = version(path)
+    learn(monkeypatch, Steps())
+    more = Migration(lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, more))
+
+    with closing(SqliteStore(path, Tuning())) as store:
+        assert store.verify() == []
+
+    assert version(path) == old + 2
+
+
+def test_what_is_derived_is_rebuilt_after_the_last_migration(
+    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dropped = Migration(lambda db: db.execute("DELETE FROM term; DELETE FROM passage"), reindex=True)
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, dropped))
+
+    with closing(SqliteStore(path, Tuning())) as store:
+        assert store.verify() == []
+        assert store.words("Note 7").passages == len(kept)
 
 
 @pytest.mark.parametrize("stop_before", range(len(STEPS) + 1))
@@ -113,7 +173,7 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch, stop_before: int
 ) -> None:
     old = version(path)
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, Migrations(stop_before)))
+    learn(monkeypatch, Steps(stop_before))
 
     with pytest.raises(Killed):
         SqliteStore(path, Tuning())
@@ -129,15 +189,15 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
 _KILLED = """
 import os, sys
 from pathlib import Path
-from recollect.store import SqliteStore, Tuning, migrate, tokenizer
+from recollect.store import SqliteStore, Tuning, migrate
 from tests.store.test_migrate import STEPS
-def migration(db, analyse):
+def migration(db):
     db.execute("PRAGMA cache_size = 1")
     for number, step in enumerate(STEPS):
         if number == int(sys.argv[2]): os._exit(0)
         db.execute(step)
     os._exit(0)
-migrate.MIGRATIONS = (*migrate.MIGRATIONS, migration)
+migrate.MIGRATIONS = (*migrate.MIGRATIONS, migrate.Migration(migration))
 SqliteStore(Path(sys.argv[1]), Tuning())
 """
 
@@ -154,8 +214,8 @@ def test_a_program_that_is_killed_while_migrating_leaves_the_old_version_whole(
 
 
 def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch) -> None:
-    migration = Migrations()
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, migration))
+    migration = Steps()
+    learn(monkeypatch, migration)
 
     def full(*_: object) -> None:
         raise StoreFull("No space left for the backup.")
@@ -171,35 +231,9 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
 
 
 def test_backups_never_overwrite_each_other(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, Migrations(0)))
+    learn(monkeypatch, Steps(0))
     for _ in range(3):
         with pytest.raises(Killed):
             SqliteStore(path, Tuning())
     v = migrate.current_version()
     assert backups(path) == [f"memory-before-v{v}-2.db", f"memory-before-v{v}-3.db", f"memory-before-v{v}.db"]
-
-
-def test_a_file_of_version_1_is_sound_and_searchable_afterwards(path: Path, kept: list[Note]) -> None:
-    with closing(apsw.Connection(str(path))) as db:
-        tokenizer.register(db)
-        for table in (
-            "words",
-            "vector",
-            "vector_count",
-            "term",
-            "passage",
-            "session",
-            "shown",
-            "state",
-            "event",
-            "outcome",
-        ):
-            db.execute(f"DROP TABLE {table}")
-        db.execute("DROP VIEW passage_text")
-        db.execute((Path(__file__).parent / "derived_v1.sql").read_text(encoding="utf-8"))
-        db.execute("PRAGMA user_version = 1")
-
-    with closing(SqliteStore(path, Tuning())) as store:
-        assert store.verify() == []
-        assert [memory.id for memory, _ in store.each()] == [one.id for one in kept]
-        assert store.words("Note 7").passages == len(kept)

@@ -14,7 +14,7 @@ from recollect.lifecycle import change
 from recollect.model.ledger import Sight, Talker, Way
 from recollect.model.outcome import Ending, Outcome, cut
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import SqliteStore, Tuning
 from recollect.store.outcomes import KEPT_DAYS, OUTCOMES_KEPT
 from tests.store.files import traces
 from tests.values import NOW, act, plan, rule
@@ -106,34 +106,6 @@ def test_a_purge_of_what_was_deleted_takes_them_along_too(store: SqliteStore, pa
     store.purge((lesson.id,))
 
     assert traces(path.parent, CANARY) == []
-
-
-def test_a_scrub_cleans_outcomes(store: SqliteStore, path: Path):
-    store.outcomes.record(outcome(action=f"curl {CANARY}", next_state=CANARY))
-
-    found = store.scrub(lambda text: text.replace(CANARY, "[gone]"))
-
-    assert found.rows == (("outcome", 1),)
-    assert store.outcomes.recorded()[0][1].action == "curl [gone]"
-    assert traces(path.parent, CANARY) == []
-    assert store.verify() == []
-
-
-def test_a_database_from_before_outcomes_is_brought_along(path: Path):
-    kept = rule("Kept")
-    with closing(SqliteStore(path, Tuning())) as store:
-        store.apply(plan(Create(kept)), act())
-        store.sessions.put_state("a", "1")
-    with closing(apsw.Connection(str(path))) as db:
-        db.execute("DROP TABLE outcome")
-        db.execute("PRAGMA user_version = 2")
-
-    with closing(SqliteStore(path, Tuning())) as store:
-        assert store.verify() == []
-        assert store.get(kept.id) == kept
-        assert store.sessions.state("a") == "1"
-        assert store.outcomes.record(outcome())
-    assert (path.parent / "backups" / f"memory-before-v{migrate.current_version()}.db").exists()
 
 
 def test_what_an_agent_was_shown_is_known_with_its_time_and_call(store: SqliteStore):

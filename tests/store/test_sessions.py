@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.ledger import Way
-from recollect.model.memory import Memory
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import SqliteStore, Tuning
 from recollect.store.sessions import EVENTS_KEPT
 from tests.store.files import traces
 from tests.store.talkers import ME, pointer, session
@@ -83,19 +82,3 @@ def test_a_changed_value_is_found(store: SqliteStore, path: Path, table: str):
         db.execute(f"UPDATE {table} SET {column} = 77")
 
     assert [finding.table for finding in store.verify()] == [table]
-
-
-def test_a_database_from_before_sessions_is_brought_along(path: Path):
-    memory: Memory = thread("Billing")
-    with closing(SqliteStore(path, Tuning())) as store:
-        store.apply(plan(Create(memory)), act())
-    with closing(apsw.Connection(str(path))) as db:
-        for table in ("session", "shown", "state", "event", "outcome"):
-            db.execute(f"DROP TABLE {table}")
-        db.execute("PRAGMA user_version = 1")
-
-    with closing(SqliteStore(path, Tuning())) as store:
-        assert store.get(memory.id) == memory
-        assert store.sessions.receive(pointer())
-        assert store.verify() == []
-    assert (path.parent / "backups" / f"memory-before-v{migrate.current_version()}.db").exists()

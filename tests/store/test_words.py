@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.plan import Create, Plan, Remove, Update
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning, tokenizer, words
-from recollect.store.migrate import schema
+from recollect.store import SqliteStore, Tuning, migrate, tokenizer, words
 from tests.model.strategies import texts
 from tests.store.asking import search
 from tests.values import act, messages, note, plan, renamed, thread
@@ -36,7 +35,7 @@ class Vocabulary:
     def __init__(self, **counts: int) -> None:
         self._db = apsw.Connection(":memory:")
         self._analyse = tokenizer.register(self._db)
-        self._db.execute(schema())
+        migrate.build(self._db)
         self._db.executemany("INSERT INTO term VALUES (?, ?)", counts.items())
 
     def asked(self, question: str) -> list[str]:

@@ -14,8 +14,17 @@ from typing import NamedTuple
 
 import pytest
 
-from recollect.wire import stub
+from recollect.wire import pointer, stub
 from recollect.wire.place import Place, find_place
+
+
+def leave(place: Place, said: dict[str, object]) -> str:
+    """As a hook that has ended would have left it."""
+    path = pointer.leave(place, said)
+    gone = f"{path.rpartition('.')[0]}.gone" if path else ""
+    if path:
+        os.rename(path, gone)
+    return gone
 
 
 class Ran(NamedTuple):

@@ -34,7 +34,8 @@ except OSError:
     sys.exit(0)
 with open(home + "/alive", "a") as file:
     file.write(f"{os.getpid()}\\n")
-server = transport.listen(place, "t" * 32)
+token = "t" * transport.TOKEN_CHARS
+server = transport.listen(place, token)
 server.settimeout(120)
 said = {
     "pid": os.getpid(), "parent": os.getppid(), "session": os.getsid(0), "cwd": os.getcwd(),
@@ -49,6 +50,8 @@ while True:
         break
     line.settimeout(60)
     try:
+        if not transport.admit(place, line, token):
+            continue
         frame.read_request(line.recv)
         line.sendall(frame.encode_reply(frame.OK, json.dumps(said).encode()))
         line.recv(1)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from recollect.wire import frame, transport
 from recollect.wire.place import Place
 
-TOKEN = "t" * 32
+TOKEN = "t" * 32 + "p" * 32
 PATIENCE_S = 60
 """Longer than any hook may take: one that waits for the end of this was not done in time."""
 Answer = Callable[[dict[str, str], bytes], bytes | None]

@@ -15,7 +15,20 @@ from tests.wire.echo import EchoServer
 
 ROOM = Path(stub.__file__).parent
 # What any Python has loaded before the first line, what is built into it, and one extension.
-LIGHT = {"_socket", "marshal", "posix", "time", "sys", "_signal", "errno", "_thread", "_codecs", "_weakref"}
+LIGHT = {
+    "_json",
+    "binascii",
+    "_socket",
+    "marshal",
+    "posix",
+    "time",
+    "sys",
+    "_signal",
+    "errno",
+    "_thread",
+    "_codecs",
+    "_weakref",
+}
 
 
 @pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.name)

@@ -45,13 +45,8 @@ def silent(ran: Ran, deadline_ms: int = CALM_MS) -> bool:
 
 
 def kept_at_the_end(world: World, body: bytes) -> list[object]:
-    """The sessions of all pointers, when there is one more. A machine may be so busy that the little time which is kept
-    for it is over before it is left; the law holds all the same, and the next one may have more luck."""
-    before = len(list(spool.drain(world.place)))
-    for _ in range(20):
-        assert silent(world.hook(*BRIEF, body=body), BRIEF_MS)
-        if len(spooled(world.place)) > before:
-            break
+    """The sessions of all pointers, after a hook that nobody answered."""
+    assert silent(world.hook(*BRIEF, body=body), BRIEF_MS)
     return [said["session"] for said in spooled(world.place)]
 
 
@@ -106,6 +101,7 @@ def test_the_header_says_who_asks_and_from_where(world: World, tmp_path: Path):
         "event": PROMPT,
         "deadline_ms": str(CALM_MS),
         "cwd": str(tmp_path),
+        "transcript_bytes": "-1",
         **{"env-" + name: value for name, value in passed.items()},
     }
 
@@ -133,13 +129,54 @@ def test_too_much_environment_is_left_out(world: World):
     assert "env-MEMORY_LONG" not in server.requests[0][0]
 
 
-def test_what_was_printed_is_confirmed(world: World):
+def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_nothing_to_print(world: World):
     with EchoServer(world.place) as server:
         world.hook(*CALM, body=b"a reply")
         world.hook(*CALM, body=b"")
         server.settle()
 
-    assert server.shown == [True, False]
+    assert server.shown == [True, True]
+
+
+def test_the_pointer_is_there_while_the_event_is_delivered_and_gone_when_it_was_taken(world: World, tmp_path: Path):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text("12345")
+    body = json.dumps({"session_id": "s1", "transcript_path": str(transcript)}).encode()
+    seen: list[list[str]] = []
+
+    def look(header: dict[str, str], _body: bytes) -> bytes:
+        transcript.write_text("1234567")  # the agent writes on
+        seen.append(os.listdir(world.place.spool + spool.FOLDER))
+        assert header["transcript_bytes"] == "5"
+        return frame.encode_reply(frame.OK)
+
+    with EchoServer(world.place, look):
+        world.hook(*CALM, body=body)
+
+    assert [len(one) for one in seen] == [1]
+    assert os.listdir(world.place.spool + spool.FOLDER) == []
+
+
+def test_a_hook_that_is_killed_at_any_moment_leaves_its_pointer(world: World):
+    """The daemon says nothing, so the hook is still there to be killed; its pointer came first."""
+    arrived = threading.Event()
+
+    def hold(_header: dict[str, str], _body: bytes) -> None:
+        arrived.set()
+
+    with EchoServer(world.place, hold):
+        hook = subprocess.Popen(
+            [sys.executable, "-I", "-S", stub.code_path(world.home), *CALM], stdin=subprocess.PIPE, env=world.environ()
+        )
+        with hook:
+            assert hook.stdin is not None
+            hook.stdin.write(BODY)
+            hook.stdin.close()
+            assert arrived.wait(60)
+            assert spooled(world.place) == [], "its hook is still at it"
+            hook.kill()
+
+    assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-", "2>&-", "<&- >&- 2>&-", "| head -c 0"])
@@ -362,6 +399,8 @@ def test_a_stdin_that_never_ends_is_left(world: World):
     assert (code, out, err) == (0, b"", b"")
     assert took_s < BRIEF_MS / 1000 + SLACK_S
     assert server.requests == []
+    (said,) = spooled(world.place)
+    assert (said["event"], said["session"]) == (PROMPT, ""), "of what came, as much as can be told"
 
 
 # Places

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from recollect.base import paths
 from recollect.base.errors import HomeRefused
-from recollect.wire.place import MAX_SOCKET_BYTES, find_home, find_place, is_private, make_private
+from recollect.wire.place import (
+    MAX_SOCKET_BYTES,
+    expected_runtime,
+    find_home,
+    find_place,
+    is_private,
+    is_usable,
+    make_private,
+)
 
 ENVIRONS: list[dict[str, str]] = [
     {},
@@ -75,10 +83,12 @@ PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @given(PATHS, PATHS)
-def test_a_socket_s_path_is_always_short_enough(home: str, temp: str):
-    found = find_place("/" + home, {"XDG_RUNTIME_DIR": "/" + temp, "TMPDIR": "/" + temp})
+def test_a_socket_s_path_is_always_short_enough_or_there_is_none(home: str, temp: str):
+    environ = {"XDG_RUNTIME_DIR": "/" + temp, "TMPDIR": "/" + temp}
+    found = find_place("/" + home, environ)
 
-    assert len(os.fsencode(found.socket)) <= MAX_SOCKET_BYTES
+    assert len(os.fsencode(expected_runtime("/" + home, environ) + "/socket")) <= MAX_SOCKET_BYTES
+    assert found.tcp or len(os.fsencode(found.socket)) <= MAX_SOCKET_BYTES
 
 
 def test_a_link_to_a_private_folder_is_not_private(tmp_path: Path):
@@ -98,3 +108,50 @@ def test_a_folder_of_another_user_s_is_not_private(tmp_path: Path):
     os.chown(tmp_path / "theirs", 65534, 65534)
 
     assert not is_private(str(tmp_path / "theirs"))
+
+
+def squat(folder: str, how: str) -> None:
+    """What another user, or an accident, can leave in the place of the runtime folder."""
+    match how:
+        case "another user's":
+            if os.geteuid() != 0:
+                pytest.skip("only root can give folders away")
+            os.mkdir(folder, 0o700)
+            os.chown(folder, 65534, 65534)
+        case "a link":
+            make_private(folder + ".real")
+            os.symlink(folder + ".real", folder)
+        case "a dangling link":
+            os.symlink(folder + ".nowhere", folder)
+        case "open to all":
+            os.mkdir(folder)
+            os.chmod(folder, 0o777)
+        case _:
+            Path(folder).write_text("")
+
+
+SQUATTED = pytest.mark.parametrize("how", ["another user's", "a link", "a dangling link", "open to all", "a file"])
+
+
+@SQUATTED
+def test_a_runtime_folder_that_somebody_else_made_first_is_not_used(tmp_path: Path, runtime: str, how: str):
+    home = str(tmp_path / "home")
+    environ = {"TMPDIR": runtime}
+    squat(expected_runtime(home, environ), how)
+
+    assert find_place(home, environ).runtime == home + "/run"
+    named = {"RECOLLECT_RUNTIME": expected_runtime(home, environ)}
+    assert find_place(home, environ | named).runtime == home + "/run", "a daemon that was told of it finds the same"
+    assert find_place(home, {"RECOLLECT_RUNTIME": home + "/run"}).runtime == home + "/run"
+
+
+def test_where_no_folder_can_be_made_the_home_s_own_is_used(tmp_path: Path):
+    home = str(tmp_path / "home")
+
+    assert find_place(home, {"TMPDIR": "/nonexistent"}).runtime == home + "/run"
+
+
+def test_a_missing_folder_is_usable_where_it_can_be_made(tmp_path: Path):
+    assert is_usable(str(tmp_path / "new"))
+    assert not is_usable(str(tmp_path / "no" / "new"))
+    assert not (tmp_path / "new").exists()

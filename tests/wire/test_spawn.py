@@ -7,14 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from recollect.wire import spawn, spool, stub
+from recollect.wire import lockfile, spawn, spool, stub
+from recollect.wire.place import Place
 from tests.wire.conftest import World
 from tests.wire.daemon import end, is_running, make_package, parse, pids, wait_for
+from tests.wire.test_place import SQUATTED, squat
 
 # Long enough for the stand-in to start on a busy machine: here it is asked whether, not how fast.
 PATIENT_MS = 40_000
@@ -26,6 +29,22 @@ def startable(tmp_path: Path, make: Callable[[str], World]) -> Iterator[World]:
     world = make(make_package(tmp_path))
     yield world
     end(world.home)
+
+
+def kill(world: World) -> None:
+    pid = pids(world.home, "alive")[-1]
+    os.kill(pid, signal.SIGKILL)
+    assert wait_for(lambda: not is_running(pid) and not lockfile.is_held(world.place.spawn_lock))
+
+
+def keep(world: World, starts: spawn.Starts) -> None:
+    Path(world.place.spawn_lock).write_text(f"{starts.count} {starts.last_s}\n")
+
+
+def wait(world: World, seconds: float) -> None:
+    """As if so much time had gone by since the last start."""
+    starts = spawn.read_starts(world.place)
+    keep(world, spawn.Starts(starts.count, starts.last_s - seconds))
 
 
 def test_the_first_hook_starts_a_daemon_and_is_answered(startable: World):
@@ -92,13 +111,89 @@ def test_a_daemon_finds_its_package_and_no_other_s_modules(startable: World, tmp
 
 
 def test_a_killed_daemon_is_replaced_by_the_next_hook(startable: World):
-    first = parse(startable.hook(*PATIENT).out)["pid"]
-    for _ in range(spawn.MOST_FAILURES + 1):
-        os.kill(pids(startable.home, "alive")[-1], signal.SIGKILL)
-        ran = startable.hook(*PATIENT)
-        assert parse(ran.out)["pid"] != first
+    for _ in range(spawn.STARTS_AT_ONCE):
+        assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[-1]
+        kill(startable)
 
-    assert len(pids(startable.home, "alive")) == spawn.MOST_FAILURES + 2
+    assert len(set(pids(startable.home, "alive"))) == spawn.STARTS_AT_ONCE
+
+
+def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(startable: World):
+    for _ in range(10):
+        wait(startable, spawn.read_starts(startable.place).pause_s(time.monotonic()))
+        assert startable.hook(*PATIENT).out
+        kill(startable)
+
+    assert startable.hook(*PATIENT).out == b"", "not before the pause is over"
+    starts = spawn.read_starts(startable.place)
+    assert starts.count == len(pids(startable.home, "alive")) == 10
+    assert 0 < starts.pause_s(time.monotonic()) <= spawn.LONGEST_PAUSE_S
+    assert "10 in a row" in spawn.explain_starts(startable.place)
+
+    wait(startable, spawn.LONGEST_PAUSE_S)
+    assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[10]
+
+
+def test_the_pause_is_over_by_itself(startable: World):
+    """The first, which is the shortest, in real time."""
+    for _ in range(spawn.STARTS_AT_ONCE):
+        startable.hook(*PATIENT)
+        kill(startable)
+
+    assert wait_for(lambda: startable.hook(*PATIENT).out)
+    assert len(pids(startable.home, "alive")) == spawn.STARTS_AT_ONCE + 1
+
+
+def test_what_a_person_asks_for_is_started_whatever_the_pause(startable: World, tmp_path: Path):
+    keep(startable, spawn.Starts(40, time.monotonic()))
+    until = time.monotonic() + PATIENT_MS / 1000
+    assert not spawn.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
+
+    spawn.forget_starts(startable.place)
+
+    assert spawn.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
+    assert spawn.read_starts(startable.place).count == 1
+
+
+@pytest.mark.parametrize(
+    ("count", "age_s", "pause_s"),
+    [(1, 0, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2), (5, 0, 4), (6, 0, 8), (7, 0, 16), (8, 0, 30), (10_000, 0, 30),
+     (6, 5, 3), (6, 8, 0), (6, 9, 0), (10_000, spawn.STEADY_S, 0)],
+)  # fmt: skip
+def test_the_pause_doubles_up_to_a_limit_and_runs_from_the_last_start(count: int, age_s: float, pause_s: float):
+    assert spawn.Starts(count, 1_000.0).pause_s(1_000.0 + age_s) == pause_s
+
+
+def test_starts_from_before_a_reboot_hold_nobody_up():
+    before = spawn.Starts(9, 900_000.0)
+
+    assert before.pause_s(20.0) == 0
+    assert before.next(20.0).count == 1
+
+
+def test_a_daemon_that_lasted_is_forgiven():
+    assert spawn.Starts(9, 100.0).next(100.0 + spawn.STEADY_S).count == 1
+    assert spawn.Starts(9, 100.0).next(99.0 + spawn.STEADY_S).count == 10
+
+
+@pytest.mark.parametrize("said", [b"", b"\n", b"9", b"9 x", b"x 9\n", b"12.5\n13.5\n", b"\xff\xff", b"1 2 3"])
+def test_a_count_that_cannot_be_read_is_none(startable: World, said: bytes):
+    Path(startable.place.spawn_lock).write_bytes(said)
+
+    assert spawn.read_starts(startable.place).count == 0
+    assert spawn.explain_starts(startable.place) == ""
+    assert startable.hook(*PATIENT).out
+
+
+def test_why_the_last_one_failed_is_kept_and_told(startable: World):
+    keep(startable, spawn.Starts(5, time.monotonic()))
+
+    spawn.keep_failure(startable.place, "It cannot listen: the disk is full")
+
+    said = spawn.explain_starts(startable.place)
+    assert "5 in a row" in said
+    assert said.endswith("the last one said: It cannot listen: the disk is full")
+    assert spawn.read_starts(startable.place).next(time.monotonic()).why == ""
 
 
 def test_a_daemon_that_listened_elsewhere_is_replaced_where_it_was(startable: World):
@@ -145,13 +240,13 @@ def test_while_a_daemon_holds_its_lock_no_second_is_started(startable: World):
 def test_a_daemon_that_cannot_start_is_not_started_by_every_hook(startable: World):
     Path(startable.home, "broken").touch()
 
-    for _ in range(spawn.MOST_FAILURES + 3):
+    for _ in range(spawn.STARTS_AT_ONCE + 3):
         ran = startable.hook(*PATIENT)
         assert (ran.code, ran.out, ran.err) == (0, b"", b"")
 
     assert wait_for(lambda: not any(is_running(pid) for pid in pids(startable.home, "started")))
-    assert len(pids(startable.home, "started")) <= spawn.MOST_FAILURES
-    assert len(list(spool.drain(startable.place))) == spawn.MOST_FAILURES + 3
+    assert spawn.STARTS_AT_ONCE <= len(pids(startable.home, "started")) <= spawn.STARTS_AT_ONCE + 2
+    assert len(list(spool.drain(startable.place))) == spawn.STARTS_AT_ONCE + 3
 
 
 def test_a_home_of_another_user_s_is_left_alone(startable: World):
@@ -193,7 +288,7 @@ def test_on_a_full_disk_a_daemon_is_started_all_the_same(startable: World, monke
         raise OSError(errno.ENOSPC, "No space left on device")
 
     began: list[str] = []
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(os, "write", full)
     monkeypatch.setattr(spawn, "_spawn", lambda place, *_: began.append(place.home))
 
     assert spawn.start(startable.place, sys.executable, "") == spawn.BEGUN
@@ -207,3 +302,78 @@ def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatc
     monkeypatch.setattr(os, "fork", none_left)
 
     assert spawn.start(startable.place, sys.executable, "") == spawn.IN_VAIN
+
+
+@SQUATTED
+def test_a_hook_starts_the_daemon_where_nobody_else_has_been(startable: World, how: str):
+    squat(startable.place.runtime, how)
+
+    said = parse(startable.hook(*PATIENT).out)
+
+    assert said["pid"] == pids(startable.home, "alive")[0]
+    assert parse(startable.hook(*PATIENT).out)["pid"] == said["pid"], "and the next hook finds it"
+
+
+@SQUATTED
+def test_a_pointer_is_left_where_nobody_else_has_been(startable: World, how: str):
+    squat(startable.place.runtime, how)
+    Path(startable.home, "broken").touch()
+
+    assert startable.hook(*PATIENT).out == b""
+
+    assert len(list(spool.drain(Place(startable.home, startable.home + "/run")))) == 1
+
+
+# Where a lock is not inherited, and there are no Unix sockets: the way of Windows, as far as it can be gone here
+
+
+@pytest.fixture
+def as_windows(startable: World, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr(lockfile, "INHERITED", False)
+    monkeypatch.setattr(spawn, "_DETACHED", 0)
+    monkeypatch.setattr(spawn, "_OUTSIDE_JOB", 0)
+    monkeypatch.setenv("RECOLLECT_TRANSPORT", "tcp")
+    return Place(startable.home, startable.place.runtime, tcp=True)
+
+
+def test_without_inherited_locks_a_daemon_is_started_and_answers(as_windows: Place, startable: World, tmp_path: Path):
+    until = time.monotonic() + PATIENT_MS / 1000
+
+    line = spawn.reach(as_windows, sys.executable, str(tmp_path / "site"), until)
+
+    assert line is not None
+    line.close()
+    assert len(pids(startable.home, "alive")) == 1
+    assert os.path.exists(as_windows.address)
+    assert not os.path.exists(as_windows.socket)
+
+
+def test_without_inherited_locks_one_that_is_starting_is_not_started_twice(
+    as_windows: Place, startable: World, tmp_path: Path
+):
+    Path(startable.home, "slow").touch()
+    start = lambda: spawn.start(as_windows, sys.executable, str(tmp_path / "site"))  # noqa: E731
+
+    assert [start(), start(), start()] == [spawn.BEGUN, spawn.UNDER_WAY, spawn.UNDER_WAY]
+
+    wait(startable, spawn.STARTING_S)
+    assert start() == spawn.BEGUN
+
+
+def test_a_job_that_holds_its_processes_is_no_obstacle(as_windows: Place, monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+
+    class Popen:
+        returncode: int | None = None
+
+        def __init__(self, _command: object, *, creationflags: int, **_: object) -> None:
+            asked.append(creationflags)
+            if creationflags & 1:
+                raise PermissionError(errno.EACCES, "Access is denied")
+
+    monkeypatch.setattr(subprocess, "Popen", Popen)
+    monkeypatch.setattr(spawn, "_OUTSIDE_JOB", 1)
+    monkeypatch.setattr(spawn, "_DETACHED", 2)
+
+    assert spawn.start(as_windows, sys.executable, "") == spawn.BEGUN
+    assert asked == [3, 2]

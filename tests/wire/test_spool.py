@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.wire import spool
+from recollect.wire import pointer, spool
 from recollect.wire.place import Place
+from tests.wire.conftest import leave
 
 HEADER = {"host": "claude-code", "event": "PostToolBatch", "cwd": "/work", "env-CLAUDE_CODE_SESSION_ID": "from-env"}
 SECRET = "the words that were said"
@@ -38,7 +39,7 @@ def place(tmp_path: Path, runtime: str) -> Place:
 
 
 def test_a_pointer_says_where_to_look_and_not_what_was_said():
-    made = spool.pointer(HEADER, json.dumps(BODY).encode())
+    made = pointer.make(HEADER, json.dumps(BODY).encode())
 
     assert made == {
         "host": "claude-code",
@@ -58,89 +59,104 @@ def test_a_pointer_says_where_to_look_and_not_what_was_said():
 def test_a_pointer_knows_how_long_the_transcript_was(tmp_path: Path):
     (tmp_path / "t.jsonl").write_text("12345")
 
-    made = spool.pointer({}, json.dumps({"transcript_path": str(tmp_path / "t.jsonl")}).encode())
+    made = pointer.make({}, json.dumps({"transcript_path": str(tmp_path / "t.jsonl")}).encode())
 
     assert made["transcript_bytes"] == 5
 
 
 @pytest.mark.parametrize("cut", [200, -1])
 def test_of_a_broken_body_the_beginning_is_used(cut: int):
-    made = spool.pointer(HEADER, json.dumps(BODY).encode()[:cut])
+    made = pointer.make(HEADER, json.dumps(BODY).encode()[:cut])
 
     assert (made["session"], made["transcript"]) == ("s1", "/nowhere/s1.jsonl")
 
 
 def test_of_a_huge_body_the_beginning_is_used():
-    huge = json.dumps(BODY | {"huge": "x" * spool.MAX_PARSED_BYTES}, indent=1).encode()
+    huge = json.dumps(BODY | {"huge": "x" * pointer.MAX_PARSED_BYTES}, indent=1).encode()
 
-    assert spool.pointer(HEADER, huge)["session"] == "s1"
+    assert pointer.make(HEADER, huge)["session"] == "s1"
 
 
 def test_without_a_body_the_environment_tells_the_session():
-    assert spool.pointer(HEADER, b"")["session"] == "from-env"
+    assert pointer.make(HEADER, b"")["session"] == "from-env"
 
 
 def test_an_id_that_is_as_long_as_a_text_is_none():
-    assert spool.pointer({}, json.dumps({"session_id": "x" * 10_000}).encode())["session"] == ""
+    assert pointer.make({}, json.dumps({"session_id": "x" * 10_000}).encode())["session"] == ""
 
 
 @given(st.binary() | st.recursive(st.text(), st.lists).map(lambda value: json.dumps({"session_id": value}).encode()))
 def test_any_body_has_a_pointer_that_can_be_written(body: bytes):
-    json.dumps(spool.pointer(HEADER, body))
+    json.dumps(pointer.make(HEADER, body))
 
 
-def test_what_was_spooled_is_drained_the_oldest_first(place: Place):
+@pytest.mark.parametrize("said", [BODY, {"session_id": 'a "quoted" \\ é \U0001f4cc'}, {}])
+def test_a_pointer_is_written_as_json_and_read_back_the_same(place: Place, said: dict[str, object]):
+    made = pointer.make(HEADER, json.dumps(said).encode())
+
+    path = leave(place, made)
+
+    assert json.loads(Path(path).read_bytes()) == made
+    assert [one | {"at_ns": 0} for _, one in spool.drain(place)] == [made | {"at_ns": 0}]
+
+
+def test_what_was_left_is_drained_the_oldest_first(place: Place):
     for n in range(5):
-        assert spool.spool(place, {"n": n})
+        assert leave(place, {"n": n})
 
     drained = list(spool.drain(place))
 
     assert [said["n"] for _, said in drained] == [0, 1, 2, 3, 4]
     assert all(said["at_ns"] == os.stat(path).st_mtime_ns for path, said in drained)
+    assert spool.waiting(place) == 5
 
 
 def test_draining_takes_nothing_away(place: Place):
-    spool.spool(place, {"n": 1})
+    leave(place, {"n": 1})
 
     assert list(spool.drain(place)) == list(spool.drain(place)) != []
 
 
-def test_what_a_killed_hook_left_is_not_seen_and_goes_later(place: Place):
-    spool.spool(place, {"n": 1})
-    left = Path(place.spool, "tmp", "torn")
-    left.write_bytes(b'{"n')
+def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch):
+    pointer.leave(place, {"n": 1})
+
+    assert list(spool.drain(place)) == []
+    monkeypatch.setattr(spool, "MAX_HOOK_S", 0.0)
+    assert len(list(spool.drain(place))) == 1, "no hook takes so long: the number is another process's by now"
+
+
+def test_a_pointer_from_before_the_machine_was_started_anew_is_drained(place: Place):
+    path = Path(pointer.leave(place, {"n": 1}))
+    path.rename(path.with_name(f"{10**19}.{os.getpid()}"))
 
     assert len(list(spool.drain(place))) == 1
-    spool.reap(place, left.stat().st_mtime_ns + 5, 5)
-    assert left.exists()
-    spool.reap(place, left.stat().st_mtime_ns + 6, 5)
-    assert not left.exists()
 
 
-def test_what_a_killed_hook_left_before_the_clock_was_set_back_goes_too(place: Place):
-    spool.spool(place, {"n": 1})
-    left = Path(place.spool, "tmp", "torn")
-    left.write_bytes(b'{"n')
+@pytest.mark.parametrize("cut", range(60, 130, 7))
+def test_a_pointer_that_was_cut_short_is_read_as_far_as_it_goes(place: Place, cut: int):
+    path = Path(leave(place, pointer.make(HEADER, json.dumps(BODY).encode())))
+    path.write_bytes(path.read_bytes()[:cut])
 
-    spool.reap(place, left.stat().st_mtime_ns - 6, 5)
+    ((_, said),) = spool.drain(place)
 
-    assert not left.exists()
+    assert (said["host"], said["event"], said["session"]) == ("claude-code", "PostToolBatch", "s1")
 
 
-def test_what_cannot_be_read_is_set_aside(place: Place):
-    spool.spool(place, {"n": 1})
+def test_what_cannot_be_read_is_set_aside_and_counted(place: Place):
+    leave(place, {"n": 1})
     for name, content in (("a", b"noise"), ("b", b"[1]"), ("c", b"\xff"), ("d", b"")):
         Path(place.spool, "new", name).write_bytes(content)
     Path(place.spool, "new", "e").symlink_to("/etc/passwd")
 
     assert [said["n"] for _, said in spool.drain(place)] == [1]
     assert sorted(os.listdir(place.spool + "/bad")) == ["a", "b", "c", "d", "e"]
+    assert spool.lost(place) == 5
 
 
 def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(spool, "MOST_POINTERS", 2)
+    monkeypatch.setattr(pointer, "MAX_POINTERS", 2)
 
-    kept = [spool.spool(place, {"n": n}) for n in range(5)]
+    kept = [pointer.leave(place, {"n": n}) for n in range(5)]
 
     assert [bool(path) for path in kept] == [True, True, False, False, False]
     assert spool.lost(place) == 3
@@ -148,6 +164,5 @@ def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.Mon
 
 def test_an_empty_place_is_drained_too(place: Place):
     assert list(spool.drain(place)) == []
-    assert spool.lost(place) == 0
-    spool.reap(place, 0, 0)
+    assert spool.lost(place) == spool.waiting(place) == 0
     assert not Path(place.runtime).exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -83,6 +84,41 @@ def test_without_the_token_loopback_is_shut(runtime: str, tmp_path: Path, said: 
 
     assert heard == b""
     assert server.requests == []
+
+
+def test_a_port_that_is_another_s_by_now_is_told_nothing_more(runtime: str, tmp_path: Path):
+    """A daemon that was killed leaves its address, and anybody may listen at its port then."""
+    place = Place(str(tmp_path), runtime + "/r", tcp=True)
+    transport.listen(place, TOKEN).close()
+    heard = bytearray()
+
+    def listen() -> None:
+        line, _ = stranger.accept()
+        with line:
+            line.settimeout(60)
+            line.sendall(b"t" * 32)
+            while part := line.recv(100):
+                heard.extend(part)
+
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        Path(place.address).write_text(f"{stranger.getsockname()[1]} {TOKEN}")
+        thread = threading.Thread(target=listen)
+        thread.start()
+        with pytest.raises(client.Unanswered):
+            client.ask(place, {"op": "ask"}, b"a prompt", 60)
+        thread.join(60)
+
+    assert bytes(heard) == TOKEN[:32].encode()
+
+
+@pytest.mark.parametrize("said", ["", "1234", "1234 ", "x " + TOKEN, "1234 " + TOKEN[:32]])
+def test_an_address_that_is_cut_or_broken_is_none(runtime: str, tmp_path: Path, said: str):
+    place = Place(str(tmp_path), runtime + "/r", tcp=True)
+    transport.listen(place, TOKEN).close()
+    Path(place.address).write_text(said)
+
+    with pytest.raises(FileNotFoundError):
+        transport.connect(place, 1)
 
 
 def test_the_other_side_s_user_is_known(runtime: str, tmp_path: Path):

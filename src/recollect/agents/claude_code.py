@@ -266,11 +266,19 @@ def _spoken(is_user: bool, line: Mapping[str, object], content: object) -> Itera
                     failed=block.get("is_error") is True, refused=line.get("toolDenialKind") in _DENIALS,
                 )  # fmt: skip
                 yield _utterance(line, Voice.TOOL_RESULT, output, call=call)
-                # What the person answered with instead of leave; in the result it stands among the client's words.
-                if call.refused and (said := _text(line, "userFeedback")):
-                    yield _utterance(line, Voice.PROMPT, said)
+                if call.failed and (words := _refusal_words(line, call)):
+                    yield _utterance(line, Voice.PROMPT, words, call=call)
             case _:
                 pass
+
+
+def _refusal_words(line: Mapping[str, object], call: ToolCall) -> str:
+    """What the person said when refusing the call. Older clients wrote it only among their own words for the model."""
+    if call.refused:
+        return _text(line, "userFeedback")
+    if not call.output.startswith(_REFUSED) or _REFUSED_SAYING not in call.output:
+        return ""
+    return call.output.partition(_REFUSED_SAYING)[2].partition(_AFTER_REFUSAL)[0].strip()
 
 
 def _voice(is_user: bool, line: Mapping[str, object], text: str) -> Voice:
@@ -288,6 +296,7 @@ def _utterance(line: Mapping[str, object], voice: Voice, text: str = "", call: T
         text=storable(text),
         id=_text(line, "uuid"),
         call=call,
+        session=_text(line, "sessionId"),
         prompt_id=_text(line, "promptId"),
         # Older clients wrote a subagent's lines among the others and did not name it.
         agent_id=_text(line, "agentId") or ("sidechain" if line.get("isSidechain") is True else ""),
@@ -320,6 +329,8 @@ _REFUSED = (
     "This command requires approval",
     "Claude requested permissions to ",
 )
+_REFUSED_SAYING = "the user said:\n"
+_AFTER_REFUSAL = "\n\nNote: The user's next message"
 # Written beside a result by 2.1.325; the others it knows are an interruption and trouble of the client's own.
 _DENIALS = frozenset({"user-rejected", "permission-rule", "automode-blocked"})
 

@@ -46,6 +46,9 @@ class Utterance:
     id: str = ""
     """The line's own, where it has one: several utterances may share it."""
     call: ToolCall | None = None
+    """For a prompt: the call that was refused with these words."""
+    session: str = ""
+    """The session that the line says it belongs to, where it says so. A fork's file may begin with another's."""
     prompt_id: str = ""
     agent_id: str = ""
     at: Moment | None = None

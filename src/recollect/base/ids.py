@@ -13,6 +13,7 @@ import re
 from recollect.base.clock import Clock
 
 _SHAPE = re.compile(r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}")
+_REFERENCE = re.compile(rf"\s*({_SHAPE.pattern})\s*(?:\+\s*(\d{{1,9}}))?\s*")
 _CHANCE_BITS = 14
 
 
@@ -38,6 +39,12 @@ class Mint:
 
 def is_id(text: str) -> bool:
     return _SHAPE.fullmatch(text) is not None
+
+
+def read_reference(text: str) -> tuple[str, int] | None:
+    """`ID`, or `ID+OFFSET` to read on in a long memory: its id, and where to begin. None for any other text."""
+    found = _REFERENCE.fullmatch(text)
+    return (found[1], int(found[2] or 0)) if found else None
 
 
 def fresh_key() -> str:

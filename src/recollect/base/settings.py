@@ -95,13 +95,6 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def one_thread_for_numbers() -> None:
-    """Holds numpy's libraries to one thread, for the life of the process; to be called before numpy is loaded."""
-    for name in ("OPENBLAS", "OMP", "MKL"):
-        os.environ[f"{name}_NUM_THREADS"] = "1"
-    os.environ["VECLIB_MAXIMUM_THREADS"] = "1"
-
-
 def load(
     home_conf: Path | None,
     project_conf: Path | None,

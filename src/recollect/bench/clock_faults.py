@@ -21,7 +21,7 @@ from recollect.lifecycle import heartbeat as heart
 from recollect.model.ledger import Pointer
 from recollect.model.session import Session
 from recollect.store import SqliteStore, Tuning
-from recollect.wire import spool
+from recollect.wire import pointer
 
 YEARS_DAYS = 3_650.0
 
@@ -57,8 +57,8 @@ def _date_store(house: House, at: Moment) -> None:
 def _date_spool(house: House, at: Moment) -> None:
     said = payload(house, PROMPT, "dated", 0, transcript_path=f"{house.root}/dated.jsonl")
     header = {"event": PROMPT, "host": "claude-code", "cwd": house.project}
-    spool.spool(house.place, spool.pointer(header, said))
-    Path(house.place.spool + spool.UNFINISHED, "left").write_bytes(b'{"half')
+    left = Path(pointer.leave(house.place, pointer.make(header, said)))
+    left.with_name("cut").write_bytes(left.read_bytes()[:-9])
 
 
 def _date_files(folder: Path, at: Moment) -> None:

@@ -35,13 +35,13 @@ def home_replaced(house: House) -> Iterator[Call]:
     """As by a network mount that went and came back: what a daemon has open is of the home that was. Of such mounts
     this and `locks_unusable` are simulated; that they are slow, and what their servers lose, is not."""
     house.start()
-    root, spare = house.home.root, Path(house.root, "spare")
+    root = house.home.root
 
-    def before(_number: int) -> None:
+    def before(number: int) -> None:
+        spare = Path(house.root, f"spare{number}")
         shutil.copytree(root, spare)
-        root.rename(Path(house.root, "was"))
-        spare.rename(root)
-        shutil.rmtree(Path(house.root, "was"))
+        _exchange(root, spare)
+        shutil.rmtree(spare, ignore_errors=True)  # a daemon may still write there
 
     yield replace(plain(house), before=before)
 
@@ -104,6 +104,16 @@ def corrupt(house: House) -> Iterator[Call]:
 def not_a_database(house: House) -> Iterator[Call]:
     house.store.write_bytes(b"not a database" * 1_000)
     yield plain(house)
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """In one step: were there no home for a moment, a daemon or a hook could make one."""
+    import ctypes
+
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), swap):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(one))
 
 
 # Mounts

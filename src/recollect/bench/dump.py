@@ -36,7 +36,7 @@ class Reader:
     def __init__(self) -> None:
         db = apsw.Connection(":memory:")
         tokenizer.register(db)
-        db.execute(migrate.schema())
+        migrate.build(db)
         self._queries = _WHOLE | _FULL_TEXT | _tables(db)
         db.close()
 

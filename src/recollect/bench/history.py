@@ -1,10 +1,12 @@
-"""What it costs to read past sessions: bytes of transcript a second of CPU, read and filtered alone, and all of it.
+"""What it costs to read past sessions: read and filtered alone, all of an import, and the vectors that follow it. Of
+made-up transcripts, or of a folder of real ones.
 
 Each figure is made in a process of its own, so that its memory is its own.
 """
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 from recollect.agents import DEFAULT_HOST
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
+from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
@@ -19,7 +22,7 @@ from recollect.bench.child import Child, say
 from recollect.bench.past_sessions import AS_BEFORE, AS_NOW, Sessions, Shape
 from recollect.bench.report import Report, digits
 from recollect.bench.stages import peak_mb
-from recollect.ops import acts, digest, past
+from recollect.ops import acts, digest, past, upkeep
 from recollect.ops.app import App
 from recollect.store import Progress
 
@@ -36,8 +39,10 @@ class HistoryFigures:
     read_mb_s: float
     """Read, filtered, parsed, redacted: of one core."""
     read_peak_mb: float
-    whole_mb_s: float
-    """Everything, until it is remembered: of one core."""
+    whole_cpu_s_per_mb: float
+    """Everything, until it is remembered and found by words."""
+    vectors_cpu_s_per_mb: float
+    """Afterwards, in the background: what it takes to find it by meaning, too."""
     whole_seconds: float
     whole_peak_mb: float
     again_seconds: float
@@ -53,44 +58,51 @@ class HistoryReport(Report):
         return all(one.read_mb_s >= LEAST_MB_S for one in self.figures)
 
 
-def run_history(folder: Path, *, mb: int, seed: int, progress: Progress) -> HistoryReport:
-    found, steps = [], 0
-
-    def step() -> None:
-        nonlocal steps
-        steps += 1
-        progress(steps, 8)
-
-    for shape in (AS_NOW, AS_BEFORE):
+def run_history(folder: Path, *, mb: int, seed: int, progress: Progress, real: Path | None = None) -> HistoryReport:
+    """Of the transcripts in `real`, where that is given; else of both shapes that clients write."""
+    if real is not None:
+        _copy(real, folder / "left")
+        return HistoryReport((_measure(folder, real.name, progress, 0, 1),))
+    shapes = (AS_NOW, AS_BEFORE)
+    found = []
+    for number, shape in enumerate(shapes):
         place = folder / shape.name.replace(" ", "-")
-        size = _write(place, shape, mb * 1_000_000, seed) / 1e6
-        step()
-        read = _stage(_read, place)
-        step()
-        whole = _stage(_import, place)
-        step()
-        again = _stage(_import, place)
-        step()
-        found.append(
-            HistoryFigures(
-                shape.name, round(size, 1), int(read["acts"]), digits(size / read["cpu_s"]), read["peak_mb"],
-                digits(size / whole["cpu_s"]), round(whole["wall_s"], 2), whole["peak_mb"],
-                round(again["wall_s"], 2),
-            )
-        )  # fmt: skip
+        _write(place, shape, mb * 1_000_000, seed)
+        found.append(_measure(place, shape.name, progress, number, len(shapes)))
     return HistoryReport(tuple(found))
 
 
-def _write(place: Path, shape: Shape, size: int, seed: int) -> int:
-    work = place / "shop"
-    (work / ".ai").mkdir(parents=True)
-    sessions = Sessions(seed, str(work), shape)
+def _measure(place: Path, name: str, progress: Progress, before: int, total: int) -> HistoryFigures:
+    (place / "shop" / ".ai").mkdir(parents=True, exist_ok=True)
+    stages: list[dict[str, float]] = []
+    for stage in (_read, _import, _import, _vectors):
+        progress(4 * before + len(stages), 4 * total)
+        stages.append(_stage(stage, place))
+    read, whole, again, vectors = stages
+    size = sum(path.stat().st_size for path in (place / "left").iterdir()) / 1e6
+    return HistoryFigures(
+        name, round(size, 1), int(read["acts"]), digits(size / read["cpu_s"]), read["peak_mb"],
+        digits(whole["cpu_s"] / size), digits(vectors["cpu_s"] / size), round(whole["wall_s"], 2), whole["peak_mb"],
+        round(again["wall_s"], 2),
+    )  # fmt: skip
+
+
+def _write(place: Path, shape: Shape, size: int, seed: int) -> None:
+    sessions = Sessions(seed, str(place / "shop"), shape)
     written = number = 0
     while written < size:
         path = place / "left" / f"session-{number}.jsonl"
         written += sessions.write(path, _BEGUN.plus(days=number), min(_SESSION_BYTES, size - written))
         number += 1
-    return written
+
+
+def _copy(real: Path, place: Path) -> None:
+    """With their times: a transcript that is still written to is not over."""
+    place.mkdir(parents=True)
+    for path in sorted(real.glob("*.jsonl")):
+        shutil.copy2(path, place)
+    if not any(place.iterdir()):
+        raise BadInput(f"There is no transcript in {real}.", hint="Name a folder of .jsonl files.")
 
 
 # In processes of their own
@@ -110,7 +122,7 @@ def _read(folder: str) -> None:
         reading, size = acts.Reading(), path.stat().st_size
         while reading.cursor.offset < size:
             new = acts.read_on(
-                app, DEFAULT_HOST, path, reading, since=Moment(0), max_bytes=digest.MOST_BYTES
+                app, DEFAULT_HOST, path, reading, session="", max_bytes=digest.MOST_BYTES
             )  # fmt: skip
             reading.acts.extend(new)
             many += len(new)
@@ -121,6 +133,14 @@ def _import(folder: str) -> None:
     app = _app(Path(folder))
     began, cpu = time.perf_counter(), time.process_time()
     past.import_past(app, str(Path(folder) / "left"))
+    app.close()
+    _say(began, cpu)
+
+
+def _vectors(folder: str) -> None:
+    app = _app(Path(folder))
+    began, cpu = time.perf_counter(), time.process_time()
+    upkeep.reindex(app)
     app.close()
     _say(began, cpu)
 

@@ -67,7 +67,7 @@ class Soak:
 def run_crowd(place: House, sessions: int, events: int, step: Step) -> Crowd:
     place.start()
     place.warm()
-    before = int((place.status() or {})["received_late"])
+    before = int((place.status() or {})["unanswered"])
     sent = {f"crowd-{n}-{number}" for n in range(sessions) for number in range(events)}
     with ExitStack() as stack:
         kept = stack.enter_context(Kept(place))
@@ -95,7 +95,7 @@ def run_crowd(place: House, sessions: int, events: int, step: Step) -> Crowd:
         lost=len(lost),
         in_store=len(sent & kept.received),
         in_spool=len(sent & kept.waiting - kept.received),
-        received_late=int((place.status() or {}).get("received_late", 0)) - before,
+        received_late=int((place.status() or {}).get("unanswered", 0)) - before,
         wall=Spread.of(walls),
         per_s=round(len(walls) / took_s, 1),
         **{name: sum(end[name] for end in ends) for name in ("non_zero_exits", "malformed", "past_deadline")},

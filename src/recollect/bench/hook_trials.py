@@ -28,6 +28,8 @@ class Trial:
     runs: int
     not_tried: str = ""
     """Why, where this machine cannot be given the fault."""
+    broke: str = ""
+    """What ended the trial before its last run: the others go on."""
     non_zero_exits: int = 0
     malformed: int = 0
     """Standard output that is neither nothing nor one JSON object."""
@@ -40,7 +42,7 @@ class Trial:
 
     @property
     def passed(self) -> bool:
-        return self.non_zero_exits == self.malformed == self.past_deadline == self.left_behind == 0
+        return not self.broke and self.non_zero_exits == self.malformed == self.past_deadline == self.left_behind == 0
 
 
 def run_faults(template: House, runs: int, step: Step, faults: tuple[Fault, ...] = FAULTS) -> tuple[Trial, ...]:
@@ -63,9 +65,11 @@ def _tried(template: House, fault: Fault, runs: int, step: Step) -> Trial:
     except Unable as why:
         step(runs)
         return Trial(fault.name, 0, not_tried=str(why))
+    except (OSError, shutil.Error) as problem:
+        return Trial(fault.name, 0, broke=f"{type(problem).__name__}: {problem}")
     finally:
         place.clear()
-        shutil.rmtree(root)
+        shutil.rmtree(root, ignore_errors=True)
     late = house.deadline_ms(call.event)
     return Trial(
         fault.name,

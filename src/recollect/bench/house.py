@@ -28,7 +28,7 @@ from recollect.base.settings import load
 from recollect.bench import processes
 from recollect.model.result import Scope
 from recollect.ops.app import App
-from recollect.wire import client, frame, spool, stub, transport
+from recollect.wire import client, frame, spawn, spool, stub, transport
 from recollect.wire.hook import DEADLINES_MS, DEFAULT_HOST, OTHER_DEADLINE_MS
 from recollect.wire.place import Place, find_place
 
@@ -201,10 +201,7 @@ class House:
         return [pointer for _, pointer in spool.drain(self.place)]
 
     def spool_length(self) -> int:
-        try:
-            return len(os.listdir(self.place.spool + spool.FINISHED))
-        except OSError:
-            return 0
+        return spool.waiting(self.place)
 
     def stop(self) -> None:
         """Asks it to end, and waits until it has."""
@@ -214,8 +211,10 @@ class House:
             self.kill()
 
     def kill(self) -> None:
-        """The daemon, at once; what it acknowledged is on the disk."""
+        """The daemon, at once; what it acknowledged is on the disk. The next start is measured, not the pause that
+        repeated deaths bring."""
         _kill(self.daemons)
+        spawn.forget_starts(self.place)
 
     def clear(self) -> None:
         """Nothing of this house is alive afterwards."""

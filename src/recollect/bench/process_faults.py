@@ -21,7 +21,7 @@ from recollect.wire.place import make_private
 
 _LONGEST_BEFORE_KILL_S = 0.15
 _NOBODY = 65_534
-IMPOSTOR = b'{"systemMessage": "from a stranger"}'
+IMPOSTOR = b"from a stranger"  # no JSON, so that it would count as malformed
 
 
 @contextmanager
@@ -66,14 +66,14 @@ def stranger_at_the_socket(house: House) -> Iterator[Call]:
     """The runtime folder and the socket in it are another user's, who answers. Nothing of that may be printed."""
     if os.geteuid() != 0:
         raise Unable("only root can give a folder away")
-    runtime = Path(house.place.runtime)
+    runtime, path = Path(house.place.runtime), Path(house.place.socket)
     make_private(str(runtime))
-    Path(house.place.socket).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(house.place.socket)
+        listener.bind(str(path))
         listener.listen()
-        for path in (Path(house.place.socket), runtime):
-            os.chown(path, _NOBODY, _NOBODY)
+        for given_away in (path, runtime):
+            os.chown(given_away, _NOBODY, _NOBODY)
         thread = threading.Thread(target=_answer_all, args=(listener,), daemon=True)
         thread.start()
         try:
@@ -82,7 +82,7 @@ def stranger_at_the_socket(house: House) -> Iterator[Call]:
             listener.shutdown(socket.SHUT_RDWR)
             thread.join()
             os.chown(runtime, os.geteuid(), os.getegid())
-            Path(house.place.socket).unlink()
+            path.unlink()
 
 
 def _answer_all(listener: socket.socket) -> None:

@@ -1,8 +1,9 @@
 """How well recall answers, on suites of documents and questions, beside simple systems in the same run.
 
 Every task is loaded into a fresh store as an import would do it: one document, one memory, secrets kept out. It is
-asked through the product's own engine with the product's defaults (ten hits, no limit of characters). A task whose
-documents have dates is asked at the last of them, else now.
+asked through the product's own engine with the product's defaults (ten hits, no limit of characters). A document with
+a date becomes a thread of that date, which ages as threads do until its task's questions are asked; a document without
+one becomes a note.
 
 The figures are of the ten best (scores.py). `ms_cpu` is the median CPU time of an answer; the embedding of the
 question comes on top, the same for every system that needs it (engine.py measures it).
@@ -21,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.base.clock import SystemClock
-from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.base.text import title_from
@@ -33,9 +33,9 @@ from recollect.bench.scores import DEPTH, MEASURES, Difference
 from recollect.bench.suites import Document, Question, Suite, Task
 from recollect.bench.systems import BASELINES, Baselines
 from recollect.model.evidence import Owner
-from recollect.model.memory import Note
+from recollect.model.memory import Memory, Note, Thread
 from recollect.model.plan import Create, Plan
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.ops import asking
 from recollect.ops.app import App
 from recollect.store import Act, Progress, SqliteStore, Tuning
@@ -133,13 +133,13 @@ def _asked(
         ids = _load(app, store, task.documents)
         vectors, owners = _embed(store, embeddings, ids, progress)
         baselines = Baselines([document.text for document in task.documents], vectors, owners)
-        now = max((d.at for d in task.documents if d.at is not None), default=app.clock.now())
+        now = task.now or app.clock.now()
         asked = embeddings.of([question.text for question in task.questions])
         store.nearest(embeddings.model, asked[0].tobytes(), 1, ())  # the engine is warm before the first question
         for number, (question, vector) in enumerate(zip(task.questions, asked, strict=True), start=1):
             answer = asking.ask(
                 [store],
-                Query(text=question.text, limit=DEPTH),
+                Query(text=question.text, statuses=REACHED, limit=DEPTH),
                 now=now,
                 rules=app.age_rules,
                 asked=asking.Asked(embeddings.model, vector.tobytes()),
@@ -162,9 +162,9 @@ def _asked(
 def _chosen(
     agent: RecallAgent, store: SqliteStore, task: Task, question: Question, ids: dict[str, int], ours: list[str]
 ) -> _Answer:
-    notes = {id: memory for id in ids if isinstance(memory := store.exact(id), Note)}
+    memories = {id: memory for id in ids if (memory := store.exact(id)) is not None}
     began = time.thread_time()
-    ranked = [task.documents[ids[id]].id for id in agent.rank(question.text, notes, ours)]
+    ranked = [task.documents[ids[id]].id for id in agent.rank(question.text, memories, ours)]
     return _Answer(scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)
 
 
@@ -174,19 +174,20 @@ def _load(app: App, store: SqliteStore, documents: Sequence[Document]) -> dict[s
     for start in range(0, len(documents), _A_PLAN):
         creates = []
         for place, document in enumerate(documents[start : start + _A_PLAN], start=start):
-            note = _note(app, document)
-            ids[note.id] = place
-            creates.append(Create(note))
+            memory = _memory(app, document)
+            ids[memory.id] = place
+            creates.append(Create(memory))
         act = Act(app.mint.draw("change"), "import", app.actor, "", app.clock.now())
         store.apply(app.redacted(Plan.of(creates)), act)
     return ids
 
 
-def _note(app: App, document: Document) -> Note:
-    at: Moment = document.at or app.clock.now()
+def _memory(app: App, document: Document) -> Memory:
+    kind: type[Memory] = Note if document.at is None else Thread
+    at = document.at or app.clock.now()
     body = app.take("body", document.text)
-    return Note(
-        id=app.mint.draw("note"),
+    return kind(
+        id=app.mint.draw(str(kind.kind)),
         title=title_from(body),
         body=body,
         group=document.group,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from recollect.base.errors import BadInput
 from recollect.bench.scores import DEPTH
-from recollect.model.memory import Note
+from recollect.model.memory import Memory
 from recollect.ops import chosen
 from recollect.ops.app import App
 from recollect.ops.briefs import waits_for_a_model
@@ -39,10 +39,10 @@ class RecallAgent:
     def close(self) -> None:
         self._app.close()
 
-    def rank(self, question: str, notes: dict[str, Note], ours: Sequence[str]) -> list[str]:
+    def rank(self, question: str, memories: dict[str, Memory], ours: Sequence[str]) -> list[str]:
         """Ids, the best first; `ours` is how ordinary recall ranks."""
-        order = [*ours, *(id for id in notes if id not in ours)]
-        among = [chosen.pointer_of(notes[id]) for id in order]
+        order = [*ours, *(id for id in memories if id not in ours)]
+        among = [chosen.pointer_of(memories[id]) for id in order]
         if self._scheme.presearch:
             among = list(
                 presearch.presearched(question, among, stop=chosen.STOP, in_content=self._scheme.in_content)

@@ -85,7 +85,7 @@ class Stage:
         body = json.dumps(payload).encode()
         until_s = time.monotonic() + _PATIENCE_S
         answer = self._hooks.answer(agents.DEFAULT_HOST, event, body, {}, str(self._work), until_s)
-        answer.confirm()
+        answer.after(True)
         return answer.stdout.decode()
 
     def rules(self) -> list[Rule]:

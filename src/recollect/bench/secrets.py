@@ -38,7 +38,7 @@ from recollect.ops import memories, recalls, rules, transfer, upkeep
 from recollect.ops.app import MAX_TITLE_CHARS, MAX_TOPIC_CHARS, App
 from recollect.redact import Redactor
 from recollect.store import Progress
-from recollect.wire import spool
+from recollect.wire import pointer
 from recollect.wire.place import Place
 
 MOST_FALSE = 0.005
@@ -215,7 +215,7 @@ def _use(app: App, place: Place, outputs: list[str], lines: list[str], number: i
         case _:
             _say(app, outputs, title)
     event = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{number}", "prompt": text}
-    spool.spool(place, spool.pointer({"event": "UserPromptSubmit", "host": "bench"}, json.dumps(event).encode()))
+    pointer.leave(place, pointer.make({"event": "UserPromptSubmit", "host": "bench"}, json.dumps(event).encode()))
     app.log.line("bench", said=title, why=topic)
 
 

@@ -1,7 +1,8 @@
 """Suites of documents and questions, read from JSON lines, gzipped or not.
 
-One task a line: `{"task", "docs": [{"id", "text", "group", "date"?}], "queries": [{"id", "text", "gold", "type"}]}`.
-`group` is the conversation that a document belongs to; within one, documents stand in the order they came.
+One task a line: `{"task", "docs": [{"id", "text", "group", "date"?}], "queries": [{"id", "text", "gold", "type"}],
+"now"?}`. `group` is the conversation that a document belongs to; within one, documents stand in the order they came.
+`now` is the time of the questions; without it they are asked at the date of the last document.
 A line that is not so is refused with the file and the line's number: figures of half a suite mean nothing.
 """
 
@@ -48,6 +49,8 @@ class Task:
     name: str
     documents: tuple[Document, ...]
     questions: tuple[Question, ...]
+    now: Moment | None = None
+    """When the questions are asked; None where no document has a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +130,12 @@ def _task(data: Any) -> Task:
         unknown = question.gold - documents.keys()
         if unknown:
             raise ValueError(f"question {question.id!r} has the gold {min(unknown)!r}, which is no document")
-    return Task(_text(data, "task"), tuple(documents.values()), questions)
+    last = max((document.at for document in documents.values() if document.at is not None), default=None)
+    return Task(_text(data, "task"), tuple(documents.values()), questions, _moment(data, "now") or last)
 
 
 def _document(data: Any) -> Document:
-    date = _text(data, "date", "")
-    try:
-        at = Moment.parse(date) if date else None
-    except (ValueError, OverflowError):
-        raise ValueError(f"{date!r} is no date") from None
-    return Document(_text(data, "id"), _text(data, "text"), _text(data, "group", ""), at)
+    return Document(_text(data, "id"), _text(data, "text"), _text(data, "group", ""), _moment(data, "date"))
 
 
 def _question(data: Any) -> Question:
@@ -151,6 +150,14 @@ def _text(data: Any, name: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name!r} is missing or is no text")
     return storable(value)
+
+
+def _moment(data: Any, name: str) -> Moment | None:
+    date = _text(data, name, "")
+    try:
+        return Moment.parse(date) if date else None
+    except (ValueError, OverflowError):
+        raise ValueError(f"{date!r} is no date") from None
 
 
 def _list(data: Any, name: str) -> Sequence[Any]:

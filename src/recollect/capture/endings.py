@@ -29,14 +29,15 @@ def endings(sitting: Sitting, sights: Sequence[Sight], report: ReadReport) -> It
         act = sitting.acts[number]
         before = sitting.acts[:number]
         if act.doing is not None:
-            yield from _call(sitting, act, _shown_before(act, before, sights))
+            words = next((one.text for one in sitting.acts[number + 1 : number + 2] if one.refuses == act.id), "")
+            yield from _call(sitting, act, words, _shown_before(act, before, sights))
         elif act.speaker is Speaker.MACHINE:
             yield from _reported(sitting, act, report(act.text))
         elif act.speaker is Speaker.PERSON and not sitting.agent and not act.agent:
             yield from _turn(sitting, act, before, sights)
 
 
-def _call(sitting: Sitting, act: Act, shown: tuple[str, ...]) -> Iterator[Outcome]:
+def _call(sitting: Sitting, act: Act, refusal_words: str, shown: tuple[str, ...]) -> Iterator[Outcome]:
     said = act.doing.what or " ".join(act.doing.files) if act.doing else ""
     actor, deed = (act.doing.tool, str(act.doing.deed)) if act.doing else ("", "")
 
@@ -47,7 +48,7 @@ def _call(sitting: Sitting, act: Act, shown: tuple[str, ...]) -> Iterator[Outcom
         )  # fmt: skip
 
     if act.refused:
-        yield ended(Ending.REFUSAL, "", _CALL, deed)
+        yield ended(Ending.REFUSAL, refusal_words, _CALL, deed)
     elif act.failed and act.doing is not None and act.doing.deed is Deed.DELEGATE:
         if len(act.text) > LEAST_CHARS:
             yield ended(Ending.AGENT_FAILURE, act.text, _SUBAGENT, str(State.FAILED))

@@ -215,9 +215,10 @@ def _within(text: str, most: int) -> str:
 
 def unheard(found: Iterable[Piece], known: Sequence[tuple[str, str]]) -> Iterator[Piece]:
     """Those that no text of `known` (source and words, the newest last) says already, nor one of themselves."""
-    heard = [(source, terms.shape(text)) for source, text in known[-_HELD:]]
-    for one in found:
-        shape = terms.shape(one.content)
+    said = [(one, terms.shape(one.content)) for one in found]
+    sources = {one.source for one, _ in said}
+    heard = [(source, terms.shape(text)) for source, text in known[-_HELD:] if source in sources]
+    for one, shape in said:
         if any(source == one.source and terms.alike(shape, other) >= _SAME for source, other in heard):
             continue
         heard.append((one.source, shape))

@@ -3,7 +3,7 @@ done, the newest weighing most. Nothing is put in other words, so nothing is sai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.base.text import clip
@@ -13,6 +13,7 @@ MOST_CHARS = 600
 _ASKED_CHARS = 200
 _SENTENCE_CHARS = 260
 _FEW = 4
+_LEAST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,20 @@ class Said:
 def summary(said: Sequence[Said], topics: Sequence[str]) -> str:
     """At most MOST_CHARS; the order is that in which it was said."""
     asked = next((_first(one.content) for one in said if one.source == "user" and _first(one.content)), "")
-    found = [(at, line) for at, one in enumerate(said) if one.source == "agent" for line in _lines(one.content)]
     known = {word for topic in topics for word in terms.words(topic)}
-    ranked = sorted(found, key=lambda pair: -_worth(pair[1], known, (pair[0] + 1) / len(said)))
+    ranked = sorted(
+        (-_worth(line, words, known, (at + 1) / len(said)), at, number, line)
+        for at, one in enumerate(said)
+        if one.source == "agent"
+        for number, (line, words) in enumerate(_lines(one.content))
+    )
     kept: list[tuple[int, str]] = []
     room = MOST_CHARS - len(asked)
-    for at, line in ranked:
-        if len(kept) == _FEW or (asked and terms.alike(terms.shape(line), terms.shape(asked)) > 0.6):
-            continue
-        if len(line) + 1 <= room:
+    shape = terms.shape(asked)
+    for _, at, _, line in ranked:
+        if len(kept) == _FEW:
+            break
+        if len(line) + 1 <= room and not (asked and terms.alike(terms.shape(line), shape) > 0.6):
             kept.append((at, line))
             room -= len(line) + 1
     lines = [asked, *(line for at, line in sorted(kept, key=lambda pair: pair[0]))]
@@ -44,12 +50,15 @@ def _first(text: str) -> str:
     return clip(found, _ASKED_CHARS)
 
 
-def _lines(text: str) -> list[str]:
-    return [clip(line, _SENTENCE_CHARS) for line in terms.sentences(text) if len(terms.content(line)) >= 3]
+def _lines(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Sentences that say something, with the words that do."""
+    for sentence in terms.sentences(text):
+        if len(terms.content(sentence)) >= _LEAST_WORDS:
+            line = clip(sentence, _SENTENCE_CHARS)
+            yield line, terms.content(line)
 
 
-def _worth(line: str, known: set[str], newness: float) -> float:
+def _worth(line: str, said: list[str], known: set[str], newness: float) -> float:
     """How much of the thread's subject it names, names of programs counting more, and how new it is."""
-    said = terms.content(line)
     on_subject = sum(word in known for word in said)
     return on_subject + len(terms.names(line)) + 3 * newness - (2 if line.endswith("?") else 0)

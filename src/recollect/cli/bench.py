@@ -175,14 +175,17 @@ def _injections(as_json: bool) -> int:
 
 
 @bench.command()
+@click.argument(
+    "real", metavar="[FOLDER]", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 @click.option("--mb", default=50, show_default=True, type=click.IntRange(min=1), help="Megabytes of each sort.")
 @_seed
 @_as_json
-def history(mb: int, seed: int, as_json: bool) -> int:
-    """How fast past sessions are read, and how fast they become memory."""
+def history(real: Path | None, mb: int, seed: int, as_json: bool) -> int:
+    """What it costs to read past sessions into memory: made-up ones, or the transcripts in FOLDER."""
     from recollect.bench.history import run_history
 
-    return _run(lambda folder, bar: run_history(folder, mb=mb, seed=seed, progress=bar), as_json)
+    return _run(lambda folder, bar: run_history(folder, mb=mb, seed=seed, progress=bar, real=real), as_json)
 
 
 @bench.command()

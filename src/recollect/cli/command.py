@@ -73,7 +73,7 @@ def command_of(op: Op) -> click.Command:
 
 
 def _run(op: Op, wanted: list[Parameter], values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
-    taken = {p.name: _value(p, values[p.name]) for p in wanted}
+    taken = values_from(wanted, values)
     app = App.here(_here(), dry_run=dry_run, progress=Bar())
     try:
         if op.name == "edit":
@@ -93,6 +93,11 @@ def _run(op: Op, wanted: list[Parameter], values: dict[str, Any], *, as_json: bo
     if isinstance(result, Verified) and not result.clean:
         return 5
     return 1 if isinstance(result, Checkup) and not result.healthy else 0
+
+
+def values_from(wanted: list[Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """What click parsed, as the function takes it."""
+    return {p.name: _value(p, given[p.name]) for p in wanted}
 
 
 def _here() -> Path:
@@ -128,18 +133,24 @@ def _argument(p: Parameter) -> click.Argument:
     )  # fmt: skip
 
 
+def flags_of(p: Parameter) -> str:
+    """How an option is spelt. A switch that is on unless told otherwise has a second name that turns it off."""
+    flag = p.name.replace("_", "-")
+    return f"--{flag}/--no-{flag}" if p.default is True else f"--{flag}"
+
+
 def _option(p: Parameter) -> click.Option:
-    flag = f"--{p.name.replace('_', '-')}"
+    names = [flags_of(p), p.name]
     if p.type is bool:
-        return click.Option([flag, p.name], is_flag=True, help=p.arg.help)
+        return click.Option(names, is_flag=True, default=p.default, help=p.arg.help, show_default=p.default)
+    if p.arg.many:
+        return click.Option(names, multiple=True, default=p.default, help=p.arg.help, metavar=p.arg.metavar or None)
     choices = [str(member) for member in _members(p.type)]
     kind: Any = click.Choice(choices, case_sensitive=False) if choices else p.type if p.type in (int, float) else str
-    if p.arg.many:
-        return click.Option([flag, p.name], multiple=True, help=p.arg.help, metavar=p.arg.metavar or None)
     default = ",".join(p.default) if isinstance(p.default, tuple) else p.default
     return click.Option(
-        [flag, p.name], type=kind, default=str(default) if isinstance(default, Enum) else default or None,
-        help=p.arg.help, metavar=p.arg.metavar or None, show_default=bool(p.default),
+        names, type=kind, default=str(default) if isinstance(default, Enum) else default, required=p.required,
+        help=p.arg.help, metavar=p.arg.metavar or None, show_default=default not in (None, ""),
     )  # fmt: skip
 
 

@@ -27,15 +27,18 @@ def daemon() -> None:
 @daemon.command()
 @_as_json
 def start(as_json: bool) -> int:
-    """Start it now, rather than at the next hook."""
+    """Start it now, rather than at the next hook, and without the pause that follows repeated failures."""
     from recollect.daemon import control
     from recollect.wire import spawn, stub
 
     Home(home()).prepare()
     place = _place()
+    spawn.forget_starts(place)
     until = time.monotonic() + _START_WITHIN_S
     if not spawn.ensure_daemon(place, sys.executable, stub.PACKAGE, until):
-        raise RecollectError("The daemon did not start.", hint="`recollect daemon run` shows why; so may the log.")
+        why = spawn.read_starts(place).why
+        message = f"The daemon did not start: {why}" if why else "The daemon did not start."
+        raise RecollectError(message, hint="`recollect daemon run` shows more; so may the log.")
     _show(control.status(place), as_json)
     return 0
 
@@ -61,11 +64,15 @@ def stop(as_json: bool) -> int:
 def status(as_json: bool) -> int:
     """What it holds and what it did; exit code 3 where none is running."""
     from recollect.daemon import control
+    from recollect.wire import spawn
 
     found = control.status(_place())
+    slow = spawn.explain_starts(_place())
+    if found is None and slow:
+        raise NotFound(f"No daemon is running; {slow}.", hint="`recollect daemon start` starts one at once.")
     if found is None:
         raise NotFound("No daemon is running.", hint="The next hook starts one; so does `recollect daemon start`.")
-    _show(found, as_json)
+    _show(found | ({"restarts": slow} if slow else {}), as_json)
     return 0
 
 
@@ -90,9 +97,13 @@ def _show(found: dict[str, Any] | None, as_json: bool) -> None:
         paint(_lines(found))
 
 
+def _value(value: object) -> object:
+    return "; ".join(f"{why} ({count})" for why, count in value.items()) if isinstance(value, dict) else value
+
+
 def _lines(found: dict[str, Any]) -> list[Block]:
     projects = found.pop("projects", [])
     names = [f"{one['name'] or 'no project'}{'' if one['warm'] else ' (words alone so far)'}" for one in projects]
     lines: list[Block] = [Line(f"The daemon is running, process {found.pop('pid')}.", Tone.TITLE)]
-    lines += [Line(f"{name.replace('_', ' '):<16} {value}") for name, value in found.items()]
+    lines += [Line(f"{name.replace('_', ' '):<16} {_value(value)}") for name, value in found.items()]
     return [*lines, Line(f"{'projects':<16} {', '.join(names) or 'none open'}")]

@@ -16,7 +16,7 @@ from recollect.base import errors
 from recollect.base.errors import RecollectError
 from recollect.base.setting import SETTINGS, Narrow, Setting
 from recollect.base.settings import expected
-from recollect.cli.command import Parameter, command_of, parameters
+from recollect.cli.command import Parameter, command_of, flags_of, parameters
 from recollect.mcp.tools import TOOLS, Tool
 from recollect.ops.table import OPS, Effect, Op
 
@@ -82,11 +82,12 @@ def _operation(op: Op) -> str:
 
 
 def _parameter(p: Parameter) -> str:
-    name = p.arg.metavar or p.name.upper() if p.positional else f"--{p.name.replace('_', '-')}"
+    name = p.arg.metavar or p.name.upper() if p.positional else flags_of(p).replace("/", " / ")
     takes = f" {p.arg.metavar}" if p.arg.metavar and not p.positional else ""
     choices = [str(member) for member in p.type] if isinstance(p.type, type) and issubclass(p.type, Enum) else []
     meaning = f"{p.arg.help} One of {', '.join(choices)}." if choices else p.arg.help
-    default = f"`{p.default}`" if p.default not in (None, False, ()) else ""
+    shown = flags_of(p).partition("/")[0] if p.default is True else p.default
+    default = f"`{shown}`" if shown not in (None, False, ()) else ""
     return _row(f"`{name}{takes}`", meaning, default)
 
 

@@ -47,9 +47,7 @@ def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
     )
     if answer.stdout:
         click.echo(answer.stdout)
-    answer.after()
-    if answer.stdout and keep:
-        answer.confirm()
+    answer.after(keep)
 
 
 def _prepare() -> None:

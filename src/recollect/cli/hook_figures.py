@@ -87,7 +87,7 @@ def _faults(found: tuple[Trial, ...]) -> Iterator[Block]:
         ("fault", "runs", "exit not 0", "malformed", "stderr bytes", "past deadline", "left", "answered", "worst ms"),
         tuple(
             (
-                one.fault, f"{one.runs:,}" if not one.not_tried else f"not tried: {one.not_tried}",
+                one.fault, one.broke or (f"not tried: {one.not_tried}" if one.not_tried else f"{one.runs:,}"),
                 *(
                     f"{count:,}"
                     for count in (

@@ -1,4 +1,4 @@
-"""Chore: threads that nobody used fall asleep and are put away, in every open project, every hour.
+"""Chore: threads that nobody used fall asleep, in every open project, every hour.
 
 A few at a time, on connections of its own; when it was last done is known to the project's store, so that a daemon
 that lives for minutes does it too, and one that lives for days does it no oftener.

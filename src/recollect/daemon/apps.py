@@ -137,11 +137,8 @@ class Apps:
     @contextmanager
     def own(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
         """An App that is nobody else's, for what takes long: no hook waits for it."""
-        project = self._project(project_folder or cwd or "/")
-        conf = project.conf if project else None
-        app = self._made(project, load(self._home.conf, conf, environ, hook=True))
-        app.warm = self._model.ready(app.settings.text(_MODEL))
-        self._lend_vectors(project, app)
+        app = self.of(project_folder or cwd or "/", environ)
+        self._lend_vectors(app.project, app)
         try:
             yield app
         finally:
@@ -209,6 +206,17 @@ class Apps:
                 kept.digested_s = now_s
                 return self._beside(kept)
         return None
+
+    def of(self, folder: str, environ: Mapping[str, str] | None = None) -> WarmApp:
+        """An App of its own for the project of a folder, or for none. To be closed."""
+        project = self._project(folder)
+        app = self._made(project, load(self._home.conf, project.conf if project else None, environ or {}, hook=True))
+        app.warm = self._model.ready(app.settings.text(_MODEL))
+        return app
+
+    def roots_kept(self) -> list[str]:
+        """Where the projects are that have a memory, and a folder that is in none."""
+        return ["/", *(one.root for one in projects.known(self._home.projects) if one.exists)]
 
     def unlooked(self, every_s: float) -> App | None:
         """An App of its own for a project that was not looked at for so long. To be closed."""

@@ -24,6 +24,7 @@ from recollect.hooks import Hooks, Received
 from recollect.model.result import Scope
 from recollect.ops import asking
 from recollect.ops.app import App
+from recollect.ops.here import scope_here
 from recollect.wire import spool
 from recollect.wire.place import Place
 
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from recollect.ops import digest
 
 BEAT_S = 300.0
-SPOOL_S = 30.0
+SPOOL_S = 5.0
 TIDY_S = 60.0
 VECTORS_S = 10.0
 """How often a project that was spoken of is looked through for passages without a vector."""
+ALL_PROJECTS_S = 600.0
+"""How often every project is gone through for transcripts that grew although nobody said so."""
 QUIET_S = 1.5
 """A project whose sessions are quiet for so long is read up on."""
 FEW_POINTERS = 10
@@ -172,15 +175,19 @@ class Vectors:
 
 
 class Digests:
-    """Reads what sessions left, a few pointers at a time, on connections of its own."""
+    """Reads what sessions left, a few pointers at a time, on connections of its own. At the start, and every so often,
+    it goes through every project: a session may have gone on while no hook could reach a daemon."""
 
     def __init__(self, apps: Apps) -> None:
         self._apps = apps
         self._app: App | None = None
         self._held: digest.Held | None = None
+        self._roots: list[str] = []
+        """Of projects that are still to be gone through."""
+        self._through_s = float("-inf")
 
     def read_some(self) -> bool:
-        self._app = self._app or self._apps.told(QUIET_S)
+        self._app = self._app or self._apps.told(QUIET_S) or self._next_project()
         if self._app is None:
             return False
         from recollect.ops import digest  # no first answer waits for it
@@ -200,6 +207,17 @@ class Digests:
             self._app.close()
             self._app = None
 
+    def _next_project(self) -> App | None:
+        now_s = time.monotonic()
+        if not self._roots and now_s - self._through_s >= ALL_PROJECTS_S:
+            self._roots, self._through_s = self._apps.roots_kept(), now_s
+        while self._roots:
+            app = self._apps.of(self._roots.pop())
+            if app.store_path(scope_here(app)) is not None:
+                return app
+            app.close()
+        return None
+
 
 class Spooled:
     """Events that hooks left for later. A pointer is deleted once its event is committed; taking one in twice does
@@ -213,8 +231,9 @@ class Spooled:
         self._refused: set[str] = set()
         """Not tried again in this life; whatever it was may be mended by the next."""
         self.received = 0
+        """Those that no daemon had taken."""
         self.lost = 0
-        """Of those, what they point at was never written."""
+        """Of those, the ones whose words were never written down."""
 
     def receive_some(self) -> bool:
         self._left = self._left or spool.drain(self._place)
@@ -233,6 +252,7 @@ class Spooled:
             received = self._hooks.receive(pointer)
             if received is Received.NOT_YET:
                 return True
+            self.received += received is not Received.KNOWN
             self.lost += received is Received.LOST
         except StoreBusy:
             return False
@@ -242,7 +262,6 @@ class Spooled:
             self._log.line("spool-refused", hook=pointer.get("event", ""), problem=type(problem).__name__)
             self._refused.add(path)
             return True
-        self.received += 1
         with suppress(OSError):
             os.unlink(path)
         return True

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -65,11 +65,10 @@ def stop(place: Place) -> Ended:
 def _signal_holder(path: Path, number: signal.Signals) -> bool:
     """By a descriptor of the process, so that it cannot become another one between the proof and the signal."""
     pid = locks.holder(path)
-    pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
-    if pid is None or pidfd_open is None:
+    if sys.platform != "linux" or pid is None:
         return False
     try:
-        process = pidfd_open(pid)
+        process = os.pidfd_open(pid)
     except OSError:
         return False
     try:

@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect import __version__
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.ops.calls import Work
 
 _AGAIN_S = 0.02
-HOOK_NEEDS_S = 0.11  # of its deadline: for its own start, and the 90 ms in which it leaves a pointer if we are late
+HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
 STOP_ASKED = "it was asked to stop"
 RETIRED = "a newer version asked it to retire"
 
@@ -72,16 +71,6 @@ class Desk:
         # The text of an unforeseen error may quote a prompt; its kind and place cannot.
         self._log.line("daemon-failed", problem=type(problem).__name__, at=at)
 
-    def late(self, request: Request) -> None:
-        """Nobody waits for the answer any more."""
-        if request.header.get("op", "hook") != "hook" or self._is_newer(request.header):
-            return
-        header = request.header
-        with suppress(RecollectError):  # then it is where its hook left it
-            self._hooks.deliver(
-                header.get("host", ""), header.get("event", ""), request.body, _environ(header), header.get("cwd", "")
-            )
-
     def _hook(self, request: Request) -> Answer:
         header = request.header
         try:
@@ -93,16 +82,17 @@ class Desk:
                 header.get("cwd", ""),
                 request.until_s - HOOK_NEEDS_S,
                 _patience(request),
+                _number(header.get("transcript_bytes", "")),
             )
         except BadInput:
-            return Answer(frame.OK)  # not an event that can be read: nothing to print, nothing to keep
+            return Answer(frame.OK, after=_do_nothing)  # not an event that can be read: nothing to print or to keep
         except (StoreBusy, StoreFull) as problem:
             self._log.line("hook-busy", hook=header.get("event", ""), problem=type(problem).__name__)
             return Answer(frame.BUSY)
         except RecollectError as problem:
             self._log.line("hook-failed", hook=header.get("event", ""), problem=problem.message)
             return Answer(frame.ERROR)
-        return Answer(frame.OK, answer.stdout, answer.confirm if answer.stdout else None, answer.after)
+        return Answer(frame.OK, answer.stdout, answer.after)
 
     def _ask(self, request: Request) -> Answer:
         from recollect.ops import calls  # no hook needs it
@@ -156,6 +146,10 @@ class Desk:
             return Answer(frame.ERROR, b"It is not older than you.")
         self.stop(RETIRED)
         return Answer(frame.OK)
+
+
+def _do_nothing(_confirmed: bool) -> None:
+    pass
 
 
 def _patience(request: Request) -> Callable[[float], float]:

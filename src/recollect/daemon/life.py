@@ -17,9 +17,8 @@ from pathlib import Path
 from recollect.base.errors import HomeRefused
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
-from recollect.base.settings import one_thread_for_numbers
 from recollect.daemon import lock as locks
-from recollect.wire import transport
+from recollect.wire import spawn, transport
 from recollect.wire.place import Place, find_place
 
 _LOCK_WAIT_S = 3.0  # one that is ending holds the lock for two seconds at most
@@ -30,6 +29,7 @@ _END_WITHIN_S = 1.9
 def live(environ: Mapping[str, str]) -> int:
     """Serves until there is a reason to end; the exit code."""
     _settle_in()
+    place: Place | None = None
     try:
         ours = Home(home(environ))
         user = user_home(environ)
@@ -38,24 +38,20 @@ def live(environ: Mapping[str, str]) -> int:
         lock = _locked(place)
         if lock is None:
             return _fail("Another daemon serves this home already.", 0)
-        tries = _tries(place)
-        token = fresh_key()
+        token = fresh_key() + fresh_key()
         listener = transport.listen(place, token)
     except HomeRefused as problem:
-        return _fail(f"{problem.message} {problem.hint}", problem.exit_code)
+        return _fail(f"{problem.message} {problem.hint}", problem.exit_code, place)
     except OSError as problem:
-        return _fail(f"It cannot listen: {problem}", 1)
+        return _fail(f"It cannot listen: {problem}", 1, place)
     name = _Name(place)
     try:
         from recollect.daemon.service import Service
 
-        service = Service(ours, user, place, listener, token, lock)
+        Service(ours, user, place, listener, token, lock).run(hang_up=lambda: _hang_up(name))
+        spawn.forget_starts(place)  # it ended in good order
     except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
-        name.give_up()
-        _remember(place, tries)
-        return _fail(f"It cannot start: {type(problem).__name__}: {problem}", 1)
-    try:
-        service.run(hang_up=lambda: _hang_up(name))
+        return _fail(f"It cannot go on: {type(problem).__name__}: {problem}", 1, place)
     finally:
         name.give_up()
         lock.release()
@@ -65,11 +61,11 @@ def live(environ: Mapping[str, str]) -> int:
 def _settle_in() -> None:
     os.umask(0o077)
     os.chdir("/")  # no folder is kept from being removed or unmounted
-    one_thread_for_numbers()
-    with suppress(ImportError, OSError, ValueError):
+    if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
 
 
 def _locked(place: Place) -> locks.Lock | None:
@@ -83,20 +79,6 @@ def _locked(place: Place) -> locks.Lock | None:
             return None
         time.sleep(_LOOK_S)
     return lock
-
-
-def _tries(place: Place) -> bytes:
-    """What the spawner keeps of starts that failed (wire/spawn.py); listening empties it."""
-    try:
-        return Path(place.spawn_lock).read_bytes()
-    except OSError:
-        return b""
-
-
-def _remember(place: Place, tries: bytes) -> None:
-    """One that listened and then could not start did not come up: hooks are not to try it again and again."""
-    with suppress(OSError):
-        Path(place.spawn_lock).write_bytes(tries)
 
 
 class _Name:
@@ -129,7 +111,10 @@ def _hang_up(name: _Name) -> None:
     last_resort.start()
 
 
-def _fail(message: str, code: int) -> int:
+def _fail(message: str, code: int, place: Place | None = None) -> int:
+    """Also where `doctor` finds it: nobody sees what a daemon in the background prints."""
+    if place is not None:
+        spawn.keep_failure(place, message)
     with suppress(OSError, ValueError):
         sys.stderr.write(f"recollect: {message}\n")
     return code

@@ -1,22 +1,17 @@
 """One daemon to a home: whoever holds this lock is it, and the system lets go of it when that process ends, however
 it ends. A pid proves nothing (it may be another's by now), nor does a socket that is there.
 
-POSIX only until the transport has its Windows half; there `take` raises OSError.
+How a file is locked is the seam's business (wire/lockfile.py).
 """
 
 from __future__ import annotations
 
-import errno
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-_BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
+from recollect.wire import lockfile
 
 
 class Lock:
@@ -29,46 +24,35 @@ class Lock:
         return _same(self._path, self._fd)
 
     def release(self) -> None:
-        os.close(self._fd)
+        lockfile.release(self._fd)
 
 
 def take(path: Path) -> Lock | None:
     """None where another process has it. OSError where there can be no lock at all."""
-    if fcntl is None:
-        raise OSError(errno.ENOTSUP, "No lifetime lock on this system", str(path))
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = lockfile.open_lock(str(path))
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
+            is_ours = lockfile.try_lock(fd)
+        except OSError:
             os.close(fd)
-            if problem.errno in _BUSY:
-                return None
             raise
-        if _same(path, fd):
+        if is_ours and _same(path, fd):
             return Lock(path, fd)
-        os.close(fd)  # it was replaced between opening and locking
+        os.close(fd)
+        if not is_ours:
+            return None
+        # else it was replaced between opening and locking
 
 
 def is_held(path: Path) -> bool:
-    """Whether a daemon lives. Touches the lock for an instant, which a daemon that starts just then waits out."""
-    if fcntl is None:
-        return False
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as problem:
-        return problem.errno in _BUSY
-    finally:
-        os.close(fd)
-    return False
+    """Whether a daemon lives."""
+    return lockfile.is_held(str(path))
 
 
 def holder(path: Path) -> int | None:
     """The process that has the lock, as the system itself says; None where nobody has it or the system is silent."""
+    if sys.platform != "linux":
+        return None
     with suppress(OSError, ValueError):
         found = os.stat(path)
         wanted = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
@@ -80,6 +64,8 @@ def holder(path: Path) -> int | None:
 
 
 def _same(path: Path, fd: int) -> bool:
+    if sys.platform == "win32":
+        return True  # a file that is open can be neither deleted nor replaced there
     try:
         named = os.stat(path, follow_symlinks=False)
     except OSError:

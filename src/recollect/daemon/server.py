@@ -15,8 +15,10 @@ import os
 import queue
 import selectors
 import socket
+import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from typing import Protocol
 
 from recollect.wire import frame
 from recollect.wire.place import Place
-from recollect.wire.transport import peer_uid
+from recollect.wire.transport import SHOWN_CHARS, peer_uid, prove
 
 WORKERS = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
 MOST_TALKS = 256
@@ -36,6 +38,11 @@ CONFIRM_WITHIN_S = 2.0
 REPLY_WITHIN_S = 2.0
 STOP_WITHIN_S = 1.5
 TICK_S = 2.0
+STARTING_S = 5.0
+"""So long after its start a daemon loads what it needs, and is slow."""
+STARTING = "the daemon was still starting"
+SLOW = "answering took longer than a hook waits: the machine is busy, or the daemon was paused"
+HOOK_GONE = "the hook ended before it could print the answer"
 _CHUNK_BYTES = 262_144
 _SWEEP_S = 0.25
 
@@ -54,16 +61,12 @@ class Request:
 class Answer:
     kind: str
     body: bytes = b""
-    confirm: Callable[[], None] | None = None
-    """Called once the client says that it has printed the body."""
-    after: Callable[[], None] | None = None
-    """Called once it is confirmed, or nobody will confirm it: what nobody has to wait for."""
+    after: Callable[[bool], None] | None = None
+    """For a client that confirms: called once, with whether it did. What nobody has to wait for is done then."""
 
 
 class Desk(Protocol):
     def answer(self, request: Request) -> Answer: ...
-
-    def late(self, request: Request) -> None: ...
 
     def failed(self, problem: Exception) -> None: ...
 
@@ -76,8 +79,11 @@ class _Talk:
     expires_s: float
     admitted: bool
     got: bytearray = field(default_factory=bytearray)
-    confirm: Callable[[], None] | None = None
-    after: Callable[[], None] | None = None
+    after: Callable[[bool], None] | None = None
+    """What waits for the client's confirmation."""
+    due_s: float = 0.0
+    """When the answer had to be there, and when it was."""
+    answered_s: float = 0.0
     held: bool = False
     """Whoever answers it asked for time; its place was taken by another."""
 
@@ -93,6 +99,11 @@ class Tally:
     requests: int = 0
     busy: int = 0
     late: int = 0
+    """Hooks that had given up when their turn or their answer came, and those that could not print it."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Why they were late."""
+    slow: int = 0
+    """Connections that said nothing in time."""
     refused: int = 0
     broken: int = 0
     failed: int = 0
@@ -105,7 +116,7 @@ class Server:
     ) -> None:
         self._place = place
         self._listener = listener
-        self._token = token.encode("ascii")
+        self._token = token
         self._desk = desk
         self._talks: set[_Talk] = set()
         self._working = 0
@@ -119,6 +130,7 @@ class Server:
         self._threads = [
             threading.Thread(target=self._worker, name=f"answer-{number}", daemon=True) for number in range(workers)
         ]
+        self._began_s = time.monotonic()
         self.tally = Tally()
 
     # Asked by others
@@ -189,7 +201,7 @@ class Server:
         self._take_answered()
         now_s = time.monotonic()
         for talk in [talk for talk in self._talks if talk.expires_s < now_s]:
-            self.tally.late += 1
+            self.tally.slow += talk.after is None
             self._end(talk)
 
     def _accept(self) -> None:
@@ -203,7 +215,7 @@ class Server:
                     time.sleep(0.02)  # the name stays readable: without a pause this would spin
                 return
             sock.setblocking(False)
-            if not self._place.tcp and peer_uid(sock) != os.geteuid():
+            if sys.platform != "win32" and not self._place.tcp and peer_uid(sock) != os.geteuid():
                 self.tally.refused += 1
                 sock.close()
             elif len(self._talks) >= MOST_TALKS:
@@ -228,10 +240,8 @@ class Server:
             chunk = b""
         if not chunk:  # gone: what it was shown stays uncounted
             self._end(talk)
-        elif talk.confirm is not None:
-            if chunk[:1] == frame.SHOWN:
-                self._work.put(partial(self._confirmed, talk.confirm))
-            self._end(talk)
+        elif talk.after is not None:
+            self._end(talk, confirmed=chunk[:1] == frame.SHOWN)
         else:
             talk.got += chunk
             if talk.admitted or self._has_token(talk):
@@ -239,12 +249,12 @@ class Server:
 
     def _has_token(self, talk: _Talk) -> bool:
         """Over TCP the first bytes have to be what only this user can read."""
-        import hmac
-
-        if len(talk.got) < len(self._token):
+        if len(talk.got) < SHOWN_CHARS:
             return False
-        talk.admitted = hmac.compare_digest(bytes(talk.got[: len(self._token)]), self._token)
-        del talk.got[: len(self._token)]
+        proof = prove(bytes(talk.got[:SHOWN_CHARS]), self._token)
+        del talk.got[:SHOWN_CHARS]
+        with suppress(OSError):
+            talk.admitted = bool(proof) and talk.sock.send(proof) == len(proof)
         if not talk.admitted:
             self.tally.refused += 1
             self._end(talk)
@@ -289,12 +299,26 @@ class Server:
         with suppress(KeyError, ValueError):
             self._selector.unregister(talk.sock)
 
-    def _end(self, talk: _Talk) -> None:
+    def _end(self, talk: _Talk, *, confirmed: bool = False) -> None:
         self._take_off(talk)
         talk.close()
         if talk.after is not None:
-            self._work.put(talk.after)
+            self._count_confirmation(talk, confirmed)
+            self._work.put(partial(talk.after, confirmed))
             talk.after = None
+
+    def _count_confirmation(self, talk: _Talk, confirmed: bool) -> None:
+        if confirmed:
+            self.tally.confirmed += 1
+            return
+        self._count_late(self._why_late() if talk.answered_s > talk.due_s else HOOK_GONE)
+
+    def _count_late(self, why: str) -> None:
+        self.tally.late += 1
+        self.tally.reasons[why] += 1
+
+    def _why_late(self) -> str:
+        return STARTING if time.monotonic() - self._began_s < STARTING_S else SLOW
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -322,14 +346,9 @@ class Server:
                 return
 
     def _answer(self, talk: _Talk, request: Request) -> None:
-        if time.monotonic() > request.until_s:  # it has gone
-            self.tally.late += 1
+        if time.monotonic() > request.until_s:  # the hook has gone, and its pointer is in the spool
+            self._count_late(self._why_late())
             talk.close()
-            try:
-                self._desk.late(request)
-            except Exception as problem:  # noqa: BLE001 as below
-                self.tally.failed += 1
-                self._desk.failed(problem)
             return
         try:
             answer = self._desk.answer(request)
@@ -339,8 +358,10 @@ class Server:
             answer = Answer(frame.ERROR)
         if answer.kind == frame.BUSY:
             self.tally.busy += 1
+        talk.due_s = request.until_s
         if not self._reply(talk, answer) and answer.after is not None:
-            self._do(answer.after)
+            self._count_confirmation(talk, confirmed=False)
+            self._do(partial(answer.after, False))
 
     def _hold(self, talk: _Talk, seconds: float) -> bool:
         """Called by the thread that answers it, which then counts neither as one that can answer nor as one that is
@@ -362,6 +383,7 @@ class Server:
 
     def _reply(self, talk: _Talk, answer: Answer) -> bool:
         """True: it is to be confirmed, and what comes after comes after that."""
+        talk.answered_s = time.monotonic()
         try:
             talk.sock.settimeout(REPLY_WITHIN_S)
             talk.sock.sendall(frame.encode_reply(answer.kind, answer.body))
@@ -369,17 +391,13 @@ class Server:
         except OSError:
             talk.close()
             return False
-        if answer.confirm is None:
+        if answer.after is None:
             talk.close()
             return False
-        talk.confirm, talk.after = answer.confirm, answer.after
+        talk.after = answer.after
         self._answered.put(talk)
         self._wake()
         return True
-
-    def _confirmed(self, confirm: Callable[[], None]) -> None:
-        confirm()
-        self.tally.confirmed += 1
 
     def _do(self, work: Callable[[], None]) -> None:
         try:

@@ -44,7 +44,6 @@ _SOON_S = 2.0
 _ONCE_S = 86_400.0
 _QUIET_S = 0.25
 _NEEDED_FOR = frozenset({"hook", "ask"})  # who only looks at it does not keep it alive
-_UNFINISHED_NS = 3_600_000_000_000  # what is an hour old was left by a hook that was killed
 _CHORES_STOP_WITHIN_S = 0.4
 # Threads that have work wait for the one that runs at most so long; the default of 5 ms is felt in a hook.
 _SWITCH_S = 0.001
@@ -110,9 +109,6 @@ class Service:
         finally:
             self._chores.first_answer_given()
 
-    def late(self, request: Request) -> None:
-        self._desk.late(request)
-
     def failed(self, problem: Exception) -> None:
         self._desk.failed(problem)
 
@@ -128,15 +124,17 @@ class Service:
             "uptime_s": round(time.monotonic() - self._began_s, 1),
             "idle_s": round(time.monotonic() - self._asked_s, 1),
             "model": self._model.state,
-            "spooled": _count(self._place.spool + spool.FINISHED),
-            "received_late": self._spooled.received,
+            "spooled": spool.waiting(self._place),
+            "unanswered": self._spooled.received,
             "lost": spool.lost(self._place) + self._spooled.lost,
             "vectors_given": self._vectors.given,
             "projects": [{"name": name, "warm": warm} for name, warm in self._apps.names()],
             "requests": tally.requests,
-            "shown": tally.confirmed,
-            "busy": tally.busy,
+            "answered": tally.confirmed,
             "late": tally.late,
+            "late_because": dict(tally.reasons),
+            "busy": tally.busy,
+            "slow": tally.slow,
             "refused": tally.refused,
             "broken": tally.broken,
             "failed": tally.failed,
@@ -192,7 +190,6 @@ class Service:
         self._apps.close_unused()
         now = self._clock.now()
         rendered.sweep(Path(self._place.recalls), now)
-        spool.reap(self._place, now.micros * 1_000, _UNFINISHED_NS)
         return False
 
     def _begin(self) -> bool:
@@ -210,6 +207,8 @@ class Service:
 
 
 def _memory_mb() -> float | None:
+    if sys.platform != "linux":
+        return None
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import recollect
 from recollect.daemon.lock import Lock
+from recollect.wire.place import is_usable
 
 IDLE = "nobody asked for a while"
 HOME_GONE = "its home is gone or was replaced"
 HOME_SHUT = "its home cannot be written"
 CODE_CHANGED = "its installation changed"
 NAME_GONE = "its socket was removed or replaced"
+NAME_OPEN = "its runtime folder is no longer private"
 
 
 class Watch:
@@ -38,6 +40,8 @@ class Watch:
             return CODE_CHANGED
         if _stamp(self._name) != self._named:
             return NAME_GONE
+        if self._name and not is_usable(os.path.dirname(self._name)):
+            return NAME_OPEN  # no hook speaks to it any more; the next daemon finds another folder
         return IDLE if time.monotonic() - last_request_s >= idle_s else ""
 
 

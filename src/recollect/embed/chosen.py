@@ -51,7 +51,7 @@ class Source(Protocol):
     at_once: int
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
-        """With `most_tokens` somebody waits, and the two ends of a long text will do."""
+        """With `most_tokens` the two ends of a long text will do; for one text alone, somebody waits."""
 
 
 class Chosen:
@@ -67,8 +67,8 @@ class Chosen:
         self.dim = source.dim
         self.at_once = source.at_once
 
-    def embed(self, texts: Sequence[str]) -> Floats:
-        return self._spread(self._source.vectors([self._prompts.passage + text for text in texts], None))
+    def embed(self, texts: Sequence[str], most_tokens: int | None = None) -> Floats:
+        return self._spread(self._source.vectors([self._prompts.passage + text for text in texts], most_tokens))
 
     def embed_one(self, text: str) -> Floats:
         vector: Floats = self._spread(self._source.vectors([self._prompts.question + text], None))[0]

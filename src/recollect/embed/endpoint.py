@@ -79,8 +79,9 @@ class Endpoint:
         if not texts:
             return np.empty((0, self.dim), np.float32)
         if most_tokens is not None:
-            return self._asked([_ends(text, most_tokens * _CHARS_A_TOKEN) for text in texts], HURRIED_S)
-        within_s = QUESTION_S if len(texts) == 1 else BATCH_S
+            texts = [_ends(text, most_tokens * _CHARS_A_TOKEN) for text in texts]
+        alone_s = QUESTION_S if most_tokens is None else HURRIED_S
+        within_s = alone_s if len(texts) == 1 else BATCH_S
         return np.concatenate([self._asked(batch, within_s) for batch in _batches(texts)])
 
     def _asked(self, texts: list[str], within_s: float) -> Floats:

@@ -3,7 +3,7 @@
 Texts of a batch stand end to end, without padding: the matrices see one long run of tokens, attention sees
 one text at a time. So a text's vector does not depend on its company (but for the last bits of a float).
 
-How many threads numpy's BLAS takes is the process's affair.
+How many threads numpy's BLAS takes is said in `recollect/__init__.py`: one.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ class Embedder(Protocol):
     def at_once(self) -> int:
         """So many texts are given to it at a time where somebody may be waiting for the processor."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    def embed(self, texts: Sequence[str], most_tokens: int | None = None) -> NDArray[np.float32]:
+        """Together in less time than one by one. With `most_tokens`, of a long text the beginning and the end alone."""
 
     def embed_one(self, text: str) -> NDArray[np.float32]: ...
 

@@ -40,10 +40,10 @@ class OnnxMiniLM:
         options.log_severity_level = 3  # errors; its warnings are about the machine, not about us
         self._session = onnxruntime.InferenceSession(_model(tensors), options, providers=["CPUExecutionProvider"])
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str], most_tokens: int | None = None) -> Floats:
         vectors = np.empty((len(texts), DIM), np.float32)
         for place, text in enumerate(texts):
-            vectors[place] = self.embed_one(text)
+            vectors[place] = self._forward(self._front.encode_within(text, most_tokens))
         return vectors
 
     def embed_one(self, text: str) -> Floats:

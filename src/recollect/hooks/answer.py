@@ -7,6 +7,7 @@ was put in front of the agent counts only when the hook has confirmed that it pr
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -20,16 +21,16 @@ from recollect import agents
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.moment import Moment
-from recollect.hooks import settled
 from recollect.hooks.events import EVENTS
 from recollect.hooks.once import Once
 from recollect.hooks.visit import Said, Tasks, Thought, Visit
-from recollect.model.session import Event
+from recollect.model.session import Event, EventName
 from recollect.ops import rendered, sessions
 from recollect.ops.app import App
-from recollect.ops.sessions import Showing
 
 _SESSIONS = 1_000
+_TRANSCRIPT_WITHIN_S = 60.0
+"""An agent makes a session's transcript when all hooks of its first prompt have ended."""
 _WAY = "RECOLLECT_VIA"  # set by a plugin's calls; those that settings make have none
 
 
@@ -42,7 +43,7 @@ class Apps(Protocol):
         """The App of a project, for one thread."""
 
 
-def nothing() -> None:
+def do_nothing(_confirmed: bool) -> None:
     pass
 
 
@@ -51,21 +52,21 @@ def cannot_wait(_seconds: float) -> float:
 
 
 class Received(Enum):
-    WHOLE = auto()
+    NEW = auto()
+    KNOWN = auto()
+    """A daemon had taken it, and its hook did not learn of that in time."""
     NOT_YET = auto()
-    """Its transcript may still get what it points at: to be tried again."""
+    """There is no transcript yet: to be tried again."""
     LOST = auto()
-    """It is noted, but what it points at was never written: an agent that was killed."""
+    """A prompt that stands in no transcript: nobody will ever read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     stdout: bytes = b""
     """What the hook prints, as it is."""
-    confirm: Callable[[], None] = nothing
-    """To be called once it is printed."""
-    after: Callable[[], None] = nothing
-    """To be called when it is sent, whether or not it will be printed."""
+    after: Callable[[bool], None] = do_nothing
+    """To be called once it was sent, with whether the hook confirmed that it printed it."""
 
 
 class Hooks:
@@ -90,49 +91,42 @@ class Hooks:
         cwd: str,
         until_s: float,
         hold: Callable[[float], float] = cannot_wait,
+        transcript_bytes: int = 0,
     ) -> Answer:
         """`until_s`, by the monotonic clock: when the answer has to be there. `hold` asks for so many seconds more and
-        says until when they are granted, 0 where they are not."""
+        says until when they are granted, 0 where they are not. `transcript_bytes`: before the event."""
         if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
             return Answer()
         host = host or agents.DEFAULT_HOST
         event = agents.parse(host, event_name, body, at=self._clock.now(), environ=environ)
         row = EVENTS.get(event.name)
-        if row is None or not self._once.is_first(sessions.pointer(event, 0).key, environ.get(_WAY, "")):
+        if row is None or not self._once.is_first(sessions.pointer(event).key, environ.get(_WAY, "")):
             return Answer()
         place = self._place(event, cwd)
         with self._apps.app(place, event.cwd or cwd, environ) as app:
             folder = Path(event.reads_below or self._folder or rendered.folder_of(app))
-            visit = Visit(app, event, until_s, self._tasks, folder)
+            visit = Visit(app, event, until_s, self._tasks, folder, transcript_bytes)
             said = row.handler(visit)
         if said.thought is not None:  # the App is free again: no other hook waits for what is thought
             said = self._thought(said, said.thought, visit, place, environ, hold)
         stdout = agents.render(host, event_name, said.reply)
         return Answer(
-            stdout,
-            (lambda: self._arrived(said.showings, place, environ)) if stdout and said.showings else nothing,
-            (lambda: self._afterwards(said, visit, place, environ)) if said.after else nothing,
+            stdout, lambda confirmed: self._afterwards(said, visit, place, environ, confirmed and bool(stdout))
         )
-
-    def deliver(self, host: str, event_name: str, body: bytes, environ: Mapping[str, str], cwd: str) -> None:
-        """An event whose hook has gone: it is kept if keeping is all that is done about it. The hook may have died
-        before it left a pointer; if it left one, that changes nothing the second time."""
-        event = agents.parse(host or agents.DEFAULT_HOST, event_name, body, at=self._clock.now(), environ=environ)
-        row = EVENTS.get(event.name)
-        if row is not None and not row.injects:
-            self.answer(host, event_name, body, environ, cwd, 0.0)
 
     def receive(self, pointer: Mapping[str, object]) -> Received:
         """An event that no daemon took when it happened, as the hook left it (wire/spool.py)."""
         event = _from_spool(pointer)
         size, mark = pointer.get("transcript_bytes"), pointer.get("mark")
         size = size if isinstance(size, int) else 0
-        is_written = settled.is_written(event, size)
-        if not is_written and settled.may_be_written_yet(event, self._clock.now()):
+        can_be_read = event.name is not EventName.PROMPT or os.path.exists(event.transcript)
+        if not can_be_read and event.transcript and _is_young(event.at, self._clock.now()):
             return Received.NOT_YET
         with self._apps.app(self._place(event, event.cwd), event.cwd, {}) as app:
-            sessions.receive(app, sessions.pointer(event, size, mark if isinstance(mark, str) else ""))
-        return Received.WHOLE if is_written else Received.LOST
+            is_new = sessions.receive(app, sessions.pointer(event, size, mark if isinstance(mark, str) else ""))
+        if not is_new:
+            return Received.KNOWN
+        return Received.NEW if can_be_read else Received.LOST
 
     def _thought(
         self,
@@ -149,18 +143,16 @@ class Hooks:
                 return better.think(replace(visit, app=app, until_s=until_s))
         return said
 
-    def _afterwards(self, said: Said, visit: Visit, place: str, environ: Mapping[str, str]) -> None:
+    def _afterwards(self, said: Said, visit: Visit, place: str, environ: Mapping[str, str], was_printed: bool) -> None:
+        if said.after is None and not (was_printed and said.showings):
+            return
+        # Where this fails, a memory is at worst shown once more.
         with suppress(RecollectError), self._apps.app(place, visit.event.cwd or place, environ) as app:
-            if said.after is not None:
-                said.after(replace(visit, app=app))
-
-    def _arrived(self, showings: tuple[Showing, ...], place: str, environ: Mapping[str, str]) -> None:
-        try:
-            with self._apps.app(place, place, environ) as app:
-                for showing in showings:
+            if was_printed:
+                for showing in said.showings:
                     sessions.arrived(app, showing)
-        except RecollectError:
-            pass  # at worst it is shown once more
+            if said.after is not None:
+                said.after(replace(visit, app=app), was_printed)
 
     def _place(self, event: Event, cwd: str) -> str:
         """A session stays with the project that it first spoke of, wherever its agent goes."""
@@ -171,6 +163,11 @@ class Hooks:
             while len(self._places) > _SESSIONS:
                 self._places.popitem(last=False)
             return self._places[event.session_id]
+
+
+def _is_young(at: Moment, now: Moment) -> bool:
+    """What is of the future is of a clock that was set back since; it would be waited for until then."""
+    return abs(now.micros - at.micros) < _TRANSCRIPT_WITHIN_S * 1_000_000
 
 
 def _from_spool(pointer: Mapping[str, object]) -> Event:

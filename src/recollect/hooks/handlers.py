@@ -8,23 +8,25 @@ told that they were not.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.agents.transcript import Voice
 from recollect.base.errors import RecollectError, StoreDamaged, UnknownId
-from recollect.base.ids import fresh_key, is_id
+from recollect.base.ids import fresh_key, read_reference
 from recollect.hooks import keeping, virtual
 from recollect.hooks.visit import Said, Thought, Visit
 from recollect.model.heartbeat import Heartbeat
 from recollect.model.ledger import Talker, Way
-from recollect.model.memory import Memory, Rule, Status
-from recollect.model.query import Query
-from recollect.model.result import Found, Scope
+from recollect.model.memory import Memory, Rule
+from recollect.model.query import REACHED, Query
+from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall
 from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts, twice
 from recollect.ops.haste import Haste
+from recollect.ops.here import scope_here
 from recollect.ops.sessions import Showing
 from recollect.render import inject
 from recollect.render.harmless import plain
@@ -73,9 +75,9 @@ def prompted(visit: Visit) -> Said:
     talker = sessions.talker(app, event)
     heart, is_twice = _heard(visit)
     if haste is None:
-        return _told(visit, talker, None, briefs.NOT_ASKED, "" if is_twice else _captured_in_time(visit))
+        return _told(visit, talker, None, briefs.NOT_ASKED, _captured_in_time(visit, is_twice))
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS"))
-    captured = "" if is_twice else _captured_in_time(visit)
+    captured = _captured_in_time(visit, is_twice)
     if mind.is_idle or not briefs.waits_for_a_model(app):
         return _told(visit, talker, heart, mind, captured)
     ready = _told(visit, talker, heart, mind.noting("no language model was asked"), captured)
@@ -106,27 +108,35 @@ def subagent_started(visit: Visit) -> Said:
     mind = _brought(visit, haste, talker, briefs.SUBAGENT_HITS) if haste else briefs.NOT_ASKED
     said = inject.subagent(_rules(rules), mind.hits, nonce=fresh_key()[:8])
 
-    def write() -> None:
-        sessions.receive(app, sessions.pointer(event))
-        keeping.note(visit, mind, said)
-        shown = [rules[id] for id in said.shown if id in rules]
-        if shown:
-            briefs.note_listed(app, "the start of a subagent", shown, said.left_out, keeping.injected(visit, said))
+    keeping.together(visit, lambda: _receive(visit))
 
-    keeping.together(visit, write)
-    keeping.log(visit, mind, said)
+    def after(later: Visit, delivered: bool) -> None:
+        def write() -> None:
+            keeping.note(later, mind, said, delivered)
+            shown = [rules[id] for id in said.shown if id in rules]
+            if shown:
+                told = keeping.injected(later, said, delivered)
+                briefs.note_listed(later.app, "the start of a subagent", shown, said.left_out, told)
+
+        keeping.together(later, write)
+        keeping.log(later, mind, said, delivered)
+
     if not said.text:
-        return Said()
+        return Said(after=after)
     from_task = {id: scope for id, scope in mind.scopes.items() if id in said.shown and id not in rules}
     listed = {id: rules[id][0] for id in said.shown if id in rules}
     showings = (Showing(talker=talker, ids=listed, listed=True), Showing(talker=talker, ids=from_task))
-    return Said(Reply(context=said.text, shown=said.shown), tuple(one for one in showings if one.ids))
+    return Said(Reply(context=said.text, shown=said.shown), tuple(one for one in showings if one.ids), after)
 
 
 def received(visit: Visit) -> Said:
     """Kept for later, where to read it; nothing is said."""
-    sessions.receive(visit.app, sessions.pointer(visit.event))
+    _receive(visit)
     return Said()
+
+
+def _receive(visit: Visit) -> None:
+    sessions.receive(visit.app, sessions.pointer(visit.event, visit.transcript_bytes))
 
 
 def ended(visit: Visit) -> Said:
@@ -148,7 +158,7 @@ def _begun(visit: Visit) -> Talker:
 
     def write() -> None:
         sessions.begin(app, event)
-        sessions.receive(app, sessions.pointer(event))
+        _receive(visit)
 
     keeping.together(visit, write)
     return talker
@@ -206,22 +216,23 @@ def _listed(
     app, event = visit.app, visit.event
     what = f"session start ({event.source or 'startup'})"
     shown = [(scope, memory) for scope, memory in memories if memory.id in said.shown]
-    if said.text:
-        keeping.together(
-            visit, lambda: briefs.note_listed(app, what, shown, said.left_out, keeping.injected(visit, said))
-        )
-    keeping.log(visit, briefs.NOT_ASKED, said)
+    waiting = notices.waiting(app)
+
+    def after(later: Visit, delivered: bool) -> None:
+        def write() -> None:
+            if said.text:
+                told = keeping.injected(later, said, delivered)
+                briefs.note_listed(later.app, what, shown, said.left_out, told)
+            if delivered:
+                notices.clear(later.app, waiting)
+
+        if said.text or waiting:
+            keeping.together(later, write)
+        keeping.log(later, briefs.NOT_ASKED, said, delivered)
+
     showing = Showing(talker=talker, ids={id: scopes[id] for id in said.shown}, listed=True)
-    reply = Reply(context=said.text, notice="\n".join([*_left(visit), said.notice]).strip(), shown=said.shown)
-    return Said(reply, (showing,) if said.shown else ())
-
-
-def _left(visit: Visit) -> list[str]:
-    """What there was no event to say it at."""
-    found = notices.waiting(visit.app)
-    if found:
-        keeping.together(visit, lambda: notices.clear(visit.app))
-    return found
+    reply = Reply(context=said.text, notice="\n".join([*waiting, said.notice]).strip(), shown=said.shown)
+    return Said(reply, (showing,) if said.shown else (), after)
 
 
 def _rebuilt(visit: Visit, talker: Talker) -> bool:
@@ -276,10 +287,10 @@ def _heard(visit: Visit) -> tuple[Heartbeat, bool]:
     before: list[tuple[Heartbeat, bool]] = []
 
     def write() -> None:
-        sessions.spoke(app, event)
+        sessions.spoke(app, event.session_id, event.host, event.at)
         is_twice = twice.is_told_twice(app, event)
         before.append((heartbeat.look(app) if is_twice else heartbeat.interact(app), is_twice))
-        sessions.receive(app, sessions.pointer(event))
+        _receive(visit)
 
     return before[0] if keeping.together(visit, write) else (heartbeat.look(app), False)
 
@@ -291,14 +302,24 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     said = inject.NOTHING
     if heart:
         said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole)
-    notice = "\n".join(line for line in (captured, said.notice or _trouble(mind)) if line)
+    waiting = notices.waiting(visit.app)
+    notice = "\n".join(line for line in (*waiting, captured, said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
 
-    def after(later: Visit) -> None:
-        _noted(later, mind, said)
-        if captured is None and not visit.event.transcript:  # else it is read there
-            _captured(later)
+    def after(later: Visit, delivered: bool) -> None:
+        _noted(later, mind, said, delivered)
+        is_missed = captured is None and not visit.event.transcript  # else it is read there
+        untold = _captured(later) if is_missed else "" if delivered else captured
+
+        def write() -> None:
+            if delivered:
+                notices.clear(later.app, waiting)
+            if untold:
+                notices.leave(later.app, untold)
+
+        if untold or (delivered and waiting):
+            keeping.together(later, write)
 
     return Said(reply, (showing,) if said.shown else (), after)
 
@@ -317,12 +338,13 @@ def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, c
     return _told(visit, talker, heart, better, captured)
 
 
-def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
+def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection, delivered: bool) -> None:
     heartbeat.show(visit.app)
     if mind.found is not None:
-        keeping.together(visit, lambda: keeping.note(visit, mind, said))
-    keeping.log(visit, mind, said)
-    toasts.recalled(visit.app, (hit.memory for hit in mind.hits if hit.memory.id in said.shown))
+        keeping.together(visit, lambda: keeping.note(visit, mind, said, delivered))
+    keeping.log(visit, mind, said, delivered)
+    if delivered:
+        toasts.recalled(visit.app, (hit.memory for hit in mind.hits if hit.memory.id in said.shown))
 
 
 def _trouble(mind: briefs.Mind) -> str:
@@ -330,7 +352,16 @@ def _trouble(mind: briefs.Mind) -> str:
     return f"Recollect could not search: {plain(mind.why_not, 120)}" if mind.failed else ""
 
 
-def _captured_in_time(visit: Visit) -> str | None:
+def _captured_in_time(visit: Visit, is_twice: bool) -> str | None:
+    """The notice. None where there was no time: it is captured from the transcript, or later."""
+    if is_twice:
+        from recollect.ops import heard
+
+        def claim() -> None:
+            heard.claim(visit.app, visit.event.session_id, visit.event.text)
+
+        keeping.together(visit, claim)
+        return ""
     if visit.left_s >= (_CAPTURE_NEEDS_S if _LISTENS in sys.modules else _FIRST_CAPTURE_NEEDS_S):
         return _captured(visit)
     visit.app.log.line("late", session=visit.event.session_id, left_out="capture")
@@ -345,9 +376,11 @@ def _captured(visit: Visit) -> str:
     from recollect.ops import capture, heard  # not for a first prompt, which is waited for
 
     try:
-        notice = capture.captured(app, event.text, session=event.session_id)
-        heard.note(app, event.text)
-        return notice
+        draft = capture.read(app, event.text)
+        with app.writing(scope_here(app)).together():
+            if not heard.claim(app, event.session_id, event.text):
+                return ""  # it was read in the transcript while we were held up
+            return capture.settled(app, draft, session=event.session_id)
     except StoreDamaged:
         raise
     except RecollectError as problem:
@@ -360,26 +393,35 @@ def _captured(visit: Visit) -> str:
 
 def _read(visit: Visit, call: ToolCall, asked: str) -> Said:
     app, event = visit.app, visit.event
+    reference = read_reference(asked)
     try:
-        found = recalls.by_id(app, asked) if is_id(asked) else _answered(visit, asked)
+        answer = recalls.look_up(app, *reference) if reference else recalls.whole(app, _answered(visit, asked))
     except UnknownId:
-        found = Found(app.mint.draw("recall"), asked, app.clock.now(), (), (), "by id")
-    answer = recalls.whole(app, found)
+        answer = Recalled(Found(app.mint.draw("recall"), asked, app.clock.now(), (), (), "by id"), (), 0)
     said = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
     mind = briefs.Mind(answer.found)
-    keeping.together(visit, lambda: keeping.note(visit, mind, said))
-    keeping.log(visit, mind, said)
     path = rendered.write(visit.folder, event.session_id, said.text)
-    showing = Showing(talker=sessions.talker(app, event), ids=mind.scopes, call=call.id)
+    ids = {} if answer.offset else mind.scopes  # who reads on was shown it before
+    showing = Showing(talker=sessions.talker(app, event), ids=ids, call=call.id)
     if path is None:
         reply = Reply(context=said.text, shown=said.shown)
     else:
         reply = Reply(read_instead=str(path), read_input=call.input, shown=said.shown)
-    return Said(reply, (showing,) if showing.ids else ())
+    return Said(reply, (showing,) if showing.ids else (), _noting(mind, said))
+
+
+def _noting(mind: briefs.Mind, said: inject.Injection) -> Callable[[Visit, bool], None]:
+    """For `why` and the log, once it is known whether it was delivered."""
+
+    def after(visit: Visit, delivered: bool) -> None:
+        keeping.together(visit, lambda: keeping.note(visit, mind, said, delivered))
+        keeping.log(visit, mind, said, delivered)
+
+    return after
 
 
 def _answered(visit: Visit, asked: str) -> Found:
-    query = Query(text=asked, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=briefs.READ_HITS)
+    query = Query(text=asked, statuses=REACHED, limit=briefs.READ_HITS)
     return recalls.answered(visit.app, query, haste=Haste(visit.app, asked, visit.until_s))
 
 
@@ -391,8 +433,6 @@ def _reminded(visit: Visit, call: ToolCall) -> Said:
     said = inject.reminders(rules, nonce=fresh_key()[:8])
     if not said.text:
         return Said()
-    keeping.together(visit, lambda: keeping.note(visit, mind, said))
-    keeping.log(visit, mind, said)
     ids = {id: mind.scopes[id] for id in said.shown}
     showing = Showing(talker=talker, ids=ids, way=Way.REMINDED, call=call.id)
-    return Said(Reply(context=said.text, shown=said.shown), (showing,))
+    return Said(Reply(context=said.text, shown=said.shown), (showing,), _noting(mind, said))

@@ -27,17 +27,19 @@ def together(visit: Visit, write: Callable[[], None]) -> bool:
     return True
 
 
-def note(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
+def note(visit: Visit, mind: briefs.Mind, said: inject.Injection, delivered: bool) -> None:
     if mind.found is not None:
-        recalls.note(visit.app, mind.with_drops(said.left_out), injected(visit, said))
+        recalls.note(visit.app, mind.with_drops(said.left_out), injected(visit, said, delivered))
 
 
-def injected(visit: Visit, said: inject.Injection) -> recalls.Injected:
+def injected(visit: Visit, said: inject.Injection, delivered: bool) -> recalls.Injected:
     event = visit.event
-    return recalls.Injected(session=event.session_id, event=event.name, agent=event.agent_id, chars=len(said.text))
+    return recalls.Injected(
+        session=event.session_id, event=event.name, agent=event.agent_id, chars=len(said.text), delivered=delivered
+    )
 
 
-def log(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
+def log(visit: Visit, mind: briefs.Mind, said: inject.Injection, delivered: bool) -> None:
     found, event = mind.found, visit.event
     drops = _tallied([*(found.drops if found else ()), *said.left_out])
     searched = {"recall": found.id, "how": found.how, "ms": round(found.ms, 1)} if found else {"not": mind.why_not}
@@ -47,8 +49,9 @@ def log(visit: Visit, mind: briefs.Mind, said: inject.Injection) -> None:
         **({"agent": event.agent_id} if event.agent_id else {}),
         **({"source": event.source} if event.source else {}),
         **searched,
-        shown=len(said.shown),
-        chars=len(said.text),
+        shown=len(said.shown) if delivered else 0,
+        chars=len(said.text) if delivered else 0,
+        **({} if delivered or not said.text else {"undelivered": len(said.shown)}),
         **({"dropped": drops} if drops else {}),
     )
 

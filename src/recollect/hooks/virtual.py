@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from recollect.base.text import one_line, storable
+from recollect.base.text import storable
 from recollect.model.session import ToolCall
 
 # What agents call the tool that reads a file. Others that name one (to write it, to search in it) are left alone.
@@ -23,5 +23,6 @@ def question(call: ToolCall, roots: Iterable[str]) -> str:
     plain = named.replace("\\", "/").removeprefix("./")
     for root in ("", *(root.replace("\\", "/").rstrip("/") + "/" for root in roots if root)):
         if plain.startswith(root + _FOLDER):
-            return one_line(storable(unquote(plain[len(root + _FOLDER) :], errors="replace")))[:_MAX_CHARS]
+            # As it was written: a secret of several lines is not known by one.
+            return storable(unquote(plain[len(root + _FOLDER) :], errors="replace")).strip()[:_MAX_CHARS]
     return ""

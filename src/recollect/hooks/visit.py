@@ -27,6 +27,8 @@ class Visit:
     tasks: Tasks
     folder: Path
     """Where rendered recalls go."""
+    transcript_bytes: int = 0
+    """How long the transcript was before the event."""
 
     @property
     def left_s(self) -> float:
@@ -46,8 +48,8 @@ class Thought:
 class Said:
     reply: Reply = field(default_factory=Reply)
     showings: tuple[Showing, ...] = ()
-    after: Callable[[Visit], None] | None = None
-    """What nobody waits for, with the same event and an App of its own."""
+    after: Callable[[Visit, bool], None] | None = None
+    """What nobody waits for, with the same event, an App of its own, and whether the reply was printed."""
     thought: Thought | None = None
     """Said instead of this, where the hook can wait for it."""
 

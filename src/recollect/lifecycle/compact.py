@@ -105,9 +105,8 @@ def choose(
     old = [
         one.sketch.id
         for one in threads
-        if one.sketch.active_us < too_old
+        if max(one.sketch.active_us, one.sketch.reinforced_us) < too_old  # imported history is young by its import
         and not one.sketch.pinned
-        and one.status is not Status.ARCHIVED
         and one.sketch.id not in lost
         and later.get(one.sketch.id, 0) < too_old
     ]

@@ -57,10 +57,13 @@ def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, force: f
     if (strength(memory, now=now, rules=rules) if force is None else force) >= rules.suspend_below:
         return memory.status
     days_asleep = now.days_since(memory.reinforced_at) - _days_until_asleep(memory, rules)
+    if days_asleep < 0:
+        return memory.status
     return Status.ARCHIVED if days_asleep >= rules.archive_after_days else Status.SUSPENDED
 
 
 def _days_until_asleep(memory: Memory | Sketch, rules: AgeRules) -> float:
-    if memory.weight <= rules.suspend_below:
+    """At least one half-life after a use that left it awake: what a recall woke from next to nothing stays awake."""
+    if memory.weight < rules.suspend_below:
         return 0.0
-    return rules.half_life_days * math.log2(memory.weight / rules.suspend_below)
+    return rules.half_life_days * max(1.0, math.log2(memory.weight / rules.suspend_below))

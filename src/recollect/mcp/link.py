@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recollect import __version__
-from recollect.base.errors import ModelError, NotFound, RecollectError
-from recollect.base.paths import home
+from recollect.base.errors import HomeRefused, ModelError, NotFound, RecollectError
+from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.wire import client, frame, spawn, stub
-from recollect.wire.place import find_place
+from recollect.wire.place import Place, find_place
 
 if TYPE_CHECKING:
     from recollect.embed import Embedder
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 WITHIN_S = 30.0
 LONG_S = 300.0
-_START_S = 3.0
+_START_S = 10.0  # the first start after an installation compiles everything
 _LOOK_S = 1.0
 _AGAIN_S = 0.05
-_REST_S = 20.0  # a daemon that did not come is not waited for at every call
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
 _PROJECT = "CLAUDE_PROJECT_DIR"
 _SESSION = "CLAUDE_CODE_SESSION_ID"
@@ -47,10 +46,14 @@ class Reply(NamedTuple):
 class Link:
     def __init__(self) -> None:
         self._environ = environment()
-        self._place = find_place(str(home(self._environ)), self._environ)
+        self._home = Home(home(self._environ))
         self._cwd = os.getcwd()
-        self._alone_until_s = 0.0
         self._works: dict[str, Work] = {}
+
+    @property
+    def _place(self) -> Place:
+        """Looked up each time: a server lives for days, and a runtime folder can become another's meanwhile."""
+        return find_place(str(self._home.root), self._environ)
 
     def is_second(self) -> bool:
         """Whether a plugin started this server for an agent whose settings start one as well: that one serves."""
@@ -105,11 +108,13 @@ class Link:
         try:
             return client.ask(self._place, header, body, left_s)
         except client.Unanswered:
-            now_s = time.monotonic()
-            if now_s < self._alone_until_s or now_s >= until_s:
-                return None
-        if not spawn.ensure_daemon(self._place, sys.executable, stub.PACKAGE, time.monotonic() + _START_S):
-            self._alone_until_s = time.monotonic() + _REST_S
+            pass
+        start_until_s = min(until_s, time.monotonic() + _START_S)
+        try:
+            self._home.prepare()  # where there is no home yet, no daemon could be started
+        except HomeRefused:
+            return None
+        if not spawn.ensure_daemon(self._place, sys.executable, stub.PACKAGE, start_until_s):
             return None
         try:
             return client.ask(self._place, header, body, max(until_s - time.monotonic(), 0.1))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from recollect.mcp.tools import BY_NAME, Tool
 
-_ID = re.compile(r"\s*(?P<id>[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6})\s*(?:\+\s*(?P<offset>\d{1,9}))?\s*")
 _MOST_HITS = 20
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float), "array": (list,),
@@ -28,8 +26,7 @@ class Request(NamedTuple):
     long: bool = False
 
 
-def request(name: str, given: Mapping[str, Any]) -> tuple[Request, ...]:
-    """What is to be asked, in order; the last answer is the answer."""
+def request(name: str, given: Mapping[str, Any]) -> Request:
     tool = BY_NAME.get(name)
     if tool is None:
         near = difflib.get_close_matches(name, BY_NAME, n=1)
@@ -37,25 +34,14 @@ def request(name: str, given: Mapping[str, Any]) -> tuple[Request, ...]:
         raise BadCall(f"There is no tool {name[:80]!r}.{meant} There are: {', '.join(BY_NAME)}.")
     values = _checked(tool, given)
     if name == "ai_recall":
-        return _recall(values)
+        values["query"] = [values["query"]]
+        if "limit" in values:
+            values["limit"] = min(_MOST_HITS, max(1, values["limit"]))
     dry_run = bool(values.pop("dry_run", False))
     if name == "ai_rate_context":
         values["useful"] = "useful" if values["useful"] else "not-useful"
     named = {tool.renamed.get(key, key): value for key, value in values.items() if value is not None}
-    return (Request({"op": tool.op, "values": named, "dry_run": dry_run}, tool.long),)
-
-
-def _recall(values: dict[str, Any]) -> tuple[Request, ...]:
-    """An id is looked up whole: recalled, so that it counts and wakes, then shown."""
-    values["limit"] = min(_MOST_HITS, max(1, values.get("limit", 5)))
-    found = _ID.fullmatch(values["query"])
-    query = found["id"] if found else values["query"]
-    recall = Request({"op": "recall", "values": {**values, "query": [query]}})
-    if found is None:
-        return (recall,)
-    offset = int(found["offset"] or 0)
-    show = Request({"op": "show", "values": {"id": found["id"]}, "offset": offset})
-    return (show,) if offset else (recall, show)
+    return Request({"op": tool.op, "values": named, "dry_run": dry_run}, tool.long)
 
 
 def _checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,12 +80,7 @@ class Door:
             asked = request(params.name, params.arguments or {})
         except BadCall as problem:
             return _result(Reply(str(problem), None, failed=True))
-        reply = Reply("", None)
-        for part in asked:
-            reply = await self._ask(ctx, part)
-            if reply.failed:
-                break
-        return _result(reply)
+        return _result(await self._ask(ctx, asked))
 
     async def list_resources(self, ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []

@@ -90,7 +90,8 @@ TOOLS: tuple[Tool, ...] = (
         {
             "query": _text("Question, topic, or a memory id"),
             "limit": {"type": "integer", "default": 5, "description": "At most so many (1 to 20)"},
-            "include_suspended": _flag("Sleeping threads too; one that comes near wakes", True),
+            "include_suspended": _flag("Also threads suspended or archived by age; a near match wakes one", True),
+            "archived": _flag("Also what was archived on purpose", False),
         },
         ("query",),
         reads=True,

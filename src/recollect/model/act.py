@@ -56,6 +56,8 @@ class Act:
     """None: the host does not say."""
     refused: bool = False
     """The person did not allow the call."""
+    refuses: str = ""
+    """The id of the call that the person refused with these words."""
     agent: str = ""
     """Inside a subagent."""
     prompt_id: str = ""

@@ -23,6 +23,9 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
+    """A stored `archived` was decided on purpose: by a person, a compaction, a review, or a file's place. That age has
+    archived a thread is never stored; whoever reads it works that out (lifecycle/strength.py)."""
+
     ACTIVE = "active"
     SUSPENDED = "suspended"
     ARCHIVED = "archived"

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Status
 
+REACHED = (Status.ACTIVE, Status.SUSPENDED)
+"""What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has
+archived, too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
@@ -39,6 +43,8 @@ class Hit:
     """Which of those that were asked: one id may stand in two, after an import."""
     stale: tuple[str, ...] = ()
     """Files it speaks of that have changed since."""
+    put_away: bool = False
+    """Archived on purpose, not by age."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Memory, Message, Status
 from recollect.model.plan import Plan
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
@@ -54,8 +54,13 @@ class Shown:
     """Only what it says was asked for."""
 
     @property
+    def later(self) -> tuple[Message, ...]:
+        """The messages that the body does not hold."""
+        return tuple(message for message in self.messages if message.content not in self.card.memory.body)
+
+    @property
     def said(self) -> str:
-        return self.card.memory.body or "\n\n".join(message.content for message in self.messages)
+        return "\n\n".join(filter(None, (self.card.memory.body, *(message.content for message in self.later))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Found:
 
     id: str
     query: str
-    """Its beginning, where it is very long."""
+    """Its beginning, where it is very long; without secrets wherever an answer tells it."""
     at: Moment
     found: tuple[Recollection, ...]
     drops: tuple[Drop, ...]
@@ -83,6 +88,8 @@ class Found:
     ms: float = 0.0
     explained: bool = False
     """Asked to show every component."""
+    left_out: tuple[tuple[Status, int], ...] = ()
+    """How many more would be among what was found, had the question not ruled out their status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,10 @@ class Recalled:
     bridges: tuple[tuple[Bridge, str, str], ...]
     """Each with the titles at its ends."""
     all_bridges: int
+    whole: Shown | None = None
+    """The one memory that was asked for by its id."""
+    offset: int = 0
+    """Where to begin in its text: it was asked for before, and did not fit into one answer."""
 
 
 @dataclass(frozen=True, slots=True)

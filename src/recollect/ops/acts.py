@@ -44,19 +44,21 @@ class Reading:
     """Secrets that were taken out, by kind."""
     damaged: int = 0
     """Lines that could not be read."""
+    last_tool: ToolCall | None = None
+    """The call whose result was read last."""
 
 
-def read_on(app: App, host: str, path: Path, reading: Reading, *, since: Moment, max_bytes: int) -> list[Act]:
+def read_on(app: App, host: str, path: Path, reading: Reading, *, session: str, max_bytes: int) -> list[Act]:
     """The acts after the reading's cursor, which moves with them; at most about `max_bytes` of transcript at once.
-    Lines from before `since` were copied from another session's transcript: they tell what went before, no more."""
+    Lines of another session than `session` were copied from its transcript: they tell what went before, no more."""
     tail = Tail(path, reading.cursor)
     start = reading.cursor.offset
     new: list[Act] = []
     for said in agents.spoken(host, tail):
         for utterance in said:
-            act = _act(app, host, reading, utterance, since)
+            act = _act(app, host, reading, utterance)
             if act is not None:
-                (reading.acts if act.at.micros < since.micros else new).append(act)
+                (reading.acts if session and utterance.session not in ("", session) else new).append(act)
         if tail.offset - (0 if tail.restarted else start) > max_bytes:
             break
     reading.cursor = tail.cursor
@@ -79,12 +81,12 @@ def _acts_until(app: App, host: str, path: Path, reading: Reading, offset: int) 
     for utterance in agents.utterances(host, tail):
         if tail.cursor.offset > offset:
             return
-        act = _act(app, host, reading, utterance, Moment(0))
+        act = _act(app, host, reading, utterance)
         if act is not None:
             yield act
 
 
-def _act(app: App, host: str, reading: Reading, said: Utterance, since: Moment) -> Act | None:
+def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
     call, doing, refused = said.call, None, False
     if said.voice is Voice.INJECTION:
         _hold(reading.printed, dict.fromkeys(inject.fingerprints(said.text)), _PRINTS_HELD)
@@ -97,20 +99,29 @@ def _act(app: App, host: str, reading: Reading, said: Utterance, since: Moment) 
         return None
     id = said.id
     if speaker is Speaker.TOOL and call is not None:
-        asked = reading.calls.pop(call.id, None)
+        asked = reading.last_tool = reading.calls.pop(call.id, None)
         doing = _clean_doing(app, agents.agent(host).doing(asked), reading) if asked else None
         refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
         id = call.id or id
+    elif call is not None and not _is_refused_by_person(call, reading.last_tool):
+        return None
     elif said.machine_made:
         speaker = Speaker.MACHINE
     text = _clean(app, said.text, reading)
     if not text and doing is None:
         return None
     return Act(
-        id=id, at=said.at or since, speaker=speaker, text=text, doing=doing,
-        failed=call.failed if call and doing else None, refused=refused, agent=said.agent_id, prompt_id=said.prompt_id,
-        partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
+        id=id, at=said.at or Moment(0), speaker=speaker, text=text, doing=doing,
+        failed=call.failed if call and doing else None, refused=refused,
+        refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
+        agent=said.agent_id, prompt_id=said.prompt_id, partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
     )  # fmt: skip
+
+
+def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
+    """Whether the words of a refusal are a person's: the client marked it as one, or the tool is the client's own. What
+    a server's tool (`server__tool`) prints may look like a refusal, and is nobody's word."""
+    return call.refused or (asked is not None and asked.id == call.id and "__" not in asked.name)
 
 
 def clean(app: App, text: str) -> str:

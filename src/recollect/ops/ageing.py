@@ -1,8 +1,9 @@
-"""Age: threads that nobody used fall asleep and are put away. The daemon does so by itself every hour.
+"""Age: threads that nobody used fall asleep. The daemon writes that down by itself every hour; that a thread slept so
+long that it counts as archived is never written (lifecycle/ageing.py).
 
 First the ids of those that are due are looked up (the store leaves out what cannot be), then they are gone through a
 few at a time; all of a run is one change in the journal. Whoever reads meanwhile sees the status that age gives
-anyway (lifecycle/ageing.py), so nothing depends on how soon this is done.
+anyway, so nothing depends on how soon this is done.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from recollect.base.text import counted
 from recollect.lifecycle import ageing
 from recollect.lifecycle.strength import AgeRules
 from recollect.model.memory import Kind, Status
+from recollect.model.query import REACHED
 from recollect.model.report import Counts
 from recollect.model.result import Scope, Told
 from recollect.ops.app import App
@@ -32,8 +34,7 @@ MOST = 50_000
 # What was active so lately (in half-lives) can hardly have faded away: it is not even looked at.
 _YOUNG = 1 / 3
 _NAME = "aged"
-
-Move = tuple[Status, Status]
+_NO_LIMIT = 1 << 40
 
 
 @dataclass(slots=True)
@@ -69,9 +70,9 @@ def begun(app: App) -> list[Run]:
     """What there is to do in each store; noted, so that the next run is an hour away."""
     runs = []
     for scope, store in app.scopes():
-        due = _due(store, app.clock.now(), app.age_rules)
+        due = _faded(store, Status.ACTIVE, app.clock.now(), app.age_rules, limit=MOST)
         if due:
-            runs.append(Run(scope, _summary(due), deque(id for ids in due.values() for id in ids)))
+            runs.append(Run(scope, f"By age: {counted(len(due), 'thread')} fell asleep.", deque(due)))
     if not app.dry_run and app.store_path(scope_here(app)) is not None:
         app.writing(scope_here(app)).sessions.put_state(_NAME, str(max(0, app.clock.now().micros)))
     return runs
@@ -99,36 +100,22 @@ def as_aged(app: App, store: Store) -> Counts:
     by: Counter[tuple[str, str]] = Counter()
     for kind, status, count in counts.by_kind_and_status:
         by[kind, status] += count
-    for (source, target), ids in _due(store, app.clock.now(), app.age_rules).items():
-        by[Kind.THREAD, source] -= len(ids)
-        by[Kind.THREAD, target] += len(ids)
+    now, rules = app.clock.now(), app.age_rules
+    asleep = len(_faded(store, Status.ACTIVE, now, rules))
+    long_ago = {one: len(_faded(store, one, now, rules, days_asleep=rules.archive_after_days)) for one in REACHED}
+    by[Kind.THREAD, Status.ACTIVE] -= asleep
+    by[Kind.THREAD, Status.SUSPENDED] += asleep - sum(long_ago.values())
+    by[Kind.THREAD, Status.ARCHIVED] += sum(long_ago.values())
     listed = tuple((str(kind), str(status), count) for (kind, status), count in sorted(by.items()) if count)
     return replace(counts, by_kind_and_status=listed)
 
 
-def _due(store: Store, now: Moment, rules: AgeRules) -> dict[Move, list[str]]:
-    """By the store's own arithmetic, which may differ from ours in the last digit: whoever writes looks again."""
+def _faded(
+    store: Store, status: Status, now: Moment, rules: AgeRules, *, days_asleep: float = 0.0, limit: int = _NO_LIMIT
+) -> list[str]:
+    """Threads stored with this status that by now have slept so long. By the store's own arithmetic, which may differ
+    from ours in the last digit: whoever writes looks again."""
+    at = now.plus(days=-days_asleep)
     young = now.plus(days=-rules.half_life_days * _YOUNG)
-    long_ago = now.plus(days=-rules.archive_after_days)
-
-    def faded(status: Status, at: Moment) -> list[str]:
-        half_life, below = rules.half_life_days, rules.suspend_below
-        return store.faded(status, at=at, half_life_days=half_life, below=below, idle_since=min(at, young), limit=MOST)
-
-    away = faded(Status.ACTIVE, long_ago)
-    gone = set(away)
-    asleep = [id for id in faded(Status.ACTIVE, now) if id not in gone]
-    found = {
-        (Status.SUSPENDED, Status.ARCHIVED): faded(Status.SUSPENDED, long_ago),
-        (Status.ACTIVE, Status.ARCHIVED): away,
-        (Status.ACTIVE, Status.SUSPENDED): asleep,
-    }
-    return {move: ids for move, ids in found.items() if ids}
-
-
-def _summary(due: dict[Move, list[str]]) -> str:
-    asleep = sum(len(ids) for (_, target), ids in due.items() if target is Status.SUSPENDED)
-    away = sum(len(ids) for (_, target), ids in due.items() if target is Status.ARCHIVED)
-    parts = [f"{counted(asleep, 'thread')} fell asleep"] if asleep else []
-    parts += [f"{counted(away, 'thread')} put away"] if away else []
-    return f"By age: {', '.join(parts)}."
+    half_life, below = rules.half_life_days, rules.suspend_below
+    return store.faded(status, at=at, half_life_days=half_life, below=below, idle_since=min(at, young), limit=limit)

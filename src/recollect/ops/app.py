@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 MAX_TITLE_CHARS = 200
 MAX_TOPIC_CHARS = 80
 MAX_TOPICS = 50
+IMPORT_ACTOR = "import"
+"""In the journal: words that somebody else kept before us."""
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
 
 
@@ -52,6 +54,8 @@ def _silent(_done: int, _total: int) -> None:
 class App:
     fills_on_the_way = True
     """A recall gives a few passages the vectors that they lack."""
+    turn_vectors: dict[str, list[bytes]] | None = None
+    """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
 
     def __init__(
         self,
@@ -239,6 +243,13 @@ class App:
         """As the model may see it: without its secrets where the text leaves this process."""
         return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
 
+    def without_secrets(self, text: str) -> str:
+        """As it may be told again. Where there is no home yet none is made: these marks are like no others."""
+        from recollect.redact import Redactor
+
+        redactor = self.redactor if self.home.root.exists() else Redactor(bytes.fromhex(fresh_key()))
+        return redactor.clean(text).text
+
     @property
     def redactor(self) -> Redactor:
         if self._redactor is None:
@@ -264,15 +275,18 @@ class App:
 
     # Plans out
 
-    def commit(self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str]) -> Done:
-        """Makes a plan from the state as it is, and applies it unless this is a dry run."""
+    def commit(
+        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
+    ) -> Done:
+        """Makes a plan from the state as it is, and applies it unless this is a dry run. `actor`: whose words it keeps,
+        where that is not who runs this process."""
         for attempt in range(_TRIES):
             store = self._store_for_plan(scope)
             plan = self.redacted(self._anchored(scope, make(store)))
             summary = say(plan) if plan else "Nothing to change."
             if self.dry_run or not plan:
                 return Done(summary, plan, scope, None, self.dry_run, self.notes())
-            act = self.act(op, summary)
+            act = self.act(op, summary, actor=actor)
             try:
                 wrote = store.apply(plan, act)
             except Conflict:
@@ -290,11 +304,11 @@ class App:
 
         return anchored(self, plan)
 
-    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "") -> Act:
+    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = "") -> Act:
         from recollect.store import Act
 
-        at = self.clock.now()
-        return Act(change or self.mint.draw("change"), op, self.actor, one_line(summary)[:300], at, undoes)
+        change = change or self.mint.draw("change")
+        return Act(change, op, str(actor or self.actor), one_line(summary)[:300], self.clock.now(), undoes)
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know beside the answer."""

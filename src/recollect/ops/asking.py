@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.evidence import Nearness, Place, WordEvidence
+from recollect.model.memory import Status
 from recollect.model.query import Hit, Query
 from recollect.model.voice import asks_of_self
 from recollect.recall import fuse, lexical, pick, weigh, when
@@ -161,10 +162,10 @@ def _ranked(
     for start in range(0, min(len(order), most), _PAGE):
         for hit in _read(stores, order[start : start + _PAGE], matches, now, rules, focus):
             hits.append(hit)
-            wanted += not pick.refused(hit.memory, query)
+            wanted += not pick.refused(hit, query)
         if wanted >= 2 * query.limit:
             break
-    return sorted(hits, key=lambda hit: hit.score, reverse=True)
+    return sorted(hits, key=lambda hit: (hit.score, dict(hit.components)["strength"]), reverse=True)
 
 
 def _read(
@@ -196,7 +197,8 @@ def _read(
                 ("focus", weighed.focus),
                 *weigh.evidence(memory),
             )
-            yield Hit(memory, weighed.score, components, passage, number)
+            put_away = stored.status is Status.ARCHIVED
+            yield Hit(memory, weighed.score, components, passage, number, put_away=put_away)
 
 
 def fill_vectors(store: Store, embedder: Embedder, most: int) -> int:
@@ -213,6 +215,12 @@ def settle_vectors(store: Store, keep: str) -> int:
     if store.vectorless(keep, 1):
         return 0
     return store.drop_vectors(keep, _DROPPED_AT_ONCE)
+
+
+def turn_vectors(embedder: Embedder, texts: Sequence[str], most_tokens: int) -> list[Asked]:
+    """Of many texts at once."""
+    vectors = embedder.embed(texts, most_tokens) if texts else ()
+    return [Asked(embedder.id, row.tobytes()) for row in vectors]
 
 
 def question_vector(embedder: Embedder, text: str, most_tokens: int | None = None) -> Asked:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import status_at, strength
 from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
-from recollect.model.query import Drop, Hit, Query
+from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import ToolCall
 from recollect.ops import recalls
@@ -94,14 +94,16 @@ def _standing(rule: Rule) -> tuple[bool, float, int, Moment]:
 
 
 def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
-    """Of those spoken of lately, the strongest; what age has put to sleep is not open, nor is what went quiet."""
+    """Of those spoken of lately, the strongest; what age has put to sleep is not open, nor is what went quiet. Imported
+    history began to fade when it was imported, but the work in it was open when it was last spoken of."""
     now, age = app.clock.now(), app.age_rules
     wanted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
     found = [
-        (strength(memory, now=now, rules=age), scope, memory)
+        (strength(spoken_of, now=now, rules=age), scope, memory)
         for scope, store in app.scopes()
         for memory in store.find(wanted)
-        if status_at(memory, now=now, rules=age) is Status.ACTIVE
+        for spoken_of in (replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at)),)
+        if status_at(spoken_of, now=now, rules=age) is Status.ACTIVE
         and not is_quiet(memory)
         and EPISODE_TAG not in memory.tags
     ]
@@ -114,7 +116,7 @@ def brought_to_mind(app: App, haste: Haste, *, seen: Set[str], limit: int) -> Mi
         return Mind(None, _IDLE)
     if haste.left_s <= 0:
         return Mind(None, _LATE)
-    query = Query(text=haste.text, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=limit, once=True, unasked=True)
+    query = Query(text=haste.text, statuses=REACHED, limit=limit, once=True, unasked=True)
     found = recalls.answered(app, query, seen=seen, haste=haste)
     return Mind(found) if haste.left_s > 0 else Mind(None, _LATE)
 

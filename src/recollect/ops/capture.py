@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 ORIGIN = "prompt"
+REFUSED_CALL_TAG = "refused:"
+"""Of a rule that a person stated when refusing a tool call: that call's id."""
 MAX_CHARS = 1_000_000
 """Nobody types more; what is pasted is no rule."""
 NOTICE_CHARS = 60
@@ -121,7 +123,15 @@ def _ear(app: App) -> Ear | None:
         return None
 
 
-def keep(app: App, draft: Draft, *, group: str = "", told: Sequence[str] = (), at: Moment | None = None) -> list[Kept]:
+def keep(
+    app: App,
+    draft: Draft,
+    *,
+    group: str = "",
+    told: Sequence[str] = (),
+    at: Moment | None = None,
+    refuses: str = "",
+) -> list[Kept]:
     """Each rule in the store that its wording reaches; none where there is no project to keep it in, and none that only
     quotes what was `told` from memory. `at`: when it was said, where that was not just now."""
     kept = []
@@ -133,7 +143,7 @@ def keep(app: App, draft: Draft, *, group: str = "", told: Sequence[str] = (), a
         if told and echo.is_quote(found.rule, told) and not _is_known(app, scope, found):
             app.log.line("capture", dropped="an echo")
             continue
-        kept.append(Kept(found, _stored(app, scope, found, group, at)))
+        kept.append(Kept(found, _stored(app, scope, found, group, at, refuses)))
     return kept
 
 
@@ -153,14 +163,11 @@ def warm() -> bool:
     return False
 
 
-def captured(app: App, text: str, *, session: str) -> str:
-    """A prompt as it comes: what it states is kept, what became of it counted and logged. Returns the notice."""
-    return settled(app, read(app, text), session=session)
-
-
-def settled(app: App, draft: Draft, *, session: str, at: Moment | None = None) -> str:
+def settled(app: App, draft: Draft, *, session: str, at: Moment | None = None, refuses: str = "") -> str:
+    """What a prompt states is kept, what became of it counted and logged. Returns the notice. `at`: when it was said,
+    where that was not just now. `refuses`: the tool call that was refused with these words."""
     told = echoes.told(app, session) if draft.found else ()  # of a past session nothing is known any more
-    kept = keep(app, draft, group=session, told=told, at=at)
+    kept = keep(app, draft, group=session, told=told, at=at, refuses=refuses)
     verdict = draft.verdict
     _count(app, verdict)
     app.log.line("capture", session=session, action=verdict.action, sort=verdict.sort, why=verdict.reason)
@@ -200,7 +207,7 @@ def standing(store: Store, *statuses: Status) -> list[Rule]:
     return [rule for rule in found if isinstance(rule, Rule)]
 
 
-def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | None) -> Done:
+def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | None, refuses: str) -> Done:
     def make(store: Store) -> Plan:
         if said_at is not None and _was_put_away(store, found.rule, said_at):
             return Plan.empty()
@@ -222,6 +229,7 @@ def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | 
             origin=ORIGIN,
             lane=Lane.USER,
             group=group,
+            tags=(f"{REFUSED_CALL_TAG}{refuses}",) if refuses else (),
             status=Status.ACTIVE if is_sure else Status.CANDIDATE,
             created_at=now,
             reinforced_at=now,
@@ -232,7 +240,7 @@ def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | 
             return Plan.of([Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))])
         return Plan.of([Create(rule), *(superseding(store, rule) if is_sure else [])])
 
-    return app.commit(scope, "capture", make, lambda plan: _summary(found, plan))
+    return app.commit(scope, "capture", make, lambda plan: _summary(found, plan), actor=Lane.USER)
 
 
 def _is_known(app: App, scope: Scope, found: Found) -> bool:

@@ -15,8 +15,8 @@ from typing import Annotated
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, storable
 from recollect.lifecycle.strength import status_at, strength
-from recollect.model.memory import EPISODE_TAG, Kind, Memory, Note, Status
-from recollect.model.query import Drop, Hit, Query
+from recollect.model.memory import EPISODE_TAG, Kind, Memory, Note
+from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope, Told
 from recollect.ops import asks, briefs, noted, recalls
 from recollect.ops.app import App
@@ -37,7 +37,6 @@ PASS_NEEDS_S = 3.0
 """With less time left there is no second pass: no model answers sooner."""
 END_NEEDS_S = 0.5
 NO_ROOM = "beyond the limit"
-_SURFACES = (Status.ACTIVE, Status.SUSPENDED)
 _TITLE_CHARS, _LINE_CHARS = 160, 120
 _MESSAGES = 20
 STOP = frozenset(STOP_WORDS)
@@ -107,7 +106,7 @@ def pointers(app: App, text: str, asked: Scheme, seen: Set[str]) -> tuple[Pointe
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     found: dict[str, Memory] = {}
     for memory in _memories(app, text):
-        if memory.id not in seen and memory.id not in found and _may_surface(app, memory):
+        if memory.id not in seen and memory.id not in found and _may_surface(memory):
             found[memory.id] = memory
     paths = [memory.path for memory in found.values() if isinstance(memory, Note)]
     twice = {path for path in paths if paths.count(path) > 1} if len(paths) != len(set(paths)) else set()
@@ -119,18 +118,17 @@ def pointers(app: App, text: str, asked: Scheme, seen: Set[str]) -> tuple[Pointe
 
 def _memories(app: App, text: str) -> Iterator[Memory]:
     if any(char.isalnum() for char in text):
-        query = Query(text=shortened(text), statuses=_SURFACES, limit=BEST, once=True, unasked=True)
+        query = Query(text=shortened(text), statuses=REACHED, limit=BEST, once=True, unasked=True)
         yield from (one.hit.memory for one in recalls.answered(app, query).found)
     for kind in (Kind.NOTE, Kind.RULE, Kind.THREAD):
         for _, store in app.scopes():
-            yield from store.find(Query(kinds=(kind,), statuses=_SURFACES, limit=MOST_LOOKED_AT))
+            yield from store.find(Query(kinds=(kind,), statuses=REACHED, limit=MOST_LOOKED_AT))
 
 
-def _may_surface(app: App, memory: Memory) -> bool:
+def _may_surface(memory: Memory) -> bool:
     if isinstance(memory, Note) and noted.is_always_loaded(memory.path):
         return False
-    now_is = status_at(memory, now=app.clock.now(), rules=app.age_rules)
-    return now_is in _SURFACES and not is_quiet(memory) and EPISODE_TAG not in memory.tags
+    return memory.status in REACHED and not is_quiet(memory) and EPISODE_TAG not in memory.tags
 
 
 def pointer_of(memory: Memory, twice: Set[str] = frozenset()) -> Pointer:
@@ -219,7 +217,7 @@ def found(app: App, text: str, choice: Choice, ordinary: Found | None, *, seen: 
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
     drops += [Drop(id, _why_not(id, choice)) for id in known if id not in choice.first]
     at = app.clock.now()
-    return Found(app.mint.draw("recall"), one_line(shortened(text)), at, tuple(kept), tuple(drops), choice.how)
+    return Found(app.mint.draw("recall"), text, at, tuple(kept), tuple(drops), choice.how)
 
 
 def _standing(app: App, id: str) -> tuple[Scope, Memory] | None:
@@ -227,7 +225,7 @@ def _standing(app: App, id: str) -> tuple[Scope, Memory] | None:
         memory = store.exact(id)
         if memory is not None:
             aged = replace(memory, status=status_at(memory, now=app.clock.now(), rules=app.age_rules))
-            return (scope, aged) if aged.status in _SURFACES else None
+            return (scope, aged) if memory.status in REACHED else None
     return None
 
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from recollect.base.errors import BadInput, Conflict, ModelError, NotFound
 from recollect.lifecycle import validation
-from recollect.model.memory import Memory, Note, Rule, Status
+from recollect.model.memory import Memory, Note, Rule
 from recollect.model.plan import Plan, Update
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope
 from recollect.ops import asking, notes, recalls, vaults
 from recollect.ops.app import MAX_TITLE_CHARS, App
@@ -99,7 +99,7 @@ def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list
 
 
 def _rank(app: App, memory: Memory, text: str) -> int | None:
-    found = recalls.answered(app, Query(text=text, statuses=(Status.ACTIVE, Status.SUSPENDED), limit=_RANKS)).found
+    found = recalls.answered(app, Query(text=text, statuses=REACHED, limit=_RANKS)).found
     ids = [one.hit.memory.id for one in found]
     return ids.index(memory.id) + 1 if memory.id in ids else None
 

@@ -1,32 +1,37 @@
 """Digest: what sessions left is read in their transcripts and taken in, in the background.
 
-Hooks leave pointers; here they are followed, oldest first. Each transcript is read on from where the last look ended,
-and what is new is shown to each taker. A taker looks first (and may take its time), and what it returns writes: all
-of them together in one transaction with the mark of how far we read, so that nothing is taken in twice or lost when
-the process is killed. A taker that breaks is logged and left out of this look.
+The transcript is the truth. Each one is read on from its cursor (cursors.py), and what is new is shown to each taker. A
+taker looks first (and may take its time), and what it returns writes: all of them together in one transaction with the
+cursor, so that nothing is taken in twice or lost when the process is killed. A taker that breaks is logged and left out
+of this look.
+
+Hooks leave pointers, which say where to look and what just happened there. A pointer that was never left costs only
+time: now and then every known transcript is compared with its cursor.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.agents import DEFAULT_HOST, Cursor
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.base.moment import Moment
 from recollect.model.act import Sitting
 from recollect.model.ledger import Pointer
 from recollect.model.result import Told
 from recollect.model.session import EventName
-from recollect.ops import acts, past_marks, tending
+from recollect.ops import acts, cursors, sessions, tending
 from recollect.ops.app import App
+from recollect.ops.cursors import Followed
 from recollect.ops.here import scope_here
+from recollect.wire.pointer import file_size
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -51,20 +56,9 @@ BACK_BYTES = 2_000_000
 _HELD_READINGS = 20
 _FEW = 100
 _MOST_POINTERS = 10_000
-_MOST_SESSIONS = 300
-_DIGESTED, _READS = "digested", "reads"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a transcript was read, and whether its session is over."""
-
-    session: str
-    offset: int = 0
-    mark: str = ""
-    ended: bool = False
-    agent: str = ""
-    """Whose transcript it is: a subagent's ends no session."""
+COMPARE_S = 60.0
+"""How often the transcripts of a store are compared with their cursors."""
+_DIGESTED = "digested"
 
 
 @dataclass(slots=True)
@@ -73,12 +67,16 @@ class Held:
 
     readings: OrderedDict[str, acts.Reading] = field(default_factory=OrderedDict)
     due: tending.Due = field(default_factory=tending.Due)
+    sizes: dict[str, int] = field(default_factory=dict)
+    """How long transcripts were at the last look: a last line that is not whole yet is no news."""
+    compared_s: dict[Path | None, float] = field(default_factory=dict)
+    """When the transcripts of a store were last compared with their cursors."""
 
-    def reading(self, app: App, host: str, path: str, mark: Mark) -> acts.Reading:
-        found = self.readings.pop(path, None)
-        if found is None or found.cursor.offset != mark.offset:
-            found = acts.looked_back(app, host, Path(path), Cursor(mark.offset, mark.mark), BACK_BYTES)
-        self.readings[path] = found
+    def reading(self, app: App, one: Followed) -> acts.Reading:
+        found = self.readings.pop(one.path, None)
+        if found is None or found.cursor.offset != one.cursor.offset:
+            found = acts.looked_back(app, one.host, Path(one.path), one.cursor, BACK_BYTES)
+        self.readings[one.path] = found
         while len(self.readings) > _HELD_READINGS:
             self.readings.popitem(last=False)
         return found
@@ -99,21 +97,23 @@ def digest(app: App) -> Told:
 
 
 def some(app: App, held: Held) -> bool:
-    """A few pointers, the oldest first. True: there is more to do at once."""
+    """A few pointers, the oldest first; where there are none, what was written without one. True: there is more to do
+    at once."""
     store = app.writing(scope_here(app))
     done = int(store.sessions.state(_DIGESTED) or 0)
     found = store.sessions.received(after=done, limit=_FEW)
-    before = app.clock.now().plus(seconds=-SETTLED_S)
-    settled = [(seq, pointer) for seq, pointer in found if pointer.at.micros <= before.micros]
+    now = app.clock.now()
+    settled = list(takewhile(lambda one: _is_settled(one[1].at, now), found))
     if not settled:
-        return tending.some(app, held.due)
+        return _catch_up(app, store, held) or tending.some(app, held.due)
     by_transcript: OrderedDict[str, list[Pointer]] = OrderedDict()
     for _, pointer in settled:
         by_transcript.setdefault(pointer.transcript, []).append(pointer)
     more = False
     for path, pointers in by_transcript.items():
         if path:
-            more |= _follow(app, store, held, path, pointers)
+            names = frozenset(pointer.name for pointer in pointers)
+            more |= _follow(app, store, held, _followed(store, path, pointers[-1]), names)
     if any(pointer.name == EventName.SESSION_STARTED for _, pointer in settled):
         held.due.began = True
         _end_abandoned(app, store, held, {pointer.session for _, pointer in settled})
@@ -124,54 +124,84 @@ def some(app: App, held: Held) -> bool:
     return more or bool(held.due) or len(settled) == _FEW
 
 
-def _follow(app: App, store: Store, held: Held, path: str, pointers: list[Pointer]) -> bool:
+def _is_settled(at: Moment, now: Moment) -> bool:
+    """What is of the future is of a clock that was set back since; it would be waited for until then."""
+    return not 0 <= now.micros - at.micros < SETTLED_S * 1_000_000
+
+
+def _followed(store: Store, path: str, last: Pointer) -> Followed:
+    known = cursors.find(store, path) or Followed(path=path, session=last.session)
+    return replace(known, session=last.session, host=last.host, agent=last.agent, cwd=last.cwd or known.cwd)
+
+
+def _catch_up(app: App, store: Store, held: Held) -> bool:
+    """Reads on in transcripts that grew although nobody said so. True: there is more in one of them."""
+    now_s = time.monotonic()
+    if now_s - held.compared_s.get(store.path, -COMPARE_S) < COMPARE_S:
+        return False
+    more = False
+    for one in cursors.load(store):
+        size = file_size(one.path)
+        if size < 0 and one.ended:
+            cursors.drop(store, one.path)  # its agent tidied up
+        elif size > 0 and size not in (one.cursor.offset, held.sizes.get(one.path)):
+            more |= _follow(app, store, held, one, frozenset())
+            held.sizes[one.path] = size
+    if not more:
+        held.compared_s[store.path] = now_s
+    return more
+
+
+def _follow(app: App, store: Store, held: Held, one: Followed, names: frozenset[str]) -> bool:
     """True: there is more in this transcript."""
-    last = pointers[-1]
-    names = {pointer.name for pointer in pointers}
-    mark = _marks(store).get(path) or Mark(last.session)
-    reading = held.reading(app, last.host, path, mark)
-    session = store.sessions.session(last.session)
-    since = session.started_at if session and not last.agent else Moment(0)
-    new = acts.read_on(app, last.host, Path(path), reading, since=since, max_bytes=MOST_BYTES)
-    more = _size(path) - reading.cursor.offset > MOST_BYTES
+    reading = held.reading(app, one)
+    before = reading.cursor.offset
+    found = acts.read_on(
+        app, one.host, Path(one.path), reading, session="" if one.agent else one.session, max_bytes=MOST_BYTES
+    )  # fmt: skip
+    more = reading.cursor.offset - before > MOST_BYTES
+    new = cursors.unknown_acts(store, found)
+    reading.acts.extend(act for act in found if cursors.act_key(act) not in new)
+    fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in new.values()]
+    if not before and fresh and not one.agent:
+        sessions.set_start(store, one.session, fresh[0].at, now=app.clock.now())
     sitting = Sitting(
-        host=last.host,
-        session=last.session,
-        agent=last.agent,
-        cwd=last.cwd,
-        transcript=path,
-        acts=(*reading.acts, *new),
+        host=one.host,
+        session=one.session,
+        agent=one.agent,
+        cwd=one.cwd,
+        transcript=one.path,
+        acts=(*reading.acts, *fresh),
         new_from=len(reading.acts),
         compacting=EventName.COMPACTING in names,
         turned=EventName.TURN_ENDED in names,
-        ended=EventName.SESSION_ENDED in names and not last.agent and not more,
+        ended=EventName.SESSION_ENDED in names and not one.agent and not more,
     )
-    ended = sitting.ended or (mark.ended and not new)
-    at = reading.cursor
-    _take(app, store, sitting, path, Mark(last.session, at.offset, at.mark, ended, last.agent))
-    reading.acts.extend(new)
+    ended = sitting.ended or (one.ended and not fresh)
+    after = replace(one, cursor=reading.cursor, ended=ended, read_at=app.clock.now())
+
+    def put_cursor() -> None:
+        cursors.put(store, after)
+        store.sessions.put_acts(list(new))
+
+    take(app, store, sitting, put_cursor)
+    reading.acts.extend(fresh)
     return more
 
 
 def _end_abandoned(app: App, store: Store, held: Held, now_open: set[str]) -> None:
     """Sessions whose end nobody told: their agent was killed, or the machine was switched off."""
     still = app.clock.now().plus(seconds=-ABANDONED_S)
-    for path, mark in _marks(store).items():
-        if mark.ended or mark.agent or mark.session in now_open or _changed(path) > still.micros:
+    for one in cursors.load(store):
+        if one.ended or one.agent or one.session in now_open or _changed(one.path) > still.micros:
             continue
-        known = store.sessions.session(mark.session)
-        host = known.host if known else DEFAULT_HOST
-        reading = held.reading(app, host, path, mark)
-        seen = tuple(reading.acts)
+        seen = tuple(held.reading(app, one).acts)
         sitting = Sitting(
-            host=host, session=mark.session, transcript=path, acts=seen, new_from=len(seen), ended=True
+            host=one.host, session=one.session, transcript=one.path, acts=seen, new_from=len(seen), ended=True
         )  # fmt: skip
-        _take(app, store, sitting, path, Mark(mark.session, mark.offset, mark.mark, ended=True))
-        tending.ended(app, held.due, mark.session)
-
-
-def _take(app: App, store: Store, sitting: Sitting, path: str, mark: Mark) -> None:
-    take(app, store, sitting, lambda: _put_mark(store, path, mark))
+        after = replace(one, ended=True)
+        take(app, store, sitting, lambda after=after: cursors.put(store, after))  # type: ignore[misc]
+        tending.ended(app, held.due, one.session)
 
 
 def take(app: App, store: Store, sitting: Sitting, put_mark: Writes) -> tuple[str, ...]:
@@ -212,40 +242,9 @@ def _takers() -> list[tuple[str, Taker]]:
     return found
 
 
-def followed(store: Store) -> frozenset[str]:
-    """Transcripts whose words came in, or will, while they were written."""
-    return frozenset(_marks(store))
-
-
 def last_read(store: Store) -> tuple[str, str] | None:
     """The transcript that was read on last, and its session; of no subagent."""
-    return next(((path, mark.session) for path, mark in reversed(_marks(store).items()) if not mark.agent), None)
-
-
-def _marks(store: Store) -> OrderedDict[str, Mark]:
-    """The oldest first."""
-    try:
-        kept = json.loads(store.sessions.state(_READS) or "{}")
-        return OrderedDict((path, Mark(*fields)) for path, fields in kept.items())
-    except (ValueError, TypeError, AttributeError):
-        return OrderedDict()
-
-
-def _put_mark(store: Store, path: str, mark: Mark) -> None:
-    marks = _marks(store)
-    marks[path] = mark
-    marks.move_to_end(path)
-    while len(marks) > _MOST_SESSIONS:
-        past_marks.put_followed(store, marks.popitem(last=False)[0])
-    plain = {path: [one.session, one.offset, one.mark, one.ended, one.agent] for path, one in marks.items()}
-    store.sessions.put_state(_READS, json.dumps(plain))
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0
+    return next(((one.path, one.session) for one in reversed(cursors.load(store)) if not one.agent), None)
 
 
 def _changed(path: str) -> int:

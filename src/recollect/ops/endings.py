@@ -70,13 +70,13 @@ def _whole(app: App, sitting: Sitting) -> Sequence[Act]:
     """From its beginning, as far as that can be read and is not too long; then its end."""
     if sitting.past or (sitting.acts and not sitting.new_from) or not os.path.isfile(sitting.transcript):
         return sitting.acts
-    session = app.reading(scope_here(app)).sessions.session(sitting.session)
-    since = session.started_at if session else Moment(0)
     head = acts.read_on(
-        app, sitting.host, Path(sitting.transcript), acts.Reading(), since=since, max_bytes=HEAD_BYTES
+        app, sitting.host, Path(sitting.transcript), acts.Reading(), session=sitting.session, max_bytes=HEAD_BYTES
     )  # fmt: skip
     known = {act.id for act in head}
-    return [*head, *(act for act in sitting.acts if act.id not in known and act.at >= since)]
+    session = app.reading(scope_here(app)).sessions.session(sitting.session)
+    since = session.started_at if session else Moment(0)  # what stands before it was copied from another session
+    return [act for act in (*head, *(act for act in sitting.acts if act.id not in known)) if act.at >= since]
 
 
 def _ended(app: App, sitting: Sitting, found: Ending) -> None:
@@ -149,7 +149,7 @@ def _keep_episode(app: App, session: str, told: episodes.Episode) -> None:
         )  # fmt: skip
         return Plan.of([Create(new), *_bridges(store, session, new.id, now)])
 
-    app.commit(Scope.PROJECT, _EPISODE, make, lambda _: f"An episode of session {session}.")
+    app.commit(Scope.PROJECT, _EPISODE, make, lambda _: f"An episode of session {session}.", actor=Lane.AGENT)
 
 
 def _bridges(store: Store, session: str, episode: str, now: Moment) -> list[Change]:
@@ -191,7 +191,11 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
                 changes.append(Update.between(old, replace(old, seen=old.seen + 1, last_active_at=now)))
         return Plan.of(changes)
 
-    app.commit(Scope.PROJECT, _LEARNING, make, lambda plan: f"Learnings of session {session}: {len(plan.changes)}.")
+    said_by = Lane.lowest(*(one.lane for one in found)) if found else ""
+    app.commit(
+        Scope.PROJECT, _LEARNING, make, lambda plan: f"Learnings of session {session}: {len(plan.changes)}.",
+        actor=said_by,
+    )  # fmt: skip
     return new
 
 

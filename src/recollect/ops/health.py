@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from recollect import __version__
 from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
+from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
@@ -21,6 +23,7 @@ from recollect.ops.memories import quiet_ones
 from recollect.ops.recovery import set_aside_files
 from recollect.ops.tally import counts
 from recollect.ops.upkeep import backups_of
+from recollect.wire.place import expected_runtime, find_place, is_usable
 
 _REINSTALL = "pip install --force-reinstall recollect"
 _LOW_SPACE_BYTES = 100_000_000
@@ -61,7 +64,7 @@ def config(app: App) -> Configured:
 def doctor(app: App) -> Checkup:
     from recollect.ops import asks, mirrors, vaults, wiring  # their rooms are no business of `status`
 
-    checks = [_python(), _sqlite(), _model(app), _home(app), _space(app), _settings(app), _project(app)]
+    checks = [_python(), _sqlite(), _model(app), _home(app), _runtime(app), _space(app), _settings(app), _project(app)]
     for scope in Scope:
         if app.store_path(scope) is not None:
             checks.append(_store(app, scope))
@@ -104,6 +107,33 @@ def _home(app: App) -> Check:
     if not os.access(app.home.root, os.W_OK):
         return Check("home", Mark.BAD, f"{app.home.root} cannot be written", f"chmod u+w {app.home.root}")
     return Check("home", Mark.GOOD, str(app.home.root))
+
+
+def _runtime(app: App) -> Check:
+    """Where hooks meet the daemon. Its name can be foreseen, so another user may have been there first."""
+    home = str(app.home.root)
+    expected, used = expected_runtime(home, environment()), find_place(home, environment()).runtime
+    if used == expected:
+        return Check("runtime", Mark.GOOD, used)
+    if os.path.lexists(used) and not is_usable(used):
+        what, repair = _obstacle(used)
+        return Check("runtime", Mark.BAD, f"{used} {what}, so hooks cannot meet the daemon", repair)
+    what, repair = _obstacle(expected)
+    return Check("runtime", Mark.WARN, f"{expected} {what}; {used} is used instead", repair)
+
+
+def _obstacle(folder: str) -> tuple[str, str]:
+    """What is wrong with it, and what mends it."""
+    quoted = shlex.quote(folder)
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return "cannot be made", "set TMPDIR to a folder that you can write to"
+    if sys.platform != "win32" and found.st_uid != os.geteuid():
+        return f"belongs to user {found.st_uid}", f"sudo mv {quoted} {quoted}.not-ours"
+    if not stat.S_ISDIR(found.st_mode):
+        return "is not a folder", f"rm {quoted}"
+    return "can be seen by others", f"chmod 700 {quoted}"
 
 
 def _space(app: App) -> Check:

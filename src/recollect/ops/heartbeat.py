@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from recollect.base.moment import Moment
 from recollect.lifecycle import heartbeat as heart
 from recollect.model.heartbeat import Heartbeat
 from recollect.model.result import Told
@@ -64,6 +65,14 @@ def interact(app: App) -> Heartbeat:
         after = heart.interacted(before, at)
         store.sessions.put_state(_STATE, json.dumps(heart.as_json(after)))
     return before
+
+
+def spoke_at(app: App, at: Moment) -> None:
+    """Someone spoke a while ago, and no hook could say so then."""
+    store = app.writing(scope_here(app))
+    now = heart.ticked(_kept(store.sessions) or heart.begun(at), app.clock.now())
+    if now.last_interaction_at < at <= now.last_beat_at or not now.beat:
+        store.sessions.put_state(_STATE, json.dumps(heart.as_json(heart.interacted(now, at))))
 
 
 def show(app: App) -> None:

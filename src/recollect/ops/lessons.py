@@ -100,7 +100,8 @@ def _learn(app: App, learnt: Lesson, session: str) -> None:
         )
         return Plan.of([Create(rule)])
 
-    done = app.commit(Scope.PROJECT, "learn", make, lambda _: "A failure and what mended it were seen.")
+    said = "A failure and what mended it were seen."
+    done = app.commit(Scope.PROJECT, "learn", make, lambda _: said, actor=Lane.TOOL)
     app.log.line("lesson", session=session, how=learnt.how, changed=len(done.plan.changes))
 
 

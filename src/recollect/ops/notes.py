@@ -4,7 +4,7 @@ changes it first, in one step that loses no other's text, and memory follows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -66,7 +66,8 @@ def save(
     top = noted.MEMORY if project else ""
     place = "/".join(part for part in (top, noted.INBOX if inbox else noted.ALWAYS if always else "") if part)
     written = _worded(app, text, title, tags, group or "")
-    return _made(app, shelf, place, written)
+    with _uninterrupted(app, shelf):
+        return _made(app, shelf, place, written)
 
 
 def listing(
@@ -106,6 +107,11 @@ def evolve(
     before = _text(old.shelf, old.path)
     was = page.read(before, old.path)
     written = _worded(app, text, title, was.tags, was.group, supersedes=page.stem(old.path))
+    with _uninterrupted(app, old.shelf):
+        return _evolved(app, old, before, written)
+
+
+def _evolved(app: App, old: Named, before: str, written: _Worded) -> Done:
     path = _created(app, old.shelf, old.path.rpartition("/")[0], written)
     after = page.superseded(before, page.stem(path))
     try:
@@ -135,9 +141,10 @@ def rewrite(app: App, name: str, change: Callable[[str], str], op: str, said: st
     note = _named_now(app, name)
     before = _text(note.shelf, note.path)
     after = change(before)
-    _changed(app, note, before, after)
     steps = (retrace.step(note.path, before, note.path, after),)
-    return _taken(app, note.shelf, note.files, [_leaf(app, note.shelf, note.path, after)], op, said, steps)
+    with _uninterrupted(app, note.shelf):
+        _changed(app, note, before, after)
+        return _taken(app, note.shelf, note.files, [_leaf(app, note.shelf, note.path, after)], op, said, steps)
 
 
 def is_tagged(app: App, name: str) -> bool:
@@ -199,6 +206,12 @@ def _shelf_of(app: App, scope: Scope) -> Shelf:
 # Changes
 
 
+def _uninterrupted(app: App, shelf: Shelf) -> AbstractContextManager[None]:
+    """From the change of a file until it is taken in, no other process takes it in first: what was done is told, kept
+    in the journal and undone as what it was."""
+    return nullcontext() if app.dry_run else app.writing(shelf.scope).together()
+
+
 class _Worded(NamedTuple):
     title: str
     text: str
@@ -254,24 +267,28 @@ def _each(app: App, names: tuple[str, ...], op: str, one: _Step) -> Done:
 
 def _archived(app: App, note: Named) -> Done:
     place = noted.Place.of(note.path)
-    texts = _with_usage_kept(app, note)
+    _must_be_in_use(note)
     target = "/".join(part for part in (place.shelf, noted.ARCHIVE, *place.folders) if part)
-    return _moved(app, note, texts, target, "note archive", "put away")
+    with _uninterrupted(app, note.shelf):
+        return _moved(app, note, _with_usage_kept(app, note), target, "note archive", "put away")
 
 
 def _chilled(app: App, note: Named) -> Done:
-    texts = _with_usage_kept(app, note)
+    _must_be_in_use(note)
     if not app.dry_run and note.shelf.scope is Scope.USER:
         app.writing(note.shelf.scope).sessions.put_state(register.COLD_FROM + note.id, note.path.rpartition("/")[0])
     target = "/".join((noted.COLD, *noted.Place.of(note.path).folders))
-    return _moved(app, note, texts, target, "forget", "in cold storage")
+    with _uninterrupted(app, note.shelf):
+        return _moved(app, note, _with_usage_kept(app, note), target, "forget", "in cold storage")
+
+
+def _must_be_in_use(note: Named) -> None:
+    if noted.Place.of(note.path).status is Status.ARCHIVED:
+        raise BadInput(f"{note.path} is put away already.", hint="`recollect note restore NAME` brings it back.")
 
 
 def _with_usage_kept(app: App, note: Named) -> tuple[str, str]:
     """What its file said, and says from now on."""
-    place = noted.Place.of(note.path)
-    if place.status is Status.ARCHIVED:
-        raise BadInput(f"{note.path} is put away already.", hint="`recollect note restore NAME` brings it back.")
     before = _text(note.shelf, note.path)
     after = _with_usage(app, note, before)
     _changed(app, note, before, after)
@@ -285,8 +302,10 @@ def _restored(app: App, note: Named) -> Done:
     stored = app.reading(note.shelf.scope).exact(note.id)
     if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
         raise BadInput(f"{note.path} is in use already.", hint="There is nothing to restore.")
-    _changed(app, note, before, after)
-    return _moved(app, note, (before, after), _way_back(app, note), "note restore", "in use again")
+    target = _way_back(app, note)
+    with _uninterrupted(app, note.shelf):
+        _changed(app, note, before, after)
+        return _moved(app, note, (before, after), target, "note restore", "in use again")
 
 
 def _way_back(app: App, note: Named) -> str:

@@ -1,9 +1,10 @@
-"""Lines for a person's eyes that found no event to be shown at: they wait for the next session's start here. They say
-how many, never what."""
+"""Lines for a person's eyes that found no event to be shown at: they wait here for the next prompt or the next
+session's start."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
@@ -30,5 +31,8 @@ def _lines(text: str | None) -> list[str]:
     return [line for line in kept if isinstance(line, str)] if isinstance(kept, list) else []
 
 
-def clear(app: App) -> None:
-    app.writing(scope_here(app)).sessions.put_state(_NAME, "[]")
+def clear(app: App, shown: Sequence[str]) -> None:
+    """Those that were shown; others may have been left meanwhile."""
+    sessions = app.writing(scope_here(app)).sessions
+    kept = [line for line in _lines(sessions.state(_NAME)) if line not in shown]
+    sessions.put_state(_NAME, json.dumps(kept))

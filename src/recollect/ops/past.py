@@ -21,10 +21,12 @@ from recollect.base.paths import user_home
 from recollect.base.project import Project
 from recollect.base.settings import environment, load
 from recollect.base.text import clip, counted, one_line
+from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
 from recollect.model.memory import EPISODE_TAG, Kind, Rule, RuleType, Status
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Told
+from recollect.ops import embedding
 from recollect.ops.app import App
 from recollect.ops.install import places
 from recollect.ops.past_app import PastApp
@@ -196,10 +198,20 @@ def _told(past: PastApp, project: Project, read: Reckoning, everywhere: int) -> 
     notes = [*_notes(read)]
     if _wrote(past, Scope.PROJECT):
         notes.append(f"`recollect undo {past.changes[Scope.PROJECT]}` takes it back.")
+    waiting = embedding.standing(past).waiting
+    if waiting:
+        notes.append(
+            f"{counted(waiting, 'passage')} can be found by words now, and by meaning once the daemon has made the"
+            " vectors; `recollect reindex` makes them at once."
+        )
     if everywhere:
         also = f"`recollect undo {past.changes[Scope.USER]}` takes those back"
         notes.append(f"{counted(everywhere, 'rule')} more for every project; {also}.")
-    return Told("\n".join((head, *lines)), {**facts, "changes": changes, "remembers": remembers}, tuple(notes))
+    return Told(
+        "\n".join((head, *lines)),
+        {**facts, "changes": changes, "remembers": remembers, "vectors_missing": waiting},
+        tuple(notes),
+    )
 
 
 def _wrote(past: PastApp, scope: Scope) -> bool:
@@ -233,17 +245,22 @@ def _notes(read: Reckoning) -> tuple[str, ...]:
 def _remembered(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     """What is remembered about this project now."""
     store = past.reading(Scope.PROJECT)
-    awake = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE, Status.SUSPENDED), limit=_THREADS_READ)
-    of_work = [one for one in store.find(awake) if EPISODE_TAG not in one.tags]
+    fading = Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_THREADS_READ)
+    of_work = [one for one in store.find(fading) if EPISODE_TAG not in one.tags]
     threads = len(of_work)
+    now = past.past.real.now()
+    by_status = Counter(status_at(one, now=now, rules=past.age_rules) for one in of_work)
+    faded = [f"{by_status[one]:,} {one}" for one in (Status.SUSPENDED, Status.ARCHIVED) if by_status[one]]
     known = [one for one in store.find(Query(kinds=(Kind.RULE,), limit=_RULES_READ)) if isinstance(one, Rule)]
     in_force = [one for one in known if one.status is Status.ACTIVE]
     lessons = sum(one.rule_type is RuleType.FAILURE for one in in_force)
     waiting = len(store.find(Query(statuses=(Status.CANDIDATE,), limit=_RULES_READ)))
     counts: dict[str, Json] = {
-        "threads": threads, "rules": len(in_force) - lessons, "lessons": lessons, "inbox": waiting,
+        "threads": threads, "threads_by_status": {str(status): many for status, many in sorted(by_status.items())},
+        "rules": len(in_force) - lessons, "lessons": lessons, "inbox": waiting,
     }  # fmt: skip
-    said = f"{counted(threads, 'thread')}, {counted(len(in_force) - lessons, 'rule')}"
+    asleep = f" ({', '.join(faded)} by age)" if faded else ""
+    said = f"{counted(threads, 'thread')}{asleep}, {counted(len(in_force) - lessons, 'rule')}"
     lines = [f"Now remembered here: {said}, {counted(lessons, 'lesson')}; {waiting:,} in the inbox."]
     lines += _titles("rule", (one.title for one in in_force[:_TITLES]))
     lines += _titles("thread", (one.title for one in of_work[:_TITLES]))

@@ -1,7 +1,7 @@
 """An App for what happened long ago: its clock stands where the acts stand, what it writes is one change of today.
 
-So a taker that asks for the time gets that of the session, a memory of last spring is as old as it is, and `undo`
-takes the whole of an import back at once.
+So a taker that asks for the time gets that of the session, a memory of last spring was last active then, and `undo`
+takes the whole of an import back at once. Only fading begins today, or all that is imported would be asleep at once.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from recollect.base.moment import Moment
 from recollect.base.project import Project
 from recollect.base.settings import Settings
 from recollect.base.text import one_line
+from recollect.lifecycle.strength import fades
 from recollect.model.memory import Anchor, Memory
-from recollect.model.plan import Change, Create, Plan
+from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.result import Done, Scope
 from recollect.ops.anchors import COMMIT
-from recollect.ops.app import App
+from recollect.ops.app import IMPORT_ACTOR, App
 
 if TYPE_CHECKING:
     from recollect.base.log import Log
@@ -45,6 +46,8 @@ class PastClock:
 
 
 class PastApp(App):
+    fills_on_the_way = False  # nearly all of an import's time; words find everything at once
+
     def __init__(self, app: App, project: Project, settings: Settings, summary: str) -> None:
         self.past = PastClock(app.clock)
         super().__init__(
@@ -55,20 +58,35 @@ class PastApp(App):
         self._summary = summary
         self._scope = Scope.PROJECT
         self._embedder = app._embedder
+        self.turn_vectors = {}
+        self._paths: dict[Scope, Path] = {}
 
-    def commit(self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str]) -> Done:
+    def store_path(self, scope: Scope) -> Path | None:
+        """Looked up once: an import asks for it a hundred times per megabyte, and each look reads a folder."""
+        found = self._paths.get(scope) or super().store_path(scope)
+        if found is not None:
+            self._paths[scope] = found
+        return found
+
+    def commit(
+        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
+    ) -> Done:
         before, self._scope = self._scope, scope
         try:
-            return super().commit(scope, op, make, say)
+            return super().commit(scope, op, lambda store: self._fading_from_today(make(store)), say, actor=actor)
         finally:
             self._scope = before
 
-    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "") -> Act:
+    def _fading_from_today(self, plan: Plan) -> Plan:
+        today = self.past.real.now()
+        return Plan(tuple(_reinforced(change, today) for change in plan.changes))
+
+    def act(self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = "") -> Act:
         """`log` shows an import as one line; what it did is in its plans."""
         from recollect.store import Act
 
         change = change or self.changes[self._scope]
-        return Act(change, OP, self.actor, one_line(self._summary), self.past.real.now(), undoes)
+        return Act(change, OP, IMPORT_ACTOR, one_line(self._summary), self.past.real.now(), undoes)
 
     @property
     def log(self) -> Log:
@@ -85,6 +103,15 @@ class PastApp(App):
         root = self.project_here().root
         both = zip(plan.changes, found.changes, strict=True)
         return Plan(tuple(_as_it_was(was, change, root) for was, change in both))
+
+
+def _reinforced(change: Change, at: Moment) -> Change:
+    match change:
+        case Create(memory) if fades(memory):
+            return replace(change, memory=replace(memory, reinforced_at=at))
+        case Update(_, _, after) if "reinforced_at" in after:
+            return replace(change, after={**after, "reinforced_at": at.iso()})
+    return change
 
 
 def _as_it_was(was: Change, change: Change, root: Path) -> Change:

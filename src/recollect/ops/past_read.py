@@ -1,7 +1,6 @@
 """Reads a project's past transcripts, oldest first, and shows them to the takers that the digest shows new ones to.
 
-What live sessions bring in is left to the digest: of a session that was heard of, only what was said before that. Acts
-that a fork or a resumed session copied are taken once.
+Transcripts that the digest follows are left to it. Acts that a fork or a resumed session copied are taken once.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from recollect.base.moment import Moment
 from recollect.capture.draft import Action
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.result import Scope
-from recollect.ops import acts, capture, digest, past_marks
+from recollect.ops import acts, capture, cursors, digest, past_marks
 from recollect.ops.past_app import PastApp
 from recollect.ops.past_marks import Part, PastMark
 
@@ -27,7 +26,6 @@ Step = Callable[[int], None]
 PIECE_BYTES = 300_000
 """Smaller than what the digest takes at once: live sessions wait for the lock meanwhile, and a person for the bar."""
 _RULES_SHOWN = 5
-_EVER, _NEVER = Moment(-1 << 62), Moment(1 << 62)
 _BEFORE_AGENTS = Moment.parse("2020-01-01")
 """An earlier time is a mistake of some clock."""
 
@@ -62,31 +60,25 @@ class Reader:
         self._app, self._host, self._step = app, host, step
         self._reckoning = reckoning
         self._store: Store = app.reading(Scope.PROJECT) if app.dry_run else app.writing(Scope.PROJECT)
-        self._marks, self._seen = past_marks.load(self._store)
-        self._followed = digest.followed(self._store)
+        self._marks = past_marks.load(self._store)
+        self._followed = {one.path for one in cursors.load(self._store)}
+        self._seen: set[int] = set()
+        """Acts of this very import: a dry run writes none down."""
 
     def read(self, transcripts: Sequence[Transcript]) -> None:
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
             mark = self._marks.get(str(one.path)) or PastMark(str(one.path))
-            until = self._until(one, mark)
-            if until is None or self._is_read(one, mark):
+            if str(one.path) in self._followed or self._is_read(one, mark):
                 self._reckoning.known += 1
                 self._step(one.size)
             else:
                 self._step(min(one.size, mark.last.cursor.offset))
-                self._read_one(one, mark, until)
+                self._read_one(one, mark)
 
     def _is_read(self, one: Transcript, mark: PastMark) -> bool:
         return mark.last.cursor.offset == one.size and (mark.last.ended or not self._is_over(one))
 
-    def _until(self, one: Transcript, mark: PastMark) -> Moment | None:
-        """What was said from here on came in by itself; None: all of it."""
-        session = self._store.sessions.session(one.session)
-        if session is not None:
-            return session.started_at
-        return None if mark.followed or str(one.path) in self._followed else _NEVER
-
-    def _read_one(self, one: Transcript, mark: PastMark, until: Moment) -> None:
+    def _read_one(self, one: Transcript, mark: PastMark) -> None:
         app, cursor = self._app, mark.last.cursor
         reading = acts.Reading()
         if 0 < cursor.offset <= one.size:  # else it is not the file that it was
@@ -96,13 +88,13 @@ class Reader:
         while more:
             before = reading.cursor.offset
             new = acts.read_on(
-                app, self._host, one.path, reading, since=_EVER, max_bytes=PIECE_BYTES
+                app, self._host, one.path, reading, session="", max_bytes=PIECE_BYTES
             )  # fmt: skip
             at = reading.cursor.offset
             more = at - before > PIECE_BYTES or at < before
-            keys = [past_marks.key(act) for act in new]
-            fresh = self._fresh(dict(zip(keys, new, strict=True)), one, until)
-            self._reckoning.copies += len(self._seen.intersection(keys))
+            keys = [cursors.act_key(act) for act in new]
+            fresh = self._fresh(new, one)
+            self._reckoning.copies += len(set(keys)) - len(fresh)
             # What a fork copied tells what went before.
             copied = next((number for number, key in enumerate(keys) if key in fresh), len(new))
             reading.acts.extend(new[:copied])
@@ -114,13 +106,13 @@ class Reader:
         self._reckoning.damaged += reading.damaged
         self._reckoning.secrets.update(reading.found)
 
-    def _fresh(self, new: dict[int, Act], one: Transcript, until: Moment) -> dict[int, Act]:
+    def _fresh(self, new: Sequence[Act], one: Transcript) -> dict[int, Act]:
         now = self._app.past.real.now()
         undated = one.began if one.began and one.began > _BEFORE_AGENTS else one.changed
         return {
             key: replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now))
-            for key, act in new.items()
-            if key not in self._seen and act.at < until
+            for key, act in cursors.unknown_acts(self._store, new).items()
+            if key not in self._seen
         }
 
     def _is_over(self, one: Transcript) -> bool:
@@ -131,9 +123,9 @@ class Reader:
     def _take(
         self, one: Transcript, mark: PastMark, reading: acts.Reading, fresh: dict[int, Act], is_over: bool
     ) -> PastMark:
-        had_some = bool(fresh) or any(part.acts for part in mark.parts)
-        part = Part(self._app.changes[Scope.PROJECT], reading.cursor, is_over, tuple(fresh))
-        after = mark.read_on(part)
+        had_some = bool(fresh or mark.parts)
+        change = self._app.changes[Scope.PROJECT]
+        after = mark.read_on(Part(change, reading.cursor, is_over))
         sitting = Sitting(
             host=self._host,
             session=one.session,
@@ -150,10 +142,12 @@ class Reader:
             self._hear(sitting)
         elif fresh or sitting.ended:
             self._app.past.stand(max(act.at for act in sitting.acts))
-            broke = digest.take(
-                self._app, self._store, sitting, lambda: past_marks.put(self._store, mark, after)
-            )  # fmt: skip
-            self._reckoning.broke.update(broke)
+
+            def put_mark() -> None:
+                past_marks.put(self._store, mark, after)
+                self._store.sessions.put_acts(list(fresh), change)
+
+            self._reckoning.broke.update(digest.take(self._app, self._store, sitting, put_mark))
         elif after.last.cursor != mark.last.cursor or is_over:
             with self._store.together():
                 past_marks.put(self._store, mark, after)

@@ -8,35 +8,42 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput, ModelError, NotFound, RecollectError
-from recollect.base.ids import is_id
+from recollect.base.ids import read_reference
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line, storable
-from recollect.lifecycle.strength import reinforced, status_at
+from recollect.lifecycle.strength import reinforced
 from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Plan, Update
-from recollect.model.query import Hit, Query
+from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
 from recollect.ops import anchors, asking
 from recollect.ops.app import App
 from recollect.ops.focus import focused
 from recollect.ops.haste import Haste
-from recollect.ops.memories import Limit, at_least_one, card
+from recollect.ops.memories import Limit, at_least_one, card, show
 from recollect.ops.table import Arg
 from recollect.recall import weigh
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
-WAKE_ABOVE = 0.5  # a suspended thread that comes nearer than this wakes
+WAKE_ABOVE = 0.5  # a thread that age put to sleep or away and that comes nearer than this wakes
 MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
+_CLEANED_CHARS = 20_000  # more than that is never told: no secret begins before it and ends in what is told
 
-Words = Annotated[tuple[str, ...], Arg("What to look for; an id shows that memory.", metavar="WORDS", many=True)]
+Archived = Annotated[bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")]
+Words = Annotated[
+    tuple[str, ...],
+    Arg(
+        "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one.", metavar="WORDS", many=True
+    ),
+]
 
 
 def recall(
@@ -44,12 +51,17 @@ def recall(
     query: Words,
     *,
     limit: Annotated[int, Arg("At most so many.", metavar="N")] = 5,
-    include_suspended: Annotated[bool, Arg("Sleeping threads too; one that comes near enough wakes.")] = True,
+    include_suspended: Annotated[
+        bool, Arg("Also threads that age has suspended or archived; a near match reactivates one.")
+    ] = True,
+    archived: Archived = False,
 ) -> Recalled:
     text = storable(" ".join(query)).strip()
-    statuses = (Status.ACTIVE, Status.SUSPENDED) if include_suspended else (Status.ACTIVE,)
+    statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
+    statuses += (Status.ARCHIVED,) if archived else ()
     asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
-    answer = whole(app, by_id(app, text) if is_id(text) else answered(app, asked))
+    reference = read_reference(text)
+    answer = look_up(app, *reference) if reference else whole(app, answered(app, asked))
     note(app, answer.found)
     return answer
 
@@ -59,7 +71,7 @@ def search(
     query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
-    status: Annotated[Status | None, Arg("Only this status (else active and suspended).")] = None,
+    status: Annotated[Status | None, Arg("Only this status (else active, suspended, and archived by age).")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
     tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
     group: Annotated[str | None, Arg("Only those of this session, conversation, import or folder of notes.")] = None,
@@ -67,14 +79,17 @@ def search(
     since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
     include_inbox: Annotated[bool, Arg("What waits for review, too.")] = False,
+    archived: Archived = False,
     explain: Annotated[bool, Arg("Show every component, and what was left out and why.")] = False,
     limit: Limit = 10,
 ) -> Found:
-    statuses = (status,) if status else (Status.ACTIVE, Status.SUSPENDED)
+    statuses: tuple[Status, ...] = (status,) if status else REACHED
+    statuses += (Status.CANDIDATE,) if include_inbox else ()
+    statuses += (Status.ARCHIVED,) if archived else ()
     asked = Query(
         text=storable(" ".join(query)),
         kinds=(kind,) if kind else (),
-        statuses=(*statuses, Status.CANDIDATE) if include_inbox else statuses,
+        statuses=statuses,
         topic=storable(topic or ""),
         tag=storable(tag or ""),
         group=storable(group or ""),
@@ -116,6 +131,8 @@ class Injected:
     event: str
     agent: str = ""
     chars: int = 0
+    delivered: bool = True
+    """Whether the hook confirmed that it printed it."""
 
 
 def whole(app: App, found: Found) -> Recalled:
@@ -157,8 +174,15 @@ def answered(
         Recollection(scopes[hit.store], _aged(app, scopes[hit.store], hit), dict(hit.components)["strength"])
         for hit in answer.picked.hits
     )
-    told = clip(query.text, _TOLD_QUERY_CHARS)
-    return Found(app.mint.draw("recall"), told, now, found, answer.picked.drops, how, answer.ms)
+    # A prompt is not told again by its answer: `note` cleans it, and the answer need not wait for that.
+    told = query.text[:_CLEANED_CHARS] if query.unasked else _told(app, query.text, _TOLD_QUERY_CHARS)
+    picked = answer.picked
+    return Found(app.mint.draw("recall"), told, now, found, picked.drops, how, answer.ms, left_out=picked.left_out)
+
+
+def _told(app: App, question: str, max_chars: int) -> str:
+    """A question as it may be told again. Cleaned first, then cut: half a secret is not known as one."""
+    return clip(app.without_secrets(question[:_CLEANED_CHARS]), max_chars)
 
 
 def _aged(app: App, scope: Scope, hit: Hit) -> Hit:
@@ -184,12 +208,15 @@ def as_vector(app: App, text: str, scopes: Sequence[Scope] = ()) -> tuple[asking
         return None, f"words alone: {problem.message.rstrip('.')}"
 
 
-def by_id(app: App, id: str) -> Found:
-    scope, stored = app.find(id)
-    memory = replace(stored, status=status_at(stored, now=app.clock.now(), rules=app.age_rules))
-    shown = card(app, scope, memory)
-    hit = Hit(memory, 1.0, (("match", 1.0), ("near", 1.0), ("strength", shown.strength)), memory.body)
-    return Found(app.mint.draw("recall"), id, app.clock.now(), (Recollection(scope, hit, shown.strength),), (), "by id")
+def look_up(app: App, id: str, offset: int = 0) -> Recalled:
+    """One memory whole. Who asks for the rest of a long one is not counted again."""
+    shown = show(app, id)
+    memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
+    parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
+    hit = Hit(memory, 1.0, parts, memory.body, put_away=app.find(id)[1].status is Status.ARCHIVED)
+    listed = (Recollection(scope, hit, strength),)
+    found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
+    return replace(whole(app, found), whole=shown, offset=offset)
 
 
 def _woken(app: App, one: Recollection) -> Recollection:
@@ -197,13 +224,14 @@ def _woken(app: App, one: Recollection) -> Recollection:
     memory = one.hit.memory
     parts = dict(one.hit.components)
     near = parts.get("near") or parts.get("cover", 0.0)
-    if memory.status is not Status.SUSPENDED or memory.kind is not Kind.THREAD or near <= WAKE_ABOVE:
+    sleeps = memory.status in (Status.SUSPENDED, Status.ARCHIVED) and not one.hit.put_away
+    if not sleeps or memory.kind is not Kind.THREAD or near <= WAKE_ABOVE:
         return one
     now = app.clock.now()
 
     def make(store: Store) -> Plan:
         standing = store.exact(memory.id)
-        if standing is None:
+        if standing is None or standing.status not in REACHED:
             return Plan.empty()
         stronger = reinforced(standing, now=now, rules=app.age_rules)
         return Plan.of(
@@ -211,9 +239,11 @@ def _woken(app: App, one: Recollection) -> Recollection:
         )
 
     try:
-        app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
+        done = app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
     except RecollectError:
         return one  # a store that cannot be written still answers
+    if not done.plan:
+        return one  # somebody put it away meanwhile
     awake = _after(app, one.scope, memory)
     return replace(
         one, hit=replace(one.hit, memory=awake), strength=card(app, one.scope, awake).strength, reactivated=True
@@ -234,14 +264,10 @@ def _bridges(app: App, found: tuple[Recollection, ...]) -> list[tuple[Bridge, st
         store = app.reading(scope)
         for bridge in store.bridges(*ids):
             ends = [store.exact(end) for end in (bridge.source, bridge.target)]
-            titles = [end.title for end in ends if end and (end.id in ids or _surfaces(app, end))]
+            titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
             if len(titles) == len(ends):
                 listed.append((bridge, titles[0], titles[1]))
     return sorted(listed, key=lambda entry: -entry[0].weight)
-
-
-def _surfaces(app: App, memory: Memory) -> bool:
-    return status_at(memory, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
 
 
 def note(app: App, found: Found, injected: Injected | None = None) -> None:
@@ -251,7 +277,8 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     if not scopes:
         return
     listed: list[Json] = [
-        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "score": round(one.hit.score, 4),
+        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
+         "score": round(one.hit.score, 4),
          "components": {name: round(value, 4) for name, value in one.hit.components}}
         for one in found.found
     ]  # fmt: skip
@@ -259,7 +286,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     answer: dict[str, Json] = {
         "id": found.id,
         "at": found.at.iso(),
-        "query": app.redactor.clean(clip(one_line(found.query), _LOGGED_QUERY_CHARS)).text,
+        "query": clip(one_line(_told(app, found.query, _TOLD_QUERY_CHARS)), _LOGGED_QUERY_CHARS),
         "how": found.how,
         "ms": round(found.ms, 2),
         "hits": listed,
@@ -267,7 +294,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
     }
     if injected is not None:
         answer |= {"event": injected.event, "session": injected.session, "agent": injected.agent}
-        answer |= {"chars": injected.chars}
+        answer |= {"chars": injected.chars, "delivered": injected.delivered}
     ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in found.drops[:_LOGGED_DROPS]]
     for scope in scopes:
         try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recollect.store import Salvaged, Store
 
 _FOLDER = "set-aside"
+_LIVE = "memory.db"
 _DERIVED = frozenset(
     {"passage", "words", "term", "vector", "vector_count", "passages", "full_text", "terms", "vectors"}
 )
@@ -56,7 +57,8 @@ def set_aside_files(app: App) -> list[Path]:
 
 
 def recover(app: App) -> Told:
-    """Also for a store that opens but holds damaged rows: it is set aside and made anew from what is sound."""
+    """Also for a store that opens but holds damaged rows, which is set aside and made anew from what is sound, and for
+    one whose file is gone."""
     facts: dict[str, Json] = {"dry_run": app.dry_run}
     total = 0
     for scope, folder in _folders(app):
@@ -64,7 +66,7 @@ def recover(app: App) -> Told:
         if not sources:
             continue
         found = _pooled(sources)
-        would_be_new = folder / "memory.db" in sources
+        would_be_new = folder / _LIVE in sources
         missing = list(found.memories) if would_be_new else _missing(app, scope, found.memories)
         facts[scope] = {
             "sources": [str(s) for s in sources],
@@ -76,12 +78,23 @@ def recover(app: App) -> Told:
             _bring_back(app, app.writing(scope), missing, found)
             app.log.line("recover", scope=scope, memories=len(missing))
     if len(facts) == 1:
-        return Told("Nothing is damaged and there is no backup: nothing to recover.", facts)
+        return _nothing_damaged(app, facts)
     word = "Would bring back" if app.dry_run else "Brought back"
     note = (
-        () if app.dry_run or not total else ("`recollect undo` takes it back. The damaged files stay where they are.",)
+        ()
+        if app.dry_run or not total
+        else ("`recollect undo` takes it back. The files it came from stay where they are.",)
     )
     return Told(f"{word} {counted(total, 'memory', 'memories')}.", facts, note)
+
+
+def _nothing_damaged(app: App, facts: dict[str, Json]) -> Told:
+    backups = [str(file) for _, folder in _folders(app) for file in backups_of(folder / _LIVE)]
+    facts["backups"] = [*backups]
+    if not backups:
+        return Told("Nothing is damaged: nothing to recover. There is no backup.", facts)
+    kept = f"{counted(len(backups), 'backup is', 'backups are')} kept, for a store that is damaged or gone"
+    return Told(f"Nothing is damaged: nothing to recover. {kept}.", facts, tuple(backups))
 
 
 def _folders(app: App) -> Iterable[tuple[Scope, Path]]:
@@ -92,17 +105,23 @@ def _folders(app: App) -> Iterable[tuple[Scope, Path]]:
 
 
 def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
-    """Set-aside files and backups, newest first. None when nothing was ever damaged: what is missing then is
+    """Set-aside files and backups, newest first. None when nothing was ever damaged or lost: what is missing then is
     missing on purpose."""
-    live = folder / "memory.db"
+    live = folder / _LIVE
+    if not live.exists() or not live.stat().st_size:
+        return [*_set_aside_in(folder), *backups_of(live)]
     damaged = live.exists() and _is_damaged(app, scope)
     if damaged and not app.dry_run and live.exists():
         app.close()
         set_aside(app, live, StoreDamaged(f"{live} holds damaged rows."))
-    aside = sorted((folder / _FOLDER).glob("*.db"), reverse=True)
+    aside = _set_aside_in(folder)
     if damaged and app.dry_run:
         aside.insert(0, live)
     return [*aside, *backups_of(live)] if aside else []
+
+
+def _set_aside_in(folder: Path) -> list[Path]:
+    return sorted((folder / _FOLDER).glob("*.db"), reverse=True)
 
 
 def _is_damaged(app: App, scope: Scope) -> bool:

@@ -111,8 +111,8 @@ def undone(app: App, scope: Scope, entry: Entry) -> Done:
     plan = store.undo(entry.change, act, dry_run=True)
     if app.dry_run:
         return Done(summary, plan, scope, None, dry_run=True)
-    back = [_walked(shelf, one, text) for one, text in zip(steps, texts, strict=True)]
-    with store.together():
+    with store.together():  # no other process takes in the files before they are settled
+        back = [_walked(shelf, one, text) for one, text in zip(steps, texts, strict=True)]
         _unlink(app, store, plan)
         plan = store.undo(entry.change, act)
         _settle(store, steps)

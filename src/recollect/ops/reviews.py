@@ -20,7 +20,7 @@ from recollect.capture import review as reviewing
 from recollect.capture.review import Known
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.memory import Memory, Status
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Done, Scope, Told
 from recollect.ops import acts, asks, digest, notices, proposals, recalls, review_marks
 from recollect.ops.app import App
@@ -34,7 +34,7 @@ from recollect.render.harmless import neutral, plain
 
 _KNOWN = 20
 _TITLE_CHARS = 160
-_SHOWN = (Status.ACTIVE, Status.SUSPENDED, Status.CANDIDATE)
+_SHOWN = (*REACHED, Status.CANDIDATE)
 
 
 # When

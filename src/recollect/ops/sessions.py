@@ -6,19 +6,19 @@ written, those who only wanted an answer still get one: that is for the caller t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from recollect.base.moment import Moment
 from recollect.lifecycle import use
 from recollect.model.ledger import Pointer, Talker, Way
 from recollect.model.result import Scope
 from recollect.model.session import Event, EventName, Session
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
-from recollect.wire.spool import marked
+from recollect.wire.pointer import checksum
 
 if TYPE_CHECKING:
     from recollect.store import Sessions, Store
@@ -67,21 +67,28 @@ def begin(app: App, event: Event) -> Talker:
     return Talker(session.id, event.agent_id, session.epoch)
 
 
-def spoke(app: App, event: Event) -> Session:
+def spoke(app: App, session_id: str, host: str, at: Moment) -> Session:
     """A person said something: the session counts from its first message on."""
     store = app.writing(scope_here(app))
     with store.together():
-        session = store.sessions.session(event.session_id) or here(app, event)
+        session = store.sessions.session(session_id) or Session(id=session_id, host=host, started_at=at)
         if not session.number:
             session = replace(session, number=_counted(store.sessions))
-        store.sessions.put_session(session, at=event.at)
+        store.sessions.put_session(session, at=at)
     _count_for_user(app, session)
     return session
 
 
-def pointer(event: Event, size: int | None = None, mark: str = "") -> Pointer:
-    """Where to read what happened. `size` of the transcript, where it was known when the event came; `mark` of a
-    prompt whose text is not here."""
+def set_start(store: Store, session_id: str, at: Moment, *, now: Moment) -> None:
+    """A session starts where its transcript starts, not when it was first heard of."""
+    session = store.sessions.session(session_id)
+    if session is not None and at < session.started_at:
+        store.sessions.put_session(replace(session, started_at=at), at=now)
+
+
+def pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
+    """Where to read what happened. `size` of the transcript before the event; `mark` of a prompt whose text is not
+    here."""
     return Pointer(
         name=str(event.name),
         host=event.host,
@@ -92,21 +99,15 @@ def pointer(event: Event, size: int | None = None, mark: str = "") -> Pointer:
         calls=tuple(call.id for call in event.tools),
         source=event.source,
         transcript=event.transcript,
-        size=_size(event.transcript) if size is None else max(0, size),
+        size=max(0, size),
         cwd=event.cwd,
-        mark=mark or (marked(event.text) if event.name is EventName.PROMPT else ""),
+        mark=mark or (checksum(event.text) if event.name is EventName.PROMPT else ""),
     )
 
 
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size if path else 0
-    except (OSError, ValueError):
-        return 0
-
-
-def receive(app: App, pointer: Pointer) -> None:
-    app.writing(scope_here(app)).sessions.receive(pointer)
+def receive(app: App, pointer: Pointer) -> bool:
+    """False: it was received before."""
+    return app.writing(scope_here(app)).sessions.receive(pointer)
 
 
 def arrived(app: App, showing: Showing) -> None:

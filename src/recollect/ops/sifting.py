@@ -23,7 +23,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Message, Rule, Status, Thread
 from recollect.model.plan import Create, Link, Plan
 from recollect.model.result import Told
-from recollect.ops.app import MAX_TITLE_CHARS, MAX_TOPIC_CHARS, MAX_TOPICS, App
+from recollect.ops.app import IMPORT_ACTOR, MAX_TITLE_CHARS, MAX_TOPIC_CHARS, MAX_TOPICS, App
 from recollect.ops.memories import scope_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def taken(
 
     rules = sum(one.kind is Kind.RULE for one in sifted.wanted)
     say = f"Imported {counted(len(sifted.wanted), 'memory', 'memories')} from {source}"
-    done = app.commit(scope, "import", make, lambda _: say)
+    done = app.commit(scope, "import", make, lambda _: say, actor=IMPORT_ACTOR)
     facts: dict[str, Json] = {
         "source": source, "read": sifted.read, "new": len(sifted.wanted), "threads": len(sifted.wanted) - rules,
         "rules": rules, "bridges": sum(isinstance(change, Link) for change in done.plan.changes),
@@ -184,7 +184,7 @@ def _memory(source: str, one: Brought, id: str, now: Moment) -> Create:
         return Create(memory)
     memory = Thread(
         id=id, title=one.title, body=one.body, topics=one.topics, tags=one.tags, origin=source, lane=one.lane,
-        created_at=at, reinforced_at=at, last_active_at=at,
+        created_at=at, reinforced_at=now, last_active_at=at,  # imported history begins to fade when it is imported
     )  # fmt: skip
     return Create(memory, (Message(id.replace("thread", "message", 1), id, at, source, one.body),))
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from recollect.base.errors import BadInput
 from recollect.base.text import counted
-from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
-from recollect.model.memory import Kind, Memory, Rating, Status
+from recollect.model.memory import Kind, Memory, Rating
 from recollect.model.plan import Plan, Update
+from recollect.model.query import REACHED
 from recollect.model.result import Done, Told
 from recollect.ops.app import MAX_TOPIC_CHARS, App
 from recollect.ops.focus import as_listed, focused, keep_focus
@@ -119,10 +119,9 @@ def _prioritized(app: App, point: Focus) -> int:
     for _, store in app.scopes():
         seqs = store.about(point.topic, _COUNTED)
         found |= {memory.id: memory for _, memory, _ in store.whole(seqs, [0] * len(seqs))}
-    awake = (Status.ACTIVE, Status.SUSPENDED)
     return sum(
         memory.kind is Kind.THREAD
         and focus_boost(memory, (replace(point, weight=1.0),)) > 0
-        and status_at(memory, now=app.clock.now(), rules=app.age_rules) in awake
+        and memory.status in REACHED
         for memory in found.values()
     )

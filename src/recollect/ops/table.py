@@ -134,8 +134,6 @@ OPS: tuple[Op, ...] = (
     Op("undo", "history:undo", Effect.WRITE, "Take back the last change, or a given one.", "undo"),
     Op("purge", "history:purge", Effect.ERASE, "Erase memories with every trace: journal, index, backups.",
        "purge ID --yes", cli_only="no undo: only a person may"),
-    Op("scrub", "scrub:scrub", Effect.ERASE, "Take secrets out of everything that older versions let them into.",
-       "scrub --dry-run", cli_only="no undo: only a person may"),
     Op("export", "transfer:export", Effect.KEEP, "Write memory to a file: JSONL with checksums, notes, or AGENTS.md.",
        "export memories.jsonl", cli_only=_FILES),
     Op("import jsonl", "transfer:import_jsonl", Effect.WRITE, "Read memories from a JSONL file that `export` wrote.",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from recollect.base.errors import BadInput, ModelError
 from recollect.base.text import counted
 from recollect.capture import echo, weave
 from recollect.capture.piece import Piece, pieces
@@ -22,13 +23,13 @@ from recollect.capture.threads import Candidate, Continue, Decision, Leave, Open
 from recollect.capture.ties import ties
 from recollect.capture.turn import Turn, turns
 from recollect.capture.weave import ORIGIN
-from recollect.lifecycle.strength import reinforced, status_at
+from recollect.lifecycle.strength import reinforced
 from recollect.model.act import Sitting
 from recollect.model.bridge import Bridge
-from recollect.model.memory import Kind, Memory, Status, Thread
+from recollect.model.memory import Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Update
-from recollect.model.query import Query
-from recollect.ops import asking, echoes, recalls
+from recollect.model.query import REACHED, Query
+from recollect.ops import asking, echoes
 from recollect.ops.app import App
 from recollect.ops.digest import Writes
 from recollect.ops.here import scope_here
@@ -43,6 +44,9 @@ _GROUPED = frozenset({ORIGIN, "split"})
 BY_WORDS = 10
 _POSTINGS = 500
 """Where the rarest words stand more often than this, they tell one thread from another no more."""
+_MOST_TOKENS = 48
+"""Of what a turn is about: the prompt's beginning and the conclusion's end. All of it groups no better."""
+_FILLED_AT_ONCE = 32  # passages of the threads before, where no daemon fills them: about a second
 OF_SESSION = 6
 LATEST = 3
 _STATE = "threads"
@@ -68,7 +72,8 @@ class Looked:
     about: Subject
     kept: tuple[Piece, ...]
     dropped: tuple[tuple[str, int], ...]
-    asked: asking.Asked | None
+    asked: asking.Asked | None = None
+    """None where there is no model: words and files go on alone."""
 
 
 def take(app: App, sitting: Sitting) -> Writes | None:
@@ -81,18 +86,25 @@ def take(app: App, sitting: Sitting) -> Writes | None:
     waiting = sitting.acts[start + done].id if start + done < len(sitting.acts) else ""
     if not done and start == len(sitting.acts):
         return None
-    looked = [_look(app, sitting, turn) for turn in found]
+    looked = _with_vectors(app, [_look(app, sitting, turn) for turn in found])
 
     def write() -> None:
         store = app.writing(scope_here(app))
         left_out = _left_out(store, looked)
-        for one in looked:
-            _place(app, sitting, one, left_out)
+        placed = [(_place(app, sitting, one, left_out), one.asked) for one in looked]
         mark = _mark(store, sitting.session)
         if mark.waiting != waiting:
             _put_mark(store, sitting.session, replace(mark, waiting=waiting))
+        _hold_vectors(app, placed)
 
     return write
+
+
+def _hold_vectors(app: App, placed: list[tuple[str, asking.Asked | None]]) -> None:
+    """For the next look: turns of one look are told apart by words and files, as where passages get their vectors."""
+    for thread, asked in placed:
+        if app.turn_vectors is not None and thread and asked is not None:
+            app.turn_vectors.setdefault(thread, []).append(asked.vector)
 
 
 def _start(sitting: Sitting, mark: Mark) -> int:
@@ -122,7 +134,7 @@ def _look(app: App, sitting: Sitting, turn: Turn) -> Looked:
         kept = []
     dropped = (*found.dropped, ("an echo", quotes)) if quotes else found.dropped
     about = _here(app, sitting, subject(turn))
-    return Looked(turn, about, tuple(kept), dropped, _asked(app, about) if kept else None)
+    return Looked(turn, about, tuple(kept), dropped)
 
 
 def _here(app: App, sitting: Sitting, about: Subject) -> Subject:
@@ -143,10 +155,18 @@ def _inside(file: str, roots: Sequence[str]) -> str:
     return file
 
 
-def _asked(app: App, about: Subject) -> asking.Asked | None:
-    """None where there is no model: words and files go on alone."""
-    scopes = [scope_here(app)] if app.fills_on_the_way else []
-    return recalls.as_vector(app, about.meaning, scopes)[0] if about.meaning else None
+def _with_vectors(app: App, looked: list[Looked]) -> list[Looked]:
+    """All at once."""
+    texts = [app.question(one.about.meaning) if one.kept else "" for one in looked]
+    if not any(texts):
+        return looked
+    try:
+        if app.fills_on_the_way:
+            asking.fill_vectors(app.writing(scope_here(app)), app.embedder, _FILLED_AT_ONCE)
+        made = iter(asking.turn_vectors(app.embedder, [text for text in texts if text], _MOST_TOKENS))
+    except (ModelError, BadInput):
+        return looked
+    return [replace(one, asked=next(made)) if text else one for one, text in zip(looked, texts, strict=True)]
 
 
 # Placing: inside the one transaction of this look
@@ -161,7 +181,8 @@ def _left_out(store: Store, looked: Sequence[Looked]) -> frozenset[str]:
     return frozenset(ids[:last]) - spoken.keys()
 
 
-def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str]) -> None:
+def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str]) -> str:
+    """The thread that it went to, if any."""
     store = app.writing(scope_here(app))
     mark = _mark(store, sitting.session)
     spoken = store.spoken([one.id for one in looked.kept])
@@ -171,6 +192,7 @@ def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str])
     candidates = _candidates(app, store, looked, mark) if kept else []
     begun = next(iter(spoken.values()), "") or (mark.threads[0] if _is_rest(looked.turn, mark) else "")
     decision = _decided(app, store, looked, kept, candidates, begun)
+    thread = ""
     if isinstance(decision, Leave):
         dropped[decision.reason] = dropped.get(decision.reason, 0) + len(kept)
     else:
@@ -179,6 +201,7 @@ def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str])
         threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
         _put_mark(store, sitting.session, replace(mark, turn=looked.turn.acts[0].id, threads=threads))
     count_all(app, {f"threads: {reason}": number for reason, number in dropped.items() if number})
+    return thread
 
 
 def _decided(
@@ -186,7 +209,7 @@ def _decided(
 ) -> Decision:
     """The rest of a turn goes where its beginning went."""
     thread = store.get(begun) if kept and begun else None
-    if isinstance(thread, Thread) and _goes_on(app, thread):
+    if isinstance(thread, Thread) and _goes_on(thread):
         return Continue(thread, same_turn=True)
     return decide(looked.about, kept, candidates)
 
@@ -208,10 +231,8 @@ def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Cand
     for other in others:
         if isinstance(other, Thread):
             found.setdefault(other.id, Candidate(other))
-    ours = [one for one in found.values() if _goes_on(app, one.thread)]
-    near = {}
-    if looked.asked is not None:
-        near = store.closeness(looked.asked.model, looked.asked.vector, [one.thread.id for one in ours])
+    ours = [one for one in found.values() if _goes_on(one.thread)]
+    near = _near(app, store, looked.asked, [one.thread.id for one in ours]) if looked.asked else {}
     return [
         replace(
             one,
@@ -223,9 +244,15 @@ def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Cand
     ]
 
 
-def _goes_on(app: App, thread: Thread) -> bool:
-    alive = status_at(thread, now=app.clock.now(), rules=app.age_rules) in (Status.ACTIVE, Status.SUSPENDED)
-    return alive and not thread.pinned and thread.origin in _GROUPED
+def _near(app: App, store: Store, asked: asking.Asked, threads: list[str]) -> dict[str, float]:
+    held = app.turn_vectors or {}
+    more = [(thread, vector) for thread in threads for vector in held.get(thread, ())]
+    return store.closeness(asked.model, asked.vector, threads, more)
+
+
+def _goes_on(thread: Thread) -> bool:
+    """However old it is."""
+    return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
 
 
 def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
@@ -273,7 +300,7 @@ def _written(
         done = "Opened" if isinstance(plan.changes[0], Create) else "Went on with"
         return f"{done} {new_id}: {counted(len(kept), 'message')}."
 
-    done = app.commit(scope_here(app), "thread", make, say)
+    done = app.commit(scope_here(app), "thread", make, say, actor=Lane.lowest(*(one.lane for one in kept)))
     added = sum(len(change.messages) for change in done.plan.changes if isinstance(change, Create | Say))
     return new_id, added
 

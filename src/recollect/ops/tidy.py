@@ -21,7 +21,7 @@ from recollect.lifecycle.compact import FIGURES, Chosen, Pair, Standing, Strateg
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Plan
-from recollect.model.query import Query
+from recollect.model.query import REACHED, Query
 from recollect.model.result import Compacted, Scope, Suggested
 from recollect.ops import recalls, shape
 from recollect.ops.app import App
@@ -218,9 +218,7 @@ def _hints(app: App, context: str | None) -> list[dict[str, Json]]:
     """The nearest to the context that nobody was ever shown, by topic."""
     if not context or not context.strip() or not any(True for _ in app.scopes()):
         return []
-    query = Query(
-        text=storable(context), kinds=(Kind.THREAD,), statuses=(Status.ACTIVE, Status.SUSPENDED), limit=_LOOKED_AT
-    )
+    query = Query(text=storable(context), kinds=(Kind.THREAD,), statuses=REACHED, limit=_LOOKED_AT)
     haste = Haste(app, query.text, time.monotonic() + _HINTS_WITHIN_S)
     found = [one.hit.memory for one in recalls.answered(app, query, haste=haste).found]
     by_topic: dict[str, list[Memory]] = {}

@@ -31,7 +31,7 @@ from recollect.model.codec import (
 from recollect.model.memory import Lane
 from recollect.model.plan import Alias, Change, Create, Link, Plan
 from recollect.model.result import Scope, Told
-from recollect.ops.app import App
+from recollect.ops.app import IMPORT_ACTOR, App
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
 
@@ -108,7 +108,7 @@ def import_jsonl(
     for number, (_, item) in enumerate(_read(app, source, lane), start=1):
         batch.append(item)
         if len(batch) == _BATCH or number == total:
-            act = app.act("import", f"Imported {file}", change=change)
+            act = app.act("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
             added += _apply(app, store, Plan(tuple(batch)), act)
             batch = []
             app.progress(number, total)

@@ -11,7 +11,7 @@ import json
 from recollect.model.session import Event
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
-from recollect.wire.spool import marked
+from recollect.wire.pointer import checksum
 
 WITHIN_S = 10.0
 _NAME = "prompts-lately"
@@ -24,7 +24,7 @@ _Told = tuple[str, str, int]
 def is_told_twice(app: App, event: Event) -> bool:
     """Whether another host has just told of it. Notes that this one did."""
     sessions = app.writing(scope_here(app)).sessions
-    mark = marked(" ".join(event.text.split()))
+    mark = checksum(" ".join(event.text.split()))
     lately = [one for one in _read(sessions.state(_NAME)) if abs(event.at.micros - one[2]) <= WITHIN_S * 1_000_000]
     sessions.put_state(_NAME, json.dumps([*lately, (mark, event.host, event.at.micros)][-_MOST:]))
     return bool(mark) and any(known == mark and host != event.host for known, host, _ in lately)

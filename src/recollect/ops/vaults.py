@@ -225,7 +225,8 @@ def take(
 
     store = None if app.dry_run or not fresh else app.writing(shelf.scope)
     with store.together() if store else nullcontext():
-        done = app.commit(shelf.scope, op, make, say) if differs else None
+        said_by = shelf.lane if op == SYNC else ""
+        done = app.commit(shelf.scope, op, make, say, actor=said_by) if differs else None
         files.settle(store, {path: one for path, one in fresh.items() if files.files.get(path) != one})
         if beside and store and done and done.change:
             beside(store, done.change)
@@ -317,7 +318,8 @@ def _put_away(app: App, shelf: Shelf, files: Register, report: Report) -> None:
 
     store = None if app.dry_run else app.writing(shelf.scope)
     with store.together() if store else nullcontext():
-        app.commit(shelf.scope, SYNC, make, lambda _: f"{counted(len(gone), 'note')} put away: no file any more.")
+        said = f"{counted(len(gone), 'note')} put away: no file any more."
+        app.commit(shelf.scope, SYNC, make, lambda _: said, actor=shelf.lane)
         files.settle(store, {path: one._replace(stamp=NO_FILE) for path, one in gone.items()})
     report.gone += len(gone)
 

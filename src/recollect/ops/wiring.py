@@ -23,11 +23,13 @@ from recollect.model.result import Check, Mark
 from recollect.ops import addons, plugging, serving
 from recollect.ops.app import App
 from recollect.ops.install import Site, is_ours, places, site, wanted
-from recollect.wire import client, frame, place, stub
+from recollect.wire import client, frame, place, spawn, stub
 
 _SHELL = "/bin/sh"
 _MAX_SHOWN_CHARS = 120
 _ANSWER_S = 2.0
+_ONE_IN = 20
+"""So rare a late hook is no complaint."""
 _SERVER_S = 30  # it ends with its input, and loads the SDK first
 # The agent's own time-out, where a hook has none of its own.
 _DEFAULT_TIMEOUT_S = 60
@@ -222,14 +224,42 @@ def _runs(app: App, called: list[_Called]) -> Iterator[Check]:
 
 def _daemon(app: App) -> Check:
     """Asked last: the hooks that just ran have started one. They say nothing of it themselves."""
+    at = place.find_place(str(app.home.root), environment())
+    slow = spawn.explain_starts(at)
     try:
-        kind, _ = client.ask(place.find_place(str(app.home.root), environment()), {"op": "status"}, b"", _ANSWER_S)
+        kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
     except client.Unanswered as problem:
-        why = one_line(str(problem)) or "no answer"
+        why = slow or one_line(str(problem)) or "no answer"
         return Check("daemon", Mark.WARN, f"hooks run, but nobody answers them: {why}", "recollect daemon start")
     if kind != frame.OK:
         return Check("daemon", Mark.WARN, f"answers with {kind}", "recollect daemon stop")
-    return Check("daemon", Mark.GOOD, "answers")
+    if slow:
+        return Check("daemon", Mark.WARN, f"answers, but {slow}", "recollect logs")
+    return _answered_in_time(json.loads(body)) or Check("daemon", Mark.GOOD, "answers")
+
+
+def _answered_in_time(status: Mapping[str, object]) -> Check | None:
+    """None where hooks were answered, or nearly all of them: a machine is busy now and then."""
+
+    def number(name: str) -> int:
+        value = status.get(name)
+        return value if isinstance(value, int) else 0
+
+    late, unanswered, lost = number("late"), number("unanswered"), number("lost")
+    missed, total = late + unanswered, number("answered") + late + unanswered
+    if lost:
+        told = f"{counted(lost, 'event')} lost: no transcript holds them"
+        return Check("daemon", Mark.WARN, told, "look at the disk and the log: recollect logs")
+    if missed * _ONE_IN < total or not missed:
+        return None
+    because = status.get("late_because")
+    reasons = sorted(because.items(), key=lambda one: -one[1]) if isinstance(because, dict) else []
+    why = reasons[0][0] if reasons else "no daemon was running when they came"
+    return Check(
+        "daemon", Mark.WARN,
+        f"{missed:,} of {total:,} hooks were not answered in time: {why}. What they told is read from the transcript.",
+        "if it goes on: recollect daemon stop, then recollect daemon start",
+    )  # fmt: skip
 
 
 def _ran(command: str, event: str, limit_s: int) -> str:

@@ -5,12 +5,13 @@ Does not rank (fuse.py, weigh.py), does not word anything (render).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
 from recollect.model.memory import EPISODE_TAG, Memory, Status
-from recollect.model.query import Drop, Hit, Query
+from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.recall.weigh import is_quiet
 
 BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
@@ -22,6 +23,8 @@ NOTHING_IN_COMMON = "nothing in common"
 class Picked:
     hits: tuple[Hit, ...]
     drops: tuple[Drop, ...]
+    left_out: tuple[tuple[Status, int], ...] = ()
+    """How many of each status would be among the hits, had the question not ruled out their status."""
 
 
 def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -> Picked:
@@ -29,10 +32,12 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
     hits: list[Hit] = []
     drops: list[Drop] = []
     said: dict[tuple[str, str], str] = {}
+    of_any_status = replace(query, statuses=())
+    left_out: Counter[Status] = Counter()
     for hit in ranked:
         memory = hit.memory
         words = _words(memory, query)
-        reason = refused(memory, query)
+        reason = refused(hit, query)
         if not reason and nothing_in_common(hit):
             reason = NOTHING_IN_COMMON
         elif not reason and memory.id in seen:
@@ -41,12 +46,20 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
             reason = f"says the same as {said[words]}"
         elif not reason and len(hits) == query.limit:
             reason = "beyond the limit"
+        elif reason and words not in said and len(hits) + left_out.total() < query.limit:
+            left_out[memory.status] += not refused(hit, of_any_status) and not nothing_in_common(hit)
         if reason:
             drops.append(Drop(memory.id, reason))
             continue
         said[words] = memory.id
         hits.append(hit)
-    return Picked(tuple(hits), tuple(drops))
+    return Picked(tuple(hits), tuple(drops), tuple((+left_out).items()))
+
+
+def _is_of_status(hit: Hit, wanted: tuple[Status, ...]) -> bool:
+    status = hit.memory.status
+    by_age = status is Status.ARCHIVED and not hit.put_away
+    return not wanted or status in wanted or (by_age and set(REACHED) <= set(wanted))
 
 
 def _words(memory: Memory, query: Query) -> tuple[str, str]:
@@ -62,11 +75,12 @@ def nothing_in_common(hit: Hit) -> bool:
     return parts.get("cover", 0.0) == 0 and parts.get("near", 0.0) < BY_CHANCE and company == 0
 
 
-def refused(memory: Memory, query: Query) -> str:
+def refused(hit: Hit, query: Query) -> str:
     """Why the question does not want it; empty when it does."""
+    memory = hit.memory
     if query.kinds and memory.kind not in query.kinds:
         return f"is a {memory.kind}"
-    if query.statuses and memory.status not in query.statuses:
+    if not _is_of_status(hit, query.statuses):
         return "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
     if query.unasked and EPISODE_TAG in memory.tags:
         return "an episode: shown when asked for"

@@ -1,17 +1,26 @@
 """Priority: `match x g(strength) x relevance + focus`, in one function.
 
-g is bounded, so that an old perfect match still beats a fresh poor one.
+g is bounded and nearly flat: age decides between matches that are about equal, never between a good and a poor one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Memory, Rating
+from recollect.model.memory import EPISODE_TAG, Memory, Rating
 
 FOCUS_MOST = 0.5
+FREE_HALVINGS = 5.0
+"""Half-lives that cost nothing: with the usual one of three days, all memories of a fortnight are ranked alike."""
+AGE_COSTS = 0.001
+"""Of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen."""
+AGE_COSTS_MOST = 0.03
+EPISODES = 0.75
+"""An episode repeats what the threads of its session say, and comes after them."""
+_FAINTEST = 1e-300
 _PRIOR = 3.0
 _RATINGS = 10
 _OUTCOMES = 50
@@ -37,12 +46,16 @@ class Priority:
 def priority(memory: Memory, match: float, strength: float, focus: Sequence[Focus]) -> Priority:
     useful = relevance(memory.ratings, memory.outcomes)
     boost = focus_boost(memory, focus)
-    return Priority(match * standing(strength) * useful + boost, strength, useful, boost)
+    place = EPISODES if EPISODE_TAG in memory.tags else 1.0
+    return Priority(match * standing(strength) * place * useful + boost, strength, useful, boost)
 
 
 def standing(strength: float) -> float:
-    """Half for what has faded away, 1 for what is fresh, a little more for a pin."""
-    return 0.5 + 0.5 * min(strength, 1.0) + 0.2 * max(0.0, strength - 1.0)
+    """1 for what was used within the last few half-lives, slowly a little less for what is older, a little more for a
+    pin."""
+    halvings = -math.log2(max(_FAINTEST, min(strength, 1.0)))
+    lost = min(AGE_COSTS_MOST, AGE_COSTS * max(0.0, halvings - FREE_HALVINGS))
+    return 1.0 - lost + 0.2 * max(0.0, strength - 1.0)
 
 
 def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
-from recollect.model.memory import Kind
-from recollect.model.result import Recalled, Recollection
+from recollect.model.memory import Kind, Note, Status
+from recollect.model.result import Found, Recalled, Recollection, Shown
 
 MAX_CHARS = 8_000
+READ = "Read .ai/recall/{}"
+"""How an agent asks without tools of ours."""
 SUMMARY_CHARS = 100
 MAX_THREADS = 5
 MAX_BRIDGES = 5
 _TITLE_CHARS = 120
 _FILE_CHARS = 80
 _TOPICS_CHARS = 200  # fifty long topics would leave no room for the next thread
+_SENTENCE_END = re.compile(r"[.!?\u2026]\s|[\u3002\uff01\uff1f]")
+ARCHIVED_OPTION = "--archived"
 _SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
 
 
@@ -29,13 +35,18 @@ def ago(then: Moment, now: Moment) -> str:
     return "just now"
 
 
-def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS, ids: bool = False) -> str:
-    """Whole blocks only: one that does not fit is left out with all that follow, and that is said. `ids`: each block
-    names its memory, for who may want to rate or merge it."""
+def recall_text(
+    recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS, archived: str = ARCHIVED_OPTION
+) -> str:
+    """Whole blocks only: one that does not fit is left out with all that follow, and that is said. One memory that was
+    asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the question.
+    `archived`: how to ask for what was archived on purpose."""
+    if recalled.whole is not None:
+        return _one_memory(recalled, recalled.whole, now, ask, max_chars)
     kept: list[str] = []
     used = 0
     note = "(cut here: more was found than fits)"
-    for block in _blocks(recalled, now, ids):
+    for block in _blocks(recalled, now, archived):
         if used + len(block) + 2 > max_chars - len(note) - 2:
             kept.append(note)
             break
@@ -44,13 +55,82 @@ def recall_text(recalled: Recalled, *, now: Moment, max_chars: int = MAX_CHARS, 
     return "\n\n".join(kept)
 
 
-def _blocks(recalled: Recalled, now: Moment, ids: bool) -> Iterator[str]:
+def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: int = 0, marks: str = "") -> str:
+    """What is kept of one memory, from `offset` on. What does not fit is cut after a line or a sentence, and how to
+    read on is said."""
+    memory = shown.card.memory
+    about = [str(memory.kind), f"from {memory.lane}", *(["pinned"] if memory.pinned else [])]
+    lines = [
+        f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
+        f"Id: {memory.id} ({', '.join(about)})",
+        f"Weight: {shown.card.strength:.2f}{_topics(memory.topics)}",
+        f"Last active: {ago(memory.last_active_at, now)}",
+    ]
+    if isinstance(memory, Note) and memory.path:
+        lines.append(f"File: {clip(one_line(memory.path), _TITLE_CHARS)}")
+    if shown.asked != memory.id:
+        lines.append(f"-> {shown.asked} was merged into it")
+    if memory.superseded_by:
+        lines.append(f"-> Superseded by {memory.superseded_by}")
+    head = "\n".join(lines) + marks
+    text = _text_of(shown)
+    begin = min(offset, len(text))
+    longest_note = f"(cut at character {len(text):,} of {len(text):,}; to read on: {ask.format(memory.id)}+{len(text)})"
+    end = _end_of_page(text, begin, max_chars - len(head) - len(longest_note) - 4)
+    parts = [head, text[begin:end].rstrip("\n")]
+    if end < len(text):
+        further = ask.format(f"{memory.id}+{end}")
+        parts.append(f"(cut at character {end:,} of {len(text):,}; to read on: {further})")
+    elif begin:
+        parts.append(f"(characters {begin:,} to {end:,}, the end)")
+    return "\n\n".join(parts)
+
+
+def _text_of(shown: Shown) -> str:
+    """The body, then the messages that it does not hold, oldest first."""
+    said = [f"[{m.at.iso()[:16]} {one_line(m.source)}] {m.content}" for m in shown.later]
+    listed = [f"Messages ({len(said)}):", *said] if said else []
+    body = shown.card.memory.body
+    return "\n\n".join(filter(None, (f"Summary: {body}" if body and said else body, *listed)))
+
+
+def _end_of_page(text: str, begin: int, room: int) -> int:
+    """After the last line that fits, else after the last sentence, else the last word; but at least half of the room
+    is used."""
+    last = begin + max(100, room)
+    if last >= len(text):
+        return len(text)
+    middle = begin + (last - begin) // 2
+    line = text.rfind("\n", middle, last)
+    if line >= 0:
+        return line + 1
+    sentences = [found.end() for found in _SENTENCE_END.finditer(text, middle, last)]
+    word = text.rfind(" ", middle, last)
+    return sentences[-1] if sentences else word + 1 if word >= 0 else last
+
+
+def _one_memory(recalled: Recalled, shown: Shown, now: Moment, ask: str, max_chars: int) -> str:
+    """Its links follow where there is still room."""
+    (one,) = recalled.found.found  # as it is now: a recall may have woken it
+    awake = replace(shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength))
+    head = _heading(recalled)
+    text = memory_text(
+        awake, now=now, ask=ask, max_chars=max_chars - len(head) - 2, offset=recalled.offset, marks=_marks(one)
+    )
+    parts = [head, text]
+    links = "\n\n".join(_links(recalled))
+    if links and sum(map(len, parts)) + len(links) + 4 <= max_chars:
+        parts.append(links)
+    return "\n\n".join(parts)
+
+
+def _heading(recalled: Recalled) -> str:
     found = recalled.found
     when = found.at.datetime().strftime("%Y-%m-%d %H:%M:%S")
-    yield f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
-    threads = [one for one in found.found if one.hit.memory.kind is Kind.THREAD]
-    yield f"## Matching Threads ({len(threads)} found)"
-    yield from (_block(one, now, ids) for one in threads[:MAX_THREADS])
+    return f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
+
+
+def _links(recalled: Recalled) -> Iterator[str]:
     bridges = recalled.bridges[:MAX_BRIDGES]
     if bridges:
         yield f"## Related Bridges ({len(bridges)} of {recalled.all_bridges})"
@@ -59,13 +139,31 @@ def _blocks(recalled: Recalled, now: Moment, ids: bool) -> Iterator[str]:
             f" ({bridge.type}, weight: {bridge.weight:.2f})"
             for bridge, a, z in bridges
         )
+
+
+def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
+    found = recalled.found
+    yield _heading(recalled)
+    threads = [one for one in found.found if one.hit.memory.kind is Kind.THREAD]
+    yield f"## Matching Threads ({len(threads)} found)"
+    yield from (_block(one, now) for one in threads[:MAX_THREADS])
+    yield from _links(recalled)
     for kind, name in _SECTIONS:
         of_kind = [one for one in found.found if one.hit.memory.kind is kind]
         if of_kind:
             yield f"## Matching {name} ({len(of_kind)} found)"
-            yield from (_block(one, now, ids) for one in of_kind)
+            yield from (_block(one, now) for one in of_kind)
+    yield from left_out_lines(found, archived)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
+
+
+def left_out_lines(found: Found, archived: str = ARCHIVED_OPTION) -> Iterator[str]:
+    """One line for each status that was left out."""
+    for status, count in found.left_out:
+        match = "memory also matches" if count == 1 else "memories also match"
+        how = archived if status is Status.ARCHIVED else f"search --status {status}"
+        yield f"{count} {status} {match}: {how}"
 
 
 def stale(files: tuple[str, ...]) -> str:
@@ -73,20 +171,23 @@ def stale(files: tuple[str, ...]) -> str:
     return f"{clip(one_line(files[0]), _FILE_CHARS)}{more}"
 
 
-def _block(one: Recollection, now: Moment, ids: bool) -> str:
+def _topics(topics: tuple[str, ...]) -> str:
+    return f" | Topics: {clip(one_line(', '.join(topics)), _TOPICS_CHARS)}" if topics else ""
+
+
+def _marks(one: Recollection) -> str:
+    changed = f"\n-> Stale: changed since: {stale(one.hit.stale)}" if one.hit.stale else ""
+    return f"{changed}\n-> Reactivated by this recall" if one.reactivated else changed
+
+
+def _block(one: Recollection, now: Moment) -> str:
     memory = one.hit.memory
-    topics = f" | Topics: {clip(one_line(', '.join(memory.topics)), _TOPICS_CHARS)}" if memory.topics else ""
     lines = [
         f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
-        f"Weight: {one.strength:.2f}{topics}",
+        f"Weight: {one.strength:.2f}{_topics(memory.topics)}",
         f"Summary: {clip(one_line(one.hit.passage or memory.body), SUMMARY_CHARS)}",
         f"Last active: {ago(memory.last_active_at, now)}",
         f"Match score: {one.hit.score:.2f}",
+        f"Id: {memory.id}",
     ]
-    if ids:
-        lines.append(f"Id: {memory.id}")
-    if one.hit.stale:
-        lines.append(f"-> Stale: changed since: {stale(one.hit.stale)}")
-    if one.reactivated:
-        lines.append("-> Reactivated by this recall")
-    return "\n".join(lines)
+    return "\n".join(lines) + _marks(one)

@@ -37,9 +37,10 @@ def as_json(result: Result) -> Json:
             return _shown(result)
         case Found():
             return _found(result)
-        case Recalled(found, bridges, total):
+        case Recalled(found, bridges, total, whole):
             shown: list[Json] = [{**encode_bridge(b), "source_title": a, "target_title": z} for b, a, z in bridges]
-            return {**_found(found), "bridges": shown, "all_bridges": total}
+            memory_json: dict[str, Json] = {"memory": _shown(whole)} if whole else {}
+            return {**_found(found), "bridges": shown, "all_bridges": total, **memory_json}
         case Reasons(recalls, memory, now, quiet):
             listed: list[Json] = [dict(recall) for recall in recalls]
             return {"memory": memory, "now": dict(now), "quiet": quiet, "recalls": listed}
@@ -140,6 +141,7 @@ def _found(found: Found) -> dict[str, Json]:
         "how": found.how,
         "ms": round(found.ms, 2),
         "hits": [_hit(one) for one in found.found],
+        "left_out": {str(status): count for status, count in found.left_out},
         "dropped": [{"id": drop.id, "reason": drop.reason} for drop in found.drops],
     }
 

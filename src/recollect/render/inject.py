@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted
+from recollect.model.codec import Json
 from recollect.model.heartbeat import Heartbeat
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
-from recollect.model.result import Recalled
+from recollect.model.result import Recalled, Shown
 from recollect.render.agent import MAX_CHARS as READ_CHARS
-from recollect.render.agent import ago, recall_text, stale
+from recollect.render.agent import READ, ago, memory_text, recall_text, stale
 from recollect.render.harmless import neutral, plain
 
 MOST_CHARS = 9_900  # hosts cut at 10,000
@@ -37,6 +38,8 @@ PASSAGE_CHARS = 100
 _TITLE_CHARS = 80
 _NOTICE_TITLE_CHARS = 40
 _NOTICE_CHARS = 200
+_AROUND = 420  # what a host or the protocol puts around an answer
+READ_ROOM = READ_CHARS - _AROUND
 _PRINTED_CHARS = 24  # a shorter line could be anyone's
 
 SECTIONS = (
@@ -45,7 +48,7 @@ SECTIONS = (
     (RuleType.FAILURE, "Failures"),
     (RuleType.DEVOPS, "DevOps Rules"),
 )
-_POINTERS = "Relevant memories: (read .ai/recall/<id> for what one says)"
+_POINTERS = "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
 LineOf = Callable[[Memory], str]
 OVER = "over the limit of characters"
 
@@ -160,19 +163,36 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def read(recalled: Recalled, *, nonce: str, now: Moment, max_chars: int = READ_CHARS, ids: bool = False) -> Injection:
+def read(
+    recalled: Recalled, *, nonce: str, now: Moment, ask: str = READ, archived: str = "`recollect recall --archived`"
+) -> Injection:
     """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
-    rest."""
-    page = _Page(nonce, max_chars)
-    page.put_first(neutral(recall_text(recalled, now=now, max_chars=page.room(), ids=ids)))
-    return Injection(page.injection().text, tuple(one.hit.memory.id for one in recalled.found.found))
+    rest. `ask`: how the reader asks, with {} for the question; `archived`: how for what was archived on purpose."""
+    text = _fitting(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
+    return Injection(text, tuple(one.hit.memory.id for one in recalled.found.found))
 
 
-def fenced(text: str, *, nonce: str) -> str:
-    """What is harmless already, within our fence."""
-    page = _Page(nonce, MOST_CHARS)
-    page.put_first(text)
-    return page.injection().text
+def show(shown: Shown, *, nonce: str, now: Moment, ask: str, offset: int = 0) -> str:
+    """One memory, from `offset` on."""
+    return _fitting(nonce, lambda chars: memory_text(shown, now=now, ask=ask, max_chars=chars, offset=offset))
+
+
+def json_chars(value: Json) -> int:
+    """How many characters it takes as JSON, as hosts count: in UTF-16."""
+    return _units(json.dumps(value, ensure_ascii=False))
+
+
+def _fitting(nonce: str, make: Callable[[int], str]) -> str:
+    """Within our fence, made for fewer characters until it fits as JSON, where a newline takes two."""
+    chars = READ_ROOM
+    while True:
+        page = _Page(nonce, chars)
+        page.put_first(neutral(make(page.room())))
+        text = page.injection().text
+        over = json_chars(text) - READ_ROOM
+        if over <= 0 or chars <= _AROUND:
+            return text
+        chars -= max(50, over // 2)
 
 
 def heart_line(heart: Heartbeat) -> str:

@@ -29,7 +29,7 @@ from recollect.model.result import (
     Tour,
     Verified,
 )
-from recollect.render.agent import ago, recall_text
+from recollect.render.agent import ago, left_out_lines, recall_text
 from recollect.render.blocks import Block, Line, Table, Tone
 
 _TITLE_CHARS = 60
@@ -47,7 +47,7 @@ def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
         case Found():
             yield from _found(result, now)
         case Recalled():
-            yield Line(recall_text(result, now=now))
+            yield Line(recall_text(result, now=now, ask="recollect recall {}"))
         case Reasons():
             yield from _reasons(result)
         case Done():
@@ -109,11 +109,10 @@ def _shown(shown: Shown, now: Moment) -> Iterator[Block]:
         yield Line(f"Superseded by {memory.superseded_by}", Tone.WARN)
     yield Line()
     yield Line(memory.body)
-    others = [m for m in shown.messages if m.content not in memory.body]
-    if others:
+    if shown.later:
         yield Line()
         yield Line(f"Messages ({len(shown.messages)})", Tone.TITLE)
-        for message in others:
+        for message in shown.later:
             yield Line(f"[{message.at.iso()[:16]} {message.source}] {message.content}")
     if shown.bridges:
         yield Line()
@@ -142,6 +141,8 @@ def _found(found: Found, now: Moment) -> Iterator[Block]:
             yield Line(f"  stale: changed since: {', '.join(one.hit.stale)}", Tone.WARN)
     for drop in found.drops:
         yield Line(f"left out: {drop.id} ({drop.reason})", Tone.DIM)
+    for line in left_out_lines(found):
+        yield Line(line, Tone.DIM)
     if found.how not in _USUAL:
         yield Line(f"Searched by {found.how}.", Tone.WARN)
 
@@ -157,9 +158,11 @@ def _reasons(reasons: Reasons) -> Iterator[Block]:
         yield Line(f"{recall['id']}  {str(recall['at'])[:19]}  by {recall['how']}, {recall['ms']} ms", Tone.TITLE)
         yield Line(f"  asked: {recall['query']}")
         if "event" in recall:
-            yield Line(f"  put in at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
+            told = "told" if recall.get("delivered", True) else "not told, because the hook had given up,"
+            yield Line(f"  {told} at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
         for hit in _listed(recall, "hits", reasons.memory):
-            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}")
+            source = f"  (from {hit['lane']})" if "lane" in hit else ""  # not said by older versions
+            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}{source}")
             parts = hit["components"]
             if isinstance(parts, dict):
                 yield Line("      " + ", ".join(f"{name} {value}" for name, value in parts.items()), Tone.DIM)

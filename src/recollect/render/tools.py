@@ -7,21 +7,17 @@ first entries and how many there are. Stored words are fenced and made harmless 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 from recollect.base.moment import Moment
-from recollect.base.text import clip, one_line
+from recollect.base.text import clip
 from recollect.model.codec import Json
 from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Told
 from recollect.render import inject
-from recollect.render.agent import ago
 from recollect.render.data import as_json, compacted_json, suggested_json
 from recollect.render.harmless import neutral, plain
 
-MAX_CHARS = 8_000
-_AROUND = 420  # the protocol's own words around an answer
-_ROOM = MAX_CHARS - _AROUND
+_ASK = 'ai_recall("{}")'
 _SAID_CHARS = 1_500
 _LISTED = 50
 _MOST_ENTRIES = 200
@@ -31,9 +27,9 @@ _TITLE_CHARS = 80
 def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
     match result:
         case Recalled():
-            return _text(_recalled(result, now, nonce))
+            return _text(inject.read(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true").text)
         case Shown():
-            return _text(_shown(result, now, nonce, offset))
+            return _text(inject.show(result, nonce=nonce, now=now, ask=_ASK, offset=offset))
         case Suggested():
             return _data(suggested_json(result), ("merge_candidates", "split_candidates"))
         case Compacted():
@@ -62,49 +58,6 @@ def _said(summary: str, notes: tuple[str, ...]) -> str:
     return clip(neutral("\n".join((summary, *notes))), _SAID_CHARS)
 
 
-def spelt(value: Json) -> int:
-    """How many characters it takes as JSON."""
-    return len(json.dumps(value, ensure_ascii=False))
-
-
-def _fitting(make: Callable[[int], str], room: int = _ROOM) -> str:
-    """The text, made for fewer characters until it fits as JSON, where a newline takes two."""
-    chars = room
-    while spelt(text := make(chars)) > room and chars > 200:
-        chars -= max(50, (spelt(text) - room) // 2)
-    return text
-
-
-def _recalled(recalled: Recalled, now: Moment, nonce: str) -> str:
-    return _fitting(lambda chars: inject.read(recalled, nonce=nonce, now=now, max_chars=chars, ids=True).text)
-
-
-def _shown(shown: Shown, now: Moment, nonce: str, offset: int) -> str:
-    """One memory whole; a long one a page at a time, from `offset` on."""
-    memory = shown.card.memory
-    marks = [str(memory.kind), str(memory.status), f"from {memory.lane}", *(["pinned"] if memory.pinned else [])]
-    topics = f" | Topics: {plain(', '.join(memory.topics), 200)}" if memory.topics else ""
-    merged = f"\n{shown.asked} was merged into it." if shown.asked != memory.id else ""
-    head = (
-        f"# {plain(memory.title, 120)}\n{memory.id} ({', '.join(marks)}){merged}\n"
-        f"Weight: {shown.card.strength:.2f}{topics}\nLast active: {ago(memory.last_active_at, now)}"
-    )
-    others = [m for m in shown.messages if m.content not in memory.body]
-    said = [memory.body, *(f"[{m.at.iso()[:16]} {one_line(m.source)}] {m.content}" for m in others)]
-    whole = neutral("\n\n".join(part for part in said if part))
-    begin = min(max(0, offset), len(whole))
-
-    def page(chars: int) -> str:
-        end = min(len(whole), begin + max(100, chars - len(head) - 400))
-        more = f'\n\n(characters {begin:,} to {end:,} of {len(whole):,}; ai_recall("{memory.id}+{end}") goes on)'
-        shown_all = begin == 0 and end == len(whole)
-        last = f"\n\n(characters {begin:,} to {end:,}, the end)"
-        tail = "" if shown_all else last if end == len(whole) else more
-        return inject.fenced(f"{head}\n\n{whole[begin:end]}{tail}", nonce=nonce)
-
-    return _fitting(page)
-
-
 def _status(overview: Overview) -> dict[str, Json]:
     kinds: dict[str, Json] = {}
     for scope, _, counts in overview.stores:
@@ -127,8 +80,8 @@ def _data(data: dict[str, Json], lists: tuple[str, ...]) -> dict[str, Json]:
         if isinstance(entries, list) and len(entries) > _MOST_ENTRIES:
             data = _cut(data, name, entries[:_MOST_ENTRIES], len(entries))
     text = json.dumps(data, ensure_ascii=False)
-    while spelt(text) + len(text) > _ROOM:
-        longest = max(lists, key=lambda name: spelt(data.get(name)), default="")
+    while inject.json_chars(text) + len(text) > inject.READ_ROOM:
+        longest = max(lists, key=lambda name: inject.json_chars(data.get(name)), default="")
         entries = data.get(longest)
         if not isinstance(entries, list) or not entries:
             data = {"summary": clip(text, 1_000)}

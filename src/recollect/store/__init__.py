@@ -3,7 +3,7 @@
 from recollect.model.report import Counts, Entry, Finding
 from recollect.store.care import free_name
 from recollect.store.connect import Tuning, sqlite_version
-from recollect.store.protocol import Act, Progress, Scrubbed, Sessions, Store
+from recollect.store.protocol import Act, Progress, Sessions, Store
 from recollect.store.salvage import Salvaged, salvage
 from recollect.store.sqlite import SqliteStore
 
@@ -14,7 +14,6 @@ __all__ = [
     "Finding",
     "Progress",
     "Salvaged",
-    "Scrubbed",
     "Sessions",
     "SqliteStore",
     "Store",

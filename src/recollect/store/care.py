@@ -219,7 +219,7 @@ def forget_plans(db: apsw.Connection, ids: tuple[str, ...]) -> int:
     return len(found)
 
 
-def scrub(db: apsw.Connection) -> None:
+def wipe_deleted(db: apsw.Connection) -> None:
     """Leaves no byte of what was deleted: in the index's old segments, in free pages, in the log."""
     db.execute("INSERT INTO words (words) VALUES ('optimize')")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -7,7 +7,7 @@ Runs inside the store's write transaction; never begins or ends one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 
 import apsw
@@ -81,14 +81,6 @@ class Changes:
             case Unalias(old, new):
                 return self._unalias(old, new)
 
-    def reword(self, ids: Sequence[str], write: Callable[[], None]) -> None:
-        """Lets `write` change the words of these memories, in place; what is derived from them is made anew."""
-        for id in ids:
-            self._unindex(id)
-        write()
-        for id in ids:
-            self._index(id)
-
     def _create(self, memory: Memory, messages: tuple[Message, ...]) -> bool:
         standing = reads.exact(self._db, memory.id)
         if standing is not None:
@@ -153,9 +145,9 @@ class Changes:
         return True
 
     def _say(self, thread_id: str, messages: tuple[Message, ...]) -> bool:
-        if set(messages) <= set(reads.messages(self._db, thread_id)):
-            return False
         if reads.spoken(self._db, [m.id for m in messages]):
+            if set(messages) <= set(reads.messages(self._db, thread_id)):
+                return False
             raise Conflict(f"Some of what is to be added to {thread_id} stands somewhere already.", hint=NOTHING)
         thread = reads.exact(self._db, thread_id)
         if thread is None:

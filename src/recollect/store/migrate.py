@@ -1,5 +1,10 @@
 """Which version a database has, and how an older one becomes current.
 
+schema.sql is the first version. Every later one is a migration: its own text, which reads neither schema.sql nor any
+other part of today's program, so that it does in ten years what it does today. A new database is made the same way an
+old one is brought up, the first version and then every migration, so both have the same schema to the letter and
+`verify` can compare them.
+
 An older program refuses a newer database and writes nothing, checked when it opens and again inside every
 write transaction (servers live for days). A newer program takes a backup first, then applies each numbered
 migration, all in one exclusive transaction: killed at any point, the file is as it was.
@@ -9,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -18,41 +24,27 @@ from recollect.store.connect import APPLICATION_ID
 from recollect.store.protocol import silent
 from recollect.store.tokenizer import Analyse
 
-Migration = Callable[[apsw.Connection, Analyse], None]
 
-_DERIVED = "-- Derived from here on."
-_OUTCOMES = "-- Outcomes, since version 3."
-
-
-def _to_2(db: apsw.Connection, analyse: Analyse) -> None:
-    """Sessions are new, and passages are cut smaller: what is derived is made anew. These parts of the schema as they
-    stand; when they are changed, what version 2 had is to be kept here."""
-    db.execute("DROP TABLE words; DROP VIEW passage_text; DROP TABLE vector; DROP TABLE IF EXISTS vector_count")
-    db.execute("DROP TABLE term; DROP TABLE passage")
-    db.execute(schema().partition(_DERIVED)[2].partition("\n")[2].partition(_OUTCOMES)[0])
-    care.reindex(db, analyse, silent)
+class Migration(NamedTuple):
+    run: Callable[[apsw.Connection], object]
+    reindex: bool = False
+    """What is derived is rebuilt, once and after the last migration: today's program does that, with today's schema."""
 
 
-def _to_3(db: apsw.Connection, _analyse: Analyse) -> None:
-    db.execute(schema().partition(_OUTCOMES)[2].partition("\n")[2])
-
-
-def _to_4(_db: apsw.Connection, _analyse: Analyse) -> None:
-    """The tables stay. A memory may carry an appreciation now, which an older program would take for damage."""
-
-
-# MIGRATIONS[n] brings version n + 1 to n + 2. schema.sql is always the newest. What is derived may be rebuilt; to the
-# rest a migration only adds.
-MIGRATIONS: tuple[Migration, ...] = (_to_2, _to_3, _to_4)
+# MIGRATIONS[n] brings version n + 1 to n + 2. What is derived may be dropped; to the rest a migration only adds.
+MIGRATIONS: tuple[Migration, ...] = ()
 
 
 def current_version() -> int:
     return 1 + len(MIGRATIONS)
 
 
-def schema() -> str:
+def build(db: apsw.Connection) -> None:
+    """The current schema in an empty database."""
     # Not by importlib.resources: that loads tempfile, shutil and lzma, and a daemon that starts is waited for.
-    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+    db.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
+    for migration in MIGRATIONS:
+        migration.run(db)
 
 
 def inspect(db: apsw.Connection, path: Path | None) -> int:
@@ -70,8 +62,8 @@ def inspect(db: apsw.Connection, path: Path | None) -> int:
         )
     if version > current_version():
         raise StoreTooNew(
-            f"{path} was written by a newer Recollect (schema {version}, this one knows {current_version()}).",
-            hint="Upgrade this Recollect. Nothing was written.",
+            f"{path} has schema version {version}; this Recollect knows no version after {current_version()}.",
+            hint="Upgrade this Recollect; a file from before the first release cannot be used. Nothing was written.",
         )
     return version
 
@@ -87,17 +79,23 @@ def bring_up(db: apsw.Connection, path: Path | None, analyse: Analyse) -> None:
     try:
         version = inspect(db, path)  # another process may have been first
         if version == 0:
-            db.execute(schema())
+            build(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         else:
-            for migration in MIGRATIONS[version - 1 :]:
-                migration(db, analyse)
+            _migrate(db, MIGRATIONS[version - 1 :], analyse)
         db.execute(f"PRAGMA user_version = {current_version()}")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def _migrate(db: apsw.Connection, migrations: tuple[Migration, ...], analyse: Analyse) -> None:
+    for migration in migrations:
+        migration.run(db)
+    if any(migration.reindex for migration in migrations):
+        care.reindex(db, analyse, silent)
 
 
 def refuse_other_version(db: apsw.Connection, path: Path | None) -> None:

@@ -1,5 +1,5 @@
 """How things went. Like session state these are no plans: nobody would undo them one by one. They hold short texts
-(already redacted), so `scrub` and `purge` look here too, and only the latest are kept."""
+(already redacted), so `purge` looks here too, and only the latest are kept."""
 
 from __future__ import annotations
 

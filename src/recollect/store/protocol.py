@@ -39,17 +39,6 @@ class Act:
     undoes: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scrubbed:
-    """What a scrub changed: how many rows of each table, and the memories whose words are others now."""
-
-    rows: tuple[tuple[str, int], ...]
-    memories: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.rows)
-
-
 class Sessions(Protocol):
     """State that changes at every prompt: counters and marks, neither planned nor journalled."""
 
@@ -78,10 +67,15 @@ class Sessions(Protocol):
     def put_state(self, name: str, value: str) -> None: ...
 
     def receive(self, pointer: Pointer) -> bool:
-        """False: it was here before, and there is no more to read than then."""
+        """False: it was here before. Of two sizes of the transcript the smaller one is kept."""
 
     def received(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         """In the order they came, numbered."""
+
+    def taken_acts(self, keys: Sequence[int]) -> dict[int, str]:
+        """Those that were taken in, each with the import that did; empty for what was read as it was written."""
+
+    def put_acts(self, keys: Sequence[int], change: str = "") -> None: ...
 
 
 class Outcomes(Protocol):
@@ -118,8 +112,9 @@ class Store(Protocol):
     def faded(
         self, status: Status, *, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
     ) -> list[str]:
-        """Threads of this status, not pinned, whose weight had halved itself below a figure at a time; by id, the
-        longest idle first. Those that were active after `idle_since` are not looked at."""
+        """Threads of this status, not pinned, whose weight had halved itself below a figure at a time, a half-life
+        after their last use at the earliest; by id, the longest idle first. Those that were active after `idle_since`
+        are not looked at."""
 
     def judged(self, limit: int) -> list[Memory]:
         """Those that were rated, or put in front of an agent with an outcome; most recently active first."""
@@ -140,8 +135,11 @@ class Store(Protocol):
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
         """How near each of these is, by its nearest passage; those without a vector are left out."""
 
-    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready."""
+    def closeness(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]:
+        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready.
+        `more`: vectors of theirs that are not kept."""
 
     def pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
@@ -200,13 +198,6 @@ class Store(Protocol):
     def purge(self, ids: tuple[str, ...], act: Act | None = None) -> int:
         """Removes memories with every trace; no undo. Returns how many journal entries lost their plan. With an
         act, the journal keeps that it happened and to which ids, so that nothing brings them back."""
-
-    def scrub(self, clean: Callable[[str], str], act: Act | None = None, progress: Progress = silent) -> Scrubbed:
-        """Rewrites every text that `clean` changes, leaving no byte of it; no undo. With an act, the journal keeps that
-        it happened."""
-
-    def scrubbable(self, clean: Callable[[str], str], progress: Progress = silent) -> Scrubbed:
-        """What `scrub` would change."""
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Passages (seq, text) that have no vector of this model yet."""

@@ -74,7 +74,7 @@ def faded(
     wanted = """
         SELECT id FROM memory
         WHERE kind = 'thread' AND status = ?1 AND last_active_at <= ?2 AND pinned = 0 AND reinforced_at <= ?3
-              AND weight * pow(0.5, (?3 - reinforced_at) / ?4) < ?5
+              AND weight * pow(0.5, (?3 - reinforced_at) / ?4) < ?5 AND (weight < ?5 OR reinforced_at <= ?3 - ?4)
         ORDER BY last_active_at LIMIT ?6"""
     half_life = float(half_life_days * DAY_SECONDS * 1_000_000)  # else SQLite divides whole numbers
     found = sql.every(db, wanted, str(status), idle_since.micros, at.micros, half_life, below, limit)

@@ -18,7 +18,6 @@ from recollect.model.codec import (
     Json,
     canonical,
     decode_bridge,
-    decode_message,
     encode_bridge,
     encode_memory,
     encode_message,
@@ -43,12 +42,15 @@ SESSION = ("id", "agent", "host", "started_at", "last_at", "number", "epoch")
 SHOWN = ("session", "agent", "epoch", "way", "memory", "at", "call")
 STATE = ("name", "value")
 EVENT = ("key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at")
+ACT = ("key", "change")
 OUTCOME = ("key", "kind", "at", "session", "act", "agent", "actor", "action", "next_state", "tags", "shown")
 COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL,
-           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT, "outcome": OUTCOME}  # fmt: skip
+           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT, "act": ACT,
+           "outcome": OUTCOME}  # fmt: skip
 KEYS = {"memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"), "alias": ("old",),
         "journal": ("seq",), "recall": ("id",), "session": ("id", "agent"), "shown": SHOWN[:5], "state": ("name",),
-        "event": ("key",), "outcome": ("key",)}  # fmt: skip
+        "event": ("key",), "act": ("key",),
+        "outcome": ("key",)}  # fmt: skip
 
 Cell = str | int | float | bytes | None
 
@@ -91,7 +93,8 @@ def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return (*cells, seal(cells))
 
 
-_LATER: dict[str, Json] = {"outcomes": "", "appreciation": 0.0}
+_UNJUDGED: dict[str, Json] = {"outcomes": "", "appreciation": 0.0}
+"""Left out of a row where they say nothing, as of most memories; `reads.judged` looks for those that have them."""
 
 
 def memory_cells(memory: Memory) -> tuple[Cell, ...]:
@@ -99,14 +102,14 @@ def memory_cells(memory: Memory) -> tuple[Cell, ...]:
 
 
 def cells_of(data: Mapping[str, Json]) -> tuple[Cell, ...]:
-    own = {name: value for name, value in data.items() if name not in MEMORY and (name not in _LATER or value)}
+    own = {name: value for name, value in data.items() if name not in MEMORY and (name not in _UNJUDGED or value)}
     return tuple(canonical(own) if name == "own" else field_cell(name, data[name]) for name in MEMORY)
 
 
 def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
     data = {name: field_json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
     own: dict[str, Json] = json.loads(str(data.pop("own")))
-    return {**_LATER, **data, **own}
+    return {**_UNJUDGED, **data, **own}
 
 
 def to_memory(cells: Sequence[Any]) -> Memory:
@@ -173,7 +176,12 @@ def message_cells(message: Message) -> tuple[Cell, ...]:
 
 
 def to_message(cells: Sequence[Any]) -> Message:
-    return decode_message({n: _json(n, c) for n, c in zip(MESSAGE, cells, strict=True)})
+    """Straight from the cells, as `to_memory`: a turn that goes on reads every message of its thread."""
+    id, thread_id, at, source, content = cells
+    for cell in (id, thread_id, source, content):
+        if not isinstance(cell, str):
+            raise ValueError(f"{cell!r} is no text")
+    return Message(id, thread_id, _moment(at), source, content)
 
 
 def bridge_cells(bridge: Bridge) -> tuple[Cell, ...]:

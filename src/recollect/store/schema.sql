@@ -1,10 +1,11 @@
--- Recollect's database, one per project and one for the user.
+-- The first version of Recollect's database, one per project and one for the user. Once released it never changes:
+-- what comes later is a migration (migrate.py).
 --
 -- The truth:   memory, message, bridge, alias, journal. Every row carries a hash of its values, so that
 --              a flipped bit is found by `verify` although SQLite itself would not see it.
 -- Derived:     passage, words (full text), term, vector. They can be deleted and rebuilt (`reindex`).
--- State:       session, shown, state, event: who is talking, what they were shown, what was received. Hashed too,
---              not journalled, kept for a while. No text that anyone said stands in it.
+-- State:       session, shown, state, event, act: who is talking, what they were shown, what was received and read.
+--              Hashed too, not journalled, most of it kept for a while. No text that anyone said stands in it.
 -- Outcomes:    how things went, and what had been shown before. Hashed, not journalled, kept for a while.
 -- Times are microseconds since 1970 in UTC. Lists are JSON.
 
@@ -110,7 +111,7 @@ CREATE TABLE recall_memory (
 ) WITHOUT ROWID;
 CREATE INDEX recall_memory_by_seq ON recall_memory (seq);
 
--- Derived from here on. A passage is a range of characters of a body or of one message.
+-- A passage is a range of characters of a body or of one message.
 CREATE TABLE passage (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_seq      INTEGER NOT NULL REFERENCES memory (seq),
@@ -170,7 +171,7 @@ CREATE TRIGGER vector_removed AFTER DELETE ON vector BEGIN
     UPDATE vector_count SET vectors = vectors - 1, changes = changes + 1 WHERE model = old.model;
 END;
 
--- Sessions, since version 2. An agent is the session's own ('') or one of its subagents.
+-- An agent is the session's own ('') or one of its subagents.
 CREATE TABLE session (
     id              TEXT    NOT NULL,
     agent           TEXT    NOT NULL,
@@ -224,7 +225,15 @@ CREATE TABLE event (
     hash            BLOB    NOT NULL
 );
 
--- Outcomes, since version 3. Texts are one line, redacted, 300 characters at most.
+-- Which acts of transcripts were taken in, by a check sum: a fork, a resumed session or a file that was written anew
+-- repeats lines, and none is taken in twice.
+CREATE TABLE act (
+    key             INTEGER PRIMARY KEY,
+    change          TEXT    NOT NULL,           -- the import that took it in; what an undone import took in is new again
+    hash            BLOB    NOT NULL
+);
+
+-- Texts are one line, redacted, 300 characters at most.
 CREATE TABLE outcome (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     key             TEXT    NOT NULL UNIQUE,    -- the same thing read twice is one outcome

@@ -102,21 +102,32 @@ class SqliteSessions:
     def receive(self, pointer: Pointer) -> bool:
         calls = json.dumps(pointer.calls)
         who = (pointer.name, pointer.host, pointer.session, pointer.agent, pointer.prompt)
-        where = (pointer.source, pointer.transcript, pointer.size, pointer.cwd, pointer.at.micros)
         with self._writing():
             known = sql.first(self._db, "SELECT size FROM event WHERE key = ?", pointer.key)
-            if known and known[0] >= pointer.size:
+            if known and known[0] == pointer.size:
                 return False
-            # There is more to read than when it came first: it stands anew at the end of the line.
+            # Told of again, or another event just like it: it stands anew at the end of the line, where it began.
+            size = min(known[0], pointer.size) if known else pointer.size
+            cells = (pointer.key, *who, calls, pointer.source, pointer.transcript, size, pointer.cwd, pointer.at.micros)
             self._db.execute("DELETE FROM event WHERE key = ?", (pointer.key,))
-            self._db.execute(rows.insert_sql("event"), rows.sealed((pointer.key, *who, calls, *where)))
+            self._db.execute(rows.insert_sql("event"), rows.sealed(cells))
             self._db.execute("DELETE FROM event WHERE seq <= ?", (self._db.last_insert_rowid() - EVENTS_KEPT,))
-            return True
+            return known is None
 
     def received(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         wanted = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
         with in_our_words(self._path):
             return [(seq, _pointer(*cells)) for seq, _, *cells in sql.every(self._db, wanted, after, limit)]
+
+    def taken_acts(self, keys: Sequence[int]) -> dict[int, str]:
+        wanted = "SELECT key, change FROM act WHERE key IN (SELECT value FROM json_each(?))"
+        with in_our_words(self._path):
+            return {int(key): str(change) for key, change in sql.every(self._db, wanted, json.dumps(keys))}
+
+    def put_acts(self, keys: Sequence[int], change: str = "") -> None:
+        with self._writing():
+            for key in keys:
+                self._put("act", (key, change))
 
     def _put(self, table: str, cells: tuple[rows.Cell, ...]) -> None:
         self._db.execute(rows.insert_sql(table).replace("INSERT", "INSERT OR REPLACE", 1), rows.sealed(cells))

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.base.errors import Conflict, NotFound, StoreBusy, StoreError
+from recollect.base.errors import Conflict, NotFound, StoreError
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
@@ -26,8 +26,7 @@ from recollect.store import care, journal, migrate, outcomes, reads, rows, sql, 
 from recollect.store.changes import Changes
 from recollect.store.connect import Tuning, connect, in_our_words, use_wal
 from recollect.store.outcomes import SqliteOutcomes
-from recollect.store.protocol import Act, Progress, Scrubbed, Store, silent
-from recollect.store.scrub import Clean, look, take_out
+from recollect.store.protocol import Act, Progress, Store, silent
 from recollect.store.sessions import SqliteSessions
 
 if TYPE_CHECKING:
@@ -130,11 +129,14 @@ class SqliteStore:
         near = self.nearest(model, question, 1, list(seqs)).near
         return {id: near[seq].best for seq, id in seqs.items() if seq in near}
 
-    def closeness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        from recollect.store.vectors import closest
+    def closeness(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]:
+        from recollect.store.vectors import closest, pack
 
         with in_our_words(self._path):
-            return closest(question, reads.vectors_of(self._db, model, ids))
+            kept = reads.vectors_of(self._db, model, ids)
+        return closest(question, [*kept, *((id, pack(vector)) for id, vector in more)])
 
     def pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
@@ -264,25 +266,8 @@ class SqliteStore:
             if act is not None:
                 self._record(act, None, ids)
         with in_our_words(self._path):
-            care.scrub(self._db)
+            care.wipe_deleted(self._db)
         return emptied
-
-    def scrub(self, clean: Clean, act: Act | None = None, progress: Progress = silent) -> Scrubbed:
-        with self._writing():
-            found = take_out(self._db, self._changes, clean, progress)
-            if found and act is not None:
-                self._record(act, None, found.memories)
-        with in_our_words(self._path):
-            try:
-                care.scrub(self._db)
-            except StoreBusy as busy:
-                hint = "End other programs that use Recollect, then scrub again."
-                raise StoreBusy(busy.message, hint=hint) from None
-        return found
-
-    def scrubbable(self, clean: Clean, progress: Progress = silent) -> Scrubbed:
-        with in_our_words(self._path):
-            return look(self._db, clean, progress)
 
     def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
         from recollect.store.vectors import pack

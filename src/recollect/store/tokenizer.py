@@ -5,7 +5,7 @@ beside the name, a snake_case name stands joined beside its parts (so both spell
 Chinese, Japanese and Korean become pairs of characters, because they have no spaces.
 
 In a MATCH expression every term is already final (words.py made it), so query mode passes it through.
-A change here changes the index: raise the schema version with a migration that calls `reindex`.
+A change here changes the index: raise the schema version with a migration that asks for `reindex`.
 """
 
 from __future__ import annotations

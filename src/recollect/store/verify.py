@@ -68,7 +68,7 @@ def _structure(db: apsw.Connection) -> Iterator[Finding]:
 def _schema(db: apsw.Connection) -> Iterator[Finding]:
     fresh = apsw.Connection(":memory:")
     tokenizer.register(fresh)
-    fresh.execute(migrate.schema())
+    migrate.build(fresh)
     sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
     for kind, name, table, text in set(fresh.execute(sql)) ^ set(db.execute(sql)):
         yield Finding("schema", str(name), f"the {kind} of {table} is not as it should be: {str(text)[:60]}")

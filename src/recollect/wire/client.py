@@ -24,7 +24,10 @@ def ask(place: Place, header: "Mapping[str, str]", body: bytes, timeout_s: float
         try:
             line = connect(place, timeout_s)
         except (FileNotFoundError, ConnectionRefusedError):
-            line = connect(follow(place), timeout_s)
+            elsewhere = follow(place)
+            if elsewhere is place:
+                raise
+            line = connect(elsewhere, timeout_s)
 
         def receive(most: int) -> bytes:
             line.settimeout(max(until - time.monotonic(), 0.001))

@@ -1,11 +1,11 @@
 """The hook process: passes one event to the daemon and prints what comes back.
 
 Whatever happens it exits 0, prints a whole reply or nothing, writes nothing to stderr and is gone by its deadline:
-a memory that fails must not cost the user a prompt. The payload is not read, only passed on. Where no daemon
-answers in time, a pointer to the event is left for the next one (spool.py), never its text. Where one has to be
-started first, the pointer is left while it starts, and taken back when it has answered.
+a memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), its
+last to remove it, once the daemon has acknowledged the event. So nothing is lost where no daemon answers in time, or
+where this process is killed half-way.
 
-Three clocks: the soft deadline ends the waiting and leaves RESERVE_S for the pointer; the hard one is an alarm that
+Two clocks: the soft deadline ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm that
 ends the process in the midst of anything, a stdin that never ends and a stdout that nobody reads included. A hook that
 was installed with `--patience-ms` sets both anew when the daemon says that it is worth waiting for; one that says
 nothing is waited for no longer than ever.
@@ -14,11 +14,12 @@ nothing is waited for no longer than ever.
 import sys
 import time
 
-try:
+if sys.platform == "win32":
+    import os as system
+else:
     import posix as system
-except ImportError:  # Windows
-    import os as system  # type: ignore[no-redef]
 
+from recollect.wire import pointer
 from recollect.wire.frame import (
     MAX_BODY_BYTES,
     MAX_HEADERS,
@@ -39,10 +40,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
     from collections.abc import Callable
-    from typing import TypeVar
-
-    Given = TypeVar("Given")
-    Got = TypeVar("Got")
 
 # What a person can wait for before a prompt, and what the client gives a session's end (1.5 s). The rest only
 # deliver, and nobody should notice them.
@@ -55,14 +52,10 @@ DEADLINES_MS = {
 }
 OTHER_DEADLINE_MS = 150
 DEFAULT_HOST = "claude-code"
-# To write and sync one small file on a busy machine; what that needs is loaded before, while waiting.
-RESERVE_S = 0.08
-# To print an answer and to end, where that is all that is left to do.
+# To print an answer and to end.
 PRINT_S = 0.03
-# A daemon that is well answers sooner; before half of the time is over, nothing is done but waiting.
-PATIENCE_S = 0.1
-# Where the machine is so busy that starting took the whole deadline: to pass the event on, or to leave a pointer. An
-# event that is late is better than one that is lost.
+# Where the machine is so busy that starting took the whole deadline: to pass the event on. An event that is late is
+# better than one that is lost.
 LEAST_S = 0.12
 # The alarm has to be heard and the process to end.
 MARGIN_S = 0.01
@@ -70,6 +63,9 @@ MARGIN_S = 0.01
 MAX_REPLY_BYTES = 65_536
 MAX_VALUE_CHARS = 4096
 RETRY_S = 0.004
+# The alarm rings again every so often, and ends the process at once when the pointer takes longer than that.
+RING_S = 0.005
+MAX_RINGS = 20
 
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
 _PASSED = frozenset(("BLOCK_HOOK_AGENTS", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT"))
@@ -90,11 +86,6 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
         return
     host, event, deadline_ms, patience_ms = _arguments(argv)
     hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
-    soft = hard - min(RESERVE_S, deadline_ms / 2500)
-    _arm(hard)
-    heard = _standard_streams()
-    body = _read_stdin(soft)
-    place = find_place(home, environ)
     header = {
         "protocol": str(PROTOCOL),
         "version": version,
@@ -110,116 +101,144 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     for name, value in environ.items():
         if (name.startswith(_PASSED_PREFIXES) or name in _PASSED) and len(value) <= MAX_VALUE_CHARS:
             header["env-" + name] = value
-            if len(header) == MAX_HEADERS:
+            if len(header) == MAX_HEADERS - 1:
                 break
-    parcel = _Parcel(place, header, body or b"", soft, hard)
-    if body is None or not _deliver(parcel, encode_request(header, body), package, heard):
-        parcel.leave_pointer()
-    else:
-        parcel.take_pointer_back()
+    delivery = _Delivery(find_place(home, environ), header, hard, patience_ms / 1000)
+    can_print = _open_standard_streams()
+    is_whole = delivery.read_body()
+    delivery.leave_pointer()
+    if is_whole and delivery.send(package, can_print):
+        delivery.remove_pointer()
 
 
-class _Parcel:
-    """What is to be delivered, and how long that can be waited for."""
+class _Delivery:
+    """One event on its way to the daemon, and how long that can be waited for."""
 
-    __slots__ = ("_body", "_hard", "_header", "_pointer", "place", "soft")
+    __slots__ = ("_body", "_hard", "_header", "_patience_s", "_place", "_pointer", "_rings", "_soft")
 
-    def __init__(self, place: Place, header: dict[str, str], body: bytes, soft: float, hard: float) -> None:
-        self.place = place
-        self.soft = soft
+    def __init__(self, place: Place, header: "dict[str, str]", hard: float, patience_s: float) -> None:
+        self._place = place
         self._header = header
-        self._body = body
+        self._body: list[bytes] = []
+        self._pointer: str | None = None
+        self._patience_s = patience_s
+        self._rings = 0
+        self._set_deadline(hard)
+
+    def _set_deadline(self, hard: float) -> None:
         self._hard = hard
-        self._pointer = ""
+        self._soft = hard - PRINT_S
+        _set_alarm(hard, self._give_up)
 
-    def wait(self, ms: int) -> None:
-        """So much longer from now, and no longer than the agent lets us."""
-        most_s = int(self._header.get("patience_ms", "0")) / 1000
-        self._hard = max(self._hard, time.monotonic() + min(ms / 1000, most_s))
-        self.soft = self._hard - (PRINT_S if self._pointer else RESERVE_S)
-        _arm(self._hard)
+    def _give_up(self, *_: object) -> None:
+        """The alarm rang. What was read so far is enough for a pointer, where none was left yet."""
+        self._rings += 1
+        if self._rings == 1 and self._pointer is None:
+            self.leave_pointer()
+        elif self._rings < MAX_RINGS and self._pointer is None:
+            return  # it is being written just now, by the call that this one interrupts
+        system._exit(0)
 
-    def leave_pointer(self) -> float:
-        """From now on nothing is lost if nobody answers: so the time that was kept for it can be waited, too. The
-        soft deadline as it is now."""
-        if not self._pointer:
-            from recollect.wire import spawn, spool
+    def read_body(self) -> bool:
+        """Reads all of stdin; False where it is more than a frame can hold."""
+        size = 0
+        while True:
+            try:
+                part = system.read(0, 1 << 16)
+            except BlockingIOError:
+                time.sleep(RETRY_S)
+                continue
+            except OSError:
+                break
+            if not part:
+                break
+            size += len(part)
+            if size <= MAX_BODY_BYTES:
+                self._body.append(part)
+            # The rest is read all the same: the agent may take a closed pipe for a failed hook.
+            elif time.monotonic() > self._soft:
+                break
+        return size <= MAX_BODY_BYTES
 
-            self._pointer = spool.spool(spawn.follow(self.place), spool.pointer(self._header, self._body))
-            self.soft = max(self.soft, self._hard - PRINT_S)
-        return self.soft
+    def leave_pointer(self) -> None:
+        try:
+            made = pointer.make(self._header, b"".join(self._body))
+            self._header["transcript_bytes"] = str(made["transcript_bytes"])
+            self._pointer = pointer.leave(_where_daemon_listens(self._place), made)
+        except OSError:  # nowhere to write: the event can still be delivered
+            self._pointer = ""
 
-    def take_pointer_back(self) -> None:
+    def remove_pointer(self) -> None:
         if self._pointer:
             system.unlink(self._pointer)
 
-
-def _deliver(parcel: _Parcel, request: bytes, package: str, heard: bool) -> bool:
-    """Whether the daemon took the event for good."""
-    was_lost = False
-    while True:
-        line = _connected(parcel, package)
-        if line is None:
-            return False
-        try:
-            kind, reply = _ask(line, request, parcel)
-        except (ConnectionError, CutFrame):
-            # It died over this, or a moment before; the next one may take it. Twice is no accident.
-            if was_lost:
+    def send(self, package: str, can_print: bool) -> bool:
+        """Whether the daemon took the event for good."""
+        request = encode_request(self._header, b"".join(self._body))
+        was_cut_off = False
+        while True:
+            line = self._connect(package)
+            if line is None:
                 return False
-            was_lost = True
-            continue
-        except (OSError, BadFrame):
-            return False
-        if kind == OK:
-            if reply and heard and len(reply) <= MAX_REPLY_BYTES and _print(reply):
-                _confirm(line)
-            return True
-        line.close()
-        if kind != RETIRING or time.monotonic() >= parcel.soft:
-            return False
-        _get_ready_to_spool()
-        time.sleep(RETRY_S)
+            try:
+                kind, reply = self._ask(line, request)
+            except (ConnectionError, CutFrame):
+                # It died over this, or a moment before; the next one may take it. Twice is no accident.
+                if was_cut_off:
+                    return False
+                was_cut_off = True
+                continue
+            except (OSError, BadFrame):
+                return False
+            if kind == OK:
+                if not reply or (can_print and len(reply) <= MAX_REPLY_BYTES and _print(reply)):
+                    _confirm(line)
+                return True
+            line.close()
+            if kind != RETIRING or time.monotonic() >= self._soft:
+                return False
+            time.sleep(RETRY_S)
+
+    def _connect(self, package: str) -> "_socket.socket | None":
+        try:
+            return connect(self._place, self._soft - time.monotonic())
+        except (FileNotFoundError, ConnectionRefusedError):
+            from recollect.wire import spawn
+
+            return spawn.reach(spawn.follow(self._place), sys.executable, package, self._soft)
+        except OSError:
+            return None
+
+    def _ask(self, line: "_socket.socket", request: bytes) -> tuple[str, bytes]:
+        def receive(most: int) -> bytes:
+            line.settimeout(max(self._soft - time.monotonic(), 0.001))
+            return line.recv(most)
+
+        line.settimeout(max(self._soft - time.monotonic(), 0.001))
+        line.sendall(request)
+        rest = bytearray()
+        kind, reply = read_reply(receive, rest)
+        if kind == WAIT and reply.isdigit():
+            self._set_deadline(max(self._hard, time.monotonic() + min(int(reply) / 1000, self._patience_s)))
+            kind, reply = read_reply(receive, rest)
+        return kind, reply
 
 
-def _connected(parcel: _Parcel, package: str) -> "_socket.socket | None":
+def _where_daemon_listens(place: Place) -> Place:
+    """Its spool is where it looks. One small read; where it names another folder than ours, spawn.py knows more."""
     try:
-        return connect(parcel.place, parcel.soft - time.monotonic())
-    except (FileNotFoundError, ConnectionRefusedError):
-        from recollect.wire import spawn
-
-        return spawn.reach(
-            spawn.follow(parcel.place), sys.executable, package, parcel.soft, meanwhile=parcel.leave_pointer
-        )
+        file = system.open(place.pointer, system.O_RDONLY)
     except OSError:
-        return None
-
-
-def _ask(line: "_socket.socket", request: bytes, parcel: _Parcel) -> tuple[str, bytes]:
-    left = memoryview(request)
-    while left:
-        left = left[_patiently(line, parcel.soft, line.send, left) :]
-    rest = bytearray()
-    kind, reply = read_reply(lambda most: _patiently(line, parcel.soft, line.recv, most), rest)
-    if kind == WAIT and reply.isdigit():
-        parcel.wait(int(reply))
-        kind, reply = read_reply(lambda most: _patiently(line, parcel.soft, line.recv, most), rest)
-    return kind, reply
-
-
-def _patiently(line: "_socket.socket", soft: float, act: "Callable[[Given], Got]", given: "Given") -> "Got":
-    line.settimeout(max(min((soft - time.monotonic()) / 2, PATIENCE_S), 0.001))
+        return place
     try:
-        return act(given)
-    except TimeoutError:
-        _get_ready_to_spool()
-        line.settimeout(max(soft - time.monotonic(), 0.001))
-        return act(given)
+        is_here = place.socket.encode("utf-8", "surrogateescape") in system.read(file, 8192)
+    finally:
+        system.close(file)
+    if is_here:
+        return place
+    from recollect.wire import spawn
 
-
-def _get_ready_to_spool() -> None:
-    """Perhaps there will be no answer: what leaving a pointer takes is better loaded now than at the end."""
-    from recollect.wire import spool as spool
+    return spawn.follow(place)
 
 
 def _confirm(line: "_socket.socket") -> None:
@@ -233,7 +252,7 @@ def _confirm(line: "_socket.socket") -> None:
 
 
 def _environ() -> dict[str, str]:
-    found = system.environ  # noqa: TID251 - it has to be passed on
+    found = system.environ
     if sys.platform == "win32":
         return dict(found)
     # Of `posix`, unlike that of `os`, in bytes.
@@ -247,6 +266,8 @@ def _began_s() -> float:
     """When this process began: starting the interpreter belongs to the deadline, and on a busy machine it takes longer
     than its CPU time tells."""
     now = time.monotonic()
+    if sys.platform == "win32":
+        return now - time.process_time()
     try:
         file = system.open("/proc/self/stat", system.O_RDONLY)
         stat = system.read(file, 1024)
@@ -272,55 +293,28 @@ def _arguments(argv: list[str]) -> tuple[str, str, int, int]:
     return host, event, given[0] or DEADLINES_MS.get(event, OTHER_DEADLINE_MS), given[1]
 
 
-def _arm(hard: float) -> None:
+def _set_alarm(hard: float, ring: "Callable[..., None]") -> None:
     try:
         import _signal  # type: ignore[import-not-found]
 
-        _signal.signal(_signal.SIGALRM, _give_up)
+        _signal.signal(_signal.SIGALRM, ring)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
         # Again and again: a signal may come just before a call that blocks.
-        _signal.setitimer(_signal.ITIMER_REAL, max(hard - time.monotonic(), 0.001), 0.005)
+        _signal.setitimer(_signal.ITIMER_REAL, max(hard - time.monotonic(), 0.001), RING_S)
     except (ImportError, AttributeError):  # Windows: the sockets' time-outs are all there is
         pass
 
 
-def _give_up(*_: object) -> None:
-    system._exit(0)
-
-
-def _standard_streams() -> bool:
-    """Open what is closed, or the socket would get its number; whether anyone can hear us."""
-    heard = True
+def _open_standard_streams() -> bool:
+    """Open what is closed, or the socket would get its number; whether anyone can read what we print."""
+    can_print = True
     for fd in (0, 1, 2):
         try:
             system.fstat(fd)
         except OSError:
             system.open("/dev/null", system.O_RDWR)
-            heard = heard and fd != 1
-    return heard
-
-
-def _read_stdin(soft: float) -> bytes | None:
-    """All of it, or None where it is more than a frame can hold."""
-    parts = []
-    size = 0
-    while True:
-        try:
-            part = system.read(0, 1 << 16)
-        except BlockingIOError:
-            time.sleep(RETRY_S)
-            continue
-        except OSError:
-            break
-        if not part:
-            break
-        size += len(part)
-        if size <= MAX_BODY_BYTES:
-            parts.append(part)
-        # The rest is read all the same: the agent may take a closed pipe for a failed hook.
-        elif time.monotonic() > soft:
-            break
-    return b"".join(parts) if size <= MAX_BODY_BYTES else None
+            can_print = can_print and fd != 1
+    return can_print
 
 
 def _print(reply: bytes) -> bool:

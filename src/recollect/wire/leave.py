@@ -11,18 +11,14 @@ import sys
 import time
 from contextlib import suppress
 
+from recollect.wire import lockfile
 from recollect.wire.place import Place, is_private
-
-if sys.platform != "win32":
-    import fcntl
 
 _LOOK_S = 0.02
 
 
 def clear(place: Place, until: float) -> bool:
     """Whether it is gone; False where a daemon still lives at `until`, on time.monotonic()."""
-    if sys.platform == "win32":
-        return False
     held: list[int] = []
     try:
         for path in (place.spawn_lock, place.lock):
@@ -32,30 +28,34 @@ def clear(place: Place, until: float) -> bool:
             if fd >= 0:
                 held.append(fd)
         _clear_runtime(place)
+        if sys.platform == "win32":  # where no file can be removed while it is open
+            _release(held)
         for path in (place.pointer, place.spawn_lock, place.lock):
             with suppress(OSError):
                 os.unlink(path)
         return True
     finally:
-        for fd in held:
-            os.close(fd)
+        _release(held)
+
+
+def _release(held: list[int]) -> None:
+    while held:
+        lockfile.release(held.pop())
 
 
 def _taken(path: str, until: float) -> int | None:
     """The lock's descriptor; -1 where there is no such file, None where somebody has it."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = lockfile.open_existing(path)
     except OSError:
         return -1
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return fd
-        except OSError:
-            if time.monotonic() >= until:
-                os.close(fd)
-                return None
+    with suppress(OSError):
+        while not (is_ours := lockfile.try_lock(fd)) and time.monotonic() < until:
             time.sleep(_LOOK_S)
+        if is_ours:
+            return fd
+    os.close(fd)
+    return None
 
 
 def _clear_runtime(place: Place) -> None:

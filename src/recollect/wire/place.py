@@ -5,15 +5,18 @@ socket cannot be, and waiting for the disk would break a hook's deadline. `$XDG_
 and pointers in the spool with it; what they point to is not. The locks are in the home, because processes that
 disagree about the runtime folder still have to agree on one daemon; `daemon.json` tells them where it listens.
 
-Naming a place touches nothing but the status of `$XDG_RUNTIME_DIR`.
+The name of the runtime folder can be foreseen, so another user of the machine can take it first. Where what is there is
+not ours alone, or nothing can be made there, `run` in the home takes its place, a slower disk or not.
+
+Naming a place touches nothing but the status of folders.
 """
 
 import sys
 
-try:
+if sys.platform == "win32":
+    import os as system
+else:
     import posix as system
-except ImportError:  # Windows
-    import os as system  # type: ignore[no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +36,8 @@ class Place:
     def __init__(self, home: str, runtime: str, *, tcp: bool = False) -> None:
         self.home = home
         self.runtime = runtime
-        self.tcp = tcp
+        # A home can have a name that is too long for a socket; a file's may be longer.
+        self.tcp = tcp or not _fits(runtime)
 
     @property
     def socket(self) -> str:
@@ -70,7 +74,28 @@ class Place:
 
 def find_place(home: str, environ: "Mapping[str, str]") -> Place:
     tcp = sys.platform == "win32" or environ.get("RECOLLECT_TRANSPORT") == "tcp"
-    return Place(home, _runtime(home, environ), tcp=tcp)
+    own = home + "/run"
+    # Who starts a daemon says so where it waits for it. Only a folder of this home's: the variable may be a stranger's.
+    named = environ.get("RECOLLECT_RUNTIME", "")
+    is_of_home = named == own or (named.startswith("/") and named.endswith("-" + _mark(home)) and _fits(named))
+    runtime = named if is_of_home else expected_runtime(home, environ)
+    return Place(home, runtime if is_usable(runtime) else own, tcp=tcp)
+
+
+def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
+    """The folder that everybody would guess, whatever is there."""
+    if sys.platform == "win32":
+        return environ.get("LOCALAPPDATA", home) + "/recollect-" + _mark(home)
+    session = environ.get("XDG_RUNTIME_DIR", "")
+    if session.startswith("/") and _is_there_and_private(session):
+        runtime = f"{session}/recollect-{_mark(home)}"
+        if _fits(runtime):
+            return runtime
+    own = f"recollect-{system.geteuid()}-{_mark(home)}"
+    temp = environ.get("TMPDIR", "").rstrip("/")
+    if temp.startswith("/") and _fits(f"{temp}/{own}"):
+        return f"{temp}/{own}"
+    return f"/tmp/{own}"  # noqa: S108 - made and checked by make_private
 
 
 def find_home(environ: "Mapping[str, str]") -> str:
@@ -101,6 +126,16 @@ def is_private(folder: str) -> bool:
     return sys.platform == "win32" or (found.st_uid == system.geteuid() and not found.st_mode & 0o077)
 
 
+def is_usable(folder: str) -> bool:
+    """Whether it is ours alone, or can be made so."""
+    try:
+        return is_private(folder)
+    except FileNotFoundError:
+        return system.access(folder.rpartition("/")[0] or "/", system.W_OK | system.X_OK)
+    except OSError:
+        return False
+
+
 def make_private(folder: str) -> None:
     """Make it if it is missing; PermissionError where what is there is not safely ours."""
     try:
@@ -111,25 +146,9 @@ def make_private(folder: str) -> None:
         raise PermissionError(f"{folder} is not a private folder of this user's.")
 
 
-def _runtime(home: str, environ: "Mapping[str, str]") -> str:
-    # Tells homes of one user apart, no more; hashlib would cost more than the rest of this file.
-    mark = f"{int.from_bytes(home.encode('utf-8', 'surrogateescape'), 'big') % _PRIME:08x}"
-    if sys.platform == "win32":
-        return environ.get("LOCALAPPDATA", home) + "\\recollect-" + mark
-    # Who starts a daemon says so where it waits for it. Only a folder of this home's: the variable may be a stranger's.
-    named = environ.get("RECOLLECT_RUNTIME", "")
-    if named.startswith("/") and named.endswith("-" + mark) and _fits(named):
-        return named
-    session = environ.get("XDG_RUNTIME_DIR", "")
-    if session.startswith("/") and _is_there_and_private(session):
-        runtime = f"{session}/recollect-{mark}"
-        if _fits(runtime):
-            return runtime
-    own = f"recollect-{system.geteuid()}-{mark}"
-    temp = environ.get("TMPDIR", "").rstrip("/")
-    if temp.startswith("/") and _fits(f"{temp}/{own}"):
-        return f"{temp}/{own}"
-    return f"/tmp/{own}"  # noqa: S108 - made and checked by make_private
+def _mark(home: str) -> str:
+    """Tells homes of one user apart, no more; hashlib would cost more than the rest of this file."""
+    return f"{int.from_bytes(home.encode('utf-8', 'surrogateescape'), 'big') % _PRIME:08x}"
 
 
 def _fits(runtime: str) -> bool:

@@ -1,8 +1,12 @@
 """Starts the daemon where there is none, once, however many ask at the same moment.
 
 Who gets the spawn lock starts it; nobody waits for a lock. The daemon inherits the locked descriptor and so holds
-it until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. The
-lifetime lock, which a daemon takes itself, decides in the end; it is looked at first, to start nothing in vain.
+it until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. (On
+Windows it cannot inherit a lock; there a start counts as under way for STARTING_S.) The lifetime lock, which a daemon
+takes itself, decides in the end; it is looked at first, to start nothing in vain.
+
+Daemons that die soon after their start slow down the next starts, and never end them: the spawn lock's file says how
+many were started in a row and when, and a pause between two starts doubles up to LONGEST_PAUSE_S.
 
 The daemon is nobody's child (reparented, so no zombie), in a session of its own, with its descriptors on
 /dev/null, `/` as its folder, and of the environment only what is listed here: no key of the agent's, and none of
@@ -13,21 +17,22 @@ import os
 import sys
 import time
 
+from recollect.wire import lockfile
 from recollect.wire.place import Place, is_private
 from recollect.wire.transport import connect
-
-if sys.platform != "win32":
-    import fcntl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
-    from collections.abc import Callable
 
 RETRY_S = 0.004
-# A daemon that cannot start must not be started by every hook.
-MOST_FAILURES = 3
-REST_S = 60.0
+# One that dies by accident is replaced at once; one that cannot live must not be started by every hook.
+STARTS_AT_ONCE = 3
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 30.0
+# A daemon that was started longer ago than this served well: what happens to it now is counted anew.
+STEADY_S = 60.0
+STARTING_S = 3.0
 LOCK_FD = 3
 
 # What became of an attempt to start one.
@@ -35,12 +40,19 @@ BEGUN = 1
 UNDER_WAY = 2
 """Another process is at it, or a daemon lives and does not answer yet."""
 IN_VAIN = 3
-"""It cannot be started from here, or failed too often lately."""
+"""It cannot be started from here, or not before a pause is over."""
 
 _KEPT = frozenset(
     "DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split()
 )  # the first for notices on a desktop
+if sys.platform == "win32":  # what sockets, temporary files and the home folder are found by
+    _KEPT |= frozenset("APPDATA LOCALAPPDATA SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE".split())
 _KEPT_PREFIXES = ("LC_", "RECOLLECT_TRANSPORT")
+# Of Windows. CREATE_NO_WINDOW, not DETACHED_PROCESS: a virtual environment's python.exe starts another one, which
+# would open a window if it had no console to inherit. CREATE_NEW_PROCESS_GROUP: Ctrl-C is not meant for it.
+_DETACHED = 0x08000000 | 0x00000200
+# CREATE_BREAKAWAY_FROM_JOB: the processes of an agent's job end with the agent.
+_OUTSIDE_JOB = 0x01000000
 # The package comes from the folder that was installed, everything else from where this Python finds it: -I leaves
 # out the folder of the script and what the environment adds, not site-packages. A hook waits, and what is loaded now
 # is never thrown away: the daemon lets its garbage be collected once it has answered.
@@ -51,19 +63,16 @@ _LAUNCH = (
 
 
 def ensure_daemon(place: Place, python: str, package: str, until: float) -> bool:
-    """Whether a daemon can be spoken to by `until`, on time.monotonic()."""
-    line = reach(place, python, package, until)
+    """Whether a daemon can be spoken to by `until`, on time.monotonic(). The home must be there."""
+    line = reach(follow(place), python, package, until)
     if line is None:
         return False
     line.close()
     return True
 
 
-def reach(
-    place: Place, python: str, package: str, until: float, meanwhile: "Callable[[], float] | None" = None
-) -> "_socket.socket | None":
-    """A line to the daemon, which is started if need be; None where it does not answer by `until`. `meanwhile` is
-    done once while it starts, and says until when it can be waited for then."""
+def reach(place: Place, python: str, package: str, until: float) -> "_socket.socket | None":
+    """A line to the daemon, which is started if need be; None where it does not answer by `until`."""
     began = UNDER_WAY
     while (left_s := until - time.monotonic()) > 0:
         try:
@@ -76,12 +85,6 @@ def reach(
             return None  # it is dead already
         if began == UNDER_WAY:
             began = start(place, python, package)
-            if meanwhile is not None and began != IN_VAIN:
-                try:
-                    until = meanwhile()
-                except OSError:
-                    pass
-                meanwhile = None
         if began == IN_VAIN:
             return None
         time.sleep(min(RETRY_S, left_s))
@@ -90,23 +93,98 @@ def reach(
 
 def start(place: Place, python: str, package: str) -> int:
     """Begin to start a daemon, if nobody else is at it and none is alive; it may take a while to answer, or die."""
-    if sys.platform == "win32" or not _is_ours(place.home):
+    if not _is_ours(place.home):
         return IN_VAIN
     try:
-        lock = os.open(place.spawn_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        lock = lockfile.open_lock(place.spawn_lock)
     except OSError:
         return IN_VAIN
     try:
-        if not _locked(lock, fcntl.LOCK_EX) or _is_held(place.lock):
+        if not lockfile.try_lock(lock) or lockfile.is_held(place.lock):
             return UNDER_WAY
-        if not _may_try(lock):
+        now_s = time.monotonic()
+        starts = _read_starts(lock)
+        if not lockfile.INHERITED and starts.age_s(now_s) < STARTING_S:
+            return UNDER_WAY
+        if starts.pause_s(now_s) > 0:
             return IN_VAIN
+        try:
+            _write_starts(lock, starts.next(now_s))
+        except OSError:
+            pass  # a full disk: what cannot be counted is tried all the same
         _spawn(place, python, package, lock)
         return BEGUN
     except OSError:  # no more processes
         return IN_VAIN
     finally:
-        os.close(lock)
+        lockfile.release(lock)
+
+
+class Starts:
+    """How many daemons were started in a row, each soon after the one before, and what the last one failed of."""
+
+    __slots__ = ("count", "last_s", "why")
+
+    def __init__(self, count: int, last_s: float, why: str = "") -> None:
+        self.count = count
+        self.last_s = last_s
+        self.why = why
+
+    def age_s(self, now_s: float) -> float:
+        """Since the last one. Seconds of the system's uptime, so after a reboot it may have been later than now: then
+        it was long ago. Where it only seems to be recent, the longest pause is the most that this can cost."""
+        return now_s - self.last_s if self.count and self.last_s <= now_s else STEADY_S
+
+    def pause_s(self, now_s: float) -> float:
+        """How long until the next may be started; 0 where it may be now."""
+        age_s = self.age_s(now_s)
+        if self.count < STARTS_AT_ONCE or age_s >= STEADY_S:
+            return 0.0
+        longest_s = min(FIRST_PAUSE_S * 2.0 ** min(self.count - STARTS_AT_ONCE, 16), LONGEST_PAUSE_S)
+        return max(longest_s - age_s, 0.0)
+
+    def next(self, now_s: float) -> "Starts":
+        return Starts(self.count + 1 if self.age_s(now_s) < STEADY_S else 1, now_s)
+
+
+def forget_starts(place: Place) -> None:
+    """The next start is the first: a person asked for it, or the last daemon ended in good order."""
+    _keep_starts(place, Starts(0, 0.0))
+
+
+def keep_failure(place: Place, why: str) -> None:
+    """For a daemon that cannot go on: what to tell a person who asks why there is none."""
+    found = read_starts(place)
+    _keep_starts(place, Starts(found.count, found.last_s, why))
+
+
+def read_starts(place: Place) -> Starts:
+    try:
+        fd = lockfile.open_existing(place.spawn_lock)
+    except OSError:
+        return Starts(0, 0.0)
+    try:
+        return _read_starts(fd)
+    except OSError:
+        return Starts(0, 0.0)
+    finally:
+        os.close(fd)
+
+
+def explain_starts(place: Place) -> str:
+    """In words for a person: that restarts are slowed down, and what the last daemon failed of; mostly empty."""
+    starts = read_starts(place)
+    now_s = time.monotonic()
+    said = []
+    if starts.count >= STARTS_AT_ONCE and starts.age_s(now_s) < STEADY_S:
+        said.append(
+            f"restarts are slowed down: {starts.count} in a row, each within {STEADY_S:.0f} s of the one before"
+        )
+    if pause_s := starts.pause_s(now_s):
+        said.append(f"hooks start none for another {pause_s:.0f} s")
+    if starts.why:
+        said.append(f"the last one said: {starts.why}")
+    return "; ".join(said)
 
 
 def follow(place: Place) -> Place:
@@ -134,7 +212,7 @@ def point(place: Place, pid: int, version: str, protocol: int) -> None:
     said = json.dumps(
         {"socket": place.socket, "pid": pid, "version": version, "protocol": protocol}, ensure_ascii=False
     )
-    fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(said)
     os.replace(spare, place.pointer)
@@ -142,49 +220,47 @@ def point(place: Place, pid: int, version: str, protocol: int) -> None:
 
 def _is_ours(home: str) -> bool:
     try:
-        return os.path.isdir(home) and os.stat(home).st_uid == os.geteuid()
+        return os.path.isdir(home) and (sys.platform == "win32" or os.stat(home).st_uid == os.geteuid())
     except OSError:
         return False
-
-
-def _locked(fd: int, how: int) -> bool:
-    try:
-        fcntl.flock(fd, how | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _is_under_way(place: Place) -> bool:
-    return _is_held(place.spawn_lock) or _is_held(place.lock)
+    """The lifetime lock is looked at last: a look is in the way of a daemon that takes it just then."""
+    if lockfile.INHERITED:
+        is_starting = lockfile.is_held(place.spawn_lock)
+    else:
+        is_starting = read_starts(place).age_s(time.monotonic()) < STARTING_S
+    return is_starting or lockfile.is_held(place.lock)
 
 
-def _is_held(path: str) -> bool:
+def _read_starts(lock: int) -> Starts:
+    os.lseek(lock, 0, os.SEEK_SET)
+    head, _, why = os.read(lock, 4096).partition(b"\n")
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        count, last_s = head.split()
+        return Starts(int(count), float(last_s), why.decode("utf-8", "replace"))
+    except ValueError:
+        return Starts(0, 0.0)
+
+
+def _write_starts(lock: int, starts: Starts) -> None:
+    said = f"{starts.count} {starts.last_s}\n{starts.why}".encode("utf-8", "replace")[:4096]
+    os.lseek(lock, 0, os.SEEK_SET)
+    os.ftruncate(lock, os.write(lock, said))
+
+
+def _keep_starts(place: Place, starts: Starts) -> None:
+    try:
+        fd = lockfile.open_existing(place.spawn_lock, os.O_RDWR)
     except OSError:
-        return False
+        return  # then nothing was counted
     try:
-        return not _locked(fd, fcntl.LOCK_SH)
+        _write_starts(fd, starts)
+    except OSError:
+        pass
     finally:
         os.close(fd)
-
-
-def _may_try(lock: int) -> bool:
-    """Each start adds the second of the system's uptime to the lock's file; `listen` empties it."""
-    now_s = time.monotonic()
-    tries = [float(line) for line in os.pread(lock, 4096, 0).split() if line.replace(b".", b"").isdigit()]
-    # Later than now: from before a reboot.
-    recent = [at for at in tries if now_s - REST_S <= at <= now_s]
-    if len(recent) >= MOST_FAILURES:
-        return False
-    said = b"".join(b"%.3f\n" % at for at in [*recent, now_s])
-    try:
-        os.pwrite(lock, said, 0)
-        os.ftruncate(lock, len(said))
-    except OSError:
-        pass  # a full disk: what cannot be counted is tried all the same, and the hook goes on
-    return True
 
 
 def _spawn(place: Place, python: str, package: str, lock: int) -> None:
@@ -192,31 +268,55 @@ def _spawn(place: Place, python: str, package: str, lock: int) -> None:
     for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
         if name in _KEPT or name.startswith(_KEPT_PREFIXES):
             environ[name] = value
-    child = os.fork()
-    if child:
-        try:
-            os.waitpid(child, 0)
-        except ChildProcessError:  # whoever started us ignores the end of children
-            pass
-        return
+    command = [python, "-I", "-c", _LAUNCH, package]
+    if sys.platform == "win32" or not lockfile.INHERITED:
+        _create_process(command, environ)
+    else:
+        _fork(command, environ, lock)
+
+
+def _create_process(command: list[str], environ: dict[str, str]) -> None:
+    """The way of Windows. Its handles are not inherited, and it does not end with the process that began it."""
+    import subprocess
+
+    def create(flags: int) -> None:
+        null = subprocess.DEVNULL
+        made = subprocess.Popen(command, env=environ, stdin=null, stdout=null, stderr=null, creationflags=flags)
+        made.returncode = 0  # nobody waits for it, and nobody has to be warned of that
+
     try:
-        os.setsid()
-        if os.fork() == 0:
-            _become_daemon(lock)
-            os.execve(python, [python, "-I", "-c", _LAUNCH, package], environ)  # noqa: S606 - no shell is the point
-    finally:
-        os._exit(0)
+        create(_DETACHED | _OUTSIDE_JOB)
+    except PermissionError:  # the agent's job holds what is started in it
+        create(_DETACHED)
 
 
-def _become_daemon(lock: int) -> None:
-    import signal
+if sys.platform != "win32":
 
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    null = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    os.dup2(lock, LOCK_FD)
-    os.set_inheritable(LOCK_FD, True)
-    os.closerange(LOCK_FD + 1, 4096)
-    os.chdir("/")
-    os.umask(0o077)
+    def _fork(command: list[str], environ: dict[str, str], lock: int) -> None:
+        child = os.fork()
+        if child:
+            try:
+                os.waitpid(child, 0)
+            except ChildProcessError:  # whoever started us ignores the end of children
+                pass
+            return
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                _become_daemon(lock)
+                os.execve(command[0], command, environ)  # noqa: S606 - no shell is the point
+        finally:
+            os._exit(0)
+
+    def _become_daemon(lock: int) -> None:
+        import signal
+
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        null = os.open("/dev/null", os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        os.dup2(lock, LOCK_FD)
+        os.set_inheritable(LOCK_FD, True)
+        os.closerange(LOCK_FD + 1, 4096)
+        os.chdir("/")
+        os.umask(0o077)

@@ -22,8 +22,8 @@ _ROOM = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
 
 # In the order in which they need each other.
-_AT_ONCE = ("place", "frame", "transport", "hook")
-_WHEN_ASKED = ("spawn", "spool")
+_AT_ONCE = ("place", "frame", "transport", "pointer", "hook")
+_WHEN_ASKED = ("lockfile", "spawn")
 
 _SCRIPT = """\
 #!/bin/sh

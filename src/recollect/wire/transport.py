@@ -1,16 +1,18 @@
 """The one seam for how two processes of one user meet.
 
 A Unix socket in a folder of the user's own, the other side's user asked of the system; or, where there are none,
-loopback TCP with a token that only the user can read. Callers see connected sockets, and that is all they see.
+loopback TCP with a token that only the user can read. Its first half is what a client shows, its second half what a
+daemon answers with: a port that a dead daemon listened at may be anybody's by now, and nothing more is said to it.
+Callers see connected sockets, and that is all they see.
 """
 
 import _socket
 import sys
 
-try:
+if sys.platform == "win32":
+    import os as system
+else:
     import posix as system
-except ImportError:  # Windows
-    import os as system  # type: ignore[no-redef]
 
 from recollect.wire.place import Place, is_private, make_private
 
@@ -18,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
 
-_TOKEN_CHARS = 32
+TOKEN_CHARS = 64
+SHOWN_CHARS = TOKEN_CHARS // 2
 _BACKLOG = 128
 _LOOPBACK = "127.0.0.1"
 _LOCAL_PEERCRED = 1  # macOS; the value is its own and the module does not name it
@@ -29,13 +32,18 @@ def connect(place: Place, timeout_s: float) -> _socket.socket:
     is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
     if not is_private(place.runtime):
         raise PermissionError(place.runtime)
-    line = _socket.socket(_socket.AF_INET if place.tcp else _socket.AF_UNIX, _socket.SOCK_STREAM)
+    if sys.platform == "win32" or place.tcp:
+        line = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    else:
+        line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         line.settimeout(max(timeout_s, 0.001))
-        if place.tcp:
+        if sys.platform == "win32" or place.tcp:
             port, token = _read_address(place)
             line.connect((_LOOPBACK, port))
-            line.sendall(token)
+            line.sendall(token[:SHOWN_CHARS])
+            if _read_half(line) != token[SHOWN_CHARS:]:
+                raise ConnectionRefusedError(place.address)
         else:
             line.connect(place.socket)
     except BaseException:
@@ -46,7 +54,7 @@ def connect(place: Place, timeout_s: float) -> _socket.socket:
 
 def listen(place: Place, token: str) -> "socket":
     """A listening socket that nobody else can reach, in the place of whatever was left there. The caller holds the
-    lifetime lock. `token` is 32 characters of chance; only TCP uses it."""
+    lifetime lock. `token` is TOKEN_CHARS characters of chance; only TCP uses it."""
     import os
     import socket
 
@@ -55,12 +63,11 @@ def listen(place: Place, token: str) -> "socket":
     _remove(spare)
     before = os.umask(0o177)
     try:
-        if place.tcp:
+        if sys.platform == "win32" or place.tcp:
             line = socket.create_server((_LOOPBACK, 0), backlog=_BACKLOG)
             with open(spare, "x", encoding="ascii") as file:
                 file.write(f"{line.getsockname()[1]} {token}")
             os.replace(spare, place.address)
-            _came_up(place)
             return line
         line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         line.bind(spare)
@@ -69,23 +76,24 @@ def listen(place: Place, token: str) -> "socket":
     # Listening before it has its name: who finds the name finds someone.
     line.listen(_BACKLOG)
     os.replace(spare, place.socket)
-    _came_up(place)
     return line
 
 
 def admit(place: Place, line: "socket", token: str) -> bool:
     """Whether a line that was accepted comes from this user. May wait as long as the line's timeout."""
-    if not place.tcp:
+    if sys.platform != "win32" and not place.tcp:
         return peer_uid(line) == system.geteuid()
+    proof = prove(_read_half(line), token)
+    line.sendall(proof)
+    return bool(proof)
+
+
+def prove(shown: bytes, token: str) -> bytes:
+    """What a client that showed this is answered with; nothing where it does not know the token."""
     import hmac
 
-    said = b""
-    while len(said) < _TOKEN_CHARS:
-        part = line.recv(_TOKEN_CHARS - len(said))
-        if not part:
-            return False
-        said += part
-    return hmac.compare_digest(said, token.encode("ascii"))
+    both = token.encode("ascii")
+    return both[SHOWN_CHARS:] if hmac.compare_digest(shown, both[:SHOWN_CHARS]) else b""
 
 
 def peer_uid(line: "socket") -> int:
@@ -105,24 +113,22 @@ def leave(place: Place) -> None:
     _remove(place.address)
 
 
-def _came_up(place: Place) -> None:
-    """Forget the starts that failed (spawn.py)."""
-    try:
-        system.truncate(place.spawn_lock, 0)
-    except OSError:
-        pass
-
-
 def _read_address(place: Place) -> tuple[int, bytes]:
     fd = system.open(place.address, system.O_RDONLY | getattr(system, "O_CLOEXEC", 0))
     try:
-        port, _, token = system.read(fd, 64).partition(b" ")
+        port, _, token = system.read(fd, 128).partition(b" ")
     finally:
         system.close(fd)
-    try:
-        return int(port), token
-    except ValueError:
-        raise FileNotFoundError(place.address) from None
+    if not port.isdigit() or len(token) != TOKEN_CHARS:
+        raise FileNotFoundError(place.address)
+    return int(port), token
+
+
+def _read_half(line: _socket.socket) -> bytes:
+    said = b""
+    while len(said) < SHOWN_CHARS and (part := line.recv(SHOWN_CHARS - len(said))):
+        said += part
+    return said
 
 
 def _remove(path: str) -> None:

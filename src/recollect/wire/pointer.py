@@ -1,0 +1,196 @@
+"""A pointer to an event: where its words can be read later, never the words themselves.
+
+A hook leaves one before it does anything else and removes it once the daemon has acknowledged the event. Whatever
+happens in between, the pointer is there for the daemon to find (spool.py). It is one small file, written with one
+call and not synced: what it points at outlives it, and a pointer that is lost costs only time.
+
+On the way of every hook, so it needs nothing but built-in modules: `json` itself would cost as much as all the rest.
+"""
+
+import sys
+import time
+
+if sys.platform == "win32":
+    import os as system
+else:
+    import posix as system
+
+from recollect.wire.place import Place, is_private, make_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Pointer = dict[str, object]
+
+MAX_POINTERS = 20_000
+MAX_PARSED_BYTES = 1024 * 1024  # some 10 ms; of more than that only the beginning is parsed
+_HEAD_CHARS = 16 * 1024
+_MAX_ID_CHARS = 200
+_MAX_PATH_CHARS = 4096
+_MAX_CALLS = 200
+_FIELDS = {
+    "session_id": "session",
+    "prompt_id": "prompt",
+    "turn_id": "prompt",
+    "agent_id": "agent",
+    "agent_type": "agent_type",
+    "source": "source",
+    "reason": "source",
+    "trigger": "source",
+    "tool_use_id": "tool",
+    "transcript_path": "transcript",
+    "cwd": "cwd",
+}
+_PATHS = frozenset(("transcript", "cwd"))
+# The C function means JSONDecodeError, and where `json` was never imported it has none to raise.
+_BROKEN = (ValueError, StopIteration, RecursionError, SystemError)
+
+
+def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
+    """What may be kept of an event. Of a body that is too large, cut or broken, what its beginning says."""
+    payload = _parse(body)
+    # The most needed fields come first: of a file that was cut short the beginning is still read.
+    made: Pointer = {
+        "host": header.get("host", ""),
+        "event": header.get("event", ""),
+        "session": header.get("env-CLAUDE_CODE_SESSION_ID", ""),
+        "transcript": "",
+        "cwd": header.get("cwd", ""),
+        "project": header.get("env-CLAUDE_PROJECT_DIR", ""),
+    }
+    for name, as_name in _FIELDS.items():
+        value = payload.get(name)
+        longest = _MAX_PATH_CHARS if as_name in _PATHS else _MAX_ID_CHARS
+        if isinstance(value, str) and value and len(value) <= longest:
+            made[as_name] = value
+    made["transcript_bytes"] = file_size(made["transcript"])
+    prompt = payload.get("prompt")
+    if isinstance(prompt, str):
+        made["mark"] = checksum(prompt)
+    calls = payload.get("tool_calls")
+    ids = [call.get("tool_use_id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    ids.insert(0, made.pop("tool", None))
+    made["tools"] = [one for one in ids if isinstance(one, str) and len(one) <= _MAX_ID_CHARS][:_MAX_CALLS]
+    return made
+
+
+def checksum(prompt: str) -> str:
+    """Tells two prompts of a session apart, and is too short to tell more."""
+    from binascii import crc32
+
+    return f"{crc32(prompt.encode('utf-8', 'surrogatepass')):08x}" if prompt else ""
+
+
+def leave(place: Place, pointer: "Pointer") -> str:
+    """The path of the file it was written to; empty where there are too many and it was only counted. OSError where
+    nothing can be written, PermissionError where the folder is not ours."""
+    folder = place.spool + "/new"
+    try:
+        if not is_private(place.runtime):
+            raise PermissionError(place.runtime)
+        waiting = len(system.listdir(folder))
+    except FileNotFoundError:
+        for one in (place.runtime, place.spool, folder):
+            make_private(one)
+        waiting = 0
+    if waiting >= MAX_POINTERS:
+        _count_lost(place)
+        return ""
+    path = f"{folder}/{time.monotonic_ns():020d}.{system.getpid()}"
+    _write(path, system.O_CREAT | system.O_EXCL, _encode(pointer))
+    return path
+
+
+def file_size(path: object) -> int:
+    """-1 where there is no such file."""
+    try:
+        return system.stat(path).st_size if isinstance(path, str) and path else -1
+    except (OSError, ValueError):
+        return -1
+
+
+def _count_lost(place: Place) -> None:
+    """One byte per event: no reading, no lock, no number that two hooks could both raise to the same."""
+    _write(place.spool + "/lost", system.O_CREAT | system.O_APPEND, b".")
+
+
+def _write(path: str, how: int, data: bytes) -> None:
+    guards: int = getattr(system, "O_NOFOLLOW", 0) | getattr(system, "O_CLOEXEC", 0) | getattr(system, "O_BINARY", 0)
+    fd = system.open(path, system.O_WRONLY | how | guards, 0o600)
+    try:
+        system.write(fd, data)
+    finally:
+        system.close(fd)
+
+
+# JSON by the interpreter's own C functions, which `json` wraps.
+
+
+class _Context:
+    strict = False
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = str
+    memo: "dict[str, str]" = {}  # noqa: RUF012 - what the C function expects of its caller
+
+
+def _scan(text: str, at: int) -> "tuple[Any, int]":
+    """The value that begins there, and where it ends."""
+    try:
+        from _json import make_scanner
+
+        scan: Any = make_scanner
+        found: tuple[Any, int] = scan(_Context)(text, at)
+        return found
+    except ImportError:  # an interpreter without it
+        import json
+
+        return json.JSONDecoder(strict=False).raw_decode(text, at)
+
+
+def _parse(body: bytes) -> "dict[str, object]":
+    is_whole = len(body) <= MAX_PARSED_BYTES
+    text = (body if is_whole else body[:_HEAD_CHARS]).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if is_whole:
+        try:
+            payload, _ = _scan(text, 0)
+            return payload if isinstance(payload, dict) else {}
+        except _BROKEN:
+            pass
+    return parse_beginning(text[:_HEAD_CHARS])
+
+
+def parse_beginning(text: str) -> "dict[str, object]":
+    """The first fields of an object whose end is missing."""
+    found: dict[str, object] = {}
+    at = text.find("{") + 1
+    try:
+        while at > 0:
+            name, at = _scan(text, text.index('"', at))
+            at = text.index(":", at) + 1
+            while text[at].isspace():
+                at += 1
+            found[str(name)], at = _scan(text, at)
+    except (*_BROKEN, IndexError):
+        pass
+    return found
+
+
+def _encode(pointer: "Pointer") -> bytes:
+    try:
+        from _json import encode_basestring_ascii as quote
+    except ImportError:
+        import json
+
+        quote = json.dumps
+
+    def spell(value: object) -> str:
+        if isinstance(value, list):
+            return "[" + ",".join([spell(one) for one in value]) + "]"
+        return quote(value) if isinstance(value, str) else str(value)
+
+    return ("{" + ",".join([f"{quote(name)}:{spell(value)}" for name, value in pointer.items()]) + "}").encode("ascii")

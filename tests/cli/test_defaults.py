@@ -1,0 +1,140 @@
+"""One default for one parameter: the command line, the tools and the help say what the function says."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from recollect.cli.command import Parameter, command_of, parameters, values_from
+from recollect.mcp.request import request
+from recollect.mcp.tools import TOOLS, Tool
+from recollect.model.memory import Status
+from recollect.model.plan import Plan, Update
+from recollect.model.result import Scope
+from recollect.ops.app import App
+from recollect.ops.calls import read
+from recollect.ops.table import OPS, Op
+from tests.cli.run import pinned, run
+
+BY_OP = {op.name: op for op in OPS}
+
+# Deliberate differences. A tool that is told null leaves the value out, so that the function's own default holds.
+SPELT_AS_NULL: dict[tuple[str, str], Any] = {("ai_pin", "topics"): (), ("ai_split", "topics"): ()}
+
+
+def function_defaults(op: Op) -> dict[str, Any]:
+    given = list(inspect.signature(op.function).parameters.values())[1:]
+    return {one.name: one.default for one in given if one.default is not inspect.Parameter.empty}
+
+
+def parsed(op: Op, *options: str) -> dict[str, Any]:
+    """What a command hands to its function when nothing but what it must have is given."""
+    wanted = parameters(op.function)
+    needed = [_sample(one) for one in wanted if one.required and one.positional]
+    needed += [part for one in wanted if one.required and not one.positional for part in (_flag(one), _sample(one))]
+    command = command_of(op)
+    params = command.make_context(op.name, [*options, *needed]).params
+    return values_from(wanted, params)
+
+
+def _sample(one: Parameter) -> str:
+    choices = [str(member) for member in one.type] if hasattr(one.type, "__members__") else []
+    return choices[0] if choices else "1"
+
+
+def _flag(one: Parameter) -> str:
+    return f"--{one.name.replace('_', '-')}"
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_a_command_without_options_calls_its_function_with_the_functions_own_defaults(
+    op: Op, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("recollect.cli.command._from_stdin", lambda: "-")  # which `-` stands for
+
+    taken = parsed(op)
+
+    assert {name: taken[name] for name in function_defaults(op)} == function_defaults(op)
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_every_switch_can_be_set_both_ways(op: Op, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("recollect.cli.command._from_stdin", lambda: "-")
+    for one in parameters(op.function):
+        if one.type is bool:
+            flag = _flag(one)
+            other = flag.replace("--", "--no-", 1) if one.default else flag
+            assert parsed(op, other)[one.name] is not one.default
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_the_help_names_the_functions_own_defaults(op: Op):
+    command = command_of(op)
+    shown = {
+        option.name: found[1]
+        for option in command.params
+        if isinstance(option, click.Option)
+        and (record := option.get_help_record(click.Context(command))) is not None
+        and (found := re.search(r"\[default: ([^\]]*)\]", record[1]))
+    }
+    options = {one.name: one for one in parameters(op.function) if not one.positional}
+    expected = {name: _spelt(one) for name, one in options.items() if one.default not in (None, False, (), "")}
+
+    assert shown == expected
+
+
+def _spelt(one: Parameter) -> str:
+    if one.default is True:
+        return one.name.replace("_", "-")
+    return ",".join(one.default) if isinstance(one.default, tuple) else str(one.default)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_names_the_functions_own_defaults(tool: Tool):
+    defaults = function_defaults(BY_OP[tool.op])
+    for name, schema in tool.arguments.items():
+        if name in tool.required or name == "dry_run":  # a mode of every write: off unless it is asked for
+            assert schema.get("default", False) is False
+            continue
+        wanted = defaults[tool.renamed.get(name, name)]
+        if schema["default"] != wanted:
+            assert SPELT_AS_NULL[tool.name, name] == wanted
+            assert schema["default"] is None
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_without_options_calls_its_function_with_the_functions_own_defaults(tool: Tool):
+    needed: dict[str, Any] = {name: tool.arguments[name]["type"] == "boolean" or "x" for name in tool.required}
+    defaults = function_defaults(BY_OP[tool.op])
+    as_null = {name: None for name, schema in tool.arguments.items() if schema.get("default", ...) is None}
+    for given in (needed, needed | as_null):
+        call = read(json.dumps(request(tool.name, given).call).encode())
+        assert not call.dry_run
+        assert {name: value for name, value in call.values.items() if name in defaults} == {}
+
+
+def test_a_recall_on_the_command_line_finds_sleeping_threads_unless_told_not_to():
+    id = pinned("Solana validators restart at night", "--title", "Validators")
+    _put_to_sleep(id)
+
+    left_out = run("recall", "solana", "validators", "--no-include-suspended", "--json").json
+    found = run("recall", "solana", "validators", "--json").json
+
+    assert [hit["id"] for hit in left_out["hits"]] == []
+    assert [hit["id"] for hit in found["hits"]] == [id]
+    assert "--include-suspended / --no-include-suspended" in run("recall", "--help").out
+
+
+def _put_to_sleep(id: str) -> None:
+    app = App.here(Path.cwd())
+    memory = app.find(id)[1]
+    asleep = replace(memory, pinned=False, boost=0.0, status=Status.SUSPENDED, weight=0.1)
+    app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Update.between(memory, asleep)]), lambda _: "asleep")
+    app.close()

@@ -1,0 +1,317 @@
+"""Age never hides: threads of one day to more than a year are asked for through every door, and found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.lifecycle.compact import Strategy
+from recollect.mcp.request import request
+from recollect.model.memory import Memory, Status
+from recollect.model.plan import Create
+from recollect.model.result import Found, Recalled, Scope
+from recollect.ops import ageing, asking, calls, memories, tidy
+from recollect.ops.app import App
+from recollect.ops.recalls import recall, search
+from recollect.render.agent import recall_text
+from recollect.render.data import as_json
+from recollect.render.terminal import blocks
+from tests.hooks.talk import Talk
+from tests.ops.ask import kept
+from tests.values import NOW, act, note, plan, rule, thread
+
+ACTIVE, SUSPENDED, ARCHIVED = Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED
+
+
+@dataclass(frozen=True)
+class Case:
+    days: int
+    status: Status
+    said: str
+    near: str
+    """A question that comes nearer than 0.5, so that whoever sleeps wakes."""
+    far: str
+    """One that does not."""
+
+    @property
+    def memory(self) -> Memory:
+        return thread(f"Day {self.days}", body=self.said, days_old=self.days)
+
+
+CASES = [
+    Case(1, ACTIVE, "The invoice export writes amounts with a decimal comma for the German office.",
+         "how does the invoice export write amounts for the German office", "bookkeeping abroad"),
+    Case(3, ACTIVE, "Retries of the payment webhook wait one minute, then five.",
+         "how long do retries of the payment webhook wait", "repeated deliveries"),
+    Case(7, ACTIVE, "The staging cluster moved to the Frankfurt region because of latency.",
+         "why did the staging cluster move to the Frankfurt region", "machines in Frankfurt"),
+    Case(14, SUSPENDED, "Passwords are hashed with argon2 since the security audit.",
+         "since when are passwords hashed with argon2", "audit findings"),
+    Case(30, SUSPENDED, "Thumbnails are rendered by a worker, because the upload request timed out.",
+         "why are thumbnails rendered by a worker", "pictures in the background"),
+    Case(40, ARCHIVED, "The search index is rebuilt every night at two.",
+         "when is the search index rebuilt at night", "nightly job"),
+    Case(60, ARCHIVED, "Feature flags live in a table and are cached for thirty seconds.",
+         "how long are feature flags cached", "cached settings"),
+    Case(90, ARCHIVED, "The mobile app pins the certificate of the API gateway.",
+         "which certificate does the mobile app pin", "certificates"),
+    Case(180, ARCHIVED, "Log lines are sampled one in ten on the edge proxies.",
+         "how are log lines sampled on the edge proxies", "sampling"),
+    Case(400, ARCHIVED, "The first schema had UUID keys, which made the joins slow.",
+         "why did UUID keys in the first schema make the joins slow", "UUID"),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    text: str
+    reactivated: bool | None
+    """None: this door wakes nothing."""
+
+
+Door = Callable[[App, str], Answer]
+
+
+def _by_recall(app: App, asked: str) -> Answer:
+    answer = recall(app, (asked,))
+    facts = json.loads(json.dumps(as_json(answer)))["hits"][0]
+    text = recall_text(answer, now=NOW)
+    assert facts["status"].upper() in text.partition("### [")[2]
+    return Answer(text, facts["_reactivated"])
+
+
+def _by_search(app: App, asked: str) -> Answer:
+    (first, *_) = json.loads(json.dumps(as_json(search(app, (asked,)))))["hits"]
+    return Answer(f"### [{first['status'].upper()}] {first['title']}", None)
+
+
+def _by_virtual_read(app: App, asked: str) -> Answer:
+    text = Talk(app).read(f".ai/recall/{asked}")
+    return Answer(text, "-> Reactivated by this recall" in _first_block(text))
+
+
+def _by_tool(app: App, asked: str) -> Answer:
+    wanted = request("ai_recall", {"query": asked})
+    call = calls.read(json.dumps({**wanted.call, "for": "agent"}).encode())
+    text = json.loads(calls.run(app, call))["text"]
+    return Answer(text, "-> Reactivated by this recall" in _first_block(text))
+
+
+def _first_block(text: str) -> str:
+    return text.partition("### ")[2].partition("### ")[0]
+
+
+DOORS = {"recall": _by_recall, "search": _by_search, "virtual read": _by_virtual_read, "ai_recall": _by_tool}
+
+
+def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
+    app.writing(scope).apply(plan(*map(Create, given)), act())
+
+
+@pytest.fixture
+def aged(app: App) -> dict[int, Memory]:
+    """One thread of each age, as the daemon leaves them: those that sleep are written down, all have their vectors."""
+    found = {case.days: case.memory for case in CASES}
+    put(app, *found.values())
+    asking.fill_vectors(app.writing(Scope.PROJECT), app.embedder, 100)  # a hook waits for none
+    ageing.age(app)
+    return found
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
+def test_a_thread_of_any_age_is_found_and_says_what_age_made_of_it(
+    app: App, aged: dict[int, Memory], case: Case, door: str
+):
+    answer = DOORS[door](app, case.far)
+
+    assert _first_block(answer.text).startswith(f"[{case.status.upper()}] Day {case.days}")
+    assert not answer.reactivated
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
+def test_a_near_match_wakes_what_age_put_to_sleep_or_away(app: App, aged: dict[int, Memory], case: Case, door: str):
+    answer = DOORS[door](app, case.near)
+
+    wakes = case.status is not ACTIVE and answer.reactivated is not None
+    shown = ACTIVE if wakes else case.status
+    assert _first_block(answer.text).startswith(f"[{shown.upper()}] Day {case.days}")
+    assert bool(answer.reactivated) is wakes
+    if wakes and door == "recall":  # the other doors count a use as well
+        woken = kept(app, aged[case.days].id)
+        assert woken.weight == pytest.approx(0.5 ** (case.days / 3) + 0.1)
+        assert (woken.status, woken.last_active_at) == (ACTIVE, NOW)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
+def test_an_id_finds_a_thread_of_any_age_and_wakes_it_also_before_anyone_wrote_that_it_sleeps(app: App, case: Case):
+    old = case.memory
+    put(app, old)
+
+    (one,) = recall(app, (old.id,)).found.found
+
+    assert one.hit.memory.status is ACTIVE
+    assert one.reactivated is (case.status is not ACTIVE)
+
+
+def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_sleep_by_age(app: App):
+    old = CASES[-1].memory
+    put(app, old)
+    recall(app, (CASES[-1].near,))
+
+    def status_after(days: float) -> Status:
+        app.clock = FixedClock(NOW.plus(days=days))
+        return memories.show(app, old.id).card.memory.status
+
+    assert [status_after(days) for days in (0.01, 2.9, 3.1, 32.9, 33.1)] == [
+        ACTIVE, ACTIVE, SUSPENDED, SUSPENDED, ARCHIVED,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("days", [case.days for case in CASES])
+def test_an_old_thread_comes_up_unasked_when_a_prompt_is_about_it(app: App, aged: dict[int, Memory], days: int):
+    case = next(case for case in CASES if case.days == days)
+
+    assert aged[days].id in Talk(app).say(case.near).context
+
+
+def test_sleeping_and_archived_threads_can_be_left_out_and_are_counted(app: App, aged: dict[int, Memory]):
+    for case in CASES[3], CASES[5]:
+        answer = recall(app, (case.near,), include_suspended=False, limit=1)
+
+        assert case.memory.title not in {one.hit.memory.title for one in answer.found.found}
+        assert dict(answer.found.left_out) == {case.status: 1}
+        assert as_object(answer)["left_out"] == {str(case.status): 1}
+
+
+def test_a_search_can_ask_for_one_status(app: App, aged: dict[int, Memory]):
+    asked = (" ".join(case.said for case in CASES),)
+    for status in (ACTIVE, SUSPENDED, ARCHIVED):
+        found = {one.hit.memory.title for one in search(app, asked, status=status, limit=20).found}
+        assert found == {case.memory.title for case in CASES if case.status is status}
+
+
+# Ranking
+
+
+def test_age_does_not_reorder_what_a_fortnight_brought(app: App):
+    better = thread("Better", body="The release script tags the commit before it builds the wheel.", days_old=13)
+    worse = thread("Worse", body="The release script is slow, and we talked about the commit hooks.", days_old=0)
+    put(app, better, worse)
+
+    assert titles(recall(app, ("does the release script tag the commit before it builds",)))[0] == "Better"
+
+
+def test_an_old_good_match_beats_a_fresh_poor_one(app: App):
+    put(app, CASES[-1].memory, *(thread(f"Fresh {n}", body=f"Keys of the schema, part {n}.") for n in range(5)))
+
+    assert titles(recall(app, (CASES[-1].near,)))[0] == "Day 400"
+
+
+def test_of_equal_matches_the_fresher_comes_first(app: App):
+    said = "The nightly build runs on the small machine."
+    put(app, thread("Old", body=said, group="a", days_old=9), thread("New", body=said, group="b", days_old=2))
+
+    assert titles(recall(app, ("nightly build on the small machine",))) == ["New", "Old"]
+
+
+# What was put away on purpose
+
+
+def _archived_by_a_person(app: App) -> None:
+    for card in memories.threads(app).cards:
+        memories.archive(app, (card.memory.id,))
+
+
+def _archived_by_a_compaction(app: App) -> None:
+    tidy.compact(app, strategy=Strategy.NORMAL)
+
+
+ZEPPELINS = ("The zeppelin hangar has two doors.", "The zeppelin crew lands before noon.")
+
+
+@pytest.mark.parametrize("put_away", [_archived_by_a_person, _archived_by_a_compaction])
+@pytest.mark.parametrize("days", [20, 200])
+def test_what_was_put_away_on_purpose_stays_away_and_is_counted(app: App, put_away: Callable[[App], None], days: int):
+    put(app, *(thread(said[:14], body=said, days_old=days) for said in ZEPPELINS))
+    put_away(app)
+    put(app, thread("Airships", body="Airships and balloons are listed in the same table."))
+
+    answer = recall(app, ("the zeppelin hangar and the zeppelin crew",))
+    found = search(app, ("zeppelin",))
+
+    line = "2 archived memories also match: --archived"
+    assert titles(answer) == ["Airships"]
+    assert line in recall_text(answer, now=NOW).splitlines()
+    assert line in [getattr(block, "text", "") for block in blocks(found, now=NOW)]
+    assert as_object(found)["left_out"] == {"archived": 2}
+    virtual, tool = _by_virtual_read(app, "the zeppelin hangar"), _by_tool(app, "the zeppelin hangar")
+    assert "2 archived memories also match: `recollect recall --archived`" in virtual.text
+    assert "2 archived memories also match: archived=true" in tool.text
+    assert "zeppelin" not in Talk(app).say("where do we land the zeppelin, and is the hangar open?").context
+
+
+@pytest.mark.parametrize("ask", [recall, search])
+def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(app: App, ask: Callable[..., Found | Recalled]):
+    put(app, *(thread(said[:14], body=said) for said in ZEPPELINS))
+    _archived_by_a_person(app)
+
+    answer = ask(app, ("the zeppelin hangar has two doors",), archived=True)
+
+    assert set(titles(answer)) == {"The zeppelin h", "The zeppelin c"}
+    assert as_object(answer)["left_out"] == {}
+    hits = as_object(answer)["hits"]
+    assert {hit["status"] for hit in hits} == {"archived"}
+    assert not any(hit["_reactivated"] for hit in hits)
+    assert {card.memory.status for card in memories.threads(app).cards} == {ARCHIVED}
+
+
+def test_an_id_shows_what_was_put_away_and_leaves_it_there(app: App):
+    old = thread("Hangar", body=ZEPPELINS[0], status=ARCHIVED)
+    put(app, old)
+
+    (one,) = recall(app, (old.id,)).found.found
+
+    assert (one.hit.memory.status, one.reactivated) == (ARCHIVED, False)
+    assert kept(app, old.id) == old
+
+
+def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
+    put(app, rule("No smoking", body="Nobody smokes near the zeppelin.", status=ARCHIVED))
+    put(app, note("Hangar", body="The zeppelin hangar is closed.", status=ARCHIVED), scope=Scope.USER)
+    put(app, rule("Waiting", body="A zeppelin needs two ropes.", status=Status.CANDIDATE))
+
+    found = search(app, ("zeppelin",))
+
+    assert titles(found) == []
+    assert dict(found.left_out) == {ARCHIVED: 2, Status.CANDIDATE: 1}
+    said = [getattr(block, "text", "") for block in blocks(found, now=NOW)]
+    assert "1 candidate memory also matches: search --status candidate" in said
+
+
+def test_only_what_the_limit_would_have_shown_is_counted(app: App):
+    put(app, *(thread(f"Away {n}", body=f"Zeppelin number {n} flies.", status=ARCHIVED) for n in range(9)))
+    put(app, thread("Hats", body="Hats are sold on Mondays."))
+
+    assert dict(recall(app, ("zeppelin",), limit=3).found.left_out) == {ARCHIVED: 3}
+    assert dict(recall(app, ("hats sold on Mondays",), limit=1).found.left_out) == {}
+
+
+def test_age_writes_only_that_a_thread_sleeps(app: App, aged: dict[int, Memory]):
+    assert {kept(app, one.id).status for one in aged.values()} == {ACTIVE, SUSPENDED}
+
+
+def titles(answer: Found | Recalled) -> list[str]:
+    found = answer.found if isinstance(answer, Recalled) else answer
+    return [one.hit.memory.title for one in found.found]
+
+
+def as_object(answer: Found | Recalled) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(json.dumps(as_json(answer)))
+    return value

@@ -1,0 +1,113 @@
+"""A prompt is seen by its hook and in the transcript, in either order, and is captured once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.model.memory import Kind, Rule
+from recollect.model.query import Query
+from recollect.model.result import Scope
+from recollect.model.session import EventName
+from recollect.ops import digest, heard, notices, sessions
+from recollect.ops.app import App
+from tests.hooks.talk import Talk
+from tests.ops.test_digest import Transcript
+
+SAID = "we use tabs here, not spaces"
+
+
+@pytest.fixture
+def transcript(app: App, tmp_path: Path) -> Transcript:
+    return Transcript(app, tmp_path)
+
+
+def seen(app: App) -> list[int]:
+    found = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), limit=10))
+    return [rule.seen for rule in found if isinstance(rule, Rule)]
+
+
+def read(app: App, transcript: Transcript) -> None:
+    app.clock = FixedClock(app.clock.now().plus(seconds=10))
+    transcript.event(EventName.TURN_ENDED)
+    told = digest.digest(app)
+    assert told.facts["read"]
+
+
+def test_hook_first(app: App, transcript: Transcript):
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    talk.say(SAID)
+    transcript.line("user", SAID)
+    read(app, transcript)
+
+    assert seen(app) == [1]
+    assert notices.waiting(app) == [], "the hook has told of it"
+
+
+def test_transcript_first(app: App, transcript: Transcript):
+    """The daemon was held up in the middle of the hook."""
+    transcript.line("user", SAID)
+    read(app, transcript)
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+
+    said = talk.say(SAID)
+
+    assert seen(app) == [1]
+    assert "Use tabs, not spaces." in said.notice, "what was captured without it is told here"
+    assert sessions.number(app.reading(Scope.PROJECT)) == 1
+
+
+def test_the_same_words_said_twice_are_two(app: App, transcript: Transcript):
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    for _ in range(2):
+        talk.say(SAID)
+        transcript.line("user", SAID)
+    read(app, transcript)
+
+    assert seen(app) == [2]
+
+
+def test_the_same_words_of_which_one_was_missed_are_two(app: App, transcript: Transcript):
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    transcript.line("user", SAID)
+    talk.say(SAID)
+    transcript.line("user", SAID)
+    read(app, transcript)
+
+    assert seen(app) == [2]
+
+
+def test_another_session_that_says_the_same_is_heard(app: App, tmp_path: Path):
+    for session in ("s-1", "s-2"):
+        transcript = Transcript(app, tmp_path, session)
+        transcript.number = 10 * len(session) + int(session[-1])
+        transcript.line("user", SAID)
+        read(app, transcript)
+
+    assert seen(app) == [2]
+
+
+def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, transcript: Transcript):
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    talk.say(SAID, confirm=False)
+    assert len(notices.waiting(app)) == 1
+
+    said = talk.say("thanks")
+
+    assert "Use tabs, not spaces." in said.notice
+    assert notices.waiting(app) == []
+
+
+def test_claims_are_limited(app: App):
+    for number in range(heard._MAX_CLAIMS + 50):
+        assert heard.claim(app, "s-1", f"prompt {number}")
+
+    state = app.reading(Scope.PROJECT).sessions.state("heard") or ""
+    assert state.count("s-1 ") == heard._MAX_CLAIMS
