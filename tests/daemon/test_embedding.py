@@ -238,6 +238,7 @@ def test_a_daemon_that_is_killed_half_way_leaves_nothing_wrong_and_the_next_goes
     session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
     assert soon(lambda: 0 < counts()[1] < 60, 60), house.log()
     os.kill(pid, signal.SIGKILL)
+    assert soon(house.is_gone)
     old, new = counts()
     assert (old, 0 < new < 60) == (60, True)
     check_sound(session.app())

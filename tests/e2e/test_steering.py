@@ -130,7 +130,7 @@ def test_an_agent_rates_merges_splits_tidies_and_takes_back(installed: World):
     assert "Relevance score: 1.00 → 0.75" in texts[0]
     assert "Relevance score: 0.75 → 0.59" in texts[1]
     assert texts[2] == f"Merged {other} into {one}; both ids lead to it."
-    assert f"{other} was merged into it." in texts[3]
+    assert f"-> {other} was merged into it\n" in texts[3]
     assert "Undid merge" in texts[4]
     assert "fewer than two messages" in texts[5]
     assert "context_pressure" in texts[6]

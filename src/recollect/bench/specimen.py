@@ -111,6 +111,7 @@ class _Filler:
             sessions.put_session(Session(id=id, host="bench", started_at=now, number=number), at=now)
             sessions.show(Talker(id), Way.TOLD, ids[number::8], at=now, call=f"call-{number}")
             sessions.receive(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
+            sessions.put_acts([1_000 + number], change="" if number % 2 else f"change-{number}")
             failed = Outcome(
                 kind=Ending.FAILURE, at=now, session=id, act=f"call-{number}", action="make", shown=(ids[0],)
             )

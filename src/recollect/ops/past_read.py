@@ -68,12 +68,16 @@ class Reader:
     def read(self, transcripts: Sequence[Transcript]) -> None:
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
             mark = self._marks.get(str(one.path)) or PastMark(str(one.path))
-            if str(one.path) in self._followed or self._is_read(one, mark):
+            if self._is_live(one) or self._is_read(one, mark):
                 self._reckoning.known += 1
                 self._step(one.size)
             else:
                 self._step(min(one.size, mark.last.cursor.offset))
                 self._read_one(one, mark)
+
+    def _is_live(self, one: Transcript) -> bool:
+        """The digest reads it, from its beginning on: it follows it already, or hooks have told of its session."""
+        return str(one.path) in self._followed or self._store.sessions.session(one.session) is not None
 
     def _is_read(self, one: Transcript, mark: PastMark) -> bool:
         return mark.last.cursor.offset == one.size and (mark.last.ended or not self._is_over(one))
