@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import apsw
 import pytest
 
 from recollect.base import project as projects
@@ -30,7 +31,7 @@ from recollect.model.result import Scope
 from recollect.ops import notices, sessions, tally
 from recollect.ops.app import App
 from recollect.wire import spawn, stub
-from tests.daemon.real import FORKS, LINUX, House, soon
+from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 
 pytestmark = [FORKS, pytest.mark.skipif(not LINUX, reason="looks for processes in /proc")]
 
@@ -402,7 +403,25 @@ def no_pointer_at_all(scene: Scene) -> None:
         shutil.rmtree(scene.house.place.spool)
 
 
+def database_locked(scene: Scene) -> None:
+    """Another process writes for so long that no hook can wait for it; nothing comes after the prompt."""
+    scene.house.start()
+    scene.turn()
+    app = scene.app()
+    path = app.store_path(Scope.PROJECT)
+    app.close()
+    other = apsw.Connection(str(path))
+    other.set_busy_timeout(PATIENCE_S * 1_000)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        scene.say()
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
 FAULTS = (
+    database_locked,
     no_daemon, no_daemon_and_no_start_of_a_session, daemon_starting, paused_in_mid_request, paused_before_the_request,
     killed_in_mid_request, killed_after_reply, hook_killed, eight_busy_processes, clock_set_back,
     written_before_the_event, written_long_after_the_event, resumed, forked, compacted, no_pointer_at_all,

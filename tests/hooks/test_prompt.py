@@ -348,6 +348,7 @@ def test_a_store_that_cannot_be_written_still_answers(
 
     assert id in said.context
     assert "not-kept of=prompt" in log_of(app)
+    assert not talk.answer("UserPromptSubmit", prompt="deploys through staging?").is_kept
 
 
 def test_a_prompt_of_a_megabyte_is_answered(app: App, talk: Talk):

@@ -254,6 +254,15 @@ def test_what_is_no_good_reply_is_not_printed_and_the_event_is_kept(world: World
     assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
 
+def test_an_answer_to_what_could_not_be_written_down_is_printed_and_the_event_is_kept(world: World):
+    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.UNKEPT, b"remembered")) as server:
+        ran = world.hook(*CALM, body=BODY)
+        server.settle()
+
+    assert (lawful(ran), ran.out, server.shown) == (True, b"remembered", [True])
+    assert [said["session"] for said in spooled(world.place)] == ["s1"]
+
+
 def test_half_a_reply_is_not_printed_and_the_event_is_kept(world: World):
     """Its other half is waited for until the end."""
     with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, b"half of it")[:-3]):

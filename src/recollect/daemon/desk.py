@@ -92,7 +92,7 @@ class Desk:
         except RecollectError as problem:
             self._log.line("hook-failed", hook=header.get("event", ""), problem=problem.message)
             return Answer(frame.ERROR)
-        return Answer(frame.OK, answer.stdout, answer.after)
+        return Answer(frame.OK if answer.is_kept else frame.UNKEPT, answer.stdout, answer.after)
 
     def _ask(self, request: Request) -> Answer:
         from recollect.ops import calls  # no hook needs it

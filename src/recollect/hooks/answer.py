@@ -67,6 +67,8 @@ class Answer:
     """What the hook prints, as it is."""
     after: Callable[[bool], None] = do_nothing
     """To be called once it was sent, with whether the hook confirmed that it printed it."""
+    is_kept: bool = True
+    """Whether the event was written down; an agent is told what is remembered even where it could not be."""
 
 
 class Hooks:
@@ -110,8 +112,11 @@ class Hooks:
         if said.thought is not None:  # the App is free again: no other hook waits for what is thought
             said = self._thought(said, said.thought, visit, place, environ, hold)
         stdout = agents.render(host, event_name, said.reply)
+        is_kept = not visit.unwritten
         return Answer(
-            stdout, lambda confirmed: self._afterwards(said, visit, place, environ, confirmed and bool(stdout))
+            stdout,
+            lambda confirmed: self._afterwards(said, visit, place, environ, confirmed and bool(stdout)),
+            is_kept,
         )
 
     def receive(self, pointer: Mapping[str, object]) -> Received:

@@ -23,6 +23,7 @@ def together(visit: Visit, write: Callable[[], None]) -> bool:
         raise
     except RecollectError as problem:
         app.log.line("not-kept", of=event.name, session=event.session_id, problem=problem.message)
+        visit.unwritten.append(problem.message)
         return False
     return True
 

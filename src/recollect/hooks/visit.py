@@ -29,6 +29,8 @@ class Visit:
     """Where rendered recalls go."""
     transcript_bytes: int = 0
     """How long the transcript was before the event."""
+    unwritten: list[str] = field(default_factory=list)
+    """What could not be written so far, and why. Then the hook keeps its pointer."""
 
     @property
     def left_s(self) -> float:

@@ -29,6 +29,8 @@ SHOWN = b"\x06"
 # Kinds of reply.
 OK = "ok"
 """Taken for good; the body is to be printed as it is, and may be empty."""
+UNKEPT = "unkept"
+"""Answered, but the event could not be written down: the body is to be printed, and the pointer stays."""
 BUSY = "busy"
 """Not taken: too much to do."""
 RETIRING = "retiring"

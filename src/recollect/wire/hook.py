@@ -27,6 +27,7 @@ from recollect.wire.frame import (
     PROTOCOL,
     RETIRING,
     SHOWN,
+    UNKEPT,
     WAIT,
     BadFrame,
     CutFrame,
@@ -190,10 +191,10 @@ class _Delivery:
                 continue
             except (OSError, BadFrame):
                 return False
-            if kind == OK:
+            if kind in (OK, UNKEPT):
                 if not reply or (can_print and len(reply) <= MAX_REPLY_BYTES and _print(reply)):
                     _confirm(line)
-                return True
+                return kind == OK
             line.close()
             if kind != RETIRING or time.monotonic() >= self._soft:
                 return False
