@@ -25,6 +25,7 @@ from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
 from recollect.base.settings import load
+from recollect.daemon import control
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -138,11 +139,23 @@ class Scene:
 
     # The daemon
 
+    def start(self) -> None:
+        """One answers: what a process that is just dying takes does not count."""
+
+        def answers() -> bool:
+            spawn.forget_starts(self.house.place)
+            spawn.ensure_daemon(self.house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+            return control.status(self.house.place, PATIENCE_S) is not None
+
+        assert soon(answers), self.house.log()
+
     def kill(self) -> None:
-        for pid in self.house.alive():
+        """Those that there are: a hook may start the next one at once."""
+        pids = set(self.house.alive())
+        for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        assert soon(self.house.is_gone)
+        assert soon(lambda: pids.isdisjoint(self.house.alive()))
 
     def signal(self, number: signal.Signals) -> None:
         for pid in self.house.alive():
@@ -178,7 +191,7 @@ class Scene:
 
     def assert_kept_once(self) -> None:
         """A daemon comes up and reads what is left; then every rule is there once, and the counters agree."""
-        self.house.start()
+        self.start()
         expected = sorted((RULES[number][1], 1) for number in range(len(self.said)))
         assert soon(lambda: [body for body, _ in self.rules()] == [body for body, _ in expected]), (
             self.rules(), self.house.status(), self.house.log()[-3000:],
@@ -253,7 +266,7 @@ def daemon_starting(scene: Scene) -> None:
 
 def paused_in_mid_request(scene: Scene) -> None:
     for pause_s in (0.0, 0.01, 0.03, 0.06):
-        scene.house.start()
+        scene.start()
 
         def pause(pause_s: float = pause_s) -> None:
             time.sleep(pause_s)
@@ -265,7 +278,7 @@ def paused_in_mid_request(scene: Scene) -> None:
 
 
 def paused_before_the_request(scene: Scene) -> None:
-    scene.house.start()
+    scene.start()
     for _ in range(2):
         scene.signal(signal.SIGSTOP)
         scene.turn()
@@ -274,7 +287,7 @@ def paused_before_the_request(scene: Scene) -> None:
 
 def killed_in_mid_request(scene: Scene) -> None:
     for pause_s in (0.0, 0.01, 0.02, 0.03, 0.06):
-        scene.house.start()
+        scene.start()
 
         def kill(pause_s: float = pause_s) -> None:
             time.sleep(pause_s)
@@ -285,7 +298,7 @@ def killed_in_mid_request(scene: Scene) -> None:
 
 def killed_after_reply(scene: Scene) -> None:
     for _ in range(3):
-        scene.house.start()
+        scene.start()
         scene.say()
         scene.kill()
         scene.tell("Stop")
@@ -293,7 +306,7 @@ def killed_after_reply(scene: Scene) -> None:
 
 def hook_killed(scene: Scene) -> None:
     """By the agent, in the middle of it, or by a system that is short of memory."""
-    scene.house.start()
+    scene.start()
     for pause_s in (0.03, 0.06, 0.1):
         text = RULES[len(scene.said)][0]
         scene.said.append(text)
@@ -306,7 +319,7 @@ def hook_killed(scene: Scene) -> None:
 
 
 def eight_busy_processes(scene: Scene) -> None:
-    scene.house.start()
+    scene.start()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
     try:
         for _ in range(4):
@@ -325,14 +338,14 @@ def clock_set_back(scene: Scene) -> None:
         later = time.time() + 3_600
         for path in [*Path(scene.house.place.spool).rglob("*"), scene.transcript]:
             os.utime(path, (later, later))
-    scene.house.start()
+    scene.start()
     scene.turn()
     scene.shift_s = 0
     scene.turn()
 
 
 def written_before_the_event(scene: Scene) -> None:
-    scene.house.start()
+    scene.start()
     scene.turn(written_before=True)
     with scene.no_daemon():
         scene.turn(written_before=True)
@@ -340,7 +353,7 @@ def written_before_the_event(scene: Scene) -> None:
 
 def written_long_after_the_event(scene: Scene) -> None:
     """Other hooks of the same event hold the agent up; ours has long been answered."""
-    scene.house.start()
+    scene.start()
     text = RULES[0][0]
     scene.said.append(text)
     scene.tell("UserPromptSubmit", prompt=text)
@@ -351,13 +364,13 @@ def written_long_after_the_event(scene: Scene) -> None:
 
 
 def resumed(scene: Scene) -> None:
-    scene.house.start()
+    scene.start()
     scene.tell("SessionStart", source="startup")
     scene.turn()
     scene.tell("SessionEnd", reason="other")
     scene.read_to_the_end()
     scene.kill()
-    scene.house.start()
+    scene.start()
     scene.tell("SessionStart", source="resume")
     scene.turn()
     with scene.no_daemon():
@@ -373,7 +386,7 @@ def _fork(scene: Scene, *, keeps_session_ids: bool) -> None:
 
 def forked(scene: Scene) -> None:
     """A fork's transcript begins with a copy of the other's; its lines name either session."""
-    scene.house.start()
+    scene.start()
     scene.turn()
     for keeps_session_ids in (False, True):
         _fork(scene, keeps_session_ids=keeps_session_ids)
@@ -385,7 +398,7 @@ def forked(scene: Scene) -> None:
 
 
 def compacted(scene: Scene) -> None:
-    scene.house.start()
+    scene.start()
     scene.turn()
     scene.tell("PreCompact", trigger="auto")
     scene.write("user", f"{SUMMARY} The user said: {RULES[0][0]}", isCompactSummary=True)
@@ -395,7 +408,7 @@ def compacted(scene: Scene) -> None:
 
 def no_pointer_at_all(scene: Scene) -> None:
     """The runtime folder could not be written; the transcript goes on, and is known from before."""
-    scene.house.start()
+    scene.start()
     scene.turn()
     scene.read_to_the_end()
     with scene.no_daemon():
@@ -405,7 +418,7 @@ def no_pointer_at_all(scene: Scene) -> None:
 
 def database_locked(scene: Scene) -> None:
     """Another process writes for so long that no hook can wait for it; nothing comes after the prompt."""
-    scene.house.start()
+    scene.start()
     scene.turn()
     app = scene.app()
     path = app.store_path(Scope.PROJECT)
@@ -453,7 +466,7 @@ def small_disk(scene: Scene) -> Iterator[Path]:
 
 
 def test_on_a_full_disk_every_rule_is_kept_once_there_is_room_again(scene: Scene, small_disk: Path):
-    scene.house.start()
+    scene.start()
     scene.turn()
     ballast = small_disk / "ballast"
     with suppress(OSError), ballast.open("wb") as file:
@@ -468,7 +481,7 @@ def test_on_a_full_disk_every_rule_is_kept_once_there_is_room_again(scene: Scene
 
 
 def test_in_a_home_that_cannot_be_written_every_rule_is_kept_once_it_can(scene: Scene, small_disk: Path):
-    scene.house.start()
+    scene.start()
     scene.turn()
     scene.kill()
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
@@ -485,7 +498,7 @@ def test_in_a_home_that_cannot_be_written_every_rule_is_kept_once_it_can(scene: 
 def test_what_was_captured_too_late_for_its_hook_is_told_at_the_next_prompt(scene: Scene):
     with scene.no_daemon():
         scene.turn()
-    scene.house.start()
+    scene.start()
     assert soon(lambda: len(scene.rules()) == 1)
     app = scene.app()
     try:
