@@ -105,5 +105,5 @@ def _lines(found: dict[str, Any]) -> list[Block]:
     projects = found.pop("projects", [])
     names = [f"{one['name'] or 'no project'}{'' if one['warm'] else ' (words alone so far)'}" for one in projects]
     lines: list[Block] = [Line(f"The daemon is running, process {found.pop('pid')}.", Tone.TITLE)]
-    lines += [Line(f"{name.replace('_', ' '):<16} {_value(value)}") for name, value in found.items()]
+    lines += [Line(f"{name.replace('_', ' '):<16} {_value(value)}") for name, value in found.items() if value != {}]
     return [*lines, Line(f"{'projects':<16} {', '.join(names) or 'none open'}")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 
 from recollect.base.errors import RecollectError
+from recollect.base.moment import Moment
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.ops import acts, capture, heartbeat, notices, sessions
 from recollect.ops.app import App
@@ -19,6 +20,7 @@ from recollect.wire.pointer import checksum
 
 _NAME = "heard"
 _MAX_CLAIMS = 500
+_NEWS_S = 86_400.0
 _COMPARED_CHARS = 2_000
 
 
@@ -49,10 +51,15 @@ def take(app: App, sitting: Sitting) -> Writes | None:
             except RecollectError as problem:
                 app.log.line("not-kept", of="capture", session=sitting.session, problem=problem.message)
                 continue
-            if notice and not sitting.past:
+            if notice and not sitting.past and _is_recent(act.at, app.clock.now()):
                 notices.leave(app, notice)
 
     return write
+
+
+def _is_recent(said_at: Moment, now: Moment) -> bool:
+    """An old session that is resumed is read from its beginning: what was said in it long ago is no news."""
+    return abs(now.micros - said_at.micros) < _NEWS_S * 1_000_000
 
 
 def _is_claimed(claims: dict[str, int], sitting: Sitting, act: Act) -> bool:
