@@ -71,6 +71,30 @@ def test_what_was_written_without_a_word_to_us_is_read_at_the_next_look(
     assert [act.text for act in told(sittings)] == ["one", "two"]
 
 
+@pytest.mark.parametrize("is_written_anew", [False, True])
+def test_all_of_a_long_piece_that_nobody_told_of_is_read(
+    app: App, transcript: Transcript, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch, is_written_anew: bool
+):
+    monkeypatch.setattr(digest, "MOST_BYTES", 500)
+    held = digest.Held()
+    for number in range(10):
+        transcript.line("user", f"before {number}")
+    transcript.event(EventName.TURN_ENDED)
+    while digest.some(app, held):
+        pass
+    if is_written_anew:
+        transcript.path.unlink()
+    for number in range(20):
+        transcript.line("user", f"after {number}")
+    held.compared_s.clear()
+
+    while digest.some(app, held):
+        pass
+
+    expected = [f"before {n}" for n in range(10)] + [f"after {n}" for n in range(20)]
+    assert [act.text for act in told(sittings)] == expected
+
+
 def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, sittings: list[Sitting]):
     held = digest.Held()
     transcript.line("user", "one")

@@ -145,8 +145,10 @@ def _catch_up(app: App, store: Store, held: Held) -> bool:
         if size < 0 and one.ended:
             cursors.drop(store, one.path)  # its agent tidied up
         elif size > 0 and size not in (one.cursor.offset, held.sizes.get(one.path)):
-            more |= _follow(app, store, held, one, frozenset())
-            held.sizes[one.path] = size
+            if _follow(app, store, held, one, frozenset()):
+                more = True
+            else:
+                held.sizes[one.path] = size
     if not more:
         held.compared_s[store.path] = now_s
     return more
@@ -159,7 +161,8 @@ def _follow(app: App, store: Store, held: Held, one: Followed, names: frozenset[
     found = acts.read_on(
         app, one.host, Path(one.path), reading, session="" if one.agent else one.session, max_bytes=MOST_BYTES
     )  # fmt: skip
-    more = reading.cursor.offset - before > MOST_BYTES
+    at = reading.cursor.offset
+    more = at - (before if at >= before else 0) > MOST_BYTES  # a file that was written anew is read from its beginning
     new = cursors.unknown_acts(store, found)
     reading.acts.extend(act for act in found if cursors.act_key(act) not in new)
     fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in new.values()]
