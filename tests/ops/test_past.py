@@ -374,15 +374,20 @@ def test_transcripts_that_the_digest_follows_are_left_to_it(project: Path, app: 
     assert sittings == []
 
 
+def hear_of(app: App, session: Past) -> None:
+    """A hook tells that a turn ended, long enough ago for the digest to read it."""
+    pointer = Pointer(
+        name="turn-ended", host="claude-code", session=session.session, at=app.clock.now().plus(days=-1),
+        transcript=str(session.path),
+    )  # fmt: skip
+    app.writing(Scope.PROJECT).sessions.receive(pointer)
+
+
 def test_a_session_that_was_imported_and_goes_on_is_not_read_twice(project: Path, app: App, sittings: list[Sitting]):
     session = Past("s-1").said("long ago").ran("make", "ok")
     past.import_past(app)
     session.said("today")
-    pointer = Pointer(
-        name="turn-ended", host="claude-code", session="s-1", at=app.clock.now().plus(days=-1),
-        transcript=str(session.path),
-    )  # fmt: skip
-    app.writing(Scope.PROJECT).sessions.receive(pointer)
+    hear_of(app, session)
 
     digest.digest(app)
 
@@ -394,11 +399,7 @@ def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(
     project: Path, app: App, sittings: list[Sitting]
 ):
     session = Past("s-1").said("one")
-    pointer = Pointer(
-        name="turn-ended", host="claude-code", session="s-1", at=app.clock.now().plus(days=-1),
-        transcript=str(session.path),
-    )  # fmt: skip
-    app.writing(Scope.PROJECT).sessions.receive(pointer)
+    hear_of(app, session)
     digest.digest(app)
     session.fork("s-2").said("two")
 

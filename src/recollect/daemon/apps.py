@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_APPS = 8  # five to ten descriptors each, and the vectors
 UNUSED_AFTER_S = 900.0
 LOCK_WAIT_S = 1.0  # longer than any hook waits
-# A hook that cannot write says so in time, and the event is spooled; a command can wait for another writer.
+# A hook that cannot write says so in time, and its pointer stays; a command can wait for another writer.
 BUSY_TIMEOUT_MS = 60
 PATIENT_TIMEOUT_MS = 15_000  # of background work that was paid for
 WARMED_AT_ONCE_BYTES = 20_000_000  # a store so small is warmed by who asks first: some 10 ms

@@ -1,6 +1,6 @@
 """What a request asks for, and who answers it. One row an operation.
 
-A hook's error is an answer too: `busy` where trying later helps (the hook then spools a pointer), `error` otherwise;
+A hook's error is an answer too: `busy` where trying later helps, `error` otherwise (the hook's pointer then stays);
 neither ever stops the agent. Texts of requests are not logged, only that something failed and what kind of thing.
 """
 

@@ -2,7 +2,7 @@
 
 One thread waits on every connection at once and gathers what comes, so a client that sends slowly, or nothing,
 costs a buffer and no more; whole requests go to a few threads that answer them. Everything has a limit: connections,
-bytes, seconds. Over a limit the answer is `busy`, and a hook then leaves a pointer in the spool. A thread that has to
+bytes, seconds. Over a limit the answer is `busy`, and the hook's pointer stays in the spool. A thread that has to
 wait for long says so (`Request.wait`): its client is told, and another thread takes its place.
 
 Knows frames, not what is asked for (desk.py).
