@@ -57,7 +57,7 @@ def import_past(
 ) -> Told:
     if not all:
         app.project_here()
-    chosen = _chosen(app, path, _moment(since), all)
+    chosen = choose(app, path, day(since), all=all)
     total = sum(one.size for _, found in chosen.by_project.values() for one in found)
     done = 0
 
@@ -102,7 +102,7 @@ class _Homes:
         return self._known[cwd]
 
 
-def _chosen(app: App, path: str | None, since: Moment | None, all: bool) -> Chosen:
+def choose(app: App, path: str | None, since: Moment | None = None, *, all: bool = False) -> Chosen:
     within = Path(os.path.abspath(path)) if path else None
     if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
         raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
@@ -142,7 +142,7 @@ def _is_place(cwd: str) -> bool:
     return os.path.isabs(cwd) and "\x00" not in cwd
 
 
-def _moment(said: str | None) -> Moment | None:
+def day(said: str | None) -> Moment | None:
     if not said:
         return None
     try:
@@ -180,7 +180,7 @@ def _rules_everywhere(past: PastApp) -> int:
 def _told(past: PastApp, project: Project, read: Reckoning, everywhere: int) -> Told:
     many = len(read.sessions)
     word = "Would read" if past.dry_run else "Read"
-    span = f", {_day(read.first)} to {_day(read.last)}" if read.first and read.last else ""
+    span = f", {_date(read.first)} to {_date(read.last)}" if read.first and read.last else ""
     said = f"{read.said['person']:,} prompts, {read.said['tool']:,} tool calls"
     head = f"{word} {counted(many, 'past session')} of {project.name} ({read.bytes / 1e6:,.1f} MB{span}): {said}."
     if not many:
@@ -272,5 +272,5 @@ def _titles(kind: str, titles: Iterable[str]) -> Iterator[str]:
         yield f"  {kind}: {clip(one_line(title), _TITLE_CHARS)}"
 
 
-def _day(at: Moment) -> str:
+def _date(at: Moment) -> str:
     return at.iso()[:10]

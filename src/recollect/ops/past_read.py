@@ -56,8 +56,16 @@ class Reckoning:
 class Reader:
     """One import into one project's store."""
 
-    def __init__(self, app: PastApp, host: str, reckoning: Reckoning, step: Step) -> None:
-        self._app, self._host, self._step = app, host, step
+    def __init__(
+        self,
+        app: PastApp,
+        host: str,
+        reckoning: Reckoning,
+        step: Step,
+        before: Callable[[Sitting], None] | None = None,
+    ) -> None:
+        """`before` is called with each piece just before it is taken in."""
+        self._app, self._host, self._step, self._before = app, host, step, before
         self._reckoning = reckoning
         self._store: Store = app.reading(Scope.PROJECT) if app.dry_run else app.writing(Scope.PROJECT)
         self._marks = past_marks.load(self._store)
@@ -145,6 +153,8 @@ class Reader:
         if self._app.dry_run:
             self._hear(sitting)
         elif fresh or sitting.ended:
+            if self._before is not None:
+                self._before(sitting)
             self._app.past.stand(max(act.at for act in sitting.acts))
 
             def put_mark() -> None:

@@ -140,6 +140,8 @@ OPS: tuple[Op, ...] = (
        "import jsonl memories.jsonl --dry-run", cli_only=_FILES),
     Op("import claude-code", "past:import_past", Effect.WRITE, "Read past sessions of Claude Code into memory.",
        "import claude-code --dry-run", cli_only=_FILES),
+    Op("replay", "replay:replay", Effect.READ, "What past sessions would have been told, and whether they used it.",
+       "replay --show 10", cli_only=_FILES),
     Op("import memory-folder", "others:memory_folder", Effect.WRITE, "Read the memory that an agent kept for itself.",
        "import memory-folder --dry-run", cli_only=_FILES),
     Op("import rules", "others:rules_file", Effect.WRITE, "Read rules out of CLAUDE.md and the like, into the inbox.",
