@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from recollect.capture.piece import looks_only, message_id, pieces, says_nothing, telling
@@ -146,3 +148,14 @@ def test_what_comes_before_any_prompt_is_a_turn_of_its_own():
 
     assert found_in(acts) == [(2, 0), (2, 0)]
     assert Turn((said("resumed"),)).prompt == ""
+
+
+def test_a_plan_that_is_handed_on_begins_a_turn_as_a_prompt_does():
+    plan = replace(said("# Move the cart to Redis"), plan=True)
+    added = replace(asked("keep the cookie"), id=plan.id)
+
+    assert found_in([asked("a"), said("x"), plan, added, edited("f"), said("y"), asked("b"), said("z")]) == [
+        (2, 0), (4, 0), (2, 0),
+    ]  # fmt: skip
+    assert found_in([plan]) == [], "the agent has not answered yet"
+    assert (Turn((plan, edited("f"))).prompt, Turn((plan, edited("f"))).conclusion) == (plan.text, "")

@@ -31,6 +31,29 @@ def test_what_no_person_wrote_is_never_captured(app: App, talk: Talk):
     assert in_force(app) == []
 
 
+PLAN = "Implement the following plan:\n\n# Move to pnpm\n\nwe always use tabs here\nno, we use pnpm here, not npm"
+
+
+def test_a_plan_that_is_handed_on_states_no_rule(app: App, talk: Talk):
+    said = talk.say(PLAN)
+
+    assert "captured" not in said.notice
+    assert (in_force(app), inbox.listing(app).cards) == ([], ())
+
+
+def test_what_a_person_adds_to_a_plan_is_heard(app: App, talk: Talk):
+    talk.say(f"{PLAN}\n\nUser feedback on this plan: we use make here, not just")
+
+    assert in_force(app) == ["Use make, not just."]
+
+
+def test_words_typed_beside_what_an_ide_wrote_are_heard_alone(app: App, talk: Talk):
+    opened = "<ide_selection>The user selected:\nwe always use tabs here\n</ide_selection>"
+    talk.say(f"{opened}\nno, we use pnpm here, not npm")
+
+    assert in_force(app) == ["Use pnpm, not npm."]
+
+
 def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
     said = talk.say("bei uns Tabs, nicht Spaces")
 

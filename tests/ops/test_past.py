@@ -14,7 +14,7 @@ import pytest
 
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
-from recollect.model.act import Act, Sitting
+from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.ledger import Pointer
 from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
 from recollect.model.plan import Create
@@ -157,6 +157,24 @@ def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, a
     assert one_project(answer)["damaged_lines"] == 0
 
 
+def test_a_plan_that_was_handed_on_states_no_rule_and_begins_a_turn(project: Path, app: App):
+    plan = "# Move to pnpm\n\nwe always use tabs here\nno, we use pnpm here, not npm"
+    Past("s-1").said(f"Implement the following plan:\n\n{plan}").ran("make move", "done").said("we use make here")
+
+    past.import_past(app)
+
+    assert list(rules(app)) == ["Use make."]
+
+
+def test_a_plan_that_was_handed_on_is_the_agents(project: Path, app: App, sittings: list[Sitting]):
+    Past("s-1").said("Implement the following plan:\n\n# Move to pnpm").ran("make move", "done")
+
+    past.import_past(app)
+
+    first, *_ = told(sittings)
+    assert (first.speaker, first.plan, first.text) == (Speaker.AGENT, True, "# Move to pnpm")
+
+
 def test_sessions_come_oldest_first(project: Path, app: App, sittings: list[Sitting]):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
         Past(name, NOW.plus(days=-days)).said(f"in {name}")
@@ -202,7 +220,7 @@ def test_results_that_share_a_line_are_all_read_where_a_piece_ends(
 ):
     monkeypatch.setattr(past_read, "PIECE_BYTES", 10)
     blocks = [{"type": "text", "text": f"part {number}"} for number in range(3)]
-    Past("s-1").line("user", blocks).said("next")
+    Past("s-1").line("assistant", blocks).said("next")
 
     past.import_past(app)
 

@@ -30,6 +30,8 @@ _LAST_BYTES = 1 << 20
 
 class Voice(StrEnum):
     PROMPT = "prompt"
+    PLAN = "plan"
+    """A plan of the agent's that the client gave to it in place of a prompt."""
     REPLY = "reply"
     TOOL_CALL = "tool-call"
     TOOL_RESULT = "tool-result"

@@ -128,7 +128,7 @@ def _piece(act: Act, edited: set[str], *, is_last: bool) -> Piece | str:
                 return "says nothing"
             return _made(act, "user", _within(act.text, PROMPT_CHARS), Lane.USER)
         case Speaker.AGENT:
-            if not is_last:
+            if not is_last and not act.plan:
                 return "on the way"
             if says_nothing(act.text):
                 return "says nothing"

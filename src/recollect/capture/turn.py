@@ -26,13 +26,14 @@ class Turn:
 
     @property
     def prompt(self) -> str:
+        """The person's words, or the plan that the agent was given."""
         first = self.acts[0] if self.acts else None
-        return first.text if first is not None and first.speaker is Speaker.PERSON else ""
+        return first.text if first is not None and (first.speaker is Speaker.PERSON or first.plan) else ""
 
     @property
     def conclusion(self) -> str:
         """What the agent said last."""
-        return next((act.text for act in reversed(self.acts) if act.speaker is Speaker.AGENT and act.text), "")
+        return next((act.text for act in reversed(self.acts) if _is_reply(act) and act.text), "")
 
     def files(self, *deeds: Deed) -> tuple[str, ...]:
         found = (file for act in self.acts if act.doing and act.doing.deed in deeds for file in act.doing.files)
@@ -42,14 +43,20 @@ class Turn:
 def turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[Turn]:
     """Those that have something from `start` on. The last one is left for later while the agent is at work on it,
     because what it is about is best seen when it is done."""
-    begin = next((at for at in range(min(start, len(acts) - 1), -1, -1) if _begins(acts[at])), 0) if acts else 0
+    begin = next((at for at in range(min(start, len(acts) - 1), -1, -1) if _begins(acts, at)), 0) if acts else 0
     while begin < len(acts):
-        end = next((at for at in range(begin + 1, len(acts)) if _begins(acts[at])), len(acts))
-        over = finished or end < len(acts) or acts[end - 1].speaker is Speaker.AGENT
+        end = next((at for at in range(begin + 1, len(acts)) if _begins(acts, at)), len(acts))
+        over = finished or end < len(acts) or _is_reply(acts[end - 1])
         if end > start and (over or end - max(start, begin) >= MOST_WAITING):
             yield Turn(tuple(acts[begin:end]), max(0, start - begin), over)
         begin = end
 
 
-def _begins(act: Act) -> bool:
-    return act.speaker is Speaker.PERSON
+def _begins(acts: Sequence[Act], at: int) -> bool:
+    """What a person adds to a plan belongs to the plan's turn."""
+    act, before = acts[at], acts[at - 1] if at else None
+    return act.plan or (act.speaker is Speaker.PERSON and not (before and before.plan and before.id == act.id))
+
+
+def _is_reply(act: Act) -> bool:
+    return act.speaker is Speaker.AGENT and not act.plan

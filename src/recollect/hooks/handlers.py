@@ -71,7 +71,7 @@ def prompted(visit: Visit) -> Said:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return Said()
     is_on = app.settings.switch("MEMORY_RECALL")
-    haste = Haste(app, event.text, visit.until_s) if is_on else None  # its vector is made while we write
+    haste = Haste(app, event.asked, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
     heart, is_twice = _heard(visit)
     if haste is None:
@@ -330,7 +330,7 @@ def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, c
 
     app = visit.app
     try:
-        found = chosen.instead(app, visit.event.text, mind.found, sessions.shown(app, talker), visit.until_s)
+        found = chosen.instead(app, visit.event.asked, mind.found, sessions.shown(app, talker), visit.until_s)
     except Exception as problem:  # noqa: BLE001 a job's edge: what is ready is told
         app.log.line("not-chosen", session=visit.event.session_id, problem=type(problem).__name__)
         found = None
@@ -354,6 +354,8 @@ def _trouble(mind: briefs.Mind) -> str:
 
 def _captured_in_time(visit: Visit, is_twice: bool) -> str | None:
     """The notice. None where there was no time: it is captured from the transcript, or later."""
+    if not visit.event.text:
+        return ""  # a plan states no rules
     if is_twice:
         from recollect.ops import heard
 

@@ -27,7 +27,10 @@ _ACTS_HELD = 200
 _CALLS_HELD = 500
 _PRINTS_HELD = 5_000
 Held = TypeVar("Held")
-_SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.REPLY: Speaker.AGENT, Voice.TOOL_RESULT: Speaker.TOOL}
+_SPEAKERS = {
+    Voice.PROMPT: Speaker.PERSON, Voice.PLAN: Speaker.AGENT, Voice.REPLY: Speaker.AGENT,
+    Voice.TOOL_RESULT: Speaker.TOOL,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -114,7 +117,8 @@ def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
         id=id, at=said.at or Moment(0), speaker=speaker, text=text, doing=doing,
         failed=call.failed if call and doing else None, refused=refused,
         refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
-        agent=said.agent_id, prompt_id=said.prompt_id, partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
+        agent=said.agent_id, plan=said.voice is Voice.PLAN, prompt_id=said.prompt_id,
+        partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
     )  # fmt: skip
 
 
