@@ -175,6 +175,45 @@ def test_a_plan_that_was_handed_on_is_the_agents(project: Path, app: App, sittin
     assert (first.speaker, first.plan, first.text) == (Speaker.AGENT, True, "# Move to pnpm")
 
 
+TASK = '{"task_id":"a1","description":"look"}'
+
+
+@pytest.mark.parametrize(
+    ("queue", "typed"),
+    [
+        ([("enqueue", "docker runs on the host"), ("remove", None)], ["docker runs on the host"]),
+        ([("enqueue", TASK), ("enqueue", "one"), ("remove", None), ("remove", None)], ["one"]),
+        ([("enqueue", "one"), ("enqueue", TASK), ("remove", TASK), ("remove", "one")], ["one"]),
+        ([("enqueue", "one"), ("enqueue", "two"), ("remove", "two"), ("remove", "one")], ["two", "one"]),
+        ([("enqueue", "one"), ("remove", None), ("attachment", "one")], ["one"]),
+        ([("enqueue", "one"), ("dequeue", None), ("user", "one")], ["one"]),
+        ([("enqueue", "one"), ("popAll", "one"), ("remove", None)], []),
+        ([("enqueue", "/model opus"), ("remove", None)], []),
+        ([("remove", None), ("dequeue", None)], []),
+    ],
+)
+def test_what_was_typed_while_the_agent_worked_is_read_once(
+    project: Path, app: App, sittings: list[Sitting], queue: list[tuple[str, str | None]], typed: list[str]
+):
+    session = Past("s-1").said("look at the logs").ran("make logs", "none")
+    for operation, text in queue:
+        sent = {"type": "queued_command", "prompt": text, "commandMode": "prompt"}
+        match operation:
+            case "user":
+                session.said(text or "")
+            case "attachment":
+                session.line("attachment", "", attachment=sent)
+            case _:
+                session.line("queue-operation", "", operation=operation)
+                session.lines[-1]["content"] = text
+                session.write()
+
+    past.import_past(app)
+
+    assert texts(sittings) == ["look at the logs", "none", *typed]
+    assert all(one.speaker is Speaker.PERSON for one in told(sittings)[2:])
+
+
 def test_sessions_come_oldest_first(project: Path, app: App, sittings: list[Sitting]):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
         Past(name, NOW.plus(days=-days)).said(f"in {name}")

@@ -234,7 +234,8 @@ _LINE_HEAD = re.compile(
     rb'\{(?:(?!"type"|"attachment"|"message")"\w+":\s?(?:null|true|false|"[^"\\]*"|[\d.]+),\s?)*'
     rb'"(type|attachment)":\s?(?:\{"type":\s?)?"([\w-]+)'
 )
-_SPEAKING = frozenset({b"user", b"assistant", b"attachment"})
+_SPEAKING = frozenset({b"user", b"assistant", b"attachment", b"queue-operation"})
+_QUEUE = {"enqueue": Voice.QUEUED, "remove": Voice.SENT, "dequeue": Voice.UNQUEUED, "popAll": Voice.UNQUEUED}
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
 
@@ -258,6 +259,13 @@ def utterances(line: Mapping[str, object]) -> Iterator[Utterance]:
             message = line.get("message")
             if isinstance(message, dict) and not line.get("isMeta"):
                 yield from _spoken(role == "user", line, message.get("content"))
+        case "queue-operation":
+            voice = _QUEUE.get(_text(line, "operation"))
+            if voice is not None:
+                content = _text(line, "content")
+                words = prompts.read(content, _FORMS).words
+                is_typed = not words.startswith(("/", "{")) and bool(words or not content)
+                yield replace(_utterance(line, voice, words if is_typed else ""), machine_made=not is_typed)
         case "attachment":
             attachment = inner(line, "attachment")
             if _text(attachment, "type").startswith("hook_"):
