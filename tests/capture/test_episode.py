@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.capture.episode import episode, told
+from recollect.capture.episode import episode
 from recollect.model.act import Act, Deed, Doing, Speaker
 from tests.values import NOW
 
@@ -94,13 +94,3 @@ def test_a_long_session_has_a_short_episode():
     assert len(found.body) < 2_500
     assert "(+95)" in found.body
     assert "(+92)" in found.body
-
-
-def test_the_notices_say_how_many_and_only_what_there_is():
-    assert told(0, 0, 0) == []
-    assert told(3, 1, 2) == [
-        "📝 Recollect: captured 3 memories",
-        "⬆️ Recollect: 1 lesson promoted to active rules",
-        "🔍 Recollect: extracted 2 learnings",
-    ]
-    assert told(1, 0, 1) == ["📝 Recollect: captured 1 memory", "🔍 Recollect: extracted 1 learning"]

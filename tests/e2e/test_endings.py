@@ -53,7 +53,8 @@ def test_a_session_leaves_an_episode_and_the_next_one_tells_what_was_kept(instal
     printed = [json.loads(run.out) for run in (*session.hooks, *again.hooks) if run.out]
     notices = "\n".join(one.get("systemMessage", "") for one in printed)
     assert re.search(r"^💾 Recollect: preserved \d+ memor", notices, re.MULTILINE)
-    assert re.search(r"^📝 Recollect: captured \d+ memor", notices, re.MULTILINE)
+    assert 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo' in notices
+    assert re.search(r"^Recollect: kept last time: Use pnpm, not npm", notices, re.MULTILINE)
     assert again.asked[-1].holds("Asked: no, we use pnpm") == 0, "an episode is shown to nobody unasked"
 
 

@@ -14,14 +14,14 @@ def in_force(app: App) -> list[str]:
 def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Talk):
     said = talk.say("no, we use pnpm here, not npm")
 
-    assert "\U0001f4cc Recollect: captured correction \u2014 Use pnpm, not npm." in said.notice
+    assert said.notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
     assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
 
 
 def test_what_is_no_rule_is_answered_without_a_word_of_it(app: App, talk: Talk):
     said = talk.say("should we use tabs?")
 
-    assert "captured" not in said.notice
+    assert "noted" not in said.notice
     assert in_force(app) == []
 
 
@@ -37,7 +37,7 @@ PLAN = "Implement the following plan:\n\n# Move to pnpm\n\nwe always use tabs he
 def test_a_plan_that_is_handed_on_states_no_rule(app: App, talk: Talk):
     said = talk.say(PLAN)
 
-    assert "captured" not in said.notice
+    assert "noted" not in said.notice
     assert (in_force(app), inbox.listing(app).cards) == ([], ())
 
 
@@ -57,7 +57,7 @@ def test_words_typed_beside_what_an_ide_wrote_are_heard_alone(app: App, talk: Ta
 def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
     said = talk.say("bei uns Tabs, nicht Spaces")
 
-    assert "captured" not in said.notice
+    assert "noted" not in said.notice
     assert len(inbox.listing(app).cards) == 1
     assert "Tabs" not in Talk(app, session="s-2").start().context
 

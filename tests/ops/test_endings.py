@@ -282,7 +282,7 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
     assert briefs.rules(app) == {}
     mind = briefs.brought_to_mind(app, Haste(app, "SameSite cookie.ts", time.monotonic() + 60), seen=set(), limit=5)
     assert mind.hits == ()
-    assert notices.waiting(app) == ["🔍 Recollect: extracted 1 learning"]
+    assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]
 
 
 def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, tmp_path: Path):
@@ -332,10 +332,10 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
     end(app, transcript)
 
     assert app.find(lesson.id)[1].status is Status.ACTIVE
-    assert "⬆️ Recollect: 1 lesson promoted to active rules" in notices.waiting(app)
+    assert notices.waiting(app) == ["Recollect: kept last time: l"]
 
 
-def test_the_person_is_told_how_much_was_captured(app: App, transcript: Transcript):
+def test_the_person_is_told_what_was_kept_rules_first(app: App, transcript: Transcript):
     memories_of_it = [thread("Login", group="s-1"), rule("Use pnpm", group="s-1")]
     app.writing(Scope.PROJECT).apply(plan(*map(Create, memories_of_it)), act(summary="kept"))
     app.writing(Scope.USER).apply(plan(Create(rule("Be brief", group="s-1"))), act(summary="kept"))
@@ -343,14 +343,16 @@ def test_the_person_is_told_how_much_was_captured(app: App, transcript: Transcri
 
     end(app, transcript)
 
-    assert notices.waiting(app) == ["📝 Recollect: captured 3 memories", "🔍 Recollect: extracted 1 learning"]
+    assert notices.waiting(app) == [
+        "Recollect: kept last time: Use pnpm; Be brief; Login \u00b7 1 waits in the inbox: recollect inbox"
+    ]
 
 
 def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Transcript):
     app.writing(Scope.PROJECT).apply(plan(Create(rule("Use pnpm", group="s-1"))), act(summary="kept"))
     transcript.line("user", "use pnpm")
     end(app, transcript)
-    assert notices.waiting(app) == ["📝 Recollect: captured 1 memory"]
+    assert notices.waiting(app) == ["Recollect: kept last time: Use pnpm"]
     notices.clear(app, notices.waiting(app))
     later = app.clock.now().plus(seconds=60)
     app.clock = FixedClock(later)
@@ -364,7 +366,7 @@ def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Trans
     transcript.line("user", "and so on")
     end(app, transcript)
 
-    assert notices.waiting(app) == ["📝 Recollect: captured 1 memory"]
+    assert notices.waiting(app) == ["Recollect: kept last time: Use tabs"]
 
 
 def test_a_session_s_threads_lead_to_its_episode(app: App, transcript: Transcript):

@@ -82,7 +82,7 @@ def test_transcript_first(app: App, transcript: Transcript):
     said = talk.say(SAID)
 
     assert seen(app) == [1]
-    assert "Use tabs, not spaces." in said.notice, "what was captured without it is told here"
+    assert "Use tabs, not spaces" in said.notice, "what was captured without it is told here"
     assert sessions.number(app.reading(Scope.PROJECT)) == 1
 
 
@@ -126,7 +126,7 @@ def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, tra
 
     said = talk.say("thanks")
 
-    assert "Use tabs, not spaces." in said.notice
+    assert "Use tabs, not spaces" in said.notice
     assert notices.waiting(app) == []
 
 

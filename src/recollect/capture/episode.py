@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.base.text import clip, counted, one_line
+from recollect.base.text import clip, one_line
 from recollect.model.act import Act, Deed, Speaker
 
 _LEAST_PROMPTS = 3
@@ -88,13 +88,3 @@ def _ended(acts: Sequence[Act]) -> str:
             what = clip(one_line(act.doing.what), _COMMAND_CHARS) if act.doing else ""
             return f"with a failure: {what}" if what else ""
     return ""
-
-
-def told(captured: int, promoted: int, extracted: int) -> list[str]:
-    """The lines that a person sees of it, and none where there is nothing to say."""
-    lines = [f"\U0001f4dd Recollect: captured {counted(captured, 'memory', 'memories')}"] if captured else []
-    if promoted:
-        lines.append(f"\u2b06\ufe0f Recollect: {counted(promoted, 'lesson')} promoted to active rules")
-    if extracted:
-        lines.append(f"\U0001f50d Recollect: extracted {counted(extracted, 'learning')}")
-    return lines

@@ -216,7 +216,7 @@ def _listed(
     app, event = visit.app, visit.event
     what = f"session start ({event.source or 'startup'})"
     shown = [(scope, memory) for scope, memory in memories if memory.id in said.shown]
-    waiting = notices.waiting(app)
+    waiting = notices.waiting(app) if notices.are_shown(app, event.host) else []
 
     def after(later: Visit, delivered: bool) -> None:
         def write() -> None:
@@ -301,8 +301,12 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     whole = visit.app.settings.switch("MEMORY_PROMPT_CONTENT")
     said = inject.NOTHING
     if heart:
-        said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole)
-    waiting = notices.waiting(visit.app)
+        reader = agents.agent(visit.event.host).TITLE
+        said = inject.prompt(
+            mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole, reader=reader
+        )
+    is_seen = notices.are_shown(visit.app, visit.event.host)
+    waiting = notices.waiting(visit.app) if is_seen else []
     notice = "\n".join(line for line in (*waiting, captured, said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
@@ -310,7 +314,7 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     def after(later: Visit, delivered: bool) -> None:
         _noted(later, mind, said, delivered)
         is_missed = captured is None and not visit.event.transcript  # else it is read there
-        untold = _captured(later) if is_missed else "" if delivered else captured
+        untold = _captured(later) if is_missed else "" if delivered and is_seen else captured
 
         def write() -> None:
             if delivered:

@@ -83,14 +83,15 @@ def _ended(app: App, sitting: Sitting, found: Ending) -> None:
     if found.episode is not None:
         _keep_episode(app, sitting.session, found.episode)
     extracted = keep_learnings(app, sitting.session, found.learnings)
-    promoted = _promoted(app)
+    promoted = lessons.promote(app).promoted
     since = _since(app, sitting.session)
     captured = [memory for memory in _captured(app, sitting.session) if memory.created_at > since]
-    for line in () if sitting.past else episodes.told(len(captured), promoted, extracted):
-        notices.leave(app, line)
+    if not sitting.past:
+        waiting = sum(memory.status is Status.CANDIDATE for memory in captured)
+        notices.leave(app, notices.session_line(_kept(app, captured, promoted), waiting + extracted))
     app.log.line(
         "session-over", session=sitting.session, episode=found.episode is not None, captured=len(captured),
-        promoted=promoted, extracted=extracted,
+        promoted=len(promoted), extracted=extracted,
     )  # fmt: skip
 
 
@@ -108,6 +109,13 @@ def _captured(app: App, session: str, *, learnings_too: bool = False) -> list[Me
     found = [*app.writing(Scope.PROJECT).find(wanted), *app.reading(Scope.USER).find(wanted)]
     without = {EPISODE_TAG} if learnings_too else {EPISODE_TAG, LEARNING_TAG}
     return [memory for memory in found if memory.status not in _GONE and without.isdisjoint(memory.tags)]
+
+
+def _kept(app: App, captured: Sequence[Memory], promoted: Sequence[str]) -> list[str]:
+    """Titles: rules that came into force first, lessons among them, then what was worked on."""
+    found = {id: app.writing(Scope.PROJECT).get(id) for id in promoted} | {one.id: one for one in captured}
+    in_force = [one for one in found.values() if one is not None and one.status is not Status.CANDIDATE]
+    return [one.title for one in sorted(in_force, key=lambda one: one.kind is not Kind.RULE)]
 
 
 def _since(app: App, session: str) -> Moment:
@@ -206,8 +214,3 @@ def _proposed(app: App, one: Learning, session: str, now: Moment) -> Rule:
         origin=_LEARNING, lane=one.lane, group=session, status=Status.CANDIDATE,
         created_at=now, reinforced_at=now, last_active_at=now,
     )  # fmt: skip
-
-
-def _promoted(app: App) -> int:
-    """Lessons that were seen again come into force."""
-    return len(lessons.promote(app).promoted)
