@@ -9,7 +9,7 @@ import pytest
 from recollect.base.clock import FixedClock
 from recollect.base.errors import ModelError
 from recollect.model.bridge import BridgeType
-from recollect.model.memory import EPISODE_TAG, Anchor, Lane, Memory, Status, Thread
+from recollect.model.memory import Anchor, Lane, Memory, Status, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.model.session import EventName
@@ -53,8 +53,7 @@ def talk(app: App, tmp_path: Path) -> Talk:
 
 
 def kept(app: App) -> list[Memory]:
-    """But for what a session's end leaves."""
-    return [memory for memory, _ in app.reading(scope_here(app)).each() if EPISODE_TAG not in memory.tags]
+    return [memory for memory, _ in app.reading(scope_here(app)).each()]
 
 
 def contents(app: App, id: str) -> list[str]:
