@@ -59,7 +59,7 @@ def test_what_a_person_corrects_is_in_the_first_request_of_the_next_session(inst
 
     second = installed.run("hello", says("Good day."))
 
-    assert any("captured correction" in run.out for run in first.hooks if run.event == "UserPromptSubmit")
+    assert any("Recollect: noted" in run.out for run in first.hooks if run.event == "UserPromptSubmit")
     assert second.asked[0].holds("Use pnpm, not npm.") == 1
 
 

@@ -73,7 +73,7 @@ def test_a_prompt_brings_what_bears_on_it_and_says_so_to_the_person(installed: W
         session.say("how do we deploy to staging?")
 
     assert session.asked[1].holds("Deploys go through the staging cluster first") == 1
-    assert any("Loaded 1 relevant memory" in notice for notice in session.notices), session.notices
+    assert any("Recollect: told Pi 1 memory" in notice for notice in session.notices), session.notices
 
 
 def test_a_correction_is_kept_and_told_to_the_next_session(installed: World):
@@ -82,7 +82,7 @@ def test_a_correction_is_kept_and_told_to_the_next_session(installed: World):
     with PiSession(installed, says("Good day.")) as second:
         second.say("hello")
 
-    assert any("captured correction" in notice for notice in first.notices)
+    assert any("Recollect: noted" in notice for notice in first.notices)
     assert system(second.asked[0]).count("Use pnpm, not npm") == 1
 
 

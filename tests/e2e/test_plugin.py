@@ -77,7 +77,7 @@ def test_alone_it_brings_memory_hears_and_offers_tools(world: World):
         second.service.script(says(use(f"{OURS}ai_recall", query="pnpm")), says("pnpm."))
         second.say("what do we use?")
 
-    assert any("captured correction" in run.out for run in first.hooks)
+    assert any("Recollect: noted" in run.out for run in first.hooks)
     assert second.asked[0].holds("Use pnpm, not npm") == 1
     assert offered == {f"{OURS}ai_recall"}
     ((told, failed),) = second.asked[-1].results()
@@ -123,7 +123,7 @@ def test_beside_an_installation_nothing_happens_twice(world: World):
     assert (prompts, beats) == (4, [1, 2])
     assert offered == {"mcp__recollect__ai_recall"}
     assert all(f"{OURS}ai_recall" not in tools(asked) for asked in session.asked)
-    notices = [run for run in session.hooks if "captured correction" in run.out]
+    notices = [run for run in session.hooks if "Recollect: noted" in run.out]
     assert len(notices) == 1
     shown = json.loads(world.recollect("rule", "list", "--json").stdout)
     assert sorted(one["seen"] for one in shown) == [1, 1]

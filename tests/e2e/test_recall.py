@@ -58,7 +58,7 @@ def test_a_person_sees_what_a_prompt_brought(installed: World):
 
     [run] = [run for run in session.hooks if run.event == "UserPromptSubmit" and "vestibule" in run.out]
     assert '"systemMessage"' in run.out
-    assert "Loaded 1 relevant memor" in run.out
+    assert "Recollect: told Claude Code 1 memory" in run.out
 
 
 def test_reading_a_virtual_file_gives_what_is_remembered(installed: World):

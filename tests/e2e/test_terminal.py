@@ -26,7 +26,7 @@ def test_a_person_at_a_terminal_has_a_memory(installed: World):
         installed.recollect("pin", VALIDATORS)
         terminal.say("how do solana validators restart?")
         terminal.wait_for("With a flag.")
-        terminal.wait_for("Loaded 1 relevant memor")
+        terminal.wait_for("Recollect: told Claude Code 1 memory")
         terminal.say("/clear")
         terminal.say("hello once more")
         terminal.wait_for("Anew.")

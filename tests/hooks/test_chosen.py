@@ -89,7 +89,7 @@ def test_what_the_model_chose_is_told_instead(two: tuple[App, str, str], model: 
     told = heard(answer.stdout)
     assert far in told.context
     assert near not in told.context
-    assert told.notice.startswith("Loaded 1 relevant memory: Anna signs releases")
+    assert told.notice.startswith("Recollect: told Claude Code 1 memory: Anna signs releases")
     assert place.thought_while_taken == [False]
     (why,) = recalls.why(app).recalls
     assert str(why["how"]).startswith("a language model (single), of 2")

@@ -32,7 +32,7 @@ def test_a_correction_in_one_agent_holds_in_another(app: App, host: str, next_ho
 
     start = Talk(app, session="s-2", host=next_host).start()
 
-    assert "captured correction" in notice
+    assert "noted" in notice
     assert "Use pnpm, not npm." in start.context
 
 
@@ -56,8 +56,8 @@ def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, othe
     beats = heartbeat.kept(app)
     seen, told = say(Talk(app, session="s-2", host=other), RULE)
 
-    assert "captured correction" in notice
-    assert "captured" not in told
+    assert "noted" in notice
+    assert "noted" not in told
     assert len(rules.listing(app).cards) == 1
     assert heartbeat.kept(app) == beats
     assert "since March" in context

@@ -79,7 +79,7 @@ def test_the_person_sees_what_was_loaded(app: App, talk: Talk):
 
     said = talk.say("deploys through staging?")
 
-    assert said.notice == "Loaded 1 relevant memory: Deploys"
+    assert said.notice == "Recollect: told Claude Code 1 memory: Deploys"
     assert "Loaded 1 relevant memory:" in said.context
 
 

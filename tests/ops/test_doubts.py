@@ -82,7 +82,7 @@ def test_a_prompt_that_is_unsure_is_asked_and_becomes_a_rule_in_the_persons_lane
     [rule] = [one for one in rules(app) if one.status is Status.ACTIVE]
     assert (rule.lane, rule.group) == (Lane.USER, "s-1")
     assert "snake case in the column names" in rule.body.lower()
-    assert notices.waiting(app) == ["\U0001f4dd Recollect: captured 1 memory"]
+    assert notices.waiting(app) == [notices.rules_line([rule.body])]
 
 
 def test_what_waits_for_an_answer_is_kept_as_a_pointer_never_as_words(app: App, transcript: Transcript):
@@ -199,7 +199,7 @@ def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
         (FACT, Lane.USER, Status.CANDIDATE),
         ("Billing's tests need a redis that is up.", Lane.AGENT, Status.CANDIDATE),
     }
-    assert "\U0001f50d Recollect: extracted 2 learnings" in notices.waiting(app)
+    assert "Recollect: 2 wait in the inbox: recollect inbox" in notices.waiting(app)
 
 
 def test_a_session_that_taught_nothing_costs_one_call_and_says_nothing(

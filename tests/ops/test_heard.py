@@ -47,6 +47,31 @@ def test_hook_first(app: App, transcript: Transcript):
     assert notices.waiting(app) == [], "the hook has told of it"
 
 
+@pytest.mark.parametrize(
+    ("hook", "written"),
+    [
+        (
+            f"/style {SAID}",
+            f"<command-message>style</command-message>\n<command-name>/style</command-name>\n"
+            f"<command-args>{SAID}</command-args>",
+        ),
+        (f"{SAID} [Image #1]", [{"type": "text", "text": f"{SAID} [Image #1]"}, {"type": "image"}]),
+        (
+            f"<ide_opened_file>cart.py</ide_opened_file>\n{SAID}",
+            [{"type": "text", "text": "<ide_opened_file>cart.py</ide_opened_file>"}, {"type": "text", "text": SAID}],
+        ),
+    ],
+)
+def test_both_know_a_prompt_by_what_the_person_typed(app: App, transcript: Transcript, hook: str, written: object):
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    talk.say(hook)
+    transcript.line("user", written)
+    read(app, transcript)
+
+    assert seen(app) == [1]
+
+
 def test_transcript_first(app: App, transcript: Transcript):
     """The daemon was held up in the middle of the hook."""
     transcript.line("user", SAID)
@@ -57,7 +82,7 @@ def test_transcript_first(app: App, transcript: Transcript):
     said = talk.say(SAID)
 
     assert seen(app) == [1]
-    assert "Use tabs, not spaces." in said.notice, "what was captured without it is told here"
+    assert "Use tabs, not spaces" in said.notice, "what was captured without it is told here"
     assert sessions.number(app.reading(Scope.PROJECT)) == 1
 
 
@@ -101,7 +126,7 @@ def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, tra
 
     said = talk.say("thanks")
 
-    assert "Use tabs, not spaces." in said.notice
+    assert "Use tabs, not spaces" in said.notice
     assert notices.waiting(app) == []
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
-from recollect.model.act import Act, Sitting
+from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.ledger import Pointer
-from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
+from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
@@ -157,6 +157,63 @@ def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, a
     assert one_project(answer)["damaged_lines"] == 0
 
 
+def test_a_plan_that_was_handed_on_states_no_rule_and_begins_a_turn(project: Path, app: App):
+    plan = "# Move to pnpm\n\nwe always use tabs here\nno, we use pnpm here, not npm"
+    Past("s-1").said(f"Implement the following plan:\n\n{plan}").ran("make move", "done").said("we use make here")
+
+    past.import_past(app)
+
+    assert list(rules(app)) == ["Use make."]
+
+
+def test_a_plan_that_was_handed_on_is_the_agents(project: Path, app: App, sittings: list[Sitting]):
+    Past("s-1").said("Implement the following plan:\n\n# Move to pnpm").ran("make move", "done")
+
+    past.import_past(app)
+
+    first, *_ = told(sittings)
+    assert (first.speaker, first.plan, first.text) == (Speaker.AGENT, True, "# Move to pnpm")
+
+
+TASK = '{"task_id":"a1","description":"look"}'
+
+
+@pytest.mark.parametrize(
+    ("queue", "typed"),
+    [
+        ([("enqueue", "docker runs on the host"), ("remove", None)], ["docker runs on the host"]),
+        ([("enqueue", TASK), ("enqueue", "one"), ("remove", None), ("remove", None)], ["one"]),
+        ([("enqueue", "one"), ("enqueue", TASK), ("remove", TASK), ("remove", "one")], ["one"]),
+        ([("enqueue", "one"), ("enqueue", "two"), ("remove", "two"), ("remove", "one")], ["two", "one"]),
+        ([("enqueue", "one"), ("remove", None), ("attachment", "one")], ["one"]),
+        ([("enqueue", "one"), ("dequeue", None), ("user", "one")], ["one"]),
+        ([("enqueue", "one"), ("popAll", "one"), ("remove", None)], []),
+        ([("enqueue", "/model opus"), ("remove", None)], []),
+        ([("remove", None), ("dequeue", None)], []),
+    ],
+)
+def test_what_was_typed_while_the_agent_worked_is_read_once(
+    project: Path, app: App, sittings: list[Sitting], queue: list[tuple[str, str | None]], typed: list[str]
+):
+    session = Past("s-1").said("look at the logs").ran("make logs", "none")
+    for operation, text in queue:
+        sent = {"type": "queued_command", "prompt": text, "commandMode": "prompt"}
+        match operation:
+            case "user":
+                session.said(text or "")
+            case "attachment":
+                session.line("attachment", "", attachment=sent)
+            case _:
+                session.line("queue-operation", "", operation=operation)
+                session.lines[-1]["content"] = text
+                session.write()
+
+    past.import_past(app)
+
+    assert texts(sittings) == ["look at the logs", "none", *typed]
+    assert all(one.speaker is Speaker.PERSON for one in told(sittings)[2:])
+
+
 def test_sessions_come_oldest_first(project: Path, app: App, sittings: list[Sitting]):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
         Past(name, NOW.plus(days=-days)).said(f"in {name}")
@@ -202,7 +259,7 @@ def test_results_that_share_a_line_are_all_read_where_a_piece_ends(
 ):
     monkeypatch.setattr(past_read, "PIECE_BYTES", 10)
     blocks = [{"type": "text", "text": f"part {number}"} for number in range(3)]
-    Past("s-1").line("user", blocks).said("next")
+    Past("s-1").line("assistant", blocks).said("next")
 
     past.import_past(app)
 
@@ -438,8 +495,7 @@ def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of
 
 
 def _threads(app: App) -> list[Memory]:
-    found = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
-    return [one for one in found if EPISODE_TAG not in one.tags]
+    return app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
 
 
 def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, app: App):
@@ -453,8 +509,6 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, 
     assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
     assert "Now remembered here: 1 thread, 0 rules" in told.summary
     assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
-    episode = next(one for one in app.reading(Scope.PROJECT).find(Query(limit=9)) if EPISODE_TAG in one.tags)
-    assert memories.show(app, episode.id).card.memory.status is Status.SUSPENDED
     recalled = recalls.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
     assert (recalled.hit.memory.id, recalled.strength) == (thread.id, 1.0)
     assert briefs.open_threads(app) == {}, "nobody has worked on it for months"
@@ -827,4 +881,4 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
     past.import_past(app)
 
     found = {one.title: len(said) for one, said in open_app(project).reading(Scope.PROJECT).each() if said}
-    assert found == {"Why does the nightly export of invoices stop": 4, "Make the login page remember the user": 2}
+    assert found == {"Why does the nightly export of invoices stop": 2, "Make the login page remember the user": 1}

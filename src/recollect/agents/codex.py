@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace
+from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, prompts
 from recollect.agents.payload import first, inner, moment, object_of, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.errors import BadInput, NoProject
@@ -23,6 +23,7 @@ from recollect.base.text import counted, storable
 from recollect.model.act import Deed, Doing
 from recollect.model.outcome import Report
 from recollect.model.session import Event, EventName, Reply, ToolCall
+from recollect.wire.pointer import checksum
 
 HOST = "codex"
 TITLE = "Codex"
@@ -50,6 +51,16 @@ _TIMEOUT_S = 5
 _LAST_TIMEOUT_S = 3
 """Of a session's end: of more than that it complains."""
 _MAX_CHARS = 10_000
+_FORMS = prompts.Forms(
+    machine=("# AGENTS.md instructions", "Another language model started to solve this problem"),
+    machine_tags=frozenset({
+        "environment_context", "user_instructions", "turn_aborted", "skill", "subagent_notification", "INSTRUCTIONS",
+        "collaboration_mode", "user_shell_command", "user_action", "in-app-browser-context", "image",
+    }),
+    placeholders=re.compile(r"\[Image #\d+\]"),
+    # What an IDE or the app tells of its files stands before it.
+    request=re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE),
+)  # fmt: skip
 
 
 # What it tells us
@@ -61,6 +72,8 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
     if not session_id:
         raise BadInput("The event names no session.")
     name = _EVENTS.get(event, EventName.OTHER)
+    prompt = text(payload, "prompt") if name is EventName.PROMPT else ""
+    said = prompts.read(prompt, _FORMS)
     return Event(
         name=name,
         host=HOST,
@@ -69,16 +82,18 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         cwd=text(payload, "cwd"),
         transcript=text(payload, "transcript_path"),
         prompt_id=first(payload, "turn_id", "prompt_id"),
+        prompt_mark=checksum(prompt),
         agent_id=text(payload, "agent_id"),
         agent_type=text(payload, "agent_type"),
         source=first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger"),
-        text=text(payload, _WORDS.get(name, "")),
-        machine_made=name is EventName.PROMPT and text(payload, "prompt").lstrip().startswith(_MACHINE_MADE),
+        text=said.words or text(payload, _WORDS.get(name, "")),
+        plan=said.plan,
+        machine_made=name is EventName.PROMPT and said.is_machine_made,
         tools=_tools(name, payload),
     )
 
 
-_WORDS = {EventName.PROMPT: "prompt", EventName.TURN_ENDED: "last_assistant_message"}
+_WORDS = {EventName.TURN_ENDED: "last_assistant_message"}
 
 
 def _tools(name: EventName, payload: Mapping[str, object]) -> tuple[ToolCall, ...]:
@@ -111,11 +126,6 @@ def render(event: str, reply: Reply) -> bytes:
 
 # Its transcripts
 
-# Texts in the user's role that the client itself put there.
-_MACHINE_MADE = (
-    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
-    "<subagent_notification>",
-)  # fmt: skip
 _BY_HOOKS = "hooks.additional_context"
 _BY_PERSON = "user.text"
 _SPEAKING = (b'"response_item"', b'"compacted"')
@@ -154,11 +164,9 @@ def _spoken(line: Mapping[str, object], payload: Mapping[str, object]) -> Iterat
             yield _utterance(line, Voice.REPLY, said)
         case "developer" if isinstance(kinds, list) and _BY_HOOKS in kinds:
             yield _utterance(line, Voice.INJECTION, said)
-        case "user" if isinstance(kinds, list):
-            if _BY_PERSON in kinds:
-                yield _utterance(line, Voice.PROMPT, said)
-        case "user" if not said.lstrip().startswith(_MACHINE_MADE):  # clients that do not say who wrote it
-            yield _utterance(line, Voice.PROMPT, said)
+        case "user" if not isinstance(kinds, list) or _BY_PERSON in kinds:  # older clients do not say who wrote it
+            for voice, words in prompts.read(said, _FORMS).voices():
+                yield _utterance(line, voice, words)
         case _:
             pass
 
@@ -197,7 +205,6 @@ def _utterance(line: Mapping[str, object], voice: Voice, said: str = "", call: T
         call=call,
         prompt_id=text(inner(payload, "internal_chat_message_metadata_passthrough"), "turn_id"),
         at=moment(text(line, "timestamp")),
-        machine_made=voice is Voice.PROMPT and said.lstrip().startswith(_MACHINE_MADE),
     )
 
 

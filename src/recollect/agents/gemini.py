@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace
+from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, prompts
 from recollect.agents.payload import first, inner, moment, object_of, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.errors import BadInput, NoProject
@@ -22,6 +22,7 @@ from recollect.base.text import storable
 from recollect.model.act import Deed, Doing
 from recollect.model.outcome import Report
 from recollect.model.session import Event, EventName, Reply, ToolCall
+from recollect.wire.pointer import checksum
 
 HOST = "gemini"
 TITLE = "Gemini CLI"
@@ -53,6 +54,14 @@ _DEADLINES_MS = {"BeforeAgent": 300, "BeforeTool": 300}
 _MAX_CHARS = 10_000
 _FOLDER, _OURS = ".gemini", "recollect"
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
+_FORMS = prompts.Forms(
+    machine=(
+        "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat.",
+        "System: Please continue.", "Here is the user's editor context",
+    ),
+    # The files that a person named with `@`.
+    placeholders=re.compile(r"--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL),
+)  # fmt: skip
 
 
 # What it tells us
@@ -68,6 +77,8 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         name = EventName.OTHER  # nothing can be said there
     if name is EventName.TOOLS_RAN and inner(payload, "tool_response").get("error"):
         name = EventName.TOOL_FAILED
+    prompt = text(payload, "prompt") if name is EventName.PROMPT else ""
+    said = _said(prompt)
     return Event(
         name=name,
         host=HOST,
@@ -76,8 +87,11 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         cwd=text(payload, "cwd"),
         transcript=text(payload, "transcript_path"),
         prompt_id=text(payload, "prompt_id"),
+        prompt_mark=checksum(prompt),
         source=first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger"),
-        text=_words(name, payload),
+        text=said.words or _words(name, payload),
+        plan=said.plan,
+        machine_made=name is EventName.PROMPT and said.is_machine_made,
         tools=_tools(name, payload),
         reads_below=_reads_below(Path(text(payload, "transcript_path"))),
     )
@@ -89,8 +103,6 @@ def _may_be_virtual(payload: Mapping[str, object]) -> bool:
 
 def _words(name: EventName, payload: Mapping[str, object]) -> str:
     match name:
-        case EventName.PROMPT:
-            return _said(text(payload, "prompt"))
         case EventName.TURN_ENDED:
             return text(payload, "prompt_response")
         case EventName.TOOL_FAILED:
@@ -100,9 +112,13 @@ def _words(name: EventName, payload: Mapping[str, object]) -> str:
             return ""
 
 
-def _said(prompt: str) -> str:
+def _said(prompt: str) -> prompts.Prompt:
+    return prompts.read(_without_added(prompt), _FORMS)
+
+
+def _without_added(text: str) -> str:
     """Without what hooks put there. What a person wrote cannot be told from it if he writes the same tags."""
-    return _ADDED.sub("", prompt)
+    return _ADDED.sub("", text)
 
 
 def _tools(name: EventName, payload: Mapping[str, object]) -> tuple[ToolCall, ...]:
@@ -112,7 +128,9 @@ def _tools(name: EventName, payload: Mapping[str, object]) -> tuple[ToolCall, ..
     output = response if isinstance(response, str) else "" if response is None else json.dumps(response)
     failed = None if name is EventName.TOOL_CALLED else name is EventName.TOOL_FAILED
     given = inner(payload, "tool_input")
-    return (ToolCall(id="", name=text(payload, "tool_name"), input=given, output=_said(output), failed=failed),)
+    return (
+        ToolCall(id="", name=text(payload, "tool_name"), input=given, output=_without_added(output), failed=failed),
+    )
 
 
 # What we answer
@@ -148,7 +166,6 @@ def answers(places: Places) -> tuple[Path, ...]:
 _FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
 _ENDED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
 _SPEAKING = (b'"type":"user"', b'"type":"gemini"')
-_SETTING_UP = "<session_context>"
 
 
 def may_speak(line: bytes) -> bool:
@@ -185,18 +202,15 @@ def _by_user(line: Mapping[str, object]) -> Iterator[Utterance]:
             yield _result(line, answered)
             continue
         written = text(part, "text")
-        if written.lstrip().startswith(_SETTING_UP):
-            continue
         for added in _ADDED.findall(written):
             yield _utterance(line, Voice.INJECTION, _unescaped(added))
-        said = _said(written)
-        if said.strip():
-            yield _utterance(line, Voice.PROMPT, said)
+        for voice, words in _said(written).voices():
+            yield _utterance(line, voice, words)
 
 
 def _result(line: Mapping[str, object], answered: Mapping[str, object]) -> Utterance:
     response = inner(answered, "response")
-    output = _said(first(response, "error", "output")) or (json.dumps(response) if response else "")
+    output = _without_added(first(response, "error", "output")) or (json.dumps(response) if response else "")
     ended = _ENDED.search(output)
     failed = "error" in response or (ended is not None and text(answered, "name") == _RUNNER)
     output = _FRAME.sub("", output)

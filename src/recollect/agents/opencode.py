@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from recollect.agents import Ability, Form, Level, Places, Plugin, ServerPlace
+from recollect.agents import Ability, Form, Level, Places, Plugin, ServerPlace, prompts
 from recollect.agents.payload import first, inner, object_of, text
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
@@ -22,6 +22,7 @@ from recollect.model.act import Deed, Doing
 from recollect.model.outcome import Report
 from recollect.model.session import Event, EventName, Reply, ToolCall
 from recollect.wire import stub
+from recollect.wire.pointer import checksum
 
 HOST = "opencode"
 TITLE = "OpenCode"
@@ -40,6 +41,9 @@ _PLUGIN_FILE = "recollect.js"
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
 _OUTPUTS, _OURS = "tool-output", "recollect"
 _MAX_CHARS = 10_000
+_FORMS = prompts.Forms(
+    machine=("The following tool was executed by the user",), machine_tags=frozenset({"system-reminder"})
+)
 
 
 # What it tells us
@@ -51,6 +55,8 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
     if not session_id:
         raise BadInput("The event names no session.")
     name = _EVENTS.get(event, EventName.OTHER)
+    prompt = text(payload, "prompt") if name is EventName.PROMPT else ""
+    said = _said(prompt)
     return Event(
         name=name,
         host=HOST,
@@ -58,17 +64,20 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         at=at,
         cwd=text(payload, "cwd"),
         prompt_id=text(payload, "prompt_id"),
+        prompt_mark=checksum(prompt),
         source=text(payload, "source"),
-        text=_said(text(payload, "prompt")) if name is EventName.PROMPT else "",
+        text=said.words,
+        plan=said.plan,
+        machine_made=name is EventName.PROMPT and said.is_machine_made,
         tools=_tools(name, payload),
         reads_below=_reads_below(text(payload, "outputs")),
     )
 
 
-def _said(prompt: str) -> str:
+def _said(prompt: str) -> prompts.Prompt:
     """`opencode run` puts an argument that has spaces in it between quotes; what is quoted is nobody's word to us."""
     quoted = _QUOTED.fullmatch(prompt)
-    return quoted[1].replace('\\"', '"') if quoted else prompt
+    return prompts.read(quoted[1].replace('\\"', '"') if quoted else prompt, _FORMS)
 
 
 def _tools(name: EventName, payload: Mapping[str, object]) -> tuple[ToolCall, ...]:

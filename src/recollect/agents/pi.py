@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.agents import Ability, Level
+from recollect.agents import Ability, Level, prompts
 from recollect.agents.payload import moment, object_of
 from recollect.agents.payload import text as _text
 from recollect.agents.transcript import Utterance, Voice
@@ -22,6 +22,7 @@ from recollect.base.text import storable
 from recollect.model.act import Deed, Doing
 from recollect.model.outcome import Report
 from recollect.model.session import Event, EventName, Reply, ToolCall
+from recollect.wire.pointer import checksum
 
 if TYPE_CHECKING:
     from recollect.agents import Places, Plugin
@@ -51,6 +52,7 @@ _EVENTS = {
 _INJECTS = frozenset({"session_start", "input", "tool_call"})
 _OUR_TOOL = "recall"
 _LATEST_S = 3_600
+_FORMS = prompts.Forms(machine_tags=frozenset({"skill", "file"}), has_commands=True)
 
 
 # What it tells us
@@ -65,6 +67,8 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
     if name is EventName.TOOLS_RAN and payload.get("is_error") is True:
         name = EventName.TOOL_FAILED
     said_by = _text(payload, "source")
+    prompt = _text(payload, "prompt") if name is EventName.PROMPT else ""
+    said = prompts.read(prompt, _FORMS)
     return Event(
         name=name,
         host=HOST,
@@ -73,9 +77,11 @@ def parse(event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) ->
         cwd=_text(payload, "cwd"),
         transcript=_text(payload, "transcript_path"),
         prompt_id=_text(payload, "prompt_id"),
+        prompt_mark=checksum(prompt),
         source=_source(event, payload),
-        text=_text(payload, "prompt" if name is EventName.PROMPT else "text"),
-        machine_made=name is EventName.PROMPT and said_by == "extension",
+        text=said.words or _text(payload, "text"),
+        plan=said.plan,
+        machine_made=name is EventName.PROMPT and (said.is_machine_made or said_by == "extension"),
         tools=tuple(_tools(name, payload)),
     )
 
@@ -181,7 +187,8 @@ def _spoken(line: Mapping[str, object], message: Mapping[str, object]) -> Iterat
     content = message.get("content")
     match message.get("role"):
         case "user":
-            yield _utterance(line, Voice.PROMPT, _joined(content))
+            for voice, words in prompts.read(_joined(content), _FORMS).voices():
+                yield _utterance(line, voice, words)
         case "assistant":
             for block in _blocks(content):
                 if block.get("type") == "text":

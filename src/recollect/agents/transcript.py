@@ -30,6 +30,14 @@ _LAST_BYTES = 1 << 20
 
 class Voice(StrEnum):
     PROMPT = "prompt"
+    PLAN = "plan"
+    """A plan of the agent's that the client gave to it in place of a prompt."""
+    QUEUED = "queued"
+    """Typed while the agent was at work. It is a prompt only when it is sent."""
+    SENT = "sent"
+    """What was queued first goes to the agent in the middle of its work."""
+    UNQUEUED = "unqueued"
+    """What was queued first is taken out again, to become a prompt of its own or none."""
     REPLY = "reply"
     TOOL_CALL = "tool-call"
     TOOL_RESULT = "tool-result"

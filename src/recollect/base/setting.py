@@ -133,6 +133,10 @@ SETTINGS: tuple[Setting, ...] = (
         "Skill files appear in the project's tree, so they are asked for.",
     ),
     Setting(
+        "MEMORY_NOTICES", "on", "switch", "off_only",
+        "Memory that nobody sees at work is not trusted; one line where something was kept or told is enough.",
+    ),
+    Setting(
         "MEMORY_TOASTS", "off", "switch", "off_only",
         "The agent's own notice line already says it; desktop notices distract.",
     ),

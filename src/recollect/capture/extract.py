@@ -73,7 +73,7 @@ def _own(text: str) -> str:
 
 
 def _last(acts: Sequence[Act]) -> list[Act]:
-    return [act for act in acts if not act.agent][-LAST_ACTS:]
+    return [act for act in acts if not act.agent and not act.plan][-LAST_ACTS:]
 
 
 def _line(act: Act) -> str:

@@ -119,7 +119,7 @@ def learnings(acts: Sequence[Act], *, last: int = LAST_ACTS, most: int = MOST) -
 
 def _said(act: Act) -> Iterator[Learning]:
     lane = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}.get(act.speaker)
-    if lane is None:
+    if lane is None or act.plan:
         return
     text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (own := _prose(act.text), own)
     for piece in pieces(text, seen):

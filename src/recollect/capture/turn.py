@@ -3,13 +3,14 @@ which work is grouped: a prompt alone is often too short to say what it is about
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.model.act import Act, Deed, Speaker
 
-MOST_WAITING = 40
-"""So many new acts are not waited with for the turn's end."""
+MOST_WAITING = 150
+"""A turn that has so many new acts is not waited for any longer: what is held of a transcript is limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,14 @@ class Turn:
         return self.acts[self.new_from :]
 
     @property
-    def prompt(self) -> str:
-        first = self.acts[0] if self.acts else None
-        return first.text if first is not None and first.speaker is Speaker.PERSON else ""
+    def is_whole(self) -> bool:
+        """Its beginning is known."""
+        return bool(self.acts) and _begins(self.acts, 0)
 
     @property
     def conclusion(self) -> str:
         """What the agent said last."""
-        return next((act.text for act in reversed(self.acts) if act.speaker is Speaker.AGENT and act.text), "")
+        return next((act.text for act in reversed(self.acts) if _is_reply(act) and act.text), "")
 
     def files(self, *deeds: Deed) -> tuple[str, ...]:
         found = (file for act in self.acts if act.doing and act.doing.deed in deeds for file in act.doing.files)
@@ -42,14 +43,27 @@ class Turn:
 def turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[Turn]:
     """Those that have something from `start` on. The last one is left for later while the agent is at work on it,
     because what it is about is best seen when it is done."""
-    begin = next((at for at in range(min(start, len(acts) - 1), -1, -1) if _begins(acts[at])), 0) if acts else 0
+    begin = next((at for at in range(min(start, len(acts) - 1), -1, -1) if _begins(acts, at)), 0) if acts else 0
     while begin < len(acts):
-        end = next((at for at in range(begin + 1, len(acts)) if _begins(acts[at])), len(acts))
-        over = finished or end < len(acts) or acts[end - 1].speaker is Speaker.AGENT
+        end = next((at for at in range(begin + 1, len(acts)) if _begins(acts, at)), len(acts))
+        over = finished or end < len(acts) or _is_reply(acts[end - 1])
         if end > start and (over or end - max(start, begin) >= MOST_WAITING):
             yield Turn(tuple(acts[begin:end]), max(0, start - begin), over)
         begin = end
 
 
-def _begins(act: Act) -> bool:
-    return act.speaker is Speaker.PERSON
+def message_id(act: Act) -> str:
+    """Of the message that is the record of the turn that begins with this act: the same whenever it is read again."""
+    named = act.id or f"{act.at.micros} {act.speaker} {act.text}"
+    return f"message_{act.at.stamp()}_{hashlib.blake2b(named.encode(), digest_size=6).hexdigest()}"
+
+
+def _begins(acts: Sequence[Act], at: int) -> bool:
+    """What a person says when refusing a call belongs to that call's turn, and what he adds to a plan to the plan's."""
+    act, before = acts[at], acts[at - 1] if at else None
+    is_added = before is not None and before.plan and before.id == act.id
+    return act.plan or (act.speaker is Speaker.PERSON and not act.refuses and not is_added)
+
+
+def _is_reply(act: Act) -> bool:
+    return act.speaker is Speaker.AGENT and not act.plan

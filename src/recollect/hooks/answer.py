@@ -25,7 +25,7 @@ from recollect.hooks.events import EVENTS
 from recollect.hooks.once import Once
 from recollect.hooks.visit import Said, Tasks, Thought, Visit
 from recollect.model.session import Event, EventName
-from recollect.ops import rendered, sessions
+from recollect.ops import notices, rendered, sessions
 from recollect.ops.app import App
 
 _SESSIONS = 1_000
@@ -109,9 +109,10 @@ class Hooks:
             folder = Path(event.reads_below or self._folder or rendered.folder_of(app))
             visit = Visit(app, event, until_s, self._tasks, folder, transcript_bytes)
             said = row.handler(visit)
+            is_seen = notices.are_shown(app, event.host)
         if said.thought is not None:  # the App is free again: no other hook waits for what is thought
             said = self._thought(said, said.thought, visit, place, environ, hold)
-        stdout = agents.render(host, event_name, said.reply)
+        stdout = agents.render(host, event_name, said.reply if is_seen else replace(said.reply, notice=""))
         is_kept = not visit.unwritten
         return Answer(
             stdout,

@@ -71,7 +71,7 @@ def prompted(visit: Visit) -> Said:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return Said()
     is_on = app.settings.switch("MEMORY_RECALL")
-    haste = Haste(app, event.text, visit.until_s) if is_on else None  # its vector is made while we write
+    haste = Haste(app, event.asked, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
     heart, is_twice = _heard(visit)
     if haste is None:
@@ -216,7 +216,7 @@ def _listed(
     app, event = visit.app, visit.event
     what = f"session start ({event.source or 'startup'})"
     shown = [(scope, memory) for scope, memory in memories if memory.id in said.shown]
-    waiting = notices.waiting(app)
+    waiting = notices.waiting(app) if notices.are_shown(app, event.host) else []
 
     def after(later: Visit, delivered: bool) -> None:
         def write() -> None:
@@ -301,8 +301,12 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     whole = visit.app.settings.switch("MEMORY_PROMPT_CONTENT")
     said = inject.NOTHING
     if heart:
-        said = inject.prompt(mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole)
-    waiting = notices.waiting(visit.app)
+        reader = agents.agent(visit.event.host).TITLE
+        said = inject.prompt(
+            mind.hits, heart=heart, nonce=fresh_key()[:8], max_chars=room, content=whole, reader=reader
+        )
+    is_seen = notices.are_shown(visit.app, visit.event.host)
+    waiting = notices.waiting(visit.app) if is_seen else []
     notice = "\n".join(line for line in (*waiting, captured, said.notice or _trouble(mind)) if line)
     showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
@@ -310,7 +314,7 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     def after(later: Visit, delivered: bool) -> None:
         _noted(later, mind, said, delivered)
         is_missed = captured is None and not visit.event.transcript  # else it is read there
-        untold = _captured(later) if is_missed else "" if delivered else captured
+        untold = _captured(later) if is_missed else "" if delivered and is_seen else captured
 
         def write() -> None:
             if delivered:
@@ -330,7 +334,7 @@ def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, c
 
     app = visit.app
     try:
-        found = chosen.instead(app, visit.event.text, mind.found, sessions.shown(app, talker), visit.until_s)
+        found = chosen.instead(app, visit.event.asked, mind.found, sessions.shown(app, talker), visit.until_s)
     except Exception as problem:  # noqa: BLE001 a job's edge: what is ready is told
         app.log.line("not-chosen", session=visit.event.session_id, problem=type(problem).__name__)
         found = None
@@ -354,6 +358,8 @@ def _trouble(mind: briefs.Mind) -> str:
 
 def _captured_in_time(visit: Visit, is_twice: bool) -> str | None:
     """The notice. None where there was no time: it is captured from the transcript, or later."""
+    if not visit.event.text:
+        return ""  # a plan states no rules
     if is_twice:
         from recollect.ops import heard
 

@@ -13,7 +13,7 @@ class Speaker(StrEnum):
     AGENT = "agent"
     TOOL = "tool"
     MACHINE = "machine"
-    """A message that no person wrote: a task notification, a scheduled wake-up."""
+    """A message that no person wrote: a task notification, what an IDE or a command says."""
 
 
 class Deed(StrEnum):
@@ -60,6 +60,8 @@ class Act:
     """The id of the call that the person refused with these words."""
     agent: str = ""
     """Inside a subagent."""
+    plan: bool = False
+    """A plan of the agent's own, handed on by the client: it begins a turn, as a prompt does."""
     prompt_id: str = ""
     partial: bool = False
     """Its text is not all that was seen: it was long, or something in a fence like ours was taken out."""

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from recollect.base.moment import Moment
 
+_PLAN_CHARS = 1_000
+
 
 class EventName(StrEnum):
     SESSION_STARTED = "session-started"
@@ -63,13 +65,17 @@ class Event:
     """What the agent says its project is; it does not follow `cd`."""
     transcript: str = ""
     prompt_id: str = ""
+    prompt_mark: str = ""
+    """Check sum of the whole prompt, as the host sent it."""
     agent_id: str = ""
     """Inside a subagent."""
     agent_type: str = ""
     source: str = ""
     """Why a session started or ended, or what made it compact: startup, resume, clear, compact, fork, auto…"""
     text: str = ""
-    """The prompt; the last words of the agent; the error."""
+    """What the person typed; the last words of the agent; the error."""
+    plan: str = ""
+    """The agent's own plan, where the client begins a turn with it. No word of a person's."""
     machine_made: bool = False
     """A prompt that no person wrote: a task notification, a scheduled wake-up."""
     tools: tuple[ToolCall, ...] = ()
@@ -77,6 +83,11 @@ class Event:
     """Where a file has to stand for this agent to read it, where that is not anywhere."""
     silent_s: float | None = None
     """Of a session that goes on from another: how long ago that one was last answered, where the host says so."""
+
+    @property
+    def asked(self) -> str:
+        """What a prompt is about; of a plan its beginning, which says it."""
+        return self.text or self.plan[:_PLAN_CHARS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

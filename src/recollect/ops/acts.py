@@ -27,7 +27,10 @@ _ACTS_HELD = 200
 _CALLS_HELD = 500
 _PRINTS_HELD = 5_000
 Held = TypeVar("Held")
-_SPEAKERS = {Voice.PROMPT: Speaker.PERSON, Voice.REPLY: Speaker.AGENT, Voice.TOOL_RESULT: Speaker.TOOL}
+_SPEAKERS = {
+    Voice.PROMPT: Speaker.PERSON, Voice.PLAN: Speaker.AGENT, Voice.REPLY: Speaker.AGENT,
+    Voice.TOOL_RESULT: Speaker.TOOL,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -44,6 +47,10 @@ class Reading:
     """Secrets that were taken out, by kind."""
     damaged: int = 0
     """Lines that could not be read."""
+    queued: deque[Utterance] = field(default_factory=lambda: deque(maxlen=_CALLS_HELD))
+    """Typed while the agent was at work, and not sent yet."""
+    sent: str = ""
+    """The text that was last sent out of the queue. Newer clients write it down again as a prompt."""
     last_tool: ToolCall | None = None
     """The call whose result was read last."""
 
@@ -87,6 +94,8 @@ def _acts_until(app: App, host: str, path: Path, reading: Reading, offset: int) 
 
 
 def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
+    if said.voice in (Voice.QUEUED, Voice.SENT, Voice.UNQUEUED) or (reading.sent and said.text == reading.sent):
+        said = _out_of_queue(reading, said)
     call, doing, refused = said.call, None, False
     if said.voice is Voice.INJECTION:
         _hold(reading.printed, dict.fromkeys(inject.fingerprints(said.text)), _PRINTS_HELD)
@@ -114,8 +123,30 @@ def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
         id=id, at=said.at or Moment(0), speaker=speaker, text=text, doing=doing,
         failed=call.failed if call and doing else None, refused=refused,
         refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
-        agent=said.agent_id, prompt_id=said.prompt_id, partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
+        agent=said.agent_id, plan=said.voice is Voice.PLAN, prompt_id=said.prompt_id,
+        partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
     )  # fmt: skip
+
+
+def _out_of_queue(reading: Reading, said: Utterance) -> Utterance:
+    """As a prompt, where it is sent now; as one without a word, which is left out, where it is not."""
+    nothing = replace(said, voice=Voice.PROMPT, text="")
+    reading.sent = ""
+    match said.voice:
+        case Voice.QUEUED:
+            reading.queued.append(said)
+        case Voice.UNQUEUED if reading.queued:
+            reading.queued.popleft()
+        case Voice.SENT if reading.queued:
+            # Older clients do not say what they send. A person's words go first.
+            wanted = [one for one in reading.queued if one.machine_made == said.machine_made]
+            first = next((one for one in wanted if said.text in ("", one.text)), reading.queued[0])
+            reading.queued.remove(first)
+            reading.sent = first.text
+            return replace(said, voice=Voice.PROMPT, text=reading.sent)
+        case _:
+            pass
+    return nothing
 
 
 def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:

@@ -24,7 +24,7 @@ from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Told
-from recollect.ops import echoes
+from recollect.ops import echoes, notices
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
 from recollect.ops.table import Arg
@@ -40,7 +40,6 @@ REFUSED_CALL_TAG = "refused:"
 """Of a rule that a person stated when refusing a tool call: that call's id."""
 MAX_CHARS = 1_000_000
 """Nobody types more; what is pasted is no rule."""
-NOTICE_CHARS = 60
 _RULES_READ = 5_000
 _TYPES = {
     Sort.PREFERENCE: RuleType.PREFERENCE,
@@ -149,11 +148,17 @@ def keep(
 
 def notice(kept: list[Kept]) -> str:
     """One line for the person's eyes; empty where nothing new is in force."""
-    new = [one for one in kept if one.found.action is Action.STORED and one.done.plan]
-    if not new:
-        return ""
-    more = f" (+{len(new) - 1})" if len(new) > 1 else ""
-    return f"\U0001f4cc Recollect: captured {new[0].found.sort} \u2014 {clip(new[0].found.rule, NOTICE_CHARS)}{more}"
+    return notices.rules_line([one.found.rule for one in kept if _came_into_force(one.done.plan)])
+
+
+def _came_into_force(plan: Plan) -> bool:
+    match plan.changes[:1]:
+        case (Create(memory=rule),):
+            return rule.status is Status.ACTIVE
+        case (Update(after=after),):
+            return dict(after).get("status") == Status.ACTIVE
+        case _:
+            return False
 
 
 def warm() -> bool:

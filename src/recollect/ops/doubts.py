@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from recollect.agents import Cursor
-from recollect.capture import doubt, episode, extract
+from recollect.capture import doubt, extract
 from recollect.capture.draft import Action
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.ask import Job
@@ -88,7 +88,7 @@ def _classify(app: App, found: Doubt, said: list[Act]) -> None:
     if verdict.action is not Action.STORED:
         return
     kept = capture.keep(app, judged, group=found.session, told=echoes.told(app, found.session), at=act.at)
-    _tell(app, captured=sum(bool(one.done.plan) for one in kept))
+    notices.leave(app, capture.notice(kept))
 
 
 def _extract(app: App, found: Doubt, said: list[Act]) -> None:
@@ -98,13 +98,8 @@ def _extract(app: App, found: Doubt, said: list[Act]) -> None:
         return
     learnt = extract.read_answer(answer, said)
     extracted = endings.keep_learnings(app, found.session, learnt) if learnt else 0
-    _tell(app, extracted=extracted)
+    notices.leave(app, notices.session_line((), extracted))
     app.log.line("extracted", session=found.session, said=len(learnt), new=extracted, by="llm")
-
-
-def _tell(app: App, *, captured: int = 0, extracted: int = 0) -> None:
-    for line in episode.told(captured, 0, extracted):
-        notices.leave(app, line)
 
 
 def _said(app: App, found: Doubt) -> list[Act]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 
+_UNASKED = frozenset({register.SYNC, "thread", "episode", "learning", "learn", "promote", "propose", "wake"})
+
+
 def log(
     app: App,
     memory: Annotated[str | None, Arg("Only what touched this memory.", metavar="[ID]")] = None,
@@ -36,7 +39,11 @@ def log(
 def undo(
     app: App,
     change: Annotated[
-        str | None, Arg("The change to take back; the last one if none is given.", metavar="[CHANGE]")
+        str | None,
+        Arg(
+            "The change to take back; if none is given, the last one that you made or were told of.",
+            metavar="[CHANGE]",
+        ),
     ] = None,
 ) -> Done:
     scope, entry = _named(app, change) if change else _last(app)
@@ -177,9 +184,10 @@ def _named(app: App, change: str) -> tuple[Scope, Entry]:
 
 
 def _last(app: App) -> tuple[Scope, Entry]:
-    """The newest change that still stands, is not itself an undo, and was not read from a file."""
+    """The newest change that still stands, is not itself an undo, and that a person asked for or was shown: what a
+    session leaves by itself comes between a line that offers `undo` and the person who types it."""
     for scope, entry in _newest_first(app, limit=200):
-        if not (entry.undoes or entry.undone_by or entry.purged or entry.op == register.SYNC):
+        if not (entry.undoes or entry.undone_by or entry.purged or entry.op in _UNASKED):
             return scope, entry
     raise NotFound("There is nothing to undo.", hint="`recollect log` shows what was done.")
 

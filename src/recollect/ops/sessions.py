@@ -15,10 +15,9 @@ from recollect.base.moment import Moment
 from recollect.lifecycle import use
 from recollect.model.ledger import Pointer, Talker, Way
 from recollect.model.result import Scope
-from recollect.model.session import Event, EventName, Session
+from recollect.model.session import Event, Session
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
-from recollect.wire.pointer import checksum
 
 if TYPE_CHECKING:
     from recollect.store import Sessions, Store
@@ -101,7 +100,7 @@ def pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
         transcript=event.transcript,
         size=max(0, size),
         cwd=event.cwd,
-        mark=mark or (checksum(event.text) if event.name is EventName.PROMPT else ""),
+        mark=mark or event.prompt_mark,
     )
 
 

@@ -24,7 +24,7 @@ _Told = tuple[str, str, int]
 def is_told_twice(app: App, event: Event) -> bool:
     """Whether another host has just told of it. Notes that this one did."""
     sessions = app.writing(scope_here(app)).sessions
-    mark = checksum(" ".join(event.text.split()))
+    mark = checksum(" ".join(event.asked.split()))
     lately = [one for one in _read(sessions.state(_NAME)) if abs(event.at.micros - one[2]) <= WITHIN_S * 1_000_000]
     sessions.put_state(_NAME, json.dumps([*lately, (mark, event.host, event.at.micros)][-_MOST:]))
     return bool(mark) and any(known == mark and host != event.host for known, host, _ in lately)

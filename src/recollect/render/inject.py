@@ -119,9 +119,15 @@ def new_rules(rules: Sequence[Rule], *, nonce: str) -> Injection:
 
 
 def prompt(
-    hits: Sequence[Hit], *, heart: Heartbeat | None, nonce: str, max_chars: int = PROMPT_CHARS, content: bool = True
+    hits: Sequence[Hit],
+    *,
+    heart: Heartbeat | None,
+    nonce: str,
+    max_chars: int = PROMPT_CHARS,
+    content: bool = True,
+    reader: str = "the agent",
 ) -> Injection:
-    """Without content: only which memories there are, and how to read one."""
+    """Without content: only which memories there are, and how to read one. `reader`: whom the notice names."""
     page = _Page(nonce, max_chars)
     last = heart_line(heart) if heart is not None else ""
     head = f"Loaded {counted(len(hits), 'relevant memory', 'relevant memories')}:" if content else _POINTERS
@@ -135,7 +141,7 @@ def prompt(
         titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
         named = "; ".join(titles[id] for id in page.shown)
         told = clip(
-            f"Loaded {counted(len(page.shown), 'relevant memory', 'relevant memories')}: {named}", _NOTICE_CHARS
+            f"Recollect: told {reader} {counted(len(page.shown), 'memory', 'memories')}: {named}", _NOTICE_CHARS
         )
     page.say(last)
     return page.injection(told)

@@ -1,0 +1,175 @@
+"""Who wrote what in a message of the user's role: the person, the client, or the agent in a plan that is handed on.
+
+Clients put much into the person's own messages: what an IDE has open, what a hook printed, how a command ended, the
+text of a skill. Each agent's file has a table of the forms its client uses (`Forms`); `read` takes them out again, so
+that a hook's event and the transcript give the same words. Whatever is not known to be a client's stays the person's.
+
+Judges nothing that a person wrote or pasted himself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recollect.agents.transcript import Voice
+
+_OPENING = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
+_LINE_OPENING = re.compile(r"^[ \t]*<([A-Za-z][\w-]*)(?:\s[^<>]*)?>", re.MULTILINE)
+_COMMAND = re.compile(r"/([A-Za-z][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
+_COMMAND_NAME, _COMMAND_ARGS = "command-name", "command-args"
+_LEAST_PROSE_WORDS = 3
+_MOST_BLOCKS = 100
+_LINE_END_CHARS = 20
+# As Claude Code and Codex word it when a plan begins a session of its own; a person may paste one to another agent.
+_PLANS = ("Implement the following plan:\n", "PLEASE IMPLEMENT THIS PLAN:\n")
+_AFTER_PLAN = re.compile(
+    r"^(?:If you need specific details from before exiting plan mode|If this plan can be broken down into multiple)"
+    r"[^\n]*$|^User feedback on this plan: ?",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """What one agent's client writes into the person's messages."""
+
+    machine: tuple[str, ...] = ()
+    """A text that begins like this is the client's to its end."""
+    machine_tags: frozenset[str] = frozenset()
+    """Blocks of the client's, wherever they stand on lines of their own."""
+    typed_tags: frozenset[str] = frozenset()
+    """Blocks at the beginning that hold what the person typed."""
+    placeholders: re.Pattern[str] | None = None
+    """What the client writes in place of something else: an image, an interruption."""
+    request: re.Pattern[str] | None = None
+    """The last match stands just before the person's words."""
+    has_commands: bool = False
+    """`/name words` runs a command; the client takes the name off, or not, depending on where the text is seen."""
+    client_commands: frozenset[str] = frozenset()
+    """Those whose words are for the client, not for the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    words: str = ""
+    """The person's own."""
+    plan: str = ""
+    """A plan of the agent's that the client handed on."""
+
+    @property
+    def is_machine_made(self) -> bool:
+        return not self.words and not self.plan
+
+    def voices(self) -> Iterator[tuple[Voice, str]]:
+        if self.plan:
+            yield Voice.PLAN, self.plan
+        if self.words:
+            yield Voice.PROMPT, self.words
+
+
+def read(text: str, forms: Forms) -> Prompt:
+    """What is left when nothing more can be taken out: reading it again changes nothing."""
+    words, plans = text.strip(), []
+    while words:
+        plan, rest = _plan(words)
+        if plan:
+            plans.append(plan)
+        rest = _person(rest, forms).strip()
+        if rest == words:
+            break
+        words = rest
+    return Prompt(words, "\n\n".join(plans))
+
+
+def _plan(text: str) -> tuple[str, str]:
+    """The plan, and what the person said to it."""
+    opening = next((one for one in _PLANS if text.startswith(one)), "")
+    if not opening:
+        return "", text
+    body = text[len(opening) :]
+    added = list(_AFTER_PLAN.finditer(body))
+    if not added:
+        return body.strip(), ""
+    return body[: added[0].start()].strip(), body[added[-1].end() :]
+
+
+def _person(text: str, forms: Forms) -> str:
+    if text.startswith(forms.machine):
+        return ""
+    if forms.request and (requests := list(forms.request.finditer(text))):
+        text = text[requests[-1].end() :]
+    if forms.placeholders:
+        text = forms.placeholders.sub(" ", text)
+    text = _without_blocks(text, forms.machine_tags)
+    typed, rest = _leading(text.lstrip(), forms)
+    return "\n".join(part for part in (*_typed(typed, forms), _command(rest) if forms.has_commands else rest) if part)
+
+
+def _leading(text: str, forms: Forms) -> tuple[list[tuple[str, str]], str]:
+    """The typed blocks that a text begins with, by tag, and what stands after all blocks of the client's."""
+    typed: list[tuple[str, str]] = []
+    for _ in range(_MOST_BLOCKS):
+        opening = _OPENING.match(text)
+        if opening is None:
+            break
+        tag = opening[1]
+        inner, closed, rest = text[opening.end() :].partition(f"</{tag}>")
+        is_known = tag in forms.machine_tags or tag in forms.typed_tags
+        if not is_known and not (closed and _is_machine_like(tag) and _ends_line(rest)):
+            break
+        if tag in forms.typed_tags and closed:
+            typed.append((tag, inner.strip()))
+        text = rest.lstrip()
+    return typed, text
+
+
+def _is_machine_like(tag: str) -> bool:
+    """Names of clients' tags are made of several words; those of HTML, which people paste, are not."""
+    return tag == tag.lower() and ("-" in tag or "_" in tag)
+
+
+def _ends_line(rest: str) -> bool:
+    rest = rest.lstrip(" \t")
+    return not rest or rest.startswith(("\n", "\r", "<"))
+
+
+def _typed(blocks: list[tuple[str, str]], forms: Forms) -> Iterator[str]:
+    args = dict(blocks).get(_COMMAND_ARGS, "")
+    for tag, inner in blocks:
+        if tag == _COMMAND_NAME:
+            # A command that names itself first is the client's own: it says something only where words go with it.
+            is_own = blocks[0][0] == _COMMAND_NAME
+            if not is_own or (_is_prose(args) and inner.removeprefix("/") not in forms.client_commands):
+                yield _command(f"{inner} {args}".strip())
+        elif tag not in (_COMMAND_ARGS, "command-message"):
+            yield inner
+
+
+def _command(text: str) -> str:
+    """What was said to a command; the command as well, where it would mean nothing without."""
+    found = _COMMAND.fullmatch(text)
+    return (found[2] or "") if found and _is_prose(found[2] or "") else text
+
+
+def _is_prose(args: str) -> bool:
+    return len(args.split()) >= _LEAST_PROSE_WORDS
+
+
+def _without_blocks(text: str, tags: frozenset[str]) -> str:
+    """Without the blocks of these tags that have their lines for themselves."""
+    kept, at, unclosed = [], 0, set[str]()
+    for opening in _LINE_OPENING.finditer(text):
+        if opening.start() < at or opening[1] not in tags - unclosed:
+            continue
+        closing = f"</{opening[1]}>"
+        end = text.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(opening[1])
+            continue
+        if not _ends_line(text[end + len(closing) : end + len(closing) + _LINE_END_CHARS]):
+            continue
+        kept.append(text[at : opening.start()])
+        at = end + len(closing)
+    return "".join([*kept, text[at:]])

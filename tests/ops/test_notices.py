@@ -1,0 +1,104 @@
+"""What a person sees of memory at work: one line at the turn that it belongs to, and nothing that is not so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.model.session import EventName
+from recollect.ops import digest, history, memories, notices, rules
+from recollect.ops.app import App
+from tests.hooks.talk import Talk
+from tests.ops.conftest import Opens
+from tests.ops.test_digest import Transcript
+
+NOTED = 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
+
+
+@pytest.fixture
+def talk(app: App) -> Talk:
+    return Talk(app)
+
+
+def in_force(app: App) -> list[str]:
+    return [card.memory.body for card in rules.listing(app).cards]
+
+
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [
+        ([], ""),
+        (["Use pnpm, not npm."], NOTED),
+        (["Use tabs.", "Use make."], 'Recollect: noted "Use tabs"; "Use make" \u00b7 undo the last: recollect undo'),
+        (["a", "b", "c", "d"], 'Recollect: noted "a"; "b"; "c" (+1) \u00b7 undo the last: recollect undo'),
+    ],
+)
+def test_rules_are_named(kept: list[str], line: str):
+    assert notices.rules_line(kept) == line
+
+
+@pytest.mark.parametrize(
+    ("kept", "waiting", "line"),
+    [
+        ([], 0, ""),
+        (["Carts"], 0, "Recollect: kept last time: Carts"),
+        (["a", "b", "c", "d", "e"], 0, "Recollect: kept last time: a; b; c (+2)"),
+        (["Carts"], 2, "Recollect: kept last time: Carts \u00b7 2 wait in the inbox: recollect inbox"),
+        ([], 1, "Recollect: 1 waits in the inbox: recollect inbox"),
+    ],
+)
+def test_what_a_session_left_is_named_three_at_most(kept: list[str], waiting: int, line: str):
+    assert notices.session_line(kept, waiting) == line
+
+
+def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: Path):
+    transcript = Transcript(app, tmp_path, "s-1")
+    talk.transcript = str(transcript.path)
+    assert talk.say("no, we use pnpm here, not npm").notice == NOTED
+    transcript.line("user", "no, we use pnpm here, not npm")
+    transcript.line("user", "why does the checkout forget the address when the page is loaded again?")
+    transcript.line("assistant", [{"type": "text", "text": "The address is kept in the session, not in the cart."}])
+    app.clock = FixedClock(app.clock.now().plus(seconds=10))
+    transcript.event(EventName.TURN_ENDED)
+    digest.digest(app)
+    assert history.log(app).entries[0][1].op != "capture", "the turn has left something of its own since"
+
+    history.undo(app)
+
+    assert in_force(app) == []
+
+
+def test_what_is_only_said_again_is_not_told_again(talk: Talk):
+    talk.say("no, we use pnpm here, not npm")
+
+    assert "noted" not in talk.say("no, we use pnpm here, not npm").notice
+
+
+def test_a_line_that_was_not_printed_is_shown_with_the_next_answer_and_once(talk: Talk):
+    assert NOTED in talk.say("no, we use pnpm here, not npm", confirm=False).notice
+
+    assert NOTED in talk.say("thanks").notice
+    assert NOTED not in talk.say("thanks").notice
+
+
+def test_where_no_person_can_see_a_line_it_waits_for_a_place_where_one_can(app: App):
+    Talk(app, session="o-1", host="opencode").say("no, we use pnpm here, not npm")
+    Talk(app, session="o-1", host="opencode").say("thanks")
+
+    assert NOTED in Talk(app, session="s-2").start().notice
+
+
+def test_one_switch_quiets_all_of_it(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_NOTICES", "off")
+    app = open_app()
+    memories.pin(app, "Deploys go through staging, Anna signs them")
+    talk = Talk(app)
+
+    said = [talk.say("who signs the deploys that go through staging?"), talk.say("we use tabs here"), talk.start()]
+
+    assert [one.notice for one in said] == ["", "", ""]
+    assert "Anna signs" in said[0].context
+    assert in_force(app) == ["Use tabs."]
+    assert notices.waiting(app) == []
