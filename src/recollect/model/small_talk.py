@@ -43,8 +43,8 @@ _LISTS = (
     "le là maintenant mais merci moi nickel non on ouais oui parfait pas peux plait plaît plus pour poursuis "
     "poursuivez revoir s'il salut stp super svp te toi très tu un une va vas vas-y voilà vous ça",
     # Portuguese
-    "agora assim até bem boa bom certo com combinado continua continuar continue fazer de dia e então está faz faça feito isso "
-    "legal manda muita muito noite não o obrigada obrigado oi olá para perfeito pode por pronto próximo segue siga "
+    "agora assim até bem boa bom certo com combinado continua continuar continue fazer de dia e então está faz faça feito "
+    "isso legal manda muita muito noite não o obrigada obrigado oi olá para perfeito pode por pronto próximo segue siga "
     "sim tarda tarde tchau tudo tá um uma vai valeu vamos vez você é ótima ótimo",
     # Russian
     "будь вас вечер вот все всё да давай давайте дальше день до добро доброе добрый еще ещё здорово здравствуй "
