@@ -13,14 +13,8 @@ from recollect.base.text import clip, one_line
 from recollect.capture import terms
 from recollect.capture.commands import looks_only
 from recollect.capture.languages.turn_cues import ASKS, CHOICE, NOD, OUTCOME, STRONG_CAUSE, TALK, WEAK_CAUSE
+from recollect.model.small_talk import is_small_talk
 
-_NODS = frozenset(
-    "a again alright alrighty am an and awesome bye cheers continue cool correct day do done evening exactly excellent "
-    "fine for go good goodbye great ha haha hello here hey hi hm hmm how i is it job k lgtm lol lot me moment morning "
-    "much next nice night no nope now of ok okay on one perfect please proceed right so sounds stop sure thank thanks "
-    "that the there this thx to ty very wait well will with work works wow yeah yep yes yo you your".split()
-)
-_LOOKED_AT = 1_500
 _TAGGED = re.compile(r"<([a-zA-Z][\w]*[-_][\w-]*)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.DOTALL)
 _TAG = re.compile(r"</?[a-zA-Z][\w]*[-_][\w-]*(?:\s[^<>]{0,200})?/?>")
 _TYPED = frozenset({"command-args", "bash-input", "user_query", "user-prompt"})
@@ -84,9 +78,8 @@ def plan_heading(text: str) -> str:
 def says_nothing(text: str) -> bool:
     """A greeting, thanks, a nod: words that name nothing. Or a command that only looks."""
     said = text.split()
-    if len(said) == 1 or (len(said) == 2 and (said[1].startswith("-") or said[0] == "git")):
-        return looks_only(text) or all(word in _NODS for word in terms.words(text))
-    return all(word in _NODS for word in terms.words(text[:_LOOKED_AT]))
+    is_command = len(said) == 1 or (len(said) == 2 and (said[1].startswith("-") or said[0] == "git"))
+    return is_small_talk(text) or (is_command and looks_only(text))
 
 
 def cause(text: str) -> float:
