@@ -4,9 +4,10 @@ that cannot be explained."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.memory import Kind, Memory, Message, Status
 
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
 """What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has
@@ -29,22 +30,53 @@ class Query:
     once: bool = False
     """The same words are shown once, even if they were said in two sessions."""
     unasked: bool = False
+<<<<<<< HEAD
+    """Nobody asked: what went quiet and episodes of sessions are left out."""
+    turns: int = 1
+    """How many turns of one memory may be found."""
+
+
+class Piece(NamedTuple):
+    """A range of a text, and how well it matches."""
+
+    start: int
+    end: int
+    score: float
+=======
     """Nobody asked: what went quiet is left out."""
+>>>>>>> w-records
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """One unit that was found: a turn of a thread, or what a memory itself says."""
+
     memory: Memory
     score: float
     components: tuple[tuple[str, float], ...]
-    passage: str
-    """The piece of text that matched best."""
+    turn: Message | None = None
+    """None: the body."""
+    pieces: tuple[Piece, ...] = ()
+    """All of its text, in order; empty where nothing was matched."""
+    shown: tuple[str, ...] = ()
+    """The passages that answer, best first, as far as there was room (recall/passages.py)."""
     store: int = 0
     """Which of those that were asked: one id may stand in two, after an import."""
+    unit: int = 0
+    """Its number in that store."""
     stale: tuple[str, ...] = ()
     """Files it speaks of that have changed since."""
     put_away: bool = False
     """Archived on purpose, not by age."""
+
+    @property
+    def text(self) -> str:
+        return self.memory.body if self.turn is None else self.turn.content
+
+    @property
+    def passage(self) -> str:
+        """The one that answers best."""
+        return self.shown[0] if self.shown else self.text
 
 
 @dataclass(frozen=True, slots=True)

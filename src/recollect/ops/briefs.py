@@ -148,7 +148,7 @@ def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until
 
 
 def _hit(rule: Rule, weight: float) -> Hit:
-    return Hit(rule, weight, (("named", 1.0),) if weight >= 1 else (("near", weight),), rule.body)
+    return Hit(rule, weight, (("named", 1.0),) if weight >= 1 else (("near", weight),))
 
 
 def note_listed(
@@ -159,9 +159,7 @@ def note_listed(
     injected: recalls.Injected,
 ) -> None:
     """So that `why` can say of something that was simply loaded that it was, and when."""
-    listed = [
-        Recollection(scope, Hit(memory, 1.0, (("listed", 1.0),), ""), memory.weight) for scope, memory in memories
-    ]
+    listed = [Recollection(scope, Hit(memory, 1.0, (("listed", 1.0),)), memory.weight) for scope, memory in memories]
     found = _found(app, what, listed, ALWAYS)
     recalls.note(app, replace(found, drops=tuple(drops)), injected)
 

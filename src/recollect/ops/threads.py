@@ -261,10 +261,11 @@ def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
     """The few memories that share the rarest of these words, and which share of their rarity."""
     evidence = store.words(text, most=_POSTINGS)
     words = lexical.wording([evidence])
-    found = lexical.matches(words, [store.owners(list(spoken.passages)) for spoken in words.spoken])
+    owners = store.owners(list(words.spoken[0].passages))
+    by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
+    found = lexical.matches(words, [by_memory])
     best = sorted(found, key=lambda ref: (-found[ref].whole, ref))[:BY_WORDS]
-    rows = [ref[1] for ref in best]
-    for seq, memory, _ in store.whole(rows, [found[0, row].passage for row in rows]):
+    for seq, memory, _ in store.whole([seq for _, seq in best]):
         yield found[0, seq].cover, memory
 
 

@@ -169,7 +169,7 @@ def read(
     """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
     rest. `ask`: how the reader asks, with {} for the question; `archived`: how for what was archived on purpose."""
     text = _fitting(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
-    return Injection(text, tuple(one.hit.memory.id for one in recalled.found.found))
+    return Injection(text, tuple(dict.fromkeys(one.hit.memory.id for one in recalled.found.found)))
 
 
 def show(shown: Shown, *, nonce: str, now: Moment, ask: str, offset: int = 0) -> str:
