@@ -30,8 +30,7 @@ class Query:
     once: bool = False
     """The same words are shown once, even if they were said in two sessions."""
     unasked: bool = False
-<<<<<<< HEAD
-    """Nobody asked: what went quiet and episodes of sessions are left out."""
+    """Nobody asked: what went quiet is left out."""
     turns: int = 1
     """How many turns of one memory may be found."""
 
@@ -42,9 +41,6 @@ class Piece(NamedTuple):
     start: int
     end: int
     score: float
-=======
-    """Nobody asked: what went quiet is left out."""
->>>>>>> w-records
 
 
 @dataclass(frozen=True, slots=True)
