@@ -11,7 +11,8 @@ from recollect.model.small_talk import is_small_talk
     "prompt",
     [
         "", "?", "👍", "2", "hi", "Hello there!", "yes", "ok go on", "Thanks a lot :)", "commit this",
-        "commit and push", "looks good, continue", "try again", "yeah, do it", "/compact", "/review", "[Image #1]", "option 3",
+        "commit and push",
+        "looks good, continue", "try again", "yeah, do it", "/compact", "/review", "[Image #1]", "option 3",
         "fix it", "danke, mach weiter", "passt so", "guten Morgen", "sí, por favor", "dale, sigue", "muchas gracias",
         "oui, vas-y", "s'il te plaît continue", "merci", "sim, pode continuar", "bom dia", "obrigado",
         "да, давай дальше", "спасибо", "хорошо, продолжай", "好的，请继续", "谢谢", "はい、お願いします", "了解です",

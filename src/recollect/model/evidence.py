@@ -53,12 +53,28 @@ class Nearness(NamedTuple):
     """As `best`, what is said in the first person counting more where the question asks for that."""
 
 
+class Background(NamedTuple):
+    """How near all passages of a store are to a question, or an even sample of them: what one that is about it stands
+    out from."""
+
+    passages: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def with_more(self, other: Background) -> Background:
+        return Background(self.passages + other.passages, self.total + other.total, self.squares + other.squares)
+
+
+NO_BACKGROUND = Background()
+
+
 @dataclass(frozen=True, slots=True)
 class VectorEvidence:
     near: Mapping[int, Nearness]
     """By unit: those nearest to the question, and those that were asked about."""
     missing: int
     """How many passages have no vector of this model yet."""
+    background: Background = NO_BACKGROUND
 
 
 class PassageEvidence(NamedTuple):

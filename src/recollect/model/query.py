@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.model.ledger import ledger_mark, turn_mark
 from recollect.model.memory import Kind, Memory, Message, Status
 
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
@@ -30,7 +31,9 @@ class Query:
     once: bool = False
     """The same words are shown once, even if they were said in two sessions."""
     unasked: bool = False
-    """Nobody asked: what went quiet is left out."""
+    """Nobody asked: what went quiet is left out, and what is left comes in the order of how surely it bears on it."""
+    floor: float = 0.0
+    """Unasked: how sure it must be that something bears on it."""
     turns: int = 1
     """How many turns of one memory may be found."""
 
@@ -41,6 +44,10 @@ class Piece(NamedTuple):
     start: int
     end: int
     score: float
+    near: float = 0.0
+    """The cosine; 0 where it has no vector."""
+    passage: int = 0
+    """Its number in the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,20 @@ class Hit:
     @property
     def text(self) -> str:
         return self.memory.body if self.turn is None else self.turn.content
+
+    @property
+    def mark(self) -> str:
+        """What the ledger enters when its best passage is shown. A rule is shown whole."""
+        if self.memory.kind is Kind.RULE or not self.pieces:
+            return self.memory.id
+        best = max(self.pieces, key=lambda piece: piece.score)
+        return ledger_mark(self.memory.id, self.turn.id if self.turn else "", best.start)
+
+    @property
+    def turn_mark(self) -> str:
+        """When most of its turn is shown, as to one who asked."""
+        is_whole = self.memory.kind is Kind.RULE or not self.pieces
+        return self.memory.id if is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
 
     @property
     def passage(self) -> str:

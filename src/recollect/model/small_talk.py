@@ -43,9 +43,9 @@ _LISTS = (
     "le là maintenant mais merci moi nickel non on ouais oui parfait pas peux plait plaît plus pour poursuis "
     "poursuivez revoir s'il salut stp super svp te toi très tu un une va vas vas-y voilà vous ça",
     # Portuguese
-    "agora assim até bem boa bom certo com combinado continua continuar continue fazer de dia e então está faz faça feito "
-    "isso legal manda muita muito noite não o obrigada obrigado oi olá para perfeito pode por pronto próximo segue siga "
-    "sim tarda tarde tchau tudo tá um uma vai valeu vamos vez você é ótima ótimo",
+    "agora assim até bem boa bom certo com combinado continua continuar continue de dia e então está faz fazer faça "
+    "feito isso legal manda muita muito noite não o obrigada obrigado oi olá para perfeito pode por pronto próximo "
+    "segue siga sim tarda tarde tchau tudo tá um uma vai valeu vamos vez você é ótima ótimo",
     # Russian
     "будь вас вечер вот все всё да давай давайте дальше день до добро доброе добрый еще ещё здорово здравствуй "
     "здравствуйте и исправь как классно конечно круто ладно мне можно молодец надо нет ну ок окей отлично поехали "
@@ -56,7 +56,7 @@ _LISTS = (
     "mình một nha nhiều nhé nhỉ nào này nè nữa oke quá rất rồi tao theo thành thì thôi thế thử tiếp tuyệt tôi tạm "
     "tốt tục và vâng vậy với vời xin xong xác ý đang đi đã đúng được đồng ơi ơn ạ ổn",
 )
-_WORDS = frozenset(word for listed in _LISTS for word in listed.split())
+WORDS = frozenset(word for listed in _LISTS for word in listed.split())
 
 # Chinese and Japanese are not written in words: phrases that together make up the whole text.
 _PHRASES = re.compile(
@@ -80,4 +80,4 @@ def is_small_talk(text: str) -> bool:
     if len(text) > _MAX_CHARS or _LONG_NUMBER.search(said):
         return False
     words = _WORD.findall(said.casefold().replace("’", "'"))
-    return all(word in _WORDS or _PHRASES.fullmatch(word) for word in words)
+    return all(word in WORDS or _PHRASES.fullmatch(word) for word in words)

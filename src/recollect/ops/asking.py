@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, status_at, strength
-from recollect.model.evidence import Nearness, Place, WordEvidence
+from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
 from recollect.model.memory import Status
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
-from recollect.recall import fuse, lexical, pick, weigh, when
+from recollect.recall import floor, fuse, lexical, passages, pick, weigh, when
 from recollect.recall.lexical import Ref
 from recollect.recall.weigh import Focus
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 NEAREST = 150  # passages by vector whose units join those by words
 IN_COMPANY = 60  # of the best: whose neighbours are looked up
 PLACED = 300  # whose groups are looked up
+CANDIDATES = 12  # of the best: looked at for whether they bear on a prompt
+_FOCUS_BOOST = 2.0
 FOCUSED = 40  # memories that are in focus and so are looked at whatever the question says
 _PAGE = 20  # units read whole at a time
 _MOST_READ = 400
@@ -101,14 +103,48 @@ def _answer(
     said = lexical.matches(words, owners, voice)
     aimed_at = _in_focus(stores, focus)
     vector = asked() if callable(asked) else asked
-    near, missing = _near(stores, {*said, *aimed_at}, vector, depth * NEAREST, voice)
+    near, missing, background = _near(stores, {*said, *aimed_at}, vector, depth * NEAREST, voice)
     matches = dict.fromkeys(aimed_at, fuse.UNMATCHED) | fuse.fuse(said, near, words.most)
     best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))
     matches = fuse.in_company(matches, said, _places(stores, best), words.most, when.asked_time(query.text, now))
     ranked = _ranked(stores, matches, aimed_at, query, depth * _MOST_READ, now=now, rules=rules, focus=focus)
+    if query.unasked:
+        wanted = [hit for hit in ranked if not pick.refused(hit, query)][:CANDIDATES]
+        candidates = _by_bearing(evidence, query, _with_pieces(stores, evidence, words, wanted, vector), background)
+        refused = (hit for hit in ranked if pick.refused(hit, query))
+        picked = pick.pick((*candidates, *refused), query, seen=seen)
+        return Answer(picked, missing, 0.0)
     picked = pick.pick(ranked, query, seen=seen)
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
-    return Answer(replace(picked, hits=tuple(hits)), missing, 0.0)
+    shown = [replace(hit, shown=passages.passages(hit, passages.ASKED_CHARS)) for hit in hits]
+    return Answer(replace(picked, hits=tuple(shown)), missing, 0.0)
+
+
+def _by_bearing(
+    evidence: Sequence[WordEvidence], query: Query, hits: Sequence[Hit], background: Background
+) -> list[Hit]:
+    """In the order of how surely each bears on the prompt, which is their score. What proved useless counts less, what
+    is in focus more."""
+    prompt = floor.Prompt.of(query.text)
+    covers = [
+        floor.cover(evidence, number, [piece.passage for hit in hits if hit.store == number for piece in hit.pieces])
+        for number in range(len(evidence))
+    ]
+    found: list[Hit] = []
+    for hit in hits:
+        parts = dict(hit.components)
+        known = [piece.near for piece in hit.pieces if piece.near]  # 0: it has no vector
+        bears = floor.features(
+            prompt,
+            f"{hit.memory.title}\n{hit.text}",
+            near=max(known) if known else None,
+            cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
+            background=background,
+        )
+        score = bears.with_boost(_FOCUS_BOOST * parts["focus"]) * parts["relevance"]
+        shown = passages.passages(hit, passages.UNASKED_CHARS, passages.UNASKED) if score >= query.floor else ()
+        found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
+    return sorted(found, key=lambda hit: hit.score, reverse=True)
 
 
 def _with_pieces(
@@ -126,7 +162,7 @@ def _with_pieces(
         cover = lexical.cover(words, evidence, number, [one.passage for one in found])
         for one in found:
             score = fuse.passage_score(cover[one.passage], one.near)
-            pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score))
+            pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score, one.near, one.passage))
     return [replace(hit, pieces=tuple(pieces[hit.store, hit.unit])) for hit in hits]
 
 
@@ -142,17 +178,19 @@ def _in_focus(stores: Sequence[Store], focus: Sequence[Focus]) -> list[Ref]:
 
 def _near(
     stores: Sequence[Store], known: Set[Ref], asked: Asked | None, count: int, voice: float
-) -> tuple[dict[Ref, Nearness], int]:
+) -> tuple[dict[Ref, Nearness], int, Background]:
     found: dict[Ref, Nearness] = {}
     missing = 0
+    background = NO_BACKGROUND
     if asked is None:
-        return found, missing
+        return found, missing, background
     for number, store in enumerate(stores):
         also = [seq for which, seq in known if which == number]
         evidence = store.nearest(asked.model, asked.vector, count, also, voice=voice)
         missing += evidence.missing
+        background = background.with_more(evidence.background)
         found |= {(number, seq): near for seq, near in evidence.near.items()}
-    return found, missing
+    return found, missing, background
 
 
 def _places(stores: Sequence[Store], best: list[Ref]) -> dict[Ref, Place]:

@@ -26,10 +26,11 @@ from recollect.lifecycle.strength import reinforced
 from recollect.model import record as records
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.bridge import Bridge
+from recollect.model.ledger import turn_mark
 from recollect.model.memory import Kind, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
-from recollect.ops import asking, echoes
+from recollect.ops import asking, echoes, sessions
 from recollect.ops.app import App
 from recollect.ops.digest import Writes
 from recollect.ops.here import scope_here
@@ -195,6 +196,8 @@ def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str])
     thread = _written(app, sitting, entry, decision, candidates)
     threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
     _put_mark(store, sitting.session, replace(mark, turn=entry.id, threads=threads))
+    if not sitting.agent:
+        sessions.enter_own_turn(store, sitting.session, turn_mark(thread, entry.id), now=app.clock.now())
     return thread
 
 

@@ -10,7 +10,7 @@ Does not rank hits (fuse.py, weigh.py), does not word anything (render).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from recollect.base.text import one_line
@@ -21,7 +21,7 @@ ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
 
 _BESIDE = 0.15  # what standing next to something that is shown is worth: an answer is rarely one sentence long
-_ROLES = {
+ASKED = {
     Role.ASKED: 0.6,
     Role.FOUND: 1.1,
     Role.DECIDED: 1.1,
@@ -30,6 +30,8 @@ _ROLES = {
     Role.ENDED: 1.1,
     Role.SAID: 1.0,
 }
+UNASKED = ASKED | {Role.ASKED: 0.0, Role.CHANGED: 0.0, Role.RAN: 0.0}
+"""Nobody who did not ask wants to read an earlier question, or which commands were run."""
 _SENTENCE = re.compile(r"[^\n]*?(?:[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
 _LOOK_BACK = 8
 _ENDED = re.compile(r"(?:[.!?:\u3002\uff01\uff1f][)\"'`*]*\s*|\n\s*)$")
@@ -43,9 +45,10 @@ class _Block(NamedTuple):
     score: float
 
 
-def passages(hit: Hit, max_chars: int) -> tuple[str, ...]:
+def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> tuple[str, ...]:
+    """`worth`: how much what stands in each role counts."""
     text = hit.text
-    blocks = list(_blocks(hit))
+    blocks = list(_blocks(hit, worth))
     chosen: dict[int, float] = {}
     room = max_chars
     while True:
@@ -77,13 +80,13 @@ def shortened(text: str, max_chars: int) -> str:
     return (cut[: cut.rfind(" ")] if " " in cut[max_chars // 2 :] else cut).rstrip() + "\u2026"
 
 
-def _blocks(hit: Hit) -> Iterator[_Block]:
+def _blocks(hit: Hit, worth: Mapping[Role, float]) -> Iterator[_Block]:
     text, title = hit.text, one_line(hit.memory.title).rstrip("\u2026").casefold()
     roles = tuple(parts(text)) if hit.turn is not None else ()
     waiting: _Block | None = None
     for piece in hit.pieces:
         start, end, role = _within(piece.start, piece.end, roles)
-        score = piece.score * _worth(text[start:end], role, title)
+        score = piece.score * _worth(text[start:end], role, title, worth)
         begins = role is not None and role.start == start
         if waiting is not None and (begins or _ENDED.search(text[waiting.end - _LOOK_BACK : waiting.end])):
             yield waiting
@@ -101,14 +104,14 @@ def _within(start: int, end: int, roles: tuple[Part, ...]) -> tuple[int, int, Pa
     return start, end, None
 
 
-def _worth(said: str, part: Part | None, title: str) -> float:
+def _worth(said: str, part: Part | None, title: str, worth: Mapping[Role, float]) -> float:
     plain = one_line(said)
     if plain.rstrip(".\u2026").casefold() == title:
         return 0.0
     role = part.role if part is not None else None
     if role is Role.ASKED and plain.endswith(("?", "\uff1f")):
         return 0.0
-    return 1.0 if role is None else _ROLES[role]
+    return 1.0 if role is None else worth[role]
 
 
 def _runs(numbers: list[int]) -> Iterator[list[int]]:

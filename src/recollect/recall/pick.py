@@ -11,6 +11,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
+from recollect.model.ledger import is_entered
 from recollect.model.memory import Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.recall.weigh import is_quiet
@@ -32,7 +33,7 @@ class Picked:
 
 
 def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -> Picked:
-    """`ranked` in order, best first. `seen` are ids that this session was shown before."""
+    """`ranked` in order, best first. `seen`: the marks of what this session knows already."""
     hits: list[Hit] = []
     drops: dict[_Key, Drop] = {}
     said: dict[tuple[str, str], str] = {}
@@ -46,7 +47,11 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
         reason = refused(hit, query)
         if not reason and nothing_in_common(hit):
             reason = NOTHING_IN_COMMON
-        elif not reason and memory.id in seen:
+        elif not reason and query.unasked and hit.score < query.floor:
+            reason = f"below the floor ({hit.score:.2f} < {query.floor:.2f})"
+        elif not reason and query.unasked and not hit.shown:
+            reason = "nothing in it answers"
+        elif not reason and is_entered(seen, hit.mark):
             reason = "shown before"
         elif not reason and words in said:
             reason = f"says the same as {said[words]}"

@@ -218,7 +218,8 @@ def forget_plans(db: apsw.Connection, ids: tuple[str, ...]) -> int:
         db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
     db.execute(f"DELETE FROM journal_memory WHERE id IN {these}", named)  # noqa: S608
     db.execute(f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN {these})", named)  # noqa: S608
-    db.execute(f"DELETE FROM shown WHERE memory IN {these}", named)  # noqa: S608
+    of_memory = "substr(memory, 1, instr(memory || '#', '#') - 1)"
+    db.execute(f"DELETE FROM shown WHERE {of_memory} IN {these}", named)  # noqa: S608
     return len(found)
 
 

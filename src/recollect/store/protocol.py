@@ -10,7 +10,7 @@ from typing import Protocol
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
 from recollect.model.ledger import Pointer, Sight, Talker, Way
 from recollect.model.memory import Memory, Message, Sketch, Status, Thread
 from recollect.model.outcome import Ending, Outcome
@@ -47,12 +47,13 @@ class Sessions(Protocol):
     def put_session(self, session: Session, agent: str = "", *, at: Moment) -> None:
         """Those that were not heard of for a month go, with their ledgers."""
 
-    def shown(self, talker: Talker, way: Way) -> frozenset[str]: ...
+    def shown(self, talker: Talker, way: Way) -> frozenset[str]:
+        """As marks (model/ledger.py): of passages, of turns, of whole memories."""
 
     def sights(self, session: str, agent: str | None = "") -> list[Sight]:
         """What an agent was shown and when, the oldest first, in all its epochs. None: every agent of the session."""
 
-    def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None: ...
+    def show(self, talker: Talker, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None: ...
 
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
         """Counts; `used` may change only what `codec.USAGE` names."""
@@ -135,8 +136,9 @@ class Store(Protocol):
     def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
         """The passages of these units in the order of their text, and how near each is."""
 
-    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        """How near each of these is, by the nearest passage of its body; those without a vector are left out."""
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
+        """How near each of these memories is, by the nearest passage of its body; those without a vector are left out.
+        And how near all passages of the store are."""
 
     def closeness(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.base.errors import Conflict, NotFound, StoreError
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
 from recollect.model.memory import Memory, Message, Sketch, Status, Thread
 from recollect.model.passage import embeddable
 from recollect.model.plan import Change, Plan, Remove, Unlink
@@ -121,7 +121,7 @@ class SqliteStore:
             near = vectors.nearest(question, count, also, voice)
             while vectors.stale and near and self._forgotten(vectors, {one.memory for one in near.values()}):
                 near = vectors.nearest(question, count, also, voice)
-            return VectorEvidence(near, missing)
+            return VectorEvidence(near, missing, vectors.background(question))
 
     def _forgotten(self, vectors: Vectors, memories: set[int]) -> bool:
         return vectors.forget(memories, reads.passages_of(self._db, list(memories)))
@@ -134,11 +134,11 @@ class SqliteStore:
             near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
             return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
-    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
         with in_our_words(self._path):
             seqs = reads.seqs(self._db, ids)
-        near = self.nearest(model, question, 1, list(seqs)).near
-        return {id: near[seq].best for seq, id in seqs.items() if seq in near}
+        found = self.nearest(model, question, 1, list(seqs))
+        return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
 
     def closeness(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()

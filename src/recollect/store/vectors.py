@@ -16,11 +16,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.evidence import Nearness
+from recollect.model.evidence import Background, Nearness
 from recollect.store import neighbours, sql
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000
+_SAMPLED = 500
 _MAX_ROWS = 256  # passages of one unit or memory that are looked at; longer ones are sampled evenly
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
@@ -155,6 +156,15 @@ class Vectors:
         rows = self._best_rows(asked, count)
         units = np.union1d(self._units[rows], np.fromiter(also, np.int64))
         return self._nearness(asked, units, voice)
+
+    def background(self, question: bytes) -> Background:
+        """Of at most some hundred rows: a mean needs no more."""
+        asked = np.frombuffer(question, dtype="<f4")
+        if not len(self) or len(asked) != self._dim:
+            return Background()
+        rows = np.arange(0, len(self), -(-len(self) // _SAMPLED))
+        close = self._closeness(asked, rows[self._scales[rows] > 0])
+        return Background(len(close), float(close.sum()), float(close @ close))
 
     def closeness_of(self, question: bytes, passages: Sequence[int]) -> list[float]:
         """Of each of these passages; 0 for one without a vector."""
