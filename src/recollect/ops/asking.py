@@ -126,6 +126,7 @@ def _by_bearing(
     """In the order of how surely each bears on the prompt, which is their score. What proved useless counts less, what
     is in focus more."""
     prompt = floor.Prompt.of(query.text)
+    passages_in_all = sum(one.passages for one in evidence)
     covers = [
         floor.cover(evidence, number, [piece.passage for hit in hits if hit.store == number for piece in hit.pieces])
         for number in range(len(evidence))
@@ -140,9 +141,10 @@ def _by_bearing(
             near=max(known) if known else None,
             cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
             background=background,
+            passages=passages_in_all,
         )
         score = bears.with_boost(_FOCUS_BOOST * parts["focus"]) * parts["relevance"]
-        shown = passages.passages(hit, passages.UNASKED_CHARS, passages.UNASKED) if score >= query.floor else ()
+        shown = passages.unasked(hit) if score >= query.floor else ()
         found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
     return sorted(found, key=lambda hit: hit.score, reverse=True)
 

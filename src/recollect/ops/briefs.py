@@ -154,7 +154,9 @@ def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until
         background = background.with_more(behind)
     prompt, least = floor.Prompt.of(text), app.settings.figure("MEMORY_RECALL_FLOOR")
     bears = {
-        id: floor.features(prompt, in_force[id][1].body, near=how, cover=0.0, background=background).probability
+        id: floor.features(
+            prompt, in_force[id][1].body, near=how, cover=0.0, background=background, passages=background.passages
+        ).probability
         for id, how in near.items()
     }
     return {id: how for id, how in bears.items() if how >= max(least, _CALL_FLOOR)}

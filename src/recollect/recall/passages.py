@@ -70,6 +70,14 @@ def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> t
     return tuple(said if len(said) <= max_chars else shortened(said, max_chars) for _, said in found)
 
 
+def unasked(hit: Hit) -> tuple[str, ...]:
+    """What is put in front of an agent that did not ask. Of a rule or a note that says no more than its title, that."""
+    found = tuple(filter(None, passages(hit, UNASKED_CHARS, UNASKED)))
+    if found or hit.turn is not None or not hit.text.strip():
+        return found
+    return (shortened(hit.text.strip(), UNASKED_CHARS),)
+
+
 def shortened(text: str, max_chars: int) -> str:
     """Cut after a sentence, else after a word."""
     ends = [found.end() for found in _SENTENCE.finditer(text) if len(text[: found.end()].rstrip()) <= max_chars]
