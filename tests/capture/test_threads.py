@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from recollect.capture import weave
 from recollect.capture.cue import leaning, turns_away
 from recollect.capture.echo import is_quote, own_words
-from recollect.capture.piece import Piece, pieces
-from recollect.capture.summary import MOST_CHARS, Said, summary
+from recollect.capture.records import record
+from recollect.capture.summary import MOST_CHARS, summary
 from recollect.capture.threads import FULL, Candidate, Continue, Leave, Open, Subject, decide, shared_files, subject
 from recollect.capture.ties import ties
 from recollect.capture.title import title
 from recollect.capture.topics import Source, topics
-from recollect.capture.turn import Turn
+from recollect.capture.turn import Turn, message_id
 from recollect.model.bridge import BridgeType
 from recollect.model.memory import Anchor, Lane, Status, Thread
+from recollect.model.record import TURN, Record
 from tests.capture.turns import asked, edited, ran, read, said, turn
 from tests.values import messages, thread
 
@@ -25,12 +26,16 @@ TAX = thread("Wrong tax for Quebec", topics=("tax", "quebec"), anchors=(Anchor("
 WORK = turn(asked("Shipping in Quebec needs the same tax"), edited("services/tax.py"), said("Shipping is taxed now."))
 
 
-def kept(one: Turn) -> list[Piece]:
-    return list(pieces(one).kept)
+def about(one: Turn) -> Subject:
+    return subject(one, record(one))
+
+
+def entry(one: Turn) -> weave.Entry:
+    return weave.Entry(message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), record(one))
 
 
 def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
-    return decide(subject(one), kept(one), candidates)
+    return decide(about(one), record(one), candidates)
 
 
 # Deciding
@@ -139,17 +144,22 @@ def test_cues():
     ],
 )
 def test_a_title_is_the_persons_subject(prompt: str, wanted: str):
-    assert title([prompt], "Done.", ("x", "y")) == wanted
+    assert title(Record(asked=prompt, ended="Done."), ("x", "y")) == wanted
 
 
 def test_fix_it_is_no_title():
-    assert title(["fix it"], "The WAL no longer loses its torn tail.", ()) == "The WAL no longer loses its torn tail"
-    assert title(["fix it"], "Done.", ("parse_header", "http parser")) == "parse_header and http parser"
+    assert (
+        title(Record(asked="fix it", ended="The WAL no longer loses its torn tail."), ())
+        == "The WAL no longer loses its torn tail"
+    )
+    assert (
+        title(Record(asked="fix it", ended="Done."), ("parse_header", "http parser")) == "parse_header and http parser"
+    )
 
 
 @pytest.mark.parametrize("prompt", ["fix it", "", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! .."])
 def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
-    found = title([prompt], "", ())
+    found = title(Record(asked=prompt), ())
 
     assert found
     assert len(found.split()) <= 8
@@ -166,26 +176,27 @@ def test_topics_are_names_files_and_phrases():
     assert topics([]) == ()
 
 
-def test_a_summary_is_made_of_sentences_that_were_said():
-    lines = [
-        Said("user", "hm. Stripe webhooks come twice and mails go out twice."),
-        Said("tool", "$ pytest"),
-        Said("agent", "Event ids are unique now. Let me know!"),
-        Said("agent", "An outbox table sends each mail once. " + "Filler sentence about nothing at all. " * 40),
+def test_a_summary_says_what_was_asked_found_and_decided_and_how_it_stands():
+    found = summary(
+        [
+            Record(asked="hm"),
+            Record(asked="Stripe webhooks come twice. Mails, too.", found="No id is stored.", ended="Ids are unique."),
+            Record(asked="commit", decided="never mail twice", ended="An outbox table sends each mail once."),
+        ]
+    )  # fmt: skip
+
+    assert found.splitlines() == [
+        "Asked: Stripe webhooks come twice.",
+        "Found: No id is stored.",
+        "Decided: never mail twice",
+        "Ended: An outbox table sends each mail once.",
     ]
-
-    found = summary(lines, ("outbox", "webhooks"))
-
-    assert found.startswith("Stripe webhooks come twice")
-    assert "An outbox table sends each mail once." in found
-    assert len(found) <= MOST_CHARS
-    assert all(any(line.rstrip("…") in one.content for one in lines) for line in found.splitlines())
 
 
 @given(st.text(max_size=400), st.text(max_size=200))
 def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: str, reply: str):
     one = turn(asked(prompt), edited("a.py"), said(reply))
-    new, _ = weave.opened("t", "s", subject(one), kept(one))
+    new, _ = weave.opened("t", "s", entry(one))
 
     assert new.title.strip()
     assert len(new.title) <= 80
@@ -193,9 +204,9 @@ def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: s
     assert len(new.body) <= MOST_CHARS
     assert len(new.topics) <= 8
     assert all(len(topic) <= 40 for topic in new.topics)
-    grown, _ = weave.gone_on(new, (), subject(one), kept(one))
+    grown, _ = weave.gone_on(new, (), entry(one))
     assert grown.topics == new.topics
-    ties(subject(one), [TAX], Open(), session="s")
+    ties(about(one), [TAX], Open(), session="s")
 
 
 @pytest.mark.parametrize("part", ["a-", "@", "; ", "ok, ", "a/", "`", "once ", "a_-", ".", "/"])
@@ -203,9 +214,9 @@ def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
     text = part * (8_000 // len(part))
     one = turn(asked(text), edited("a.py"), said(text))
 
-    new, _ = weave.opened("t", "s", subject(one), kept(one))
+    new, _ = weave.opened("t", "s", entry(one))
 
-    assert isinstance(decide(subject(one), kept(one), [Candidate(new, place=0)]), Continue)
+    assert isinstance(decide(about(one), record(one), [Candidate(new, place=0)]), Continue)
     assert own_words(text, [text[:4_000]]) in ("", text)
 
 
@@ -213,7 +224,7 @@ def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
 
 
 def test_a_thread_is_opened_with_all_it_needs():
-    new, said_ = weave.opened("thread_1", "s-1", subject(WORK), kept(WORK))
+    new, message = weave.opened("thread_1", "s-1", entry(WORK))
 
     assert new.title == "Shipping in Quebec needs the same tax"
     assert new.lane is Lane.AGENT
@@ -221,34 +232,45 @@ def test_a_thread_is_opened_with_all_it_needs():
     assert new.anchors == (Anchor("services/tax.py"),)
     assert new.topics
     assert new.drift == new.topics[:1]
-    assert [message.thread_id for message in said_] == ["thread_1"] * 3
+    assert (message.thread_id, message.source) == ("thread_1", TURN)
+    assert message.content.startswith("Asked: Shipping in Quebec needs the same tax\nChanged: services/tax.py\n")
 
 
 def test_without_the_agents_words_the_lane_is_the_tools():
     one = turn(asked("Run the tests of tax"), ran("pytest tax", "failed", failed=True))
 
-    assert weave.opened("t", "s", subject(one), kept(one))[0].lane is Lane.TOOL
+    assert weave.opened("t", "s", entry(one))[0].lane is Lane.TOOL
 
 
-def test_going_on_wakes_counts_and_adds_only_what_is_new():
+def test_going_on_wakes_and_counts():
     asleep = thread("Tax", status=Status.SUSPENDED, topics=("tax",), activations=1, lane=Lane.TOOL)
-    before = messages(asleep, "Shipping in Quebec needs the same tax")
+    before = messages(asleep, "Asked: The tax of Quebec is wrong")
 
-    grown, added = weave.gone_on(asleep, before, subject(WORK), kept(WORK))
+    grown, _ = weave.gone_on(asleep, before, entry(WORK))
 
     assert grown.status is Status.ACTIVE
     assert grown.activations == 2
-    assert grown.seen == 2
     assert grown.lane is Lane.AGENT
-    assert [message.source for message in added] == ["tool", "agent"]
+    assert grown.body.startswith("Asked: The tax of Quebec is wrong\n")
+
+
+def test_a_turn_that_goes_on_takes_its_own_place():
+    begun = weave.opened("t", "s", entry(WORK))
+    more = Turn((*WORK.acts, edited("services/shipping.py"), said("Shipping by air is taxed too.")))
+
+    grown, message = weave.gone_on(begun[0], (begun[1],), entry(more))
+
+    assert message.id == begun[1].id
+    assert grown.activations == 1
+    assert "air" in grown.body
 
 
 def test_drift_grows_only_when_the_topic_moves():
     one = turn(asked("quebec tax again"), edited("services/tax.py"))
     other = turn(asked("the billing webhook drops events"), edited("billing/webhook.py"))
 
-    assert weave.gone_on(TAX, (), subject(one), kept(one))[0].drift == ("tax",)
-    moved = weave.gone_on(TAX, (), subject(other), kept(other))[0]
+    assert weave.gone_on(TAX, (), entry(one))[0].drift == ("tax",)
+    moved = weave.gone_on(TAX, (), entry(other))[0]
     assert len(moved.drift) == 2
     assert moved.drift[1] in moved.topics
 

@@ -10,14 +10,13 @@ import pytest
 
 from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
-from recollect.model.bridge import BridgeType
 from recollect.model.ledger import Pointer
-from recollect.model.memory import EPISODE_TAG, LEARNING_TAG, Kind, Lane, Memory, RuleType, Status
+from recollect.model.memory import LEARNING_TAG, Lane, Memory, RuleType, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.model.session import EventName, Session
-from recollect.ops import ageing, briefs, digest, endings, inbox, memories, notices, recalls
+from recollect.model.session import EventName
+from recollect.ops import briefs, digest, endings, inbox, notices
 from recollect.ops.app import App
 from recollect.ops.haste import Haste
 from recollect.ops.here import scope_here
@@ -66,48 +65,6 @@ def kept(app: App, *tags: str) -> list[Memory]:
     return [memory for memory in found if set(tags) <= set(memory.tags)]
 
 
-def test_a_session_leaves_one_episode(app: App, transcript: Transcript):
-    work(transcript)
-    transcript.event(EventName.TURN_ENDED)
-    digest.digest(app)
-    assert kept(app, EPISODE_TAG) == [], "it is not over"
-
-    end(app, transcript)
-
-    (episode,) = kept(app, EPISODE_TAG)
-    assert (episode.kind, episode.status, episode.lane, episode.group) == (
-        Kind.THREAD, Status.SUSPENDED, Lane.AGENT, "s-1",
-    )  # fmt: skip
-    assert "Asked: please fix the login page in Safari" in episode.body
-    assert "Changed: /elsewhere/login.ts, /elsewhere/cookie.ts" in episode.body
-    assert "Ended: The login page works in Safari now." in episode.body
-
-
-def test_an_episode_is_found_by_who_asks_and_shown_to_nobody_else(app: App, transcript: Transcript):
-    work(transcript)
-    end(app, transcript)
-    (episode,) = kept(app, EPISODE_TAG)
-
-    mind = briefs.brought_to_mind(app, Haste(app, "login page in Safari", time.monotonic() + 60), seen=set(), limit=5)
-    assert mind.hits == ()
-    assert briefs.open_threads(app) == {}
-
-    found = recalls.recall(app, ("please fix the login page in Safari",)).found.found
-    assert [one.hit.memory.id for one in found] == [episode.id]
-    assert briefs.open_threads(app) == {}, "not even after it woke"
-
-
-def test_an_episode_counts_as_archived_after_a_month(app: App, transcript: Transcript):
-    work(transcript)
-    end(app, transcript)
-    (episode,) = kept(app, EPISODE_TAG)
-    app.clock = FixedClock(app.clock.now().plus(days=34))
-
-    ageing.age(app)
-
-    assert memories.show(app, episode.id).card.memory.status is Status.ARCHIVED
-
-
 def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcript: Transcript):
     transcript.line("user", "hi")
     transcript.line("assistant", [{"type": "text", "text": "Hello."}])
@@ -116,21 +73,6 @@ def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcri
 
     assert kept(app) == []
     assert notices.waiting(app) == []
-
-
-def test_a_session_that_ends_again_has_its_episode_renewed(app: App, transcript: Transcript):
-    work(transcript)
-    end(app, transcript)
-    (first,) = kept(app, EPISODE_TAG)
-    transcript.event(EventName.SESSION_STARTED)
-    work(transcript, "now the logout page as well")
-    transcript.number += 1
-    end(app, transcript)
-
-    (second,) = kept(app, EPISODE_TAG)
-
-    assert second.id == first.id
-    assert "Asked: please fix the login page in Safari\nThen: now the logout page as well" in second.body
 
 
 def test_an_end_that_is_told_twice_changes_nothing(app: App, transcript: Transcript):
@@ -144,38 +86,6 @@ def test_an_end_that_is_told_twice_changes_nothing(app: App, transcript: Transcr
 
     assert kept(app) == before
     assert notices.waiting(app) == lines
-
-
-def test_a_long_session_is_told_from_its_beginning(app: App, transcript: Transcript):
-    work(transcript)
-    for number in range(300):
-        transcript.line("assistant", [{"type": "text", "text": f"step {number}"}])
-    transcript.event(EventName.TURN_ENDED)
-    digest.digest(app)
-    transcript.line("user", "thanks, that is all")
-    end(app, transcript)
-
-    (episode,) = kept(app, EPISODE_TAG)
-
-    assert "Asked: please fix the login page in Safari\nThen: thanks, that is all" in episode.body
-
-
-def test_a_fork_tells_nothing_of_the_session_that_it_was_copied_from(app: App, transcript: Transcript):
-    work(transcript)
-    end(app, transcript)
-    fork = Transcript(app, transcript.path.parent, "s-2")
-    fork.path.write_text(transcript.path.read_text().replace('"s-1"', '"s-2"'))
-    fork.number = transcript.number
-    app.writing(scope_here(app)).sessions.put_session(
-        Session(id="s-2", host="claude-code", started_at=app.clock.now().plus(days=1)), at=app.clock.now()
-    )
-    work(fork, "write a page about billing")
-    end(app, fork)
-
-    (episode,) = (one for one in kept(app, EPISODE_TAG) if one.group == "s-2")
-
-    assert episode.title == "Session: write a page about billing"
-    assert "please fix" not in episode.body
 
 
 # Sessions whose end nobody told
@@ -195,23 +105,12 @@ def killed(app: App, transcript: Transcript, tmp_path: Path) -> None:
 
 def test_a_session_that_was_killed_is_over_when_the_next_one_starts(app: App, transcript: Transcript, tmp_path: Path):
     work(transcript)
+    talk(transcript)
 
     killed(app, transcript, tmp_path)
 
-    (episode,) = kept(app, EPISODE_TAG)
-    assert episode.group == "s-1"
-    assert "Changed: /elsewhere/login.ts" in episode.body
-
-
-def test_a_killed_session_that_goes_on_has_one_episode(app: App, transcript: Transcript, tmp_path: Path):
-    work(transcript)
-    killed(app, transcript, tmp_path)
-    work(transcript, "now the logout page as well")
-
-    end(app, transcript)
-
-    (episode,) = kept(app, EPISODE_TAG)
-    assert "now the logout page as well" in episode.body
+    (learning,) = kept(app, LEARNING_TAG)
+    assert learning.group == "s-1"
 
 
 def test_a_killed_session_whose_transcript_is_gone_is_over_without_trouble(
@@ -225,7 +124,7 @@ def test_a_killed_session_whose_transcript_is_gone_is_over_without_trouble(
     killed(app, transcript, tmp_path)
     killed(app, Transcript(app, tmp_path, "s-3"), tmp_path)
 
-    assert kept(app, EPISODE_TAG) == []
+    assert kept(app) == []
     logged = (app.home.logs / "recollect.log").read_text()
     assert "not-taken" not in logged
 
@@ -233,6 +132,7 @@ def test_a_killed_session_whose_transcript_is_gone_is_over_without_trouble(
 def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: App, transcript: Transcript):
     held = digest.Held()
     work(transcript)
+    talk(transcript)
     transcript.event(EventName.TURN_ENDED)
     digest.some(app, held)
     transcript.path.unlink()
@@ -240,8 +140,7 @@ def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: 
 
     digest.some(app, held)
 
-    (episode,) = kept(app, EPISODE_TAG)
-    assert "please fix the login page" in episode.body
+    assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
 
 
 def test_a_subagent_s_transcript_ends_no_session(app: App, transcript: Transcript, tmp_path: Path):
@@ -265,7 +164,7 @@ def test_a_subagent_s_transcript_ends_no_session(app: App, transcript: Transcrip
 
     digest.digest(app)
 
-    assert kept(app, EPISODE_TAG) == []
+    assert kept(app) == []
 
 
 # Learnings, lessons, notices
@@ -367,19 +266,6 @@ def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Trans
     assert notices.waiting(app) == ["📝 Recollect: captured 1 memory"]
 
 
-def test_a_session_s_threads_lead_to_its_episode(app: App, transcript: Transcript):
-    child, other = thread("Login", group="s-1"), thread("Billing", group="s-0")
-    app.writing(Scope.PROJECT).apply(plan(Create(child), Create(other)), act(summary="kept"))
-    work(transcript)
-
-    end(app, transcript)
-
-    (episode,) = kept(app, EPISODE_TAG)
-    bridges = app.reading(Scope.PROJECT).bridges(episode.id)
-    assert [(one.source, one.target, one.type) for one in bridges] == [(child.id, episode.id, BridgeType.CHILD_OF)]
-    assert memories.show(app, episode.id).bridges
-
-
 def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript: Transcript):
     app.writing(Scope.PROJECT).apply(plan(Create(thread("Login", group="s-1"))), act(summary="kept"))
     transcript.line("assistant", [{"type": "text", "text": FACT}])
@@ -390,7 +276,6 @@ def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript
     digest.digest(app)
 
     assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
-    assert kept(app, EPISODE_TAG) == [], "it goes on"
     assert notices.waiting(app) == ["💾 Recollect: preserved 2 memories"]
 
 

@@ -16,7 +16,7 @@ from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.model.act import Act, Sitting
 from recollect.model.ledger import Pointer
-from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
+from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
@@ -438,8 +438,7 @@ def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of
 
 
 def _threads(app: App) -> list[Memory]:
-    found = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
-    return [one for one in found if EPISODE_TAG not in one.tags]
+    return app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
 
 
 def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, app: App):
@@ -453,8 +452,6 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, 
     assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
     assert "Now remembered here: 1 thread, 0 rules" in told.summary
     assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
-    episode = next(one for one in app.reading(Scope.PROJECT).find(Query(limit=9)) if EPISODE_TAG in one.tags)
-    assert memories.show(app, episode.id).card.memory.status is Status.SUSPENDED
     recalled = recalls.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
     assert (recalled.hit.memory.id, recalled.strength) == (thread.id, 1.0)
     assert briefs.open_threads(app) == {}, "nobody has worked on it for months"
@@ -827,4 +824,4 @@ def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: Ap
     past.import_past(app)
 
     found = {one.title: len(said) for one, said in open_app(project).reading(Scope.PROJECT).each() if said}
-    assert found == {"Why does the nightly export of invoices stop": 4, "Make the login page remember the user": 2}
+    assert found == {"Why does the nightly export of invoices stop": 2, "Make the login page remember the user": 1}

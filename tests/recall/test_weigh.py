@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle.strength import strength
-from recollect.model.memory import EPISODE_TAG, Rating
+from recollect.model.memory import Rating
 from recollect.recall.weigh import (
     AGE_COSTS_MOST,
     FOCUS_MOST,
@@ -112,13 +112,6 @@ def test_an_old_good_match_beats_a_fresh_poor_one():
     fresh = priority(thread("fresh"), 0.45, 1.0, [])
 
     assert old.score > fresh.score
-
-
-def test_an_episode_comes_after_the_threads_of_its_session():
-    episode = priority(thread("session", tags=(EPISODE_TAG,)), 1.0, 1.0, [])
-    work = priority(thread("work"), 0.8, 1.0, [])
-
-    assert work.score > episode.score
 
 
 def test_a_pin_stands_a_little_above_what_is_fresh():

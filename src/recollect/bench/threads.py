@@ -23,7 +23,7 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.bench.report import share
-from recollect.capture.piece import message_id
+from recollect.capture.turn import message_id
 from recollect.embed import Embedder
 from recollect.embed import load as load_model
 from recollect.model.act import Act, Deed, Doing, Sitting, Speaker

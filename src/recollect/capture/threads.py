@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.capture import cue, terms
-from recollect.capture.piece import Piece, says_nothing
+from recollect.capture.sentence import plan_heading, says_nothing
 from recollect.capture.turn import Turn
 from recollect.model.act import Deed
 from recollect.model.memory import Thread
+from recollect.model.record import Record
 
 FULL = 40
 """Turns. A thread that is longer is gone on with in a new one: what it costs to go on stays the same."""
@@ -39,6 +40,8 @@ class Subject:
     conclusion: str
     edited: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    is_plan: bool = False
+    """A plan was handed over to be carried out: work of its own."""
 
     @property
     def asked(self) -> str:
@@ -120,15 +123,16 @@ class Leave:
 Decision = Continue | Open | Leave
 
 
-def subject(turn: Turn) -> Subject:
-    return Subject(turn.prompt, turn.conclusion, turn.files(Deed.EDIT), turn.files(Deed.READ))
+def subject(turn: Turn, record: Record) -> Subject:
+    is_plan = turn.is_whole and bool(plan_heading(turn.acts[0].text))
+    return Subject(record.asked, turn.conclusion, turn.files(Deed.EDIT), turn.files(Deed.READ), is_plan)
 
 
-def decide(about: Subject, kept: Sequence[Piece], candidates: Sequence[Candidate]) -> Decision:
-    if not kept:
-        return Leave("nothing to keep")
-    if not _is_worth(kept):
+def decide(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Decision:
+    if not _is_worth(record):
         return Leave("too little said")
+    if about.is_plan:
+        return Open()
     rated = [(rating(about, one), one) for one in candidates]
     score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
     leans_on = _leans_on(about, candidates) if score < CONTINUES_AT else None
@@ -137,7 +141,7 @@ def decide(about: Subject, kept: Sequence[Piece], candidates: Sequence[Candidate
     if best is not None and score >= CONTINUES_AT:
         is_full = best.thread.activations >= FULL
         return Open(best.thread, score, is_fork=False) if is_full else Continue(best.thread, score)
-    if not opens(about, kept):
+    if not opens(record):
         return Leave("too little to open a thread")
     forked = best is not None and best.place == 0 and score >= FORKS_AT
     return Open(best.thread if best is not None and forked else None, score)
@@ -197,19 +201,20 @@ def _own(file: str) -> float:
     return _EVERYONES_SHARE if stem in _EVERYONES else 1.0
 
 
-def opens(about: Subject, kept: Sequence[Piece]) -> bool:
+def opens(record: Record) -> bool:
     """Whether it is work of its own. A subject and anything that came of it: whoever turns to something else is heard
     though little was done yet. Without a subject, a change or a failure."""
-    done = [one for one in kept if one.source != "user"]
-    if any(one.deed is Deed.EDIT or one.failed for one in done):
+    if record.changed or "(failed)" in record.ran:
         return True
-    named = len(set(terms.content(about.prompt))) + len(terms.names(about.prompt))
-    return bool(done) and named >= 2 and not says_nothing(about.prompt)
+    named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
+    return bool(record.ran or record.said) and named >= 2 and not says_nothing(record.asked)
 
 
-def _is_worth(kept: Sequence[Piece]) -> bool:
+def _is_worth(record: Record) -> bool:
     """A nod and a short answer to it are not."""
-    return any(one.source != "agent" or len(terms.content(one.content)) >= _ANSWER_WORDS for one in kept)
+    if record.changed or record.ran or not says_nothing(record.asked):
+        return True
+    return len(terms.content(record.said)) >= _ANSWER_WORDS
 
 
 _ANSWER_WORDS = 6

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from recollect.base.text import clip
 from recollect.capture import terms
+from recollect.model.record import Record
 
 FEWEST, MOST = 3, 8
 MOST_CHARS = 80
@@ -35,9 +36,9 @@ _EDGE = frozenset(
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>"
 
 
-def title(prompts: Sequence[str], conclusion: str, topics: Sequence[str]) -> str:
-    """The first prompt that names a subject; else the agent's conclusion; else the topics alone."""
-    for said in (*prompts, conclusion):
+def title(record: Record, topics: Sequence[str]) -> str:
+    """What was asked for, where that names a subject; else what came of it; else the topics alone."""
+    for said in (record.asked, record.ended, record.found, record.said[:_LOOKED_AT]):
         for sentence in list(terms.sentences(said))[:4]:
             found = _from_sentence(sentence[:_LOOKED_AT])
             if found:

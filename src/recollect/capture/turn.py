@@ -3,13 +3,14 @@ which work is grouped: a prompt alone is often too short to say what it is about
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.model.act import Act, Deed, Speaker
 
-MOST_WAITING = 40
-"""So many new acts are not waited with for the turn's end."""
+MOST_WAITING = 150
+"""A turn that has so many new acts is not waited for any longer: what is held of a transcript is limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class Turn:
         return self.acts[self.new_from :]
 
     @property
-    def prompt(self) -> str:
-        first = self.acts[0] if self.acts else None
-        return first.text if first is not None and first.speaker is Speaker.PERSON else ""
+    def is_whole(self) -> bool:
+        """Its beginning is known."""
+        return bool(self.acts) and _begins(self.acts[0])
 
     @property
     def conclusion(self) -> str:
@@ -51,5 +52,12 @@ def turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[Turn]:
         begin = end
 
 
+def message_id(act: Act) -> str:
+    """Of the message that is the record of the turn that begins with this act: the same whenever it is read again."""
+    named = act.id or f"{act.at.micros} {act.speaker} {act.text}"
+    return f"message_{act.at.stamp()}_{hashlib.blake2b(named.encode(), digest_size=6).hexdigest()}"
+
+
 def _begins(act: Act) -> bool:
-    return act.speaker is Speaker.PERSON
+    """What a person says when refusing a call belongs to the turn of that call."""
+    return act.speaker is Speaker.PERSON and not act.refuses

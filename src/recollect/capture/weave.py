@@ -3,76 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from recollect.capture.piece import Piece, unheard
-from recollect.capture.summary import Said, summary
+from recollect.base.moment import Moment
+from recollect.capture.summary import summary
 from recollect.capture.threads import Subject
 from recollect.capture.title import title
 from recollect.capture.topics import Source, topics
+from recollect.model import record as records
 from recollect.model.memory import Anchor, Lane, Message, Status, Thread
+from recollect.model.record import TURN, Record
 
 ORIGIN = "session"
 MOST_FILES = 20
-MOST_TOPICS = 12
+MOST_TOPICS = 8
 _LEADING = 3
 """Topics of a turn of which one must be known, or the thread has moved on."""
 
 
-def opened(id: str, session: str, about: Subject, kept: Sequence[Piece]) -> tuple[Thread, tuple[Message, ...]]:
-    named = _topics(about, kept)
-    prompts = [one.content for one in kept if one.source == "user"] or [about.prompt]
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A turn that is to be kept."""
+
+    id: str
+    """Of its message."""
+    at: Moment
+    ended_at: Moment
+    about: Subject
+    record: Record
+
+    @property
+    def lane(self) -> Lane:
+        if self.about.conclusion:
+            return Lane.AGENT
+        return Lane.TOOL if self.record.ran or self.record.changed else Lane.USER
+
+    def message(self, thread_id: str) -> Message:
+        return Message(self.id, thread_id, self.at, TURN, self.record.text())
+
+
+def opened(id: str, session: str, entry: Entry) -> tuple[Thread, Message]:
+    named = _topics(entry)
     thread = Thread(
         id=id,
-        title=title(prompts, about.conclusion, named),
-        body=summary([Said(one.source, one.content) for one in kept], named),
+        title=title(entry.record, named),
+        body=summary([entry.record]),
         topics=named,
         drift=named[:1],
         activations=1,
         origin=ORIGIN,
-        lane=Lane.lowest(*(one.lane for one in kept)),
+        lane=entry.lane,
         group=session,
-        anchors=_anchors((), about),
-        created_at=kept[0].at,
-        reinforced_at=kept[-1].at,
-        last_active_at=kept[-1].at,
+        anchors=_anchors((), entry.about),
+        created_at=entry.at,
+        reinforced_at=entry.ended_at,
+        last_active_at=entry.ended_at,
     )
-    return thread, _messages(id, kept)
+    return thread, entry.message(id)
 
 
-def gone_on(
-    thread: Thread, before: Sequence[Message], about: Subject, kept: Sequence[Piece], *, same_turn: bool = False
-) -> tuple[Thread, tuple[Message, ...]]:
-    """What it said already is counted, not added; where that is all, it stays as it was."""
-    new = list(unheard(kept, [(message.source, message.content) for message in before]))
-    if not new:
-        return thread, ()
+def gone_on(thread: Thread, before: Sequence[Message], entry: Entry) -> tuple[Thread, Message]:
+    """A turn that is known already takes the place of what was known of it."""
+    others = [message for message in before if message.id != entry.id]
+    named = _topics(entry)
+    moved = bool(named) and not _low(named[:_LEADING]) & _low(thread.topics)
+    known = tuple(dict.fromkeys((*thread.topics[: MOST_TOPICS - 2], *named[:2]))) if moved else thread.topics
+    said = [found for message in others if (found := records.read(message.content))]
     grown = replace(
         thread,
         status=Status.ACTIVE,
-        activations=thread.activations + (not same_turn),
-        seen=thread.seen + (len(new) < len(kept)),
-    )
-    named = _topics(about, new)
-    moved = bool(named) and not _low(named[:_LEADING]) & _low(thread.topics)
-    known = tuple(dict.fromkeys((*thread.topics, *named[:2])))[:MOST_TOPICS] if moved else thread.topics
-    said = [Said(message.source, message.content) for message in before]
-    said += [Said(one.source, one.content) for one in new]
-    grown = replace(
-        grown,
+        activations=thread.activations + (len(others) == len(before)),
         topics=known,
         drift=(*thread.drift, named[0]) if moved else thread.drift,
-        body=summary(said, known),
-        lane=Lane.lowest(thread.lane, *(one.lane for one in new)),
-        anchors=_anchors(thread.anchors, about),
+        body=summary([*said, entry.record]),
+        lane=Lane.lowest(thread.lane, entry.lane),
+        anchors=_anchors(thread.anchors, entry.about),
     )
-    return grown, _messages(thread.id, new)
+    return grown, entry.message(thread.id)
 
 
-def _topics(about: Subject, kept: Sequence[Piece]) -> tuple[str, ...]:
-    sources = [Source(about.prompt, 2.0), Source(about.conclusion)]
-    sources += [Source(one.content, 0.5) for one in kept if one.source == "tool" and one.failed]
-    return topics(sources, about.edited)
+def _topics(entry: Entry) -> tuple[str, ...]:
+    made = entry.record
+    sources = [Source(made.asked, 2.0), Source(made.found), Source(made.ended), Source(entry.about.conclusion)]
+    return topics(sources, entry.about.edited)
 
 
 def _anchors(known: tuple[Anchor, ...], about: Subject) -> tuple[Anchor, ...]:
@@ -82,10 +95,6 @@ def _anchors(known: tuple[Anchor, ...], about: Subject) -> tuple[Anchor, ...]:
     for file in about.read:
         paths.setdefault(file, Anchor(file))
     return tuple(paths.values())[:MOST_FILES]
-
-
-def _messages(thread_id: str, kept: Sequence[Piece]) -> tuple[Message, ...]:
-    return tuple(Message(one.id, thread_id, one.at, one.source, one.content) for one in kept)
 
 
 def _low(topics: Sequence[str]) -> set[str]:

@@ -10,7 +10,6 @@ from recollect.base.moment import Moment
 
 PINNED_TAG = "pinned"
 PIN_SOURCE = "agent_pin"
-EPISODE_TAG = "episode"
 LEARNING_TAG = "learning"
 ACCEPTED_TAG = "accepted"
 """A person put it in force, whatever lane its words came by."""

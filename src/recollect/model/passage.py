@@ -1,8 +1,8 @@
 """Cuts a memory into passages: the pieces that are indexed, embedded and shown.
 
-A passage is a range of the body or of one message, so no text is stored twice. A turn record is cut into its parts,
-without their labels. Long text is cut at a paragraph, else a sentence, else a word; never in the middle of one unless
-it has no end.
+A passage is a range of the body or of one message, so no text is stored twice. Long text is cut at
+a paragraph, else a sentence, else a word; never in the middle of one unless it has no end. A turn record is cut part
+by part: a passage has one role, and the labels are not indexed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.model.memory import Memory, Message
-from recollect.model.record import TURN, parts
+from recollect.model.record import parts
 from recollect.model.voice import voice
 
 MAX_CHARS = 250  # about 45 words: one thing said. A memory is judged by the middle of them, too
@@ -45,15 +45,14 @@ def spans_said(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...
     found: list[Span] = []
     for message in messages:
         if message.content not in memory.body:
-            found += _spans(message.id, message.content, record=message.source == TURN)
+            found += _spans(message.id, message.content)
     return tuple(found)
 
 
-def _spans(message_id: str, text: str, *, record: bool = False) -> Iterator[Span]:
-    ranges = [(part.start, part.end) for part in parts(text)] if record else []
-    for begin, end in ranges or [(0, len(text))]:
-        for start, length in _cut(text[begin:end]):
-            yield Span(message_id, begin + start, length, voice(text[begin + start : begin + start + length]))
+def _spans(message_id: str, text: str) -> Iterator[Span]:
+    for begin, end in [(part.start, part.end) for part in parts(text)] or [(0, len(text))]:
+        for start, length in _cut(text[:end], begin):
+            yield Span(message_id, start, length, voice(text[start : start + length]))
 
 
 def embeddable(title: str, text: str) -> str:
@@ -61,8 +60,7 @@ def embeddable(title: str, text: str) -> str:
     return text if not title or title.rstrip("\u2026") in text else f"{title}\n{text}"
 
 
-def _cut(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
+def _cut(text: str, start: int) -> Iterator[tuple[int, int]]:
     while len(text) - start > MAX_CHARS:
         end = _break_before(text, start, start + MAX_CHARS)
         yield start, end - start

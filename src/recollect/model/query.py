@@ -30,7 +30,7 @@ class Query:
     once: bool = False
     """The same words are shown once, even if they were said in two sessions."""
     unasked: bool = False
-    """Nobody asked: what went quiet and episodes of sessions are left out."""
+    """Nobody asked: what went quiet is left out."""
     turns: int = 1
     """How many turns of one memory may be found."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import status_at, strength
-from recollect.model.memory import EPISODE_TAG, Kind, Memory, Rule, Status
+from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import ToolCall
@@ -103,9 +103,7 @@ def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
         for scope, store in app.scopes()
         for memory in store.find(wanted)
         for spoken_of in (replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at)),)
-        if status_at(spoken_of, now=now, rules=age) is Status.ACTIVE
-        and not is_quiet(memory)
-        and EPISODE_TAG not in memory.tags
+        if status_at(spoken_of, now=now, rules=age) is Status.ACTIVE and not is_quiet(memory)
     ]
     found.sort(key=lambda entry: entry[0], reverse=True)
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}

@@ -15,7 +15,7 @@ from typing import Annotated
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, storable
 from recollect.lifecycle.strength import status_at, strength
-from recollect.model.memory import EPISODE_TAG, Kind, Memory, Note
+from recollect.model.memory import Kind, Memory, Note
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope, Told
 from recollect.ops import asks, briefs, noted, recalls
@@ -128,7 +128,7 @@ def _memories(app: App, text: str) -> Iterator[Memory]:
 def _may_surface(memory: Memory) -> bool:
     if isinstance(memory, Note) and noted.is_always_loaded(memory.path):
         return False
-    return memory.status in REACHED and not is_quiet(memory) and EPISODE_TAG not in memory.tags
+    return memory.status in REACHED and not is_quiet(memory)
 
 
 def pointer_of(memory: Memory, twice: Set[str] = frozenset()) -> Pointer:

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from recollect.agents import Cursor
-from recollect.capture import doubt, episode, extract
+from recollect.capture import doubt, extract
 from recollect.capture.draft import Action
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.ask import Job
@@ -103,7 +103,7 @@ def _extract(app: App, found: Doubt, said: list[Act]) -> None:
 
 
 def _tell(app: App, *, captured: int = 0, extracted: int = 0) -> None:
-    for line in episode.told(captured, 0, extracted):
+    for line in notices.counted_lines(captured, 0, extracted):
         notices.leave(app, line)
 
 

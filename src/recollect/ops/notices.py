@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from recollect.base.text import counted
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
 
@@ -21,6 +22,16 @@ def leave(app: App, line: str) -> None:
 
 def waiting(app: App) -> list[str]:
     return _lines(app.reading(scope_here(app)).sessions.state(_NAME))
+
+
+def counted_lines(captured: int, promoted: int, extracted: int) -> list[str]:
+    """What a session's end left, and nothing where it left nothing."""
+    lines = [f"\U0001f4dd Recollect: captured {counted(captured, 'memory', 'memories')}"] if captured else []
+    if promoted:
+        lines.append(f"\u2b06\ufe0f Recollect: {counted(promoted, 'lesson')} promoted to active rules")
+    if extracted:
+        lines.append(f"\U0001f50d Recollect: extracted {counted(extracted, 'learning')}")
+    return lines
 
 
 def _lines(text: str | None) -> list[str]:

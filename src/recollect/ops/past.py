@@ -23,7 +23,7 @@ from recollect.base.settings import environment, load
 from recollect.base.text import clip, counted, one_line
 from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
-from recollect.model.memory import EPISODE_TAG, Kind, Rule, RuleType, Status
+from recollect.model.memory import Kind, Rule, RuleType, Status
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Told
 from recollect.ops import embedding
@@ -246,7 +246,7 @@ def _remembered(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     """What is remembered about this project now."""
     store = past.reading(Scope.PROJECT)
     fading = Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_THREADS_READ)
-    of_work = [one for one in store.find(fading) if EPISODE_TAG not in one.tags]
+    of_work = store.find(fading)
     threads = len(of_work)
     now = past.past.real.now()
     by_status = Counter(status_at(one, now=now, rules=past.age_rules) for one in of_work)

@@ -1,8 +1,9 @@
 """Taker: what is done in sessions becomes threads.
 
-Turn by turn: `capture` says what of it is worth keeping and where it belongs; here the few threads that come into
-question are looked up, and the answer is written, one change a turn, so that each can be undone. What a look costs does
-not grow with the store: a handful of threads is found by words and by the session's own marks, and only those are read.
+Turn by turn: `capture` makes its record and says where it belongs; here the few threads that come into question are
+looked up, and the record is written as one message, one change a turn, so that each can be undone. When more of the
+same turn is read later, its message is replaced. What a look costs does not grow with the store: a handful of threads
+is found by words and by the session's own marks, and only those are read.
 
 Which threads a session was at, and which act comes next, stands in the store's state: ids, no words.
 """
@@ -12,22 +13,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from recollect.base.errors import BadInput, ModelError
-from recollect.base.text import counted
 from recollect.capture import echo, weave
-from recollect.capture.piece import Piece, pieces
+from recollect.capture.records import joined, record
 from recollect.capture.threads import Candidate, Continue, Decision, Leave, Open, Subject, decide, subject
 from recollect.capture.ties import ties
-from recollect.capture.turn import Turn, turns
-from recollect.capture.weave import ORIGIN
+from recollect.capture.turn import Turn, message_id, turns
+from recollect.capture.weave import ORIGIN, Entry
 from recollect.lifecycle.strength import reinforced
-from recollect.model.act import Sitting
+from recollect.model import record as records
+from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.bridge import Bridge
-from recollect.model.memory import Kind, Lane, Memory, Status, Thread
-from recollect.model.plan import Change, Create, Link, Plan, Say, Update
+from recollect.model.memory import Kind, Memory, Status, Thread
+from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
 from recollect.ops import asking, echoes
 from recollect.ops.app import App
@@ -60,6 +60,7 @@ class Mark:
     waiting: str = ""
     """The first act that was not taken yet."""
     turn: str = ""
+    """The message of the turn that was written last."""
     threads: tuple[str, ...] = ()
     """The latest first."""
 
@@ -69,9 +70,9 @@ class Looked:
     """A turn, looked at; what is left is to find its place."""
 
     turn: Turn
-    about: Subject
-    kept: tuple[Piece, ...]
-    dropped: tuple[tuple[str, int], ...]
+    entry: Entry
+    said_again: bool
+    """All that the agent said are words that it was told from memory."""
     asked: asking.Asked | None = None
     """None where there is no model: words and files go on alone."""
 
@@ -119,45 +120,36 @@ def _start(sitting: Sitting, mark: Mark) -> int:
 
 
 def _look(app: App, sitting: Sitting, turn: Turn) -> Looked:
-    found = pieces(turn)
-    told = echoes.told(app, sitting.session) if found.kept else []
-    kept = []
-    quotes = 0
-    for one in found.kept:
-        left = echo.own_words(one.content, told) if one.deed is None else one.content
-        quotes += not left
-        if left:
-            kept.append(replace(one, content=left) if one.source == "agent" else one)
-    said_again = not any(one.source != "user" for one in kept) and quotes
-    if said_again:  # a question about what is remembered, and the answer out of memory
-        quotes += len(kept)
-        kept = []
-    dropped = (*found.dropped, ("an echo", quotes)) if quotes else found.dropped
-    about = _here(app, sitting, subject(turn))
-    return Looked(turn, about, tuple(kept), dropped)
+    told = echoes.told(app, sitting.session)
+    roots = [f"{app.project.root}/"] if app.project else []
+    roots += [f"{sitting.cwd}/"] if sitting.cwd else []
+    own = replace(turn, acts=tuple(_named_inside(_own_words(act, told), roots) for act in turn.acts))
+    made = record(own)
+    said_again = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
+    entry = Entry(message_id(turn.acts[0]), turn.acts[0].at, turn.acts[-1].at, subject(own, made), made)
+    return Looked(turn, entry, said_again)
 
 
-def _here(app: App, sitting: Sitting, about: Subject) -> Subject:
+def _own_words(act: Act, told: Sequence[str]) -> Act:
+    if not told or act.speaker is not Speaker.AGENT:
+        return act
+    return replace(act, text=echo.own_words(act.text, told))
+
+
+def _named_inside(act: Act, roots: Sequence[str]) -> Act:
     """Files as they are called inside the project."""
-    roots = [str(app.project.root)] if app.project else []
-    roots += [sitting.cwd] if sitting.cwd else []
-    return replace(
-        about,
-        edited=tuple(_inside(file, roots) for file in about.edited),
-        read=tuple(_inside(file, roots) for file in about.read),
-    )
+    if act.doing is None or not act.doing.files:
+        return act
+    return replace(act, doing=replace(act.doing, files=tuple(_inside(file, roots) for file in act.doing.files)))
 
 
 def _inside(file: str, roots: Sequence[str]) -> str:
-    for root in roots:
-        if PurePath(file).is_relative_to(root):
-            return PurePath(file).relative_to(root).as_posix()
-    return file
+    return next((file[len(root) :] for root in roots if file.startswith(root)), file)
 
 
 def _with_vectors(app: App, looked: list[Looked]) -> list[Looked]:
     """All at once."""
-    texts = [app.question(one.about.meaning) if one.kept else "" for one in looked]
+    texts = [app.question(one.entry.about.meaning) for one in looked]
     if not any(texts):
         return looked
     try:
@@ -175,7 +167,7 @@ def _with_vectors(app: App, looked: list[Looked]) -> list[Looked]:
 def _left_out(store: Store, looked: Sequence[Looked]) -> frozenset[str]:
     """What no thread has, and stands before something that one has: it was looked at and left. It stays out, though
     the thread that came after it would take it in now."""
-    ids = [piece.id for one in looked for piece in one.kept]
+    ids = [one.entry.id for one in looked]
     spoken = store.spoken(ids)
     last = max((at for at, id in enumerate(ids) if id in spoken), default=0)
     return frozenset(ids[:last]) - spoken.keys()
@@ -185,44 +177,54 @@ def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str])
     """The thread that it went to, if any."""
     store = app.writing(scope_here(app))
     mark = _mark(store, sitting.session)
-    spoken = store.spoken([one.id for one in looked.kept])
-    kept = [one for one in looked.kept if one.id not in spoken and one.id not in left_out]
-    dropped = dict(looked.dropped)
-    dropped["taken before"] = len(looked.kept) - len(kept)
-    candidates = _candidates(app, store, looked, mark) if kept else []
-    begun = next(iter(spoken.values()), "") or (mark.threads[0] if _is_rest(looked.turn, mark) else "")
-    decision = _decided(app, store, looked, kept, candidates, begun)
-    thread = ""
-    if isinstance(decision, Leave):
-        dropped[decision.reason] = dropped.get(decision.reason, 0) + len(kept)
+    looked = _continued(store, looked, mark)
+    entry = looked.entry
+    begun = store.spoken([entry.id]).get(entry.id, "")
+    candidates: list[Candidate] = []
+    decision: Decision
+    if entry.id in left_out or (begun and not looked.turn.new_from) or (mark.turn == entry.id and not begun):
+        decision = Leave("taken before")
+    elif looked.said_again:
+        decision = Leave("an echo")
     else:
-        thread, added = _written(app, sitting, looked.about, kept, decision, candidates)
-        dropped["said before"] = len(kept) - added
-        threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
-        _put_mark(store, sitting.session, replace(mark, turn=looked.turn.acts[0].id, threads=threads))
-    count_all(app, {f"threads: {reason}": number for reason, number in dropped.items() if number})
+        candidates = _candidates(app, store, looked, mark)
+        decision = _decided(store, entry, candidates, begun)
+    if isinstance(decision, Leave):
+        count_all(app, {f"threads: {decision.reason}": 1})
+        return ""
+    thread = _written(app, sitting, entry, decision, candidates)
+    threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
+    _put_mark(store, sitting.session, replace(mark, turn=entry.id, threads=threads))
     return thread
 
 
-def _decided(
-    app: App, store: Store, looked: Looked, kept: list[Piece], candidates: list[Candidate], begun: str
-) -> Decision:
+def _continued(store: Store, looked: Looked, mark: Mark) -> Looked:
+    """A turn that is longer than what is held of a transcript: its beginning is known by its record alone."""
+    if looked.turn.is_whole or not looked.turn.new_from or not mark.turn:
+        return looked
+    thread = store.spoken([mark.turn]).get(mark.turn, "")
+    before = next((one for one in store.messages(thread) if one.id == mark.turn), None) if thread else None
+    old = records.read(before.content) if before else None
+    if before is None or old is None:
+        return looked
+    return replace(
+        looked, entry=replace(looked.entry, id=before.id, at=before.at, record=joined(old, looked.entry.record))
+    )
+
+
+def _decided(store: Store, entry: Entry, candidates: list[Candidate], begun: str) -> Decision:
     """The rest of a turn goes where its beginning went."""
-    thread = store.get(begun) if kept and begun else None
+    thread = store.get(begun) if begun else None
     if isinstance(thread, Thread) and _goes_on(thread):
         return Continue(thread, same_turn=True)
-    return decide(looked.about, kept, candidates)
-
-
-def _is_rest(turn: Turn, mark: Mark) -> bool:
-    return bool(turn.new_from and mark.threads and mark.turn == turn.acts[0].id)
+    return Leave("taken before") if begun else decide(entry.about, entry.record, candidates)
 
 
 def _candidates(app: App, store: Store, looked: Looked, mark: Mark) -> list[Candidate]:
-    now = looked.kept[-1].at
+    now = looked.entry.ended_at
     at_hand = {id: place for place, id in enumerate(mark.threads)}
     found: dict[str, Candidate] = {}
-    for cover, memory in _by_words(store, looked.about.asked):
+    for cover, memory in _by_words(store, looked.entry.about.asked):
         if isinstance(memory, Thread):
             found[memory.id] = Candidate(memory, cover=cover)
     others = [store.get(id) for id in mark.threads]
@@ -270,40 +272,35 @@ def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
 # Writing
 
 
-def _written(
-    app: App,
-    sitting: Sitting,
-    about: Subject,
-    kept: list[Piece],
-    decision: Continue | Open,
-    candidates: list[Candidate],
-) -> tuple[str, int]:
-    """The id of the thread that it went to, and how many messages that has more."""
+def _written(app: App, sitting: Sitting, entry: Entry, decision: Continue | Open, candidates: list[Candidate]) -> str:
+    """The id of the thread that it went to."""
     new_id = app.mint.draw("thread") if isinstance(decision, Open) else decision.thread.id
 
     def make(store: Store) -> Plan:
         standing = store.exact(new_id)
         changes: list[Change] = []
         if isinstance(standing, Thread):
-            at = max(kept[-1].at, standing.last_active_at)
+            at = max(entry.ended_at, standing.last_active_at)
+            before = store.messages(new_id)
             same_turn = isinstance(decision, Continue) and decision.same_turn
             stronger = standing if same_turn else reinforced(standing, now=at, rules=app.age_rules)
-            thread, said = weave.gone_on(stronger, store.messages(new_id), about, kept, same_turn=same_turn)
-            if not said:
+            thread, message = weave.gone_on(stronger, before, entry)
+            if message in before:
                 return Plan.empty()
-            changes += [Say(new_id, said), Update.between(standing, thread)]
+            replaced = tuple(one for one in before if one.id == message.id)
+            changes += [Unsay(new_id, replaced)] if replaced else []
+            changes += [Say(new_id, (message,)), Update.between(standing, thread)]
         else:
-            thread, said = weave.opened(new_id, sitting.session, about, kept)
-            changes.append(Create(thread, said))
-        return Plan.of([*changes, *_links(store, thread, about, candidates, decision, sitting.session)])
+            thread, message = weave.opened(new_id, sitting.session, entry)
+            changes.append(Create(thread, (message,)))
+        return Plan.of([*changes, *_links(store, thread, entry.about, candidates, decision, sitting.session)])
 
     def say(plan: Plan) -> str:
         done = "Opened" if isinstance(plan.changes[0], Create) else "Went on with"
-        return f"{done} {new_id}: {counted(len(kept), 'message')}."
+        return f"{done} {new_id}."
 
-    done = app.commit(scope_here(app), "thread", make, say, actor=Lane.lowest(*(one.lane for one in kept)))
-    added = sum(len(change.messages) for change in done.plan.changes if isinstance(change, Create | Say))
-    return new_id, added
+    app.commit(scope_here(app), "thread", make, say, actor=entry.lane)
+    return new_id
 
 
 def _links(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
-from recollect.model.memory import EPISODE_TAG, Status
+from recollect.model.memory import Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.recall.weigh import is_quiet
 
@@ -97,8 +97,6 @@ def refused(hit: Hit, query: Query) -> str:
         return f"is a {memory.kind}"
     if not _is_of_status(hit, query.statuses):
         return "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
-    if query.unasked and EPISODE_TAG in memory.tags:
-        return "an episode: shown when asked for"
     if query.unasked and is_quiet(memory):
         return "went quiet"
     if query.topic and query.topic.lower() not in {topic.lower() for topic in memory.topics}:

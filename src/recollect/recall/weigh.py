@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.base.moment import Moment
-from recollect.model.memory import EPISODE_TAG, Memory, Rating
+from recollect.model.memory import Memory, Rating
 
 FOCUS_MOST = 0.5
 FREE_HALVINGS = 5.0
@@ -18,8 +18,6 @@ FREE_HALVINGS = 5.0
 AGE_COSTS = 0.001
 """Of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen."""
 AGE_COSTS_MOST = 0.03
-EPISODES = 0.75
-"""An episode repeats what the threads of its session say, and comes after them."""
 _FAINTEST = 1e-300
 _PRIOR = 3.0
 _RATINGS = 10
@@ -46,8 +44,7 @@ class Priority:
 def priority(memory: Memory, match: float, strength: float, focus: Sequence[Focus]) -> Priority:
     useful = relevance(memory.ratings, memory.outcomes)
     boost = focus_boost(memory, focus)
-    place = EPISODES if EPISODE_TAG in memory.tags else 1.0
-    return Priority(match * standing(strength) * place * useful + boost, strength, useful, boost)
+    return Priority(match * standing(strength) * useful + boost, strength, useful, boost)
 
 
 def standing(strength: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from recollect.capture.others.fields import Row, listed, moment, text
 from recollect.model.brought import Brought
-from recollect.model.memory import EPISODE_TAG
 
 FILE = ".claude-mem/claude-mem.db"
 """In the user's home folder."""
@@ -29,6 +28,6 @@ def observation(row: Row) -> Brought:
 def summary(row: Row) -> Brought:
     body = "\n".join(f"{name}: {said}" for column, name in _PARTS if (said := text(row, column)))
     return Brought(
-        f"summary {row.get('id')}", text(row, "request", "completed"), body, tags=(EPISODE_TAG,),
+        f"summary {row.get('id')}", text(row, "request", "completed"), body, tags=("summary",),
         at=moment(row, "created_at_epoch", "created_at"), project=text(row, "project"),
     )  # fmt: skip

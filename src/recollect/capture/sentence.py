@@ -1,0 +1,116 @@
+"""What kind of sentence it is: a cause, an outcome, a choice, a question, or only what one says while working.
+
+Cues are words of several languages; a sentence without any is none of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recollect.base.text import clip, one_line
+from recollect.capture import terms
+from recollect.capture.commands import looks_only
+from recollect.capture.languages.turn_cues import ASKS, CHOICE, NOD, OUTCOME, STRONG_CAUSE, TALK, WEAK_CAUSE
+
+_NODS = frozenset(
+    "a again alright alrighty am an and awesome bye cheers continue cool correct day do done evening exactly excellent "
+    "fine for go good goodbye great ha haha hello here hey hi hm hmm how i is it job k lgtm lol lot me moment morning "
+    "much next nice night no nope now of ok okay on one perfect please proceed right so sounds stop sure thank thanks "
+    "that the there this thx to ty very wait well will with work works wow yeah yep yes yo you your".split()
+)
+_LOOKED_AT = 1_500
+_TAGGED = re.compile(r"<([a-zA-Z][\w]*[-_][\w-]*)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.DOTALL)
+_TAG = re.compile(r"</?[a-zA-Z][\w]*[-_][\w-]*(?:\s[^<>]{0,200})?/?>")
+_TYPED = frozenset({"command-args", "bash-input", "user_query", "user-prompt"})
+"""What stands between these a person wrote."""
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*)$", re.MULTILINE)
+_PLAN = re.compile(
+    r"^\s*(?:please\s+)?(?:implement|execute|carry out|follow)\s+(?:the\s+)?(?:following|this|attached)\s+plan\b",
+    re.IGNORECASE,
+)
+_PLAN_WORD = re.compile(r"^(?:implementation\s+)?plan\s*(?:[:\u2014\u2013-]|for\b)\s*", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"^\s*(?:[-*\u2022+\u2713\u2714\u2705]|\d{1,2}[.)])\s+")
+_MARKS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[\s>#*\u2022\u2705\u2713\u2714\u26a0\ufe0f\u274c-]+(?=\S)")
+_BOLD_LINE = re.compile(r"^\s*\*\*[^*]{2,80}\*\*:?\s*$")
+_NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+")
+_MOST_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence of a message, without its marks."""
+
+    text: str
+    is_heading: bool = False
+    is_item: bool = False
+
+
+def lines(text: str) -> Iterator[Line]:
+    """The prose of a message: no code, no tables."""
+    plain = _FENCE.sub("\n", without_tags(text))
+    for number, raw in enumerate(plain.splitlines()):
+        if number > _MOST_LINES:
+            return
+        if not raw.strip() or raw.lstrip().startswith(("|", "$ ", "---", "===")):
+            continue
+        heading = bool(_HEADING.match(raw) or _BOLD_LINE.match(raw))
+        item = bool(_ITEM.match(raw))
+        said = _MARKS.sub("", _NUMBERED.sub("", raw)).strip()
+        for one in terms.sentences(said):
+            if re.search(r"\w", one):
+                yield Line(one, heading, item)
+
+
+def without_tags(text: str) -> str:
+    """Without what clients write around a text; what a person typed inside it stays."""
+    if "<" not in text:
+        return text
+    text = _TAGGED.sub(lambda found: found[2] if found[1].lower() in _TYPED else " ", text)
+    return _TAG.sub(" ", text).strip()
+
+
+def plan_heading(text: str) -> str:
+    """Of a plan that an agent made and was then told to carry out. Empty: it is none."""
+    if not _PLAN.match(text):
+        return ""
+    heading = _HEADING.search(text)
+    first = heading[1] if heading else next(iter(text[len("implement") :].split(":", 1)[-1].strip().splitlines()), "")
+    return clip(_PLAN_WORD.sub("", one_line(_MARKS.sub("", first))), 120) or "A plan"
+
+
+def says_nothing(text: str) -> bool:
+    """A greeting, thanks, a nod: words that name nothing. Or a command that only looks."""
+    said = text.split()
+    if len(said) == 1 or (len(said) == 2 and (said[1].startswith("-") or said[0] == "git")):
+        return looks_only(text) or all(word in _NODS for word in terms.words(text))
+    return all(word in _NODS for word in terms.words(text[:_LOOKED_AT]))
+
+
+def cause(text: str) -> float:
+    """0: says nothing about why."""
+    strong = len(STRONG_CAUSE.findall(text[:2_000]))
+    return 2.0 * min(strong, 2) + min(len(WEAK_CAUSE.findall(text[:2_000])), 2)
+
+
+def outcome(text: str) -> float:
+    return min(3, len(OUTCOME.findall(text)))
+
+
+def is_choice(text: str) -> bool:
+    return bool(CHOICE.search(text))
+
+
+def asks(text: str) -> bool:
+    return bool(ASKS.search(text))
+
+
+def is_talk(text: str) -> bool:
+    return bool(TALK.match(text) or NOD.match(text))
+
+
+def is_foreign(text: str) -> bool:
+    """In a script whose words are not told apart by spaces."""
+    return bool(re.search(r"[\u3040-\u30ff\u4e00-\u9fff]{4}", text))
