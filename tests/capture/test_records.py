@@ -67,7 +67,7 @@ def test_a_list_belongs_to_the_words_before_it():
 def test_a_plan_is_asked_for_by_its_heading():
     plan = "Implement the following plan:\n\n# Plan: Retries with backoff\n\n## Context\nAlways use two spaces."
 
-    assert record(turn(asked(plan), said("Implemented."))).asked == "Retries with backoff"
+    assert record(turn(asked(plan), said("Implemented."))).asked == "Plan: Retries with backoff"
 
 
 def test_a_plan_that_is_handed_on_begins_a_turn_and_is_no_word_of_a_person():

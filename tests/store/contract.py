@@ -675,7 +675,7 @@ class StoreContract:
 
         close = store.closeness("small", vector(0, 1), ids)
 
-        assert close == pytest.approx(store.nearness("small", vector(0, 1), ids))
+        assert close == pytest.approx(store.nearness("small", vector(0, 1), ids)[0])
         assert close.keys() == {house.auth.id, house.tabs.id}
         assert store.closeness("other", vector(0, 1), ids) == {}
         assert store.closeness("small", vector(0, 1) * 2, ids) == {}

@@ -179,6 +179,6 @@ class SessionContract:
         seqs = [seq for seq, _ in store.vectorless("m", 10)]
         store.put_vectors("m", list(zip(seqs, [vector(1, 0), vector(0, 1), vector(1, 0)], strict=True)))
 
-        found = store.nearness("m", vector(1, 0), [near.id, far.id, "nobody"])
+        found, _ = store.nearness("m", vector(1, 0), [near.id, far.id, "nobody"])
 
         assert {id: round(how, 2) for id, how in found.items()} == {near.id: 1.0, far.id: 0.0}

@@ -163,13 +163,18 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     # What a prompt brings.
     Setting(
-        "MEMORY_PROMPT_HITS", "5", "count", "lower_only",
-        "What answers a prompt stands among the first five, or hardly ever at all.",
+        "MEMORY_RECALL_FLOOR", "0.45", "figure", "never",
+        "How sure it must be that a memory bears on a prompt before it is shown unasked; off shows the best anyway.",
+        low=0, high=1, choices=("off",),
+    ),
+    Setting(
+        "MEMORY_PROMPT_HITS", "3", "count", "lower_only",
+        "More than three are rarely read, and what is unsure is better asked for.",
         low=1, high=20,
     ),
     Setting(
         "MEMORY_PROMPT_CHARS", "2000", "count", "lower_only",
-        "Room for five entries; agents pay for every character of every prompt, and hosts cut at 10,000.",
+        "Room for a handful of entries; agents pay for every character of every prompt, and hosts cut at 10,000.",
         low=500, high=9_900,
     ),
     Setting(

@@ -243,6 +243,8 @@ def canonical(setting: Setting, text: str) -> str | None:
                 return None
             return str(int(text))
         case "figure":
+            if text.lower() in setting.choices:  # off: the least there is
+                return f"{setting.low:g}"
             if not re.fullmatch(_DECIMAL, text) or not setting.low <= float(text) <= setting.high:
                 return None
             return repr(float(text)).removesuffix(".0")
@@ -269,7 +271,7 @@ def expected(setting: Setting) -> str:
         case "count":
             return f"a whole number from {setting.low:.0f} to {setting.high:.0f}"
         case "figure":
-            return f"a number from {setting.low:g} to {setting.high:.0f}"
+            return " or ".join([f"a number from {setting.low:g} to {setting.high:.0f}", *setting.choices])
         case "choice":
             return " or ".join(setting.choices)
         case "text":

@@ -32,7 +32,6 @@ from recollect.bench.recall_agent import RecallAgent
 from recollect.bench.scores import DEPTH, MEASURES, Difference
 from recollect.bench.suites import Document, Question, Suite, Task
 from recollect.bench.systems import BASELINES, Baselines
-from recollect.model.evidence import Owner
 from recollect.model.memory import Memory, Note, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.query import REACHED, Query
@@ -207,7 +206,7 @@ def _embed(
     while page := store.vectorless(embeddings.model, _A_PAGE):
         seqs = [seq for seq, _ in page]
         whose = store.owners(seqs)
-        memories = {seq: ids[memory.id] for seq, memory, _ in store.whole(*_pairs(whose))}
+        memories = {unit: ids[memory.id] for unit, memory, _ in store.whole(list({one.unit for one in whose.values()}))}
         # Documents that came before, and of this page the share that is done.
         begun = len(set(owners))
 
@@ -217,14 +216,8 @@ def _embed(
         vectors = embeddings.of([text for _, text in page], tell)
         store.put_vectors(embeddings.model, [(seq, row.tobytes()) for seq, row in zip(seqs, vectors, strict=True)])
         found.append(vectors)
-        owners += [memories[whose[seq].memory] for seq in seqs]
+        owners += [memories[whose[seq].unit] for seq in seqs]
     return np.concatenate(found), owners
-
-
-def _pairs(owners: dict[int, Owner]) -> tuple[list[int], list[int]]:
-    """Each memory once, with one of its passages."""
-    once = {owner.memory: passage for passage, owner in owners.items()}
-    return list(once), list(once.values())
 
 
 def _figures(suite: Suite, answers: _Answers) -> Iterator[Figures]:

@@ -41,6 +41,8 @@ def record(turn: Turn) -> Record:
     said = [act for act in own if act.speaker is Speaker.AGENT and not act.plan and act.text.strip()]
     first = own[0] if own and (own[0].speaker is Speaker.PERSON or own[0].plan) else None
     asked = "" if first is None else sentence.heading(first.text) if first.plan else _asked(first.text)
+    if asked and sentence.says_nothing(asked) and (offer := sentence.offer(turn.before)):
+        asked = clip(f"{asked}: {offer}", ASKED_CHARS)
     last = said[-1].text if said else ""
     ran = commands.ran(own)
     return Record(
@@ -83,7 +85,7 @@ def _asked(text: str) -> str:
     """In his words, without what he pasted. A plan that was handed over is named by its heading."""
     plan = sentence.plan_heading(text)
     if plan:
-        return clip(plan, ASKED_CHARS)
+        return f"{sentence.PLAN}{plan}"
     text = sentence.without_tags(text)
     seen = masked(text)
     kept = "".join(" " if mark == BLOT else char for char, mark in zip(text, seen, strict=True))
@@ -98,7 +100,7 @@ def _decided(acts: Sequence[Act], first: Act | None) -> str:
         found += _statements(first.text)
     for act in acts:
         if act.speaker is Speaker.PERSON and act is not first:
-            found.append(_asked(act.text))
+            found += [line for line in terms.sentences(_asked(act.text)) if not sentence.asks(line)]
         elif act.speaker is Speaker.TOOL and act.doing and act.doing.deed is Deed.OTHER and not act.failed:
             found += [_chosen(question, answer) for question, answer in _ANSWER.findall(act.text)]
     return _filled((one for one in found if one), DECIDED_CHARS)
@@ -123,24 +125,37 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _found(messages: Sequence[str], *, is_question: bool) -> str:
-    """Sentences that state a cause; of a turn that only answers, the answer."""
-    if not messages:
-        return ""
-    kept: list[tuple[float, int, str]] = []
-    number = 0
+    """Sentences that state a cause, the last message first; of a turn that only answers, the answer."""
+    kept: list[tuple[float, str]] = []
     for age, text in enumerate(reversed(messages)):
-        for line in sentence.lines(text):
-            number += 1
-            worth = sentence.cause(line.text)
-            if worth >= (1 if age == 0 else 2) and not line.is_heading and not sentence.is_talk(line.text):
-                kept.append((worth + (1 if age == 0 else 0) - number / 1_000, -number, line.text))
-    best = sorted(kept, reverse=True)[:_MOST_FOUND]
+        lines = [line for line in sentence.lines(text) if not line.is_heading]
+        for number, line in enumerate(lines):
+            worth = sentence.cause(line.text) - (1 if sentence.outcome(line.text) and age == 0 else 0)
+            if worth < (1 if age == 0 else 2) or sentence.is_talk(line.text) or not _tells(line.text):
+                continue
+            after = lines[number + 1].text if number + 1 < len(lines) else ""
+            more = after and not (lines[number + 1].is_item or sentence.is_talk(after) or sentence.asks(after))
+            is_short = len(line.text) + len(after) < FOUND_CHARS // 2 + 60
+            both = f"{line.text} {after}" if more and is_short and not sentence.outcome(after) else line.text
+            kept.append((worth + (1.5 if age == 0 else 0) - (number + age) / 100, both))
+    best = _unlike(text for _, text in sorted(kept, key=lambda one: -one[0]))
     if best:
-        return _filled((text for _, _, text in sorted(best, key=lambda one: -one[0])), FOUND_CHARS)
-    if is_question:
-        telling = [line.text for line in sentence.lines(messages[-1]) if not line.is_heading and _tells(line.text)]
+        return _filled(best[:_MOST_FOUND], FOUND_CHARS)
+    if is_question and messages:
+        said = [line.text for line in sentence.lines(messages[-1]) if not line.is_heading]
+        telling = [text for text in said if _tells(text) and not sentence.is_talk(text) and not sentence.asks(text)]
         return _filled(telling[:2], FOUND_CHARS)
     return ""
+
+
+def _unlike(texts: Iterable[str]) -> list[str]:
+    """Without those that say nearly the same as one before them."""
+    kept: list[tuple[str, set[str]]] = []
+    for text in texts:
+        words = set(terms.content(text))
+        if all(len(words & other) <= len(words) / 2 for _, other in kept):
+            kept.append((text, words))
+    return [text for text, _ in kept]
 
 
 def _only_answers(acts: Sequence[Act]) -> bool:
@@ -165,15 +180,21 @@ def _ended(messages: Sequence[str], acts: Sequence[Act]) -> str:
 
 
 def _outcome(lines: Sequence[Line]) -> str:
-    best, score = "", 0.0
+    """The one or two sentences that say best what came of it."""
+    rated: list[tuple[float, int, str]] = []
     for number, line in enumerate(lines):
         text = _with_items(line.text, lines[number + 1 :]) if line.text.endswith(":") else line.text
         if line.is_heading or sentence.is_talk(text) or sentence.asks(text) or not _tells(text):
             continue
         worth = sentence.outcome(text) + (0.6 if not line.is_item else 0.0) + 0.5 / (number + 1)
-        if worth > score:
-            best, score = text, worth
-    return best
+        worth -= 2.0 if sentence.is_strong_cause(text) else 0.0
+        worth -= 1.0 if text.endswith(":") else 0.0
+        rated.append((worth, -number, text))
+    rated.sort(reverse=True)
+    best = [one for one in rated[:2] if one[0] > 0.5]
+    if len(best) == 2 and (sum(len(text) for *_, text in best) >= ENDED_CHARS or best[1][0] < best[0][0] - 1.5):
+        best.pop()
+    return " ".join(text.removesuffix(":") for _, _, text in sorted(best, key=lambda one: -one[1]))
 
 
 def _with_items(lead: str, after: Sequence[Line]) -> str:

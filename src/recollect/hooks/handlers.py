@@ -19,11 +19,12 @@ from recollect.base.ids import fresh_key, read_reference
 from recollect.hooks import keeping, virtual
 from recollect.hooks.visit import Said, Thought, Visit
 from recollect.model.heartbeat import Heartbeat
-from recollect.model.ledger import Talker, Way
+from recollect.model.ledger import Talker, Way, memory_of
 from recollect.model.memory import Memory, Rule
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall
+from recollect.model.small_talk import is_small_talk
 from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts, twice
 from recollect.ops.haste import Haste
 from recollect.ops.here import scope_here
@@ -65,17 +66,17 @@ def started(visit: Visit) -> Said:
 
 
 def prompted(visit: Visit) -> Said:
-    """What the prompt brings to mind, and how long nobody spoke."""
+    """What the prompt brings to mind; nothing where it names nothing, or nothing bears on it."""
     app, event = visit.app, visit.event
     if event.machine_made:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return Said()
-    is_on = app.settings.switch("MEMORY_RECALL")
+    is_on = app.settings.switch("MEMORY_RECALL") and not is_small_talk(event.asked)
     haste = Haste(app, event.asked, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
     heart, is_twice = _heard(visit)
     if haste is None:
-        return _told(visit, talker, None, briefs.NOT_ASKED, _captured_in_time(visit, is_twice))
+        return _told(visit, talker, None, briefs.NOTHING_ASKED, _captured_in_time(visit, is_twice))
     mind = _brought(visit, haste, talker, app.settings.count("MEMORY_PROMPT_HITS"))
     captured = _captured_in_time(visit, is_twice)
     if mind.is_idle or not briefs.waits_for_a_model(app):
@@ -103,7 +104,7 @@ def subagent_started(visit: Visit) -> Said:
     talker = sessions.talker(app, event)
     rules = briefs.rules(app)
     task = visit.tasks.take(event.session_id, event.agent_type)
-    is_on = task and app.settings.switch("MEMORY_RECALL")
+    is_on = app.settings.switch("MEMORY_RECALL") and not is_small_talk(task)
     haste = Haste(app, task, visit.until_s) if is_on else None
     mind = _brought(visit, haste, talker, briefs.SUBAGENT_HITS) if haste else briefs.NOT_ASKED
     said = inject.subagent(_rules(rules), mind.hits, nonce=fresh_key()[:8])
@@ -123,10 +124,9 @@ def subagent_started(visit: Visit) -> Said:
 
     if not said.text:
         return Said(after=after)
-    from_task = {id: scope for id, scope in mind.scopes.items() if id in said.shown and id not in rules}
-    listed = {id: rules[id][0] for id in said.shown if id in rules}
-    showings = (Showing(talker=talker, ids=listed, listed=True), Showing(talker=talker, ids=from_task))
-    return Said(Reply(context=said.text, shown=said.shown), tuple(one for one in showings if one.ids), after)
+    scopes = {**mind.scopes, **{id: scope for id, (scope, _) in rules.items()}}
+    showing = Showing(talker=talker, marks={mark: scopes[memory_of(mark)] for mark in said.shown})
+    return Said(Reply(context=said.text, shown=said.shown), (showing,) if said.shown else (), after)
 
 
 def received(visit: Visit) -> Said:
@@ -230,7 +230,7 @@ def _listed(
             keeping.together(later, write)
         keeping.log(later, briefs.NOT_ASKED, said, delivered)
 
-    showing = Showing(talker=talker, ids={id: scopes[id] for id in said.shown}, listed=True)
+    showing = Showing(talker=talker, marks={id: scopes[id] for id in said.shown})
     reply = Reply(context=said.text, notice="\n".join([*waiting, said.notice]).strip(), shown=said.shown)
     return Said(reply, (showing,) if said.shown else (), after)
 
@@ -244,18 +244,18 @@ def _rebuilt(visit: Visit, talker: Talker) -> bool:
             return False
     except OSError:
         return False
-    ids: dict[str, None] = {}
+    marks: dict[str, None] = {}
     for utterance in agents.utterances(event.host, agents.Tail(transcript)):
         if utterance.voice is Voice.SUMMARY:
-            ids.clear()
+            marks.clear()
         elif utterance.voice is Voice.INJECTION:
-            ids |= dict.fromkeys(inject.ids_shown(utterance.text))
+            marks |= dict.fromkeys(inject.marks_shown(utterance.text))
         if visit.left_s < _ANSWER_NEEDS_S:
             visit.app.log.line("late", session=event.session_id, left_out="the rest of the transcript")
             break
-    if ids:
-        keeping.together(visit, lambda: sessions.remembered_shown(visit.app, talker, list(ids)))
-    return bool(ids)
+    if marks:
+        keeping.together(visit, lambda: sessions.remembered_shown(visit.app, talker, list(marks)))
+    return bool(marks)
 
 
 def _unseen(visit: Visit, rules: dict[str, tuple[Scope, Rule]], talker: Talker) -> list[Rule]:
@@ -272,7 +272,7 @@ def _rules(rules: dict[str, tuple[Scope, Rule]]) -> list[Rule]:
 
 def _brought(visit: Visit, haste: Haste, talker: Talker, limit: int) -> briefs.Mind:
     try:
-        seen = sessions.shown(visit.app, talker)
+        seen = sessions.known_to(visit.app, talker)
         return briefs.brought_to_mind(visit.app, haste, seen=seen, limit=limit)
     except StoreDamaged:
         raise
@@ -308,7 +308,7 @@ def _told(visit: Visit, talker: Talker, heart: Heartbeat | None, mind: briefs.Mi
     is_seen = notices.are_shown(visit.app, visit.event.host)
     waiting = notices.waiting(visit.app) if is_seen else []
     notice = "\n".join(line for line in (*waiting, captured, said.notice or _trouble(mind)) if line)
-    showing = Showing(talker=talker, ids={id: mind.scopes[id] for id in said.shown})
+    showing = Showing(talker=talker, marks={mark: mind.scopes[memory_of(mark)] for mark in said.shown})
     reply = Reply(context=said.text, notice=notice, shown=said.shown)
 
     def after(later: Visit, delivered: bool) -> None:
@@ -334,12 +334,16 @@ def _chosen(visit: Visit, talker: Talker, heart: Heartbeat, mind: briefs.Mind, c
 
     app = visit.app
     try:
-        found = chosen.instead(app, visit.event.asked, mind.found, sessions.shown(app, talker), visit.until_s)
+        found = chosen.instead(app, visit.event.asked, mind.found, _memories_shown(visit, talker), visit.until_s)
     except Exception as problem:  # noqa: BLE001 a job's edge: what is ready is told
         app.log.line("not-chosen", session=visit.event.session_id, problem=type(problem).__name__)
         found = None
     better = briefs.Mind(found) if found else mind.noting("the language model gave no answer")
     return _told(visit, talker, heart, better, captured)
+
+
+def _memories_shown(visit: Visit, talker: Talker) -> frozenset[str]:
+    return frozenset(memory_of(mark) for mark in sessions.shown(visit.app, talker))
 
 
 def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection, delivered: bool) -> None:
@@ -348,7 +352,7 @@ def _noted(visit: Visit, mind: briefs.Mind, said: inject.Injection, delivered: b
         keeping.together(visit, lambda: keeping.note(visit, mind, said, delivered))
     keeping.log(visit, mind, said, delivered)
     if delivered:
-        toasts.recalled(visit.app, (hit.memory for hit in mind.hits if hit.memory.id in said.shown))
+        toasts.recalled(visit.app, (hit.memory for hit in mind.hits if hit.mark in said.shown))
 
 
 def _trouble(mind: briefs.Mind) -> str:
@@ -407,13 +411,14 @@ def _read(visit: Visit, call: ToolCall, asked: str) -> Said:
     said = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
     mind = briefs.Mind(answer.found)
     path = rendered.write(visit.folder, event.session_id, said.text)
-    ids = {} if answer.offset else mind.scopes  # who reads on was shown it before
-    showing = Showing(talker=sessions.talker(app, event), ids=ids, call=call.id)
+    # Who reads on was shown it before.
+    marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
+    showing = Showing(talker=sessions.talker(app, event), marks=marks, call=call.id, asked=True)
     if path is None:
         reply = Reply(context=said.text, shown=said.shown)
     else:
         reply = Reply(read_instead=str(path), read_input=call.input, shown=said.shown)
-    return Said(reply, (showing,) if showing.ids else (), _noting(mind, said))
+    return Said(reply, (showing,) if showing.marks else (), _noting(mind, said))
 
 
 def _noting(mind: briefs.Mind, said: inject.Injection) -> Callable[[Visit, bool], None]:
@@ -427,7 +432,7 @@ def _noting(mind: briefs.Mind, said: inject.Injection) -> Callable[[Visit, bool]
 
 
 def _answered(visit: Visit, asked: str) -> Found:
-    query = Query(text=asked, statuses=REACHED, limit=briefs.READ_HITS)
+    query = Query(text=asked, statuses=REACHED, limit=briefs.READ_HITS, turns=briefs.READ_HITS)
     return recalls.answered(visit.app, query, haste=Haste(visit.app, asked, visit.until_s))
 
 
@@ -439,6 +444,6 @@ def _reminded(visit: Visit, call: ToolCall) -> Said:
     said = inject.reminders(rules, nonce=fresh_key()[:8])
     if not said.text:
         return Said()
-    ids = {id: mind.scopes[id] for id in said.shown}
-    showing = Showing(talker=talker, ids=ids, way=Way.REMINDED, call=call.id)
+    marks = {id: mind.scopes[id] for id in said.shown}
+    showing = Showing(talker=talker, marks=marks, way=Way.REMINDED, call=call.id)
     return Said(Reply(context=said.text, shown=said.shown), (showing,), _noting(mind, said))

@@ -58,4 +58,7 @@ def log(visit: Visit, mind: briefs.Mind, said: inject.Injection, delivered: bool
 
 
 def _tallied(drops: Iterable[Drop]) -> str:
-    return ",".join(f"{reason}:{count}" for reason, count in sorted(Counter(drop.reason for drop in drops).items()))
+    return ",".join(
+        f"{reason}:{count}"
+        for reason, count in sorted(Counter(drop.reason.partition(" (")[0] for drop in drops).items())
+    )

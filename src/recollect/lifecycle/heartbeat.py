@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.model.codec import Json
-from recollect.model.heartbeat import Heartbeat
+from recollect.model.heartbeat import BEAT_MINUTES, Heartbeat
 
 # A beat is five minutes so that `since_last <= 2` reads as "still talking".
-BEAT_SECONDS = 300
+BEAT_SECONDS = 60 * BEAT_MINUTES
 _BEAT_MICROS = BEAT_SECONDS * 1_000_000
 _MOST_BEATS = 2**53  # what any reader of JSON can hold
 

@@ -1,4 +1,4 @@
-"""What it does to a memory that it was shown to someone."""
+"""What it does to a memory that it was shown to someone, asked for, or followed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ OUTCOMES_KEPT = 50
 """A fifth of a rating each: together they weigh as much as ten."""
 
 
-def listed(memory: Memory, *, session: int) -> Memory:
-    """Seen in a list that everyone gets: counted. That makes nothing stronger, or what stands at the top of the
-    list would stand there for ever."""
+def shown(memory: Memory, *, session: int) -> Memory:
+    """Put in front of an agent unasked: counted. That makes nothing stronger, or what is shown once would be shown for
+    ever."""
     return replace(memory, frequency=memory.frequency + 1, last_session=max(session, memory.last_session))
 
 
-def surfaced(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
-    """Shown because it was asked for: counted, and a little stronger."""
-    return listed(reinforced(memory, now=now, rules=rules), session=session)
+def asked_for(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
+    """Shown because somebody asked: counted, and a little stronger."""
+    return shown(reinforced(memory, now=now, rules=rules), session=session)
 
 
 def followed(memory: Memory, *, well: bool) -> Memory:

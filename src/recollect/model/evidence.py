@@ -1,6 +1,7 @@
 """What a store knows of a question before anyone ranks: where its words stand, and what lies near it.
 
-Memories and passages are named by their row numbers here; only what is shown is read whole.
+Memories, messages and passages are named by their row numbers here; only what is shown is read whole. What is ranked
+is a unit: a memory's body, by the memory's number, or one message of it, by the message's number below zero.
 """
 
 from __future__ import annotations
@@ -37,36 +38,64 @@ class Owner(NamedTuple):
     """Whose passage it is."""
 
     memory: int
+    unit: int
     voice: int
     """How much of the passage is somebody speaking of himself, in percent."""
 
 
 class Nearness(NamedTuple):
-    """How near a memory's meaning is: its nearest passage, and the middle of all of them."""
+    """How near a unit's meaning is: its nearest passage, and the middle of all of them."""
 
     best: float
     middle: float
-    passage: int
+    memory: int
     voiced: float
     """As `best`, what is said in the first person counting more where the question asks for that."""
+
+
+class Background(NamedTuple):
+    """How near all passages of a store are to a question, or an even sample of them: what one that is about it stands
+    out from."""
+
+    passages: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def with_more(self, other: Background) -> Background:
+        return Background(self.passages + other.passages, self.total + other.total, self.squares + other.squares)
+
+
+NO_BACKGROUND = Background()
 
 
 @dataclass(frozen=True, slots=True)
 class VectorEvidence:
     near: Mapping[int, Nearness]
-    """By memory: those nearest to the question, and those that were asked about."""
+    """By unit: those nearest to the question, and those that were asked about."""
     missing: int
     """How many passages have no vector of this model yet."""
+    background: Background = NO_BACKGROUND
+
+
+class PassageEvidence(NamedTuple):
+    """Where a passage stands in the text of its unit, and how near it is."""
+
+    unit: int
+    passage: int
+    start: int
+    length: int
+    near: float
 
 
 class Place(NamedTuple):
-    """Where a memory stands among those of its group, in the order they came."""
+    """Where a unit stands among those of its group, in the order they came: the turns of a thread, the memories of a
+    session."""
 
     group: str
     before: tuple[int, ...]
     """Nearest first."""
     after: tuple[int, ...]
     size: int = 0
-    """Of the body, in bytes."""
+    """Of the body, in bytes; 0 for a message."""
     times: tuple[Moment, ...] = ()
     """When it came, and when it was last spoken of."""

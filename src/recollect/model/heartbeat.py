@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from recollect.base.moment import Moment
 
+BEAT_MINUTES = 5
 MEANINGS = (
     (2, "active conversation"),
     (12, "short pause"),
@@ -26,6 +27,11 @@ class Heartbeat:
     @property
     def since_last(self) -> int:
         return max(0, self.beat - self.last_interaction_beat)
+
+    @property
+    def has_paused(self) -> bool:
+        """Time has really passed."""
+        return self.since_last > MEANINGS[0][0]
 
     @property
     def meaning(self) -> str:

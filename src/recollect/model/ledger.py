@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,11 +11,37 @@ from recollect.base.moment import Moment
 
 
 class Way(StrEnum):
-    """How a memory was shown. Each way shows it once: a rule that was told at the start is still worth a reminder
-    before the very call that it speaks of."""
+    """How an agent came to know it. Each way shows a thing once: a rule that was told at the start is still worth a
+    reminder before the very call that it speaks of."""
 
     TOLD = "told"
     REMINDED = "reminded"
+    OWN = "own"
+    """A turn of its own session, which it need not be told about."""
+
+
+_BODY = "body"
+_KEY_CHARS = 6
+
+
+def ledger_mark(memory: str, turn: str = "", start: int = 0) -> str:
+    """What the ledger enters for a passage: the memory, the turn ("": the body) and where in its text the passage
+    begins."""
+    return f"{turn_mark(memory, turn)}.{start}"
+
+
+def turn_mark(memory: str, turn: str = "") -> str:
+    """For all passages of a turn. A memory's id alone stands for all of the memory."""
+    return f"{memory}#{turn[-_KEY_CHARS:] or _BODY}"
+
+
+def memory_of(mark: str) -> str:
+    return mark.partition("#")[0]
+
+
+def is_entered(marks: Set[str], mark: str) -> bool:
+    """This passage, or all of its turn, or all of its memory."""
+    return mark in marks or mark.rpartition(".")[0] in marks or memory_of(mark) in marks
 
 
 @dataclass(frozen=True, slots=True)

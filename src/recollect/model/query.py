@@ -4,9 +4,11 @@ that cannot be explained."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.ledger import ledger_mark, turn_mark
+from recollect.model.memory import Kind, Memory, Message, Status
 
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
 """What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has
@@ -29,22 +31,69 @@ class Query:
     once: bool = False
     """The same words are shown once, even if they were said in two sessions."""
     unasked: bool = False
-    """Nobody asked: what went quiet is left out."""
+    """Nobody asked: what went quiet is left out, and what is left comes in the order of how surely it bears on it."""
+    floor: float = 0.0
+    """Unasked: how sure it must be that something bears on it."""
+    turns: int = 1
+    """How many turns of one memory may be found."""
+
+
+class Piece(NamedTuple):
+    """A range of a text, and how well it matches."""
+
+    start: int
+    end: int
+    score: float
+    near: float = 0.0
+    """The cosine; 0 where it has no vector."""
+    passage: int = 0
+    """Its number in the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """One unit that was found: a turn of a thread, or what a memory itself says."""
+
     memory: Memory
     score: float
     components: tuple[tuple[str, float], ...]
-    passage: str
-    """The piece of text that matched best."""
+    turn: Message | None = None
+    """None: the body."""
+    pieces: tuple[Piece, ...] = ()
+    """All of its text, in order; empty where nothing was matched."""
+    shown: tuple[str, ...] = ()
+    """The passages that answer, best first, as far as there was room (recall/passages.py)."""
     store: int = 0
     """Which of those that were asked: one id may stand in two, after an import."""
+    unit: int = 0
+    """Its number in that store."""
     stale: tuple[str, ...] = ()
     """Files it speaks of that have changed since."""
     put_away: bool = False
     """Archived on purpose, not by age."""
+
+    @property
+    def text(self) -> str:
+        return self.memory.body if self.turn is None else self.turn.content
+
+    @property
+    def mark(self) -> str:
+        """What the ledger enters when its best passage is shown. A rule is shown whole."""
+        if self.memory.kind is Kind.RULE or not self.pieces:
+            return self.memory.id
+        best = max(self.pieces, key=lambda piece: piece.score)
+        return ledger_mark(self.memory.id, self.turn.id if self.turn else "", best.start)
+
+    @property
+    def turn_mark(self) -> str:
+        """When most of its turn is shown, as to one who asked."""
+        is_whole = self.memory.kind is Kind.RULE or not self.pieces
+        return self.memory.id if is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+
+    @property
+    def passage(self) -> str:
+        """The one that answers best."""
+        return self.shown[0] if self.shown else self.text
 
 
 @dataclass(frozen=True, slots=True)

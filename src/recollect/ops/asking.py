@@ -7,17 +7,18 @@ a few of them are given theirs on the way.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, status_at, strength
-from recollect.model.evidence import Nearness, Place, WordEvidence
+from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
 from recollect.model.memory import Status
-from recollect.model.query import Hit, Query
+from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
-from recollect.recall import fuse, lexical, pick, weigh, when
+from recollect.recall import floor, fuse, lexical, passages, pick, weigh, when
 from recollect.recall.lexical import Ref
 from recollect.recall.weigh import Focus
 
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from recollect.embed import Embedder
     from recollect.store import Store
 
-NEAREST = 150  # passages by vector whose memories join those by words
+NEAREST = 150  # passages by vector whose units join those by words
 IN_COMPANY = 60  # of the best: whose neighbours are looked up
 PLACED = 300  # whose groups are looked up
+CANDIDATES = 12  # of the best: looked at for whether they bear on a prompt
+_FOCUS_BOOST = 2.0
 FOCUSED = 40  # memories that are in focus and so are looked at whatever the question says
-_PAGE = 20  # memories read whole at a time
+_PAGE = 20  # units read whole at a time
 _MOST_READ = 400
 _DROPPED_AT_ONCE = 2_000  # some 20 ms: no hook's write waits longer than it can
 _FURTHER = 15  # times as deep, where filters or one very long memory leave less than was asked for
@@ -100,13 +103,69 @@ def _answer(
     said = lexical.matches(words, owners, voice)
     aimed_at = _in_focus(stores, focus)
     vector = asked() if callable(asked) else asked
-    near, missing = _near(stores, {*said, *aimed_at}, vector, depth * NEAREST, voice)
+    near, missing, background = _near(stores, {*said, *aimed_at}, vector, depth * NEAREST, voice)
     matches = dict.fromkeys(aimed_at, fuse.UNMATCHED) | fuse.fuse(said, near, words.most)
     best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))
     matches = fuse.in_company(matches, said, _places(stores, best), words.most, when.asked_time(query.text, now))
     ranked = _ranked(stores, matches, aimed_at, query, depth * _MOST_READ, now=now, rules=rules, focus=focus)
+    if query.unasked:
+        wanted = [hit for hit in ranked if not pick.refused(hit, query)][:CANDIDATES]
+        candidates = _by_bearing(evidence, query, _with_pieces(stores, evidence, words, wanted, vector), background)
+        refused = (hit for hit in ranked if pick.refused(hit, query))
+        picked = pick.pick((*candidates, *refused), query, seen=seen)
+        return Answer(picked, missing, 0.0)
     picked = pick.pick(ranked, query, seen=seen)
-    return Answer(picked, missing, 0.0)
+    hits = _with_pieces(stores, evidence, words, picked.hits, vector)
+    shown = [replace(hit, shown=passages.passages(hit, passages.ASKED_CHARS)) for hit in hits]
+    return Answer(replace(picked, hits=tuple(shown)), missing, 0.0)
+
+
+def _by_bearing(
+    evidence: Sequence[WordEvidence], query: Query, hits: Sequence[Hit], background: Background
+) -> list[Hit]:
+    """In the order of how surely each bears on the prompt, which is their score. What proved useless counts less, what
+    is in focus more."""
+    prompt = floor.Prompt.of(query.text)
+    passages_in_all = sum(one.passages for one in evidence)
+    covers = [
+        floor.cover(evidence, number, [piece.passage for hit in hits if hit.store == number for piece in hit.pieces])
+        for number in range(len(evidence))
+    ]
+    found: list[Hit] = []
+    for hit in hits:
+        parts = dict(hit.components)
+        known = [piece.near for piece in hit.pieces if piece.near]  # 0: it has no vector
+        bears = floor.features(
+            prompt,
+            f"{hit.memory.title}\n{hit.text}",
+            near=max(known) if known else None,
+            cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
+            background=background,
+            passages=passages_in_all,
+        )
+        score = bears.with_boost(_FOCUS_BOOST * parts["focus"]) * parts["relevance"]
+        shown = passages.unasked(hit) if score >= query.floor else ()
+        found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
+    return sorted(found, key=lambda hit: hit.score, reverse=True)
+
+
+def _with_pieces(
+    stores: Sequence[Store],
+    evidence: Sequence[WordEvidence],
+    words: lexical.Wording,
+    hits: Sequence[Hit],
+    vector: Asked | None,
+) -> list[Hit]:
+    """How well each passage of these answers."""
+    pieces: dict[Ref, list[Piece]] = {(hit.store, hit.unit): [] for hit in hits}
+    for number, store in enumerate(stores):
+        units = [hit.unit for hit in hits if hit.store == number]
+        found = store.pieces(units, vector.model, vector.vector) if vector is not None else store.pieces(units)
+        cover = lexical.cover(words, evidence, number, [one.passage for one in found])
+        for one in found:
+            score = fuse.passage_score(cover[one.passage], one.near)
+            pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score, one.near, one.passage))
+    return [replace(hit, pieces=tuple(pieces[hit.store, hit.unit])) for hit in hits]
 
 
 def _in_focus(stores: Sequence[Store], focus: Sequence[Focus]) -> list[Ref]:
@@ -121,17 +180,19 @@ def _in_focus(stores: Sequence[Store], focus: Sequence[Focus]) -> list[Ref]:
 
 def _near(
     stores: Sequence[Store], known: Set[Ref], asked: Asked | None, count: int, voice: float
-) -> tuple[dict[Ref, Nearness], int]:
+) -> tuple[dict[Ref, Nearness], int, Background]:
     found: dict[Ref, Nearness] = {}
     missing = 0
+    background = NO_BACKGROUND
     if asked is None:
-        return found, missing
+        return found, missing, background
     for number, store in enumerate(stores):
         also = [seq for which, seq in known if which == number]
         evidence = store.nearest(asked.model, asked.vector, count, also, voice=voice)
         missing += evidence.missing
+        background = background.with_more(evidence.background)
         found |= {(number, seq): near for seq, near in evidence.near.items()}
-    return found, missing
+    return found, missing, background
 
 
 def _places(stores: Sequence[Store], best: list[Ref]) -> dict[Ref, Place]:
@@ -153,17 +214,18 @@ def _ranked(
     rules: AgeRules,
     focus: Sequence[Focus],
 ) -> list[Hit]:
-    """Whole memories in order of priority. Strength, relevance and focus can move a memory only so far, so the
-    best matches are read a page at a time until enough of them pass the question's filters; those in focus always."""
+    """Units with their memories, in order of priority. Strength, relevance and focus can move a memory only so far, so
+    the best matches are read a page at a time until enough of them pass the question's filters; those in focus
+    always."""
     hits = list(_read(stores, list(aimed_at), matches, now, rules, focus))
     rest = matches.keys() - set(aimed_at)
     order = sorted(rest, key=lambda ref: (-matches[ref].score, ref))  # of equals the first that came
-    wanted = 0
+    wanted: Counter[str] = Counter()
     for start in range(0, min(len(order), most), _PAGE):
         for hit in _read(stores, order[start : start + _PAGE], matches, now, rules, focus):
             hits.append(hit)
-            wanted += not pick.refused(hit, query)
-        if wanted >= 2 * query.limit:
+            wanted[hit.memory.id] += not pick.refused(hit, query)
+        if sum(min(count, query.turns) for count in wanted.values()) >= 2 * query.limit:
             break
     return sorted(hits, key=lambda hit: (hit.score, dict(hit.components)["strength"]), reverse=True)
 
@@ -177,10 +239,9 @@ def _read(
     focus: Sequence[Focus],
 ) -> Iterator[Hit]:
     for number, store in enumerate(stores):
-        own = [ref for ref in refs if ref[0] == number]
-        for seq, stored, passage in store.whole([ref[1] for ref in own], [matches[ref].passage for ref in own]):
+        for unit, stored, turn in store.whole([unit for which, unit in refs if which == number]):
             memory = replace(stored, status=status_at(stored, now=now, rules=rules))
-            match = matches[number, seq]
+            match = matches[number, unit]
             force = strength(memory, now=now, rules=rules)
             weighed = weigh.priority(memory, match.score, force, focus)
             components = (
@@ -198,7 +259,7 @@ def _read(
                 *weigh.evidence(memory),
             )
             put_away = stored.status is Status.ARCHIVED
-            yield Hit(memory, weighed.score, components, passage, number, put_away=put_away)
+            yield Hit(memory, weighed.score, components, turn, store=number, unit=unit, put_away=put_away)
 
 
 def fill_vectors(store: Store, embedder: Embedder, most: int) -> int:

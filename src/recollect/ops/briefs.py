@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import status_at, strength
+from recollect.model.evidence import NO_BACKGROUND
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope
@@ -19,6 +20,7 @@ from recollect.model.session import ToolCall
 from recollect.ops import recalls
 from recollect.ops.app import App
 from recollect.ops.haste import Haste
+from recollect.recall import floor
 from recollect.recall.weigh import is_quiet, relevance
 
 MOST_RULES = 300
@@ -26,8 +28,7 @@ OPEN_THREADS = 5
 READ_HITS = 5
 SUBAGENT_HITS = 3
 REMINDERS = 3
-# A rule this near to the call is about it, though it names nothing of it: where a recall wakes a sleeping thread.
-BEARS_ABOVE = 0.5
+_CALL_FLOOR = 0.5  # a call is interrupted for nothing less, however low the floor for prompts is set
 ALWAYS, BEARING = "what is always loaded", "rules that bear on the call"
 """How they came to be shown, as `why` says it."""
 _LATE, _IDLE = "the time was over", "nothing to look for"
@@ -69,6 +70,7 @@ class Mind:
 
 
 NOT_ASKED = Mind(None, "not asked")
+NOTHING_ASKED = Mind(None, _IDLE)
 
 
 def waits_for_a_model(app: App) -> bool:
@@ -114,7 +116,8 @@ def brought_to_mind(app: App, haste: Haste, *, seen: Set[str], limit: int) -> Mi
         return Mind(None, _IDLE)
     if haste.left_s <= 0:
         return Mind(None, _LATE)
-    query = Query(text=haste.text, statuses=REACHED, limit=limit, once=True, unasked=True)
+    least = app.settings.figure("MEMORY_RECALL_FLOOR")
+    query = Query(text=haste.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=least)
     found = recalls.answered(app, query, seen=seen, haste=haste)
     return Mind(found) if haste.left_s > 0 else Mind(None, _LATE)
 
@@ -140,15 +143,27 @@ def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until
     from recollect.recall.bearing import is_lesson
 
     asked = Haste(app, text, until_s).asked()
+    if asked is None:
+        return {}
     near: dict[str, float] = {}
-    for scope, store in app.scopes() if asked is not None else ():
+    background = NO_BACKGROUND
+    for scope, store in app.scopes():
         ids = [id for id, (where, rule) in in_force.items() if where is scope and not is_lesson(rule)]
-        near |= store.nearness(asked.model, asked.vector, ids) if asked is not None and ids else {}
-    return {id: how for id, how in near.items() if how > BEARS_ABOVE}
+        found, behind = store.nearness(asked.model, asked.vector, ids)
+        near |= found
+        background = background.with_more(behind)
+    prompt, least = floor.Prompt.of(text), app.settings.figure("MEMORY_RECALL_FLOOR")
+    bears = {
+        id: floor.features(
+            prompt, in_force[id][1].body, near=how, cover=0.0, background=background, passages=background.passages
+        ).probability
+        for id, how in near.items()
+    }
+    return {id: how for id, how in bears.items() if how >= max(least, _CALL_FLOOR)}
 
 
 def _hit(rule: Rule, weight: float) -> Hit:
-    return Hit(rule, weight, (("named", 1.0),) if weight >= 1 else (("near", weight),), rule.body)
+    return Hit(rule, weight, (("named", 1.0),) if weight >= 1 else (("near", weight),))
 
 
 def note_listed(
@@ -159,9 +174,7 @@ def note_listed(
     injected: recalls.Injected,
 ) -> None:
     """So that `why` can say of something that was simply loaded that it was, and when."""
-    listed = [
-        Recollection(scope, Hit(memory, 1.0, (("listed", 1.0),), ""), memory.weight) for scope, memory in memories
-    ]
+    listed = [Recollection(scope, Hit(memory, 1.0, (("listed", 1.0),)), memory.weight) for scope, memory in memories]
     found = _found(app, what, listed, ALWAYS)
     recalls.note(app, replace(found, drops=tuple(drops)), injected)
 

@@ -97,7 +97,7 @@ def _count(app: App, call: Call, result: Result) -> None:
     """A store that cannot be written still answers."""
     if isinstance(result, Recalled) and result.found.found and not result.offset:
         with suppress(RecollectError):
-            asked_for(app, call.session, {one.hit.memory.id: one.scope for one in result.found.found})
+            asked_for(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
 
 
 @contextmanager

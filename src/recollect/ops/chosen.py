@@ -232,10 +232,9 @@ def _standing(app: App, id: str) -> tuple[Scope, Memory] | None:
 def _recollection(app: App, scope: Scope, memory: Memory, known: Recollection | None, passes: int) -> Recollection:
     chosen = tuple((f"pass {number}", 1.0) for number in range(1, passes + 1))
     by_engine = known.hit.components if known else ()
-    passage = known.hit.passage if known else memory.body
     force = strength(memory, now=app.clock.now(), rules=app.age_rules)
-    stale = known.hit.stale if known else ()
-    return Recollection(scope, Hit(memory, 1.0, (*chosen, *by_engine), passage, stale=stale), force)
+    hit = known.hit if known else Hit(memory, 1.0, ())
+    return Recollection(scope, replace(hit, memory=memory, score=1.0, components=(*chosen, *by_engine)), force)
 
 
 def _why_not(id: str, choice: Choice) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.model.ledger import Talker, Way
+from recollect.model.ledger import Talker, Way, memory_of
 from recollect.model.memory import Kind, Status
 from recollect.model.query import Query
 from recollect.ops.app import App
@@ -18,7 +18,9 @@ def told(app: App, session: str) -> list[str]:
     for _, store in app.scopes():
         known = store.sessions.session(session)
         epochs = range(max(0, known.epoch - 1), known.epoch + 1) if known is not None else ()
-        shown = {id for epoch in epochs for id in store.sessions.shown(Talker(session, "", epoch), Way.TOLD)}
+        shown = {
+            memory_of(mark) for epoch in epochs for mark in store.sessions.shown(Talker(session, "", epoch), Way.TOLD)
+        }
         memories = [memory for id in sorted(shown, reverse=True)[:_MOST] if (memory := store.exact(id)) is not None]
         latest = store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES))
         memories += [memory for memory in latest if memory.group != session and memory.id not in shown]

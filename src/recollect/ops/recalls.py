@@ -34,6 +34,7 @@ MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
+_LOGGED_PASSAGE_CHARS = 120
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
 _CLEANED_CHARS = 20_000  # more than that is never told: no secret begins before it and ends in what is told
 
@@ -50,7 +51,7 @@ def recall(
     app: App,
     query: Words,
     *,
-    limit: Annotated[int, Arg("At most so many.", metavar="N")] = 5,
+    limit: Annotated[int, Arg("Maximum number of turns, rules and notes.", metavar="N")] = 5,
     include_suspended: Annotated[
         bool, Arg("Also threads that age has suspended or archived; a near match reactivates one.")
     ] = True,
@@ -59,7 +60,8 @@ def recall(
     text = storable(" ".join(query)).strip()
     statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
     statuses += (Status.ARCHIVED,) if archived else ()
-    asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit))
+    most = at_least_one("limit", limit)
+    asked = Query(text=text, statuses=statuses, limit=most, turns=most)
     reference = read_reference(text)
     answer = look_up(app, *reference) if reference else whole(app, answered(app, asked))
     note(app, answer.found)
@@ -137,7 +139,11 @@ class Injected:
 
 def whole(app: App, found: Found) -> Recalled:
     """With the bridges of what was found; sleeping threads that came near enough are awake now."""
-    woken = tuple(_woken(app, one) for one in found.found)
+    nearest: dict[tuple[Scope, str], Recollection] = {}
+    for one in sorted(found.found, key=_similarity, reverse=True):
+        nearest.setdefault((one.scope, one.hit.memory.id), one)
+    after = {key: _woken(app, one) for key, one in nearest.items()}  # once, however many of its turns were found
+    woken = tuple(_as_now(one, after[one.scope, one.hit.memory.id]) for one in found.found)
     bridges = _bridges(app, woken)
     return Recalled(replace(found, found=woken), tuple(bridges[:MAX_BRIDGES]), len(bridges))
 
@@ -213,19 +219,27 @@ def look_up(app: App, id: str, offset: int = 0) -> Recalled:
     shown = show(app, id)
     memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
     parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
-    hit = Hit(memory, 1.0, parts, memory.body, put_away=app.find(id)[1].status is Status.ARCHIVED)
+    hit = Hit(memory, 1.0, parts, put_away=app.find(id)[1].status is Status.ARCHIVED)
     listed = (Recollection(scope, hit, strength),)
     found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
     return replace(whole(app, found), whole=shown, offset=offset)
 
 
+def _similarity(one: Recollection) -> float:
+    parts = dict(one.hit.components)
+    return parts.get("near") or parts.get("cover", 0.0)
+
+
+def _as_now(one: Recollection, now: Recollection) -> Recollection:
+    hit = replace(one.hit, memory=now.hit.memory)
+    return replace(one, hit=hit, strength=now.strength, reactivated=now.reactivated)
+
+
 def _woken(app: App, one: Recollection) -> Recollection:
     """A sleeping thread that comes near enough wakes, a little stronger."""
     memory = one.hit.memory
-    parts = dict(one.hit.components)
-    near = parts.get("near") or parts.get("cover", 0.0)
     sleeps = memory.status in (Status.SUSPENDED, Status.ARCHIVED) and not one.hit.put_away
-    if not sleeps or memory.kind is not Kind.THREAD or near <= WAKE_ABOVE:
+    if not sleeps or memory.kind is not Kind.THREAD or _similarity(one) <= WAKE_ABOVE:
         return one
     now = app.clock.now()
 
@@ -278,7 +292,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
         return
     listed: list[Json] = [
         {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
-         "score": round(one.hit.score, 4),
+         "score": round(one.hit.score, 4), "passage": clip(one_line(one.hit.passage), _LOGGED_PASSAGE_CHARS),
          "components": {name: round(value, 4) for name, value in one.hit.components}}
         for one in found.found
     ]  # fmt: skip

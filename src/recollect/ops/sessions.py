@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
 from recollect.lifecycle import use
-from recollect.model.ledger import Pointer, Talker, Way
+from recollect.model.ledger import Pointer, Talker, Way, memory_of
 from recollect.model.result import Scope
 from recollect.model.session import Event, Session
 from recollect.ops.app import App
@@ -32,11 +32,13 @@ class Showing:
     """What is on its way to an agent, and counts once it has arrived."""
 
     talker: Talker
-    ids: Mapping[str, Scope]
+    marks: Mapping[str, Scope]
+    """As the ledger enters them (model/ledger.py), and where each memory is kept."""
     way: Way = Way.TOLD
     call: str = ""
-    listed: bool = False
-    """Everyone gets it: it is counted, and makes nothing stronger."""
+    asked: bool = False
+    """Somebody asked for it, which makes a memory stronger. What is shown unasked is only counted: else noise would
+    keep itself alive."""
 
 
 def here(app: App, event: Event) -> Session:
@@ -54,6 +56,18 @@ def talker(app: App, event: Event) -> Talker:
 
 def shown(app: App, talker: Talker, way: Way = Way.TOLD) -> frozenset[str]:
     return app.reading(scope_here(app)).sessions.shown(talker, way)
+
+
+def known_to(app: App, talker: Talker) -> frozenset[str]:
+    """What it was told, and what it did itself."""
+    return shown(app, talker) | shown(app, talker, Way.OWN)
+
+
+def enter_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) -> None:
+    """A turn that was just recorded: its session has it before its eyes until it loses it."""
+    session = store.sessions.session(session_id)
+    if session is not None:
+        store.sessions.show(Talker(session_id, "", session.epoch), Way.OWN, [mark], at=now)
 
 
 def begin(app: App, event: Event) -> Talker:
@@ -110,23 +124,23 @@ def receive(app: App, pointer: Pointer) -> bool:
 
 
 def arrived(app: App, showing: Showing) -> None:
-    """It was printed: it counts as shown, and as used."""
+    """It was printed: it counts as shown, and where somebody asked, as used."""
     at = app.clock.now()
     own = app.writing(scope_here(app))
     session = own.sessions.session(showing.talker.session)
     number = session.number if session else 0
     with own.together():
-        own.sessions.show(showing.talker, showing.way, list(showing.ids), at=at, call=showing.call)
+        own.sessions.show(showing.talker, showing.way, list(showing.marks), at=at, call=showing.call)
         _use(app, showing, scope_here(app), number)
     for scope in Scope:
         if scope is not scope_here(app):
             _use(app, showing, scope, number)
 
 
-def asked_for(app: App, session: str, ids: Mapping[str, Scope]) -> None:
+def asked_for(app: App, session: str, marks: Mapping[str, Scope]) -> None:
     """An agent asked and was answered: that counts as use, and as shown where we know its session."""
     found = app.reading(scope_here(app)).sessions.session(session) if session else None
-    showing = Showing(talker=Talker(session, "", found.epoch if found else 0), ids=ids)
+    showing = Showing(talker=Talker(session, "", found.epoch if found else 0), marks=marks, asked=True)
     if found is not None:
         arrived(app, showing)
         return
@@ -134,21 +148,21 @@ def asked_for(app: App, session: str, ids: Mapping[str, Scope]) -> None:
         _use(app, showing, scope, 0)
 
 
-def remembered_shown(app: App, talker: Talker, ids: Sequence[str]) -> None:
+def remembered_shown(app: App, talker: Talker, marks: Sequence[str]) -> None:
     """For a session that goes on from another's transcript: what stands in there was shown."""
-    app.writing(scope_here(app)).sessions.show(talker, Way.TOLD, ids, at=app.clock.now())
+    app.writing(scope_here(app)).sessions.show(talker, Way.TOLD, marks, at=app.clock.now())
 
 
 def _use(app: App, showing: Showing, scope: Scope, number: int) -> None:
-    ids = [id for id, where in showing.ids.items() if where is scope]
+    ids = [memory_of(mark) for mark, where in showing.marks.items() if where is scope]
     if not ids or app.store_path(scope) is None:
         return
     sessions = app.writing(scope).sessions
     session = number if scope is scope_here(app) else _count(sessions)
-    if showing.listed:
-        sessions.use(ids, partial(use.listed, session=session))
+    if showing.asked:
+        sessions.use(ids, partial(use.asked_for, session=session, now=app.clock.now(), rules=app.age_rules))
     else:
-        sessions.use(ids, partial(use.surfaced, session=session, now=app.clock.now(), rules=app.age_rules))
+        sessions.use(ids, partial(use.shown, session=session))
 
 
 def _count_for_user(app: App, session: Session) -> None:

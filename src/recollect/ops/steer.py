@@ -118,7 +118,7 @@ def _prioritized(app: App, point: Focus) -> int:
     found: dict[str, Memory] = {}
     for _, store in app.scopes():
         seqs = store.about(point.topic, _COUNTED)
-        found |= {memory.id: memory for _, memory, _ in store.whole(seqs, [0] * len(seqs))}
+        found |= {memory.id: memory for _, memory, _ in store.whole(seqs)}
     return sum(
         memory.kind is Kind.THREAD
         and focus_boost(memory, (replace(point, weight=1.0),)) > 0

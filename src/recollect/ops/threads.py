@@ -26,10 +26,11 @@ from recollect.lifecycle.strength import reinforced
 from recollect.model import record as records
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.bridge import Bridge
+from recollect.model.ledger import turn_mark
 from recollect.model.memory import Kind, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
-from recollect.ops import asking, echoes
+from recollect.ops import asking, echoes, sessions
 from recollect.ops.app import App
 from recollect.ops.digest import Writes
 from recollect.ops.here import scope_here
@@ -195,6 +196,8 @@ def _place(app: App, sitting: Sitting, looked: Looked, left_out: frozenset[str])
     thread = _written(app, sitting, entry, decision, candidates)
     threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
     _put_mark(store, sitting.session, replace(mark, turn=entry.id, threads=threads))
+    if not sitting.agent:
+        sessions.enter_own_turn(store, sitting.session, turn_mark(thread, entry.id), now=app.clock.now())
     return thread
 
 
@@ -261,10 +264,11 @@ def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
     """The few memories that share the rarest of these words, and which share of their rarity."""
     evidence = store.words(text, most=_POSTINGS)
     words = lexical.wording([evidence])
-    found = lexical.matches(words, [store.owners(list(spoken.passages)) for spoken in words.spoken])
+    owners = store.owners(list(words.spoken[0].passages))
+    by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
+    found = lexical.matches(words, [by_memory])
     best = sorted(found, key=lambda ref: (-found[ref].whole, ref))[:BY_WORDS]
-    rows = [ref[1] for ref in best]
-    for seq, memory, _ in store.whole(rows, [found[0, row].passage for row in rows]):
+    for seq, memory, _ in store.whole([seq for _, seq in best]):
         yield found[0, seq].cover, memory
 
 

@@ -1,4 +1,4 @@
-"""Words and vectors together: one score a memory, every part of it named.
+"""Words and vectors together: one score a unit, every part of it named.
 
 Each kind of evidence counts twice: against the best of this question (who leads?) and against what a perfect
 match would be (is the lead worth anything?). So words rule where the question's rare words are found, and
@@ -60,14 +60,13 @@ class Match(NamedTuple):
     words: float
     cover: float
     near: float
-    passage: int
     neighbours: float = 0.0
     group: float = 0.0
     length: float = 0.0
     time: float = 0.0
 
 
-UNMATCHED = Match(0.0, 0.0, 0.0, 0.0, 0)
+UNMATCHED = Match(0.0, 0.0, 0.0, 0.0)
 """Of a memory that is looked at for another reason than the question."""
 
 
@@ -107,10 +106,15 @@ class _Scale:
         cover = word.cover if word is not None else 0.0
         if near is None:
             # No vector yet: its meaning is taken to be as near as its words are, not to be nothing.
-            passage = word.passage if word is not None else 0
-            return Match(said + said * self.meant_as_said, said, cover, 0.0, passage)
+            return Match(said + said * self.meant_as_said, said, cover, 0.0)
         score = said + self.near * max(0.0, near.voiced) + self.middle * max(0.0, near.middle)
-        return Match(score, said, cover, max(0.0, near.best), word.passage if word is not None else near.passage)
+        return Match(score, said, cover, max(0.0, near.best))
+
+
+def passage_score(cover: float, near: float, weights: Weights = WEIGHTS) -> float:
+    """How well a single passage answers: which share of the question it speaks of, and how near it is."""
+    words, meaning = weights.best_of_all + weights.whole_of_all, weights.near_of_all
+    return (words * cover + meaning * max(0.0, near)) / (words + meaning)
 
 
 def _lead(values: Iterable[float]) -> float:
@@ -125,7 +129,7 @@ def in_company(
     asked: Span | None = None,
     weights: Weights = WEIGHTS,
 ) -> dict[Ref, Match]:
-    """A memory gains by what stands beside it in its conversation, by how much of the question its whole conversation
+    """A unit gains by what stands beside it in its conversation, by how much of the question its whole conversation
     speaks of, and by being of the time that was asked for."""
     groups = _groups(words, places)
     lead = max(groups.values(), default=0.0) or 1.0

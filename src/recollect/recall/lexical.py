@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ KEPT = 400  # passages of a store that go on; the rest cannot reach the top
 _STRONGEST = 2.2  # what one term gives at most, before its rarity: BM25's k1 + 1
 
 Ref = tuple[int, int]
-"""A memory: which store, and its row there."""
+"""A unit (model/evidence.py): which store, and its number there."""
 
 
 _Passages = Mapping[int, tuple[tuple[int, float], ...]]
@@ -44,10 +44,9 @@ class WordMatch(NamedTuple):
     best: float
     """Of its best passage."""
     whole: float
-    """Each term where it stands strongest in the memory."""
+    """Each term where it stands strongest in the unit."""
     cover: float
     """Which share of the question's rarity it speaks of."""
-    passage: int
     terms: tuple[tuple[int, float], ...]
 
 
@@ -96,17 +95,30 @@ def _spoken(evidence: WordEvidence, order: Mapping[str, int], rarity: Sequence[f
 
 
 def matches(words: Wording, owners: Sequence[Mapping[int, Owner]], voice: float = 0.0) -> dict[Ref, WordMatch]:
-    """By memory; `owners` says for each store whose passage it is. `voice`: how much more a passage counts that is all
+    """By unit; `owners` says for each store whose passage it is. `voice`: how much more a passage counts that is all
     in the first person."""
-    by_memory: dict[Ref, list[int]] = {}
+    by_unit: dict[Ref, list[int]] = {}
     for store, spoken in enumerate(words.spoken):
         for passage in spoken.passages:
             owner = owners[store].get(passage)
             if owner is not None:
-                by_memory.setdefault((store, owner.memory), []).append(passage)
+                by_unit.setdefault((store, owner.unit), []).append(passage)
     all_rarity = sum(words.rarity) or 1.0
     spoken_by = [_louder(spoken, owners[store], voice) for store, spoken in enumerate(words.spoken)]
-    return {ref: _match(words, spoken_by[ref[0]], own, all_rarity) for ref, own in by_memory.items()}
+    return {ref: _match(words, spoken_by[ref[0]], own, all_rarity) for ref, own in by_unit.items()}
+
+
+def cover(words: Wording, evidence: Sequence[WordEvidence], store: int, passages: Iterable[int]) -> dict[int, float]:
+    """Of these passages of one store: which share of the question's rarity each speaks of."""
+    order = {term: number for number, term in enumerate(dict.fromkeys(t.term for e in evidence for t in e.terms))}
+    found = dict.fromkeys(passages, 0.0)
+    all_rarity = sum(words.rarity) or 1.0
+    for term in evidence[store].terms:
+        share = words.rarity[order[term.term]] / all_rarity
+        for passage, _ in term.rows:
+            if passage in found:
+                found[passage] += share
+    return found
 
 
 def _louder(spoken: Spoken, owners: Mapping[int, Owner], voice: float) -> _Passages:
@@ -127,16 +139,14 @@ def _match(words: Wording, spoken: _Passages, own: list[int], all_rarity: float)
         given = spoken[own[0]]
         score = sum([value for _, value in given])
         covered = sum([words.rarity[term] for term, _ in given])
-        return WordMatch(score, score, covered / all_rarity, own[0], given)
-    best, score = own[0], -1.0
+        return WordMatch(score, score, covered / all_rarity, given)
+    score = -1.0
     strongest: dict[int, float] = {}
     for passage in own:
         given = spoken[passage]
-        here = sum([value for _, value in given])
-        if here > score:
-            best, score = passage, here
+        score = max(score, sum([value for _, value in given]))
         for term, value in given:
             if value > strongest.get(term, 0.0):
                 strongest[term] = value
     covered = sum([words.rarity[term] for term in strongest])
-    return WordMatch(score, sum(strongest.values()), covered / all_rarity, best, tuple(strongest.items()))
+    return WordMatch(score, sum(strongest.values()), covered / all_rarity, tuple(strongest.items()))

@@ -1,4 +1,5 @@
-"""Picks what is shown: the filters of the question, no two that say the same, at most K, and why the rest is not.
+"""Picks what is shown: the filters of the question, no two that say the same, at most K, at most so many of one memory,
+and why the rest is not.
 
 Does not rank (fuse.py, weigh.py), does not word anything (render).
 """
@@ -10,13 +11,17 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
-from recollect.model.memory import Memory, Status
+from recollect.model.ledger import is_entered
+from recollect.model.memory import Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.recall.weigh import is_quiet
 
 BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
 
 NOTHING_IN_COMMON = "nothing in common"
+
+_Key = tuple[int, str]
+"""A memory: one id may stand in two stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,32 +33,47 @@ class Picked:
 
 
 def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -> Picked:
-    """`ranked` in order, best first. `seen` are ids that this session was shown before."""
+    """`ranked` in order, best first. `seen`: the marks of what this session knows already."""
     hits: list[Hit] = []
-    drops: list[Drop] = []
+    drops: dict[_Key, Drop] = {}
     said: dict[tuple[str, str], str] = {}
+    turns: Counter[_Key] = Counter()
     of_any_status = replace(query, statuses=())
-    left_out: Counter[Status] = Counter()
+    left_out: dict[_Key, Status] = {}
     for hit in ranked:
         memory = hit.memory
-        words = _words(memory, query)
+        key = hit.store, memory.id
+        words = _words(hit, query)
         reason = refused(hit, query)
         if not reason and nothing_in_common(hit):
             reason = NOTHING_IN_COMMON
-        elif not reason and memory.id in seen:
+        elif not reason and query.unasked and hit.score < query.floor:
+            reason = f"below the floor ({hit.score:.2f} < {query.floor:.2f})"
+        elif not reason and query.unasked and not hit.shown:
+            reason = "nothing in it answers"
+        elif not reason and is_entered(seen, hit.mark):
             reason = "shown before"
         elif not reason and words in said:
             reason = f"says the same as {said[words]}"
+        elif not reason and turns[key] == query.turns:
+            reason = "other turns of it match better"
         elif not reason and len(hits) == query.limit:
             reason = "beyond the limit"
-        elif reason and words not in said and len(hits) + left_out.total() < query.limit:
-            left_out[memory.status] += not refused(hit, of_any_status) and not nothing_in_common(hit)
+        elif (
+            reason
+            and words not in said
+            and len(hits) + len(left_out) < query.limit
+            and not (refused(hit, of_any_status) or nothing_in_common(hit))
+        ):
+            left_out[key] = memory.status
         if reason:
-            drops.append(Drop(memory.id, reason))
+            drops.setdefault(key, Drop(memory.id, reason))
             continue
         said[words] = memory.id
+        turns[key] += 1
         hits.append(hit)
-    return Picked(tuple(hits), tuple(drops), tuple((+left_out).items()))
+    dropped = tuple(drop for key, drop in drops.items() if key not in turns)
+    return Picked(tuple(hits), dropped, tuple(Counter(left_out.values()).items()))
 
 
 def _is_of_status(hit: Hit, wanted: tuple[Status, ...]) -> bool:
@@ -62,10 +82,10 @@ def _is_of_status(hit: Hit, wanted: tuple[Status, ...]) -> bool:
     return not wanted or status in wanted or (by_age and set(REACHED) <= set(wanted))
 
 
-def _words(memory: Memory, query: Query) -> tuple[str, str]:
+def _words(hit: Hit, query: Query) -> tuple[str, str]:
     """What must not be shown twice. The same words in two sessions are two events, unless each should come once."""
-    said = one_line(memory.body).casefold() or f"# {one_line(memory.title).casefold()}"  # a title alone says less
-    return said, "" if query.once else memory.group
+    title = f"# {one_line(hit.memory.title).casefold()}"  # alone it says less
+    return one_line(hit.text).casefold() or title, "" if query.once else hit.memory.group
 
 
 def nothing_in_common(hit: Hit) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
 from recollect.model.memory import Kind, Note, Status
-from recollect.model.result import Found, Recalled, Recollection, Shown
+from recollect.model.query import Hit
+from recollect.model.result import Found, Recalled, Recollection, Scope, Shown
 
 MAX_CHARS = 8_000
 READ = "Read .ai/recall/{}"
@@ -19,7 +20,7 @@ MAX_THREADS = 5
 MAX_BRIDGES = 5
 _TITLE_CHARS = 120
 _FILE_CHARS = 80
-_TOPICS_CHARS = 200  # fifty long topics would leave no room for the next thread
+_TOPICS_CHARS = 120  # fifty long topics would leave no room for what answers
 _SENTENCE_END = re.compile(r"[.!?\u2026]\s|[\u3002\uff01\uff1f]")
 ARCHIVED_OPTION = "--archived"
 _SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
@@ -38,8 +39,9 @@ def ago(then: Moment, now: Moment) -> str:
 def recall_text(
     recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS, archived: str = ARCHIVED_OPTION
 ) -> str:
-    """Whole blocks only: one that does not fit is left out with all that follow, and that is said. One memory that was
-    asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the question.
+    """Whole blocks and whole turns only: one that does not fit is left out with all that follow, and that is said. One
+    memory that was asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the
+    question.
     `archived`: how to ask for what was archived on purpose."""
     if recalled.whole is not None:
         return _one_memory(recalled, recalled.whole, now, ask, max_chars)
@@ -144,15 +146,17 @@ def _links(recalled: Recalled) -> Iterator[str]:
 def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
     found = recalled.found
     yield _heading(recalled)
-    threads = [one for one in found.found if one.hit.memory.kind is Kind.THREAD]
+    threads = _by_memory(found, Kind.THREAD)
     yield f"## Matching Threads ({len(threads)} found)"
-    yield from (_block(one, now) for one in threads[:MAX_THREADS])
+    for turns in threads[:MAX_THREADS]:
+        yield from _block(turns, now)
     yield from _links(recalled)
     for kind, name in _SECTIONS:
-        of_kind = [one for one in found.found if one.hit.memory.kind is kind]
+        of_kind = _by_memory(found, kind)
         if of_kind:
             yield f"## Matching {name} ({len(of_kind)} found)"
-            yield from (_block(one, now) for one in of_kind)
+            for turns in of_kind:
+                yield from _block(turns, now)
     yield from left_out_lines(found, archived)
     if found.how.startswith("words alone"):
         yield f"(searched by {found.how})"
@@ -180,14 +184,44 @@ def _marks(one: Recollection) -> str:
     return f"{changed}\n-> Reactivated by this recall" if one.reactivated else changed
 
 
-def _block(one: Recollection, now: Moment) -> str:
+def _by_memory(found: Found, kind: Kind) -> list[list[Recollection]]:
+    """The turns of one memory together, in the order of the best of each."""
+    blocks: dict[tuple[Scope, str], list[Recollection]] = {}
+    for one in found.found:
+        if one.hit.memory.kind is kind:
+            blocks.setdefault((one.scope, one.hit.memory.id), []).append(one)
+    return list(blocks.values())
+
+
+def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
+    """What it is and what answers, then the passages of each turn."""
+    one = turns[0]
     memory = one.hit.memory
+    summary = _first_sentence(one.hit.passage or memory.title)
     lines = [
         f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
         f"Weight: {one.strength:.2f}{_topics(memory.topics)}",
-        f"Summary: {clip(one_line(one.hit.passage or memory.body), SUMMARY_CHARS)}",
+        f"Summary: {summary}",
         f"Last active: {ago(memory.last_active_at, now)}",
         f"Match score: {one.hit.score:.2f}",
         f"Id: {memory.id}",
     ]
-    return "\n".join(lines) + _marks(one)
+    yield "\n".join(lines) + _marks(one)
+    for turn in turns:
+        if turn.hit.shown != (summary,):
+            yield from _quoted(turn.hit)
+
+
+def _quoted(hit: Hit) -> Iterator[str]:
+    """Nothing in a quoted line can pass for a line of ours."""
+    lines = [line.rstrip() for said in hit.shown for line in (*said.splitlines(), "")][:-1]
+    if lines:
+        day = f"{hit.turn.at.iso()[:10]}:\n" if hit.turn is not None else ""
+        yield day + "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _first_sentence(text: str) -> str:
+    """As much as a summary may hold."""
+    said = one_line(text)
+    end = _SENTENCE_END.search(said)
+    return clip(said[: end.end()].rstrip() if end else said, SUMMARY_CHARS)

@@ -159,7 +159,8 @@ def _hit(one: Recollection) -> Json:
         "_reactivated": one.reactivated,
         "score": hit.score,
         "components": dict(hit.components),
-        "passage": hit.passage,
+        "turn": hit.turn.id if hit.turn is not None else "",
+        "passages": list(hit.shown),
         **({"stale": list(hit.stale)} if hit.stale else {}),
     }
 

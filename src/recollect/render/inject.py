@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted
 from recollect.model.codec import Json
-from recollect.model.heartbeat import Heartbeat
+from recollect.model.heartbeat import BEAT_MINUTES, Heartbeat
+from recollect.model.ledger import memory_of
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled, Shown
@@ -35,9 +36,11 @@ REMINDERS_CHARS = 1_000
 RULE_CHARS = 300
 REMINDER_CHARS = 200
 PASSAGE_CHARS = 100
+ANSWER_CHARS = 250  # 240 of passages, and what stands between two of them
 _TITLE_CHARS = 80
 _NOTICE_TITLE_CHARS = 40
 _NOTICE_CHARS = 200
+_HEAD_CHARS = 40
 _AROUND = 420  # what a host or the protocol puts around an answer
 READ_ROOM = READ_CHARS - _AROUND
 _PRINTED_CHARS = 24  # a shorter line could be anyone's
@@ -57,7 +60,9 @@ _OPENED = re.compile(r"\[recollect ([0-9a-f]{8}): ")
 _BLOCK = re.compile(r"\[recollect ([0-9a-f]{8}): .*?(?:\[/recollect \1\]|\Z)", re.DOTALL)
 _ID = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
 # Entries that told what a memory says name its kind or end in its id; a headline (`- <id> [lane]`) only names it.
-_ENTRY = re.compile(rf"^- (?:\w+ (?P<hit>{_ID}) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE)
+_ENTRY = re.compile(
+    rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+\.\d+)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +132,21 @@ def prompt(
     content: bool = True,
     reader: str = "the agent",
 ) -> Injection:
-    """Without content: only which memories there are, and how to read one. `reader`: whom the notice names."""
+    """Nothing where there is nothing to show. Without content: only which memories there are, and how to read one.
+    `reader`: whom the notice names."""
     page = _Page(nonce, max_chars)
-    last = heart_line(heart) if heart is not None else ""
-    head = f"Loaded {counted(len(hits), 'relevant memory', 'relevant memories')}:" if content else _POINTERS
-    page.keep_free(len(last) + len(head) + 2)
-    page.list([hit.memory for hit in hits], _hit_lines(hits) if content else _pointer_line)
-    told = ""
-    if page.shown:
-        page.put_first(
-            f"Loaded {counted(len(page.shown), 'relevant memory', 'relevant memories')}:" if content else _POINTERS
-        )
-        titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
-        named = "; ".join(titles[id] for id in page.shown)
-        told = clip(
-            f"Recollect: told {reader} {counted(len(page.shown), 'memory', 'memories')}: {named}", _NOTICE_CHARS
-        )
-    page.say(last)
-    return page.injection(told)
+    paused = f" ({_since(heart)})" if heart is not None and heart.has_paused else ""
+    page.keep_free(max(len(_POINTERS), _HEAD_CHARS) + len(paused))
+    listed = hits if content else {hit.memory.id: hit for hit in hits}.values()
+    page.list((hit.mark, _hit_line(hit) if content else _pointer_line(hit.memory)) for hit in listed)
+    if not page.shown:
+        return NOTHING
+    titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
+    named = [titles[id] for id in dict.fromkeys(memory_of(mark) for mark in page.shown)]
+    loaded = f"Loaded {counted(len(named), 'relevant memory', 'relevant memories')}"
+    page.put_first(f"{loaded}{paused}:" if content else f"{_POINTERS}{paused}")
+    told = f"Recollect: told {reader} {counted(len(named), 'memory', 'memories')}: {'; '.join(named)}"
+    return page.injection(clip(told, _NOTICE_CHARS))
 
 
 def subagent(rules: Sequence[Rule], hits: Sequence[Hit], *, nonce: str) -> Injection:
@@ -156,7 +158,7 @@ def subagent(rules: Sequence[Rule], hits: Sequence[Hit], *, nonce: str) -> Injec
     page.keep_free(0)
     if found:
         page.say("Remembered of this task:")
-        page.list([hit.memory for hit in found], _hit_lines(found))
+        page.list((hit.mark, _hit_line(hit)) for hit in found)
     return page.injection() if page.shown else NOTHING
 
 
@@ -165,7 +167,7 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
         return NOTHING
     page = _Page(nonce, REMINDERS_CHARS)
     page.say("Bears on this call:")
-    page.list(rules, lambda rule: clip(_rule_line(rule, REMINDER_CHARS), REMINDER_CHARS + 60))
+    page.list((rule.id, clip(_rule_line(rule, REMINDER_CHARS), REMINDER_CHARS + 60)) for rule in rules)
     return page.injection()
 
 
@@ -175,7 +177,7 @@ def read(
     """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
     rest. `ask`: how the reader asks, with {} for the question; `archived`: how for what was archived on purpose."""
     text = _fitting(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
-    return Injection(text, tuple(one.hit.memory.id for one in recalled.found.found))
+    return Injection(text, tuple(dict.fromkeys(one.hit.turn_mark for one in recalled.found.found)))
 
 
 def show(shown: Shown, *, nonce: str, now: Moment, ask: str, offset: int = 0) -> str:
@@ -206,6 +208,14 @@ def heart_line(heart: Heartbeat) -> str:
     return f"Heartbeat: {beat} ({heart.meaning})"
 
 
+def _since(heart: Heartbeat) -> str:
+    minutes = heart.since_last * BEAT_MINUTES
+    spent = counted(minutes, "minute") if minutes < 120 else counted(round(minutes / 60), "hour")
+    if minutes >= 2 * 24 * 60:
+        spent = counted(round(minutes / 24 / 60), "day")
+    return f"{heart.meaning}: {spent} since the last prompt"
+
+
 # What was ours
 
 
@@ -218,8 +228,8 @@ def without_ours(text: str) -> str:
     return _BLOCK.sub("", text) if "[recollect " in text else text
 
 
-def ids_shown(text: str) -> tuple[str, ...]:
-    """The memories that our blocks in this text told of, in order."""
+def marks_shown(text: str) -> tuple[str, ...]:
+    """What our blocks in this text told of, as the ledger enters it, in order."""
     entries = (entry for block in _BLOCK.finditer(text) for entry in _ENTRY.finditer(block.group()))
     return tuple(dict.fromkeys(entry["hit"] or entry["rule"] for entry in entries))
 
@@ -262,26 +272,27 @@ class _Page:
     def put_first(self, line: str) -> None:
         self._lines.insert(0, line)
 
-    def list(self, memories: Iterable[Memory], line_of: LineOf) -> None:
-        for memory in memories:
-            line = line_of(memory)
+    def list(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Each with its mark in the ledger."""
+        for mark, line in entries:
             if _units(line) < self.room():
                 self._lines.append(line)
-                self.shown.append(memory.id)
+                self.shown.append(mark)
             else:
-                self.left_out.append(Drop(memory.id, OVER))
+                self.left_out.append(Drop(memory_of(mark), OVER))
 
     def headlines(self, memories: Sequence[Memory], line_of: LineOf, tells: Callable[[Memory], bool]) -> None:
         """Named, not told: what they say may still come to mind. Unless a headline `tells` all of it."""
         told = {memory.id for memory in memories if tells(memory)}
         shown = len(self.shown)
-        self.list(memories, line_of)
+        self.list((memory.id, line_of(memory)) for memory in memories)
         self.shown[shown:] = [id for id in self.shown[shown:] if id in told]
 
     def always(self, notes: Sequence[Memory]) -> None:
         if notes:
             self.say(f"Loaded {len(notes)} always-load entries")
-            self.list(notes, _note_lines(notes))
+            line_of = _note_lines(notes)
+            self.list((note.id, line_of(note)) for note in notes)
 
     def rules(self, rules: Sequence[Rule]) -> None:
         """The first ones as far as there is room, then in their sections."""
@@ -343,16 +354,11 @@ def _is_short(memory: Memory) -> bool:
     return len(said) <= 10 * most and plain(said, most) == plain(said, 10 * most)
 
 
-def _hit_lines(hits: Sequence[Hit]) -> LineOf:
-    by_id = {hit.memory.id: hit for hit in hits}
-
-    def line(memory: Memory) -> str:
-        hit = by_id[memory.id]
-        words = _words(memory, hit.passage or memory.body)
-        since = f" (stale: {plain(stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
-        return f"- {memory.kind} {memory.id} [{memory.lane}] {hit.score:.2f}: {words}{since}"
-
-    return line
+def _hit_line(hit: Hit) -> str:
+    memory = hit.memory
+    words = _words(memory, " \u2026 ".join(hit.shown) or hit.text, ANSWER_CHARS)
+    since = f" (stale: {plain(stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
+    return f"- {memory.kind} {hit.mark} [{memory.lane}] {hit.score:.2f}: {words}{since}"
 
 
 def _pointer_line(memory: Memory) -> str:
@@ -360,9 +366,9 @@ def _pointer_line(memory: Memory) -> str:
     return f"- {memory.kind} {memory.id} [{memory.lane}] {name}{plain(memory.title, _TITLE_CHARS)}"
 
 
-def _words(memory: Memory, passage: str) -> str:
+def _words(memory: Memory, passage: str, max_chars: int = PASSAGE_CHARS) -> str:
     """Title and passage; only one of them where they begin alike."""
-    title, said = plain(memory.title, _TITLE_CHARS), plain(passage, PASSAGE_CHARS)
+    title, said = plain(memory.title, _TITLE_CHARS), plain(passage, max_chars)
     begins = title.rstrip("\u2026")
     if said.startswith(begins):
         return said

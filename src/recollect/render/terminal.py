@@ -163,6 +163,8 @@ def _reasons(reasons: Reasons) -> Iterator[Block]:
         for hit in _listed(recall, "hits", reasons.memory):
             source = f"  (from {hit['lane']})" if "lane" in hit else ""  # not said by older versions
             yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}{source}")
+            if hit.get("passage"):
+                yield Line(f"      {hit['passage']}")
             parts = hit["components"]
             if isinstance(parts, dict):
                 yield Line("      " + ", ".join(f"{name} {value}" for name, value in parts.items()), Tone.DIM)

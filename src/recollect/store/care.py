@@ -23,8 +23,9 @@ from recollect.store.tokenizer import Analyse
 
 _PRUNED_AT_ONCE = 20
 _INDEXED = """
-    SELECT p.seq, p.message_id, p.start, p.length, p.voice, t.title, t.body, t.topics, t.own_title
-    FROM passage p JOIN passage_text t ON t.seq = p.seq WHERE p.memory_seq = ?"""
+    SELECT p.seq, g.id, p.start, p.length, p.voice, t.title, t.body, t.topics, t.own_title
+    FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
+    WHERE p.memory_seq = ?"""
 _TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
 
 
@@ -92,8 +93,9 @@ def index_again(
 
 def _put_passages(db: apsw.Connection, seq: int, found: tuple[Span, ...]) -> None:
     db.executemany(
-        "INSERT INTO passage (memory_seq, message_id, start, length, voice) VALUES (?, ?, ?, ?, ?)",
-        [(seq, span.message_id or None, span.start, span.length, span.voice) for span in found],
+        """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
+           VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)""",
+        [(seq, span.message_id, span.start, span.length, span.voice) for span in found],
     )
 
 
@@ -117,8 +119,9 @@ def reindex(db: apsw.Connection, analyse: Analyse, progress: Progress) -> int:
 
 
 def passages_of(db: apsw.Connection, seq: int) -> tuple[Span, ...]:
-    wanted = "SELECT message_id, start, length, voice FROM passage WHERE memory_seq = ?"
-    return in_order(Span(id or "", *rest) for id, *rest in sql.stream(db, wanted, seq))
+    wanted = """SELECT coalesce(g.id, iif(p.message_seq IS NULL, '', '?')), p.start, p.length, p.voice FROM passage p
+                LEFT JOIN message g ON g.seq = p.message_seq WHERE p.memory_seq = ?"""
+    return in_order(Span(*cells) for cells in sql.stream(db, wanted, seq))
 
 
 def in_order(found: Iterable[Span]) -> tuple[Span, ...]:
@@ -215,7 +218,8 @@ def forget_plans(db: apsw.Connection, ids: tuple[str, ...]) -> int:
         db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
     db.execute(f"DELETE FROM journal_memory WHERE id IN {these}", named)  # noqa: S608
     db.execute(f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN {these})", named)  # noqa: S608
-    db.execute(f"DELETE FROM shown WHERE memory IN {these}", named)  # noqa: S608
+    of_memory = "substr(memory, 1, instr(memory || '#', '#') - 1)"
+    db.execute(f"DELETE FROM shown WHERE {of_memory} IN {these}", named)  # noqa: S608
     return len(found)
 
 

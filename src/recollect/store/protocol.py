@@ -10,7 +10,7 @@ from typing import Protocol
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
 from recollect.model.ledger import Pointer, Sight, Talker, Way
 from recollect.model.memory import Memory, Message, Sketch, Status, Thread
 from recollect.model.outcome import Ending, Outcome
@@ -47,12 +47,13 @@ class Sessions(Protocol):
     def put_session(self, session: Session, agent: str = "", *, at: Moment) -> None:
         """Those that were not heard of for a month go, with their ledgers."""
 
-    def shown(self, talker: Talker, way: Way) -> frozenset[str]: ...
+    def shown(self, talker: Talker, way: Way) -> frozenset[str]:
+        """As marks (model/ledger.py): of passages, of turns, of whole memories."""
 
     def sights(self, session: str, agent: str | None = "") -> list[Sight]:
         """What an agent was shown and when, the oldest first, in all its epochs. None: every agent of the session."""
 
-    def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None: ...
+    def show(self, talker: Talker, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None: ...
 
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
         """Counts; `used` may change only what `codec.USAGE` names."""
@@ -129,16 +130,21 @@ class Store(Protocol):
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
     ) -> VectorEvidence:
-        """By 32-bit floats: the nearest memories, and how near those of `also` are. `voice`: how much more a passage
+        """By 32-bit floats: the nearest units, and how near those of `also` are. `voice`: how much more a passage
         counts that is all in the first person."""
 
-    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
-        """How near each of these is, by its nearest passage; those without a vector are left out."""
+    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
+        """The passages of these units in the order of their text, and how near each is."""
+
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
+        """How near each of these memories is, by the nearest passage of its body; those without a vector are left out.
+        And how near all passages of the store are."""
 
     def closeness(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
     ) -> dict[str, float]:
-        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready.
+        """As `nearness`, from the vectors of these alone, of their bodies and the heads of their messages: for who asks
+        seldom, about few, and holds nothing ready.
         `more`: vectors of theirs that are not kept."""
 
     def pairs(
@@ -164,11 +170,11 @@ class Store(Protocol):
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         """Whose passage it is, by row number."""
 
-    def places(self, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
-        """The groups of memories, and of the first `beside` who stands next to them."""
+    def places(self, units: Sequence[int], *, beside: int) -> dict[int, Place]:
+        """The groups of units, and of the first `beside` who stands next to them."""
 
-    def whole(self, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
-        """Memories by row number, each with the text of one of its passages."""
+    def whole(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
+        """Each unit with its memory, and the message that it is where it is one; in the order asked for."""
 
     def same_words(self, kind: str, body: str) -> Memory | None:
         """An active memory that says exactly this."""

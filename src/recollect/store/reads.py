@@ -10,7 +10,7 @@ import apsw
 
 from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Owner, Place
+from recollect.model.evidence import Owner, PassageEvidence, Place
 from recollect.model.memory import Lane, Memory, Message, Sketch, Status, Thread
 from recollect.model.query import Query
 from recollect.model.report import Entry
@@ -22,6 +22,11 @@ _TOPIC_TERMS = 10
 _BESIDE = """
     SELECT (SELECT max(seq) FROM memory WHERE "group" = ?1 AND seq < ?2 AND "group" <> ''),
            (SELECT min(seq) FROM memory WHERE "group" = ?1 AND seq > ?2 AND "group" <> '')"""
+_BESIDE_MESSAGE = """
+    SELECT (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) < (g.at, g.id)
+            ORDER BY at DESC, id DESC LIMIT 1),
+           (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) > (g.at, g.id) ORDER BY at, id LIMIT 1)
+    FROM message g WHERE g.seq = -?2"""
 
 
 def exact(db: apsw.Connection, id: str) -> Memory | None:
@@ -93,16 +98,20 @@ def seqs(db: apsw.Connection, ids: Sequence[str]) -> dict[int, str]:
 
 
 def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, Owner]:
-    wanted = "SELECT seq, memory_seq, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
+    wanted = "SELECT seq, memory_seq, unit, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
     found = sql.every(db, wanted, json.dumps(list(passages)))
-    return {seq: Owner(memory, voice) for seq, memory, voice in found}
+    return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
+
+
+HEAD_CHARS = 400
+"""Of a message: where a turn record says what was asked, found and decided, before all that was said."""
 
 
 def vectors_of(db: apsw.Connection, model: str, ids: Sequence[str]) -> list[tuple[str, bytes]]:
     wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
                 JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
-                WHERE m.id IN (SELECT value FROM json_each(?))"""
-    return sql.every(db, wanted, model, json.dumps(list(ids)))
+                WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_id IS NULL OR p.start < ?)"""
+    return sql.every(db, wanted, model, json.dumps(list(ids)), HEAD_CHARS)
 
 
 def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
@@ -110,20 +119,22 @@ def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
     return [row[0] for row in sql.every(db, wanted, json.dumps(list(memories)))]
 
 
-def places(db: apsw.Connection, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
+def places(db: apsw.Connection, units: Sequence[int], *, beside: int) -> dict[int, Place]:
     """Of all: the group and the time. Of the first `beside`: who stands next to them in it."""
-    listed = json.dumps(list(memories))
+    listed = json.dumps(list(units))
     wanted = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at FROM memory
-                WHERE seq IN (SELECT value FROM json_each(?))"""
+                WHERE seq IN (SELECT value FROM json_each(?1))
+                UNION ALL SELECT -seq, thread_id, 0, at, at FROM message
+                WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""
     found = {
-        seq: Place(group, (), (), size, (Moment(created), Moment(active)))
-        for seq, group, size, created, active in sql.every(db, wanted, listed)
+        unit: Place(group, (), (), size, (Moment(created), Moment(active)))
+        for unit, group, size, created, active in sql.every(db, wanted, listed)
     }
-    for seq in memories[:beside]:
-        place = found.get(seq)
+    for unit in units[:beside]:
+        place = found.get(unit)
         if place is not None and place.group:
-            before, after = sql.first(db, _BESIDE, place.group, seq)
-            found[seq] = place._replace(before=_one(before), after=_one(after))
+            before, after = sql.first(db, _BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
+            found[unit] = place._replace(before=_one(before), after=_one(after))
     return found
 
 
@@ -131,20 +142,33 @@ def _one(seq: int | None) -> tuple[int, ...]:
     return () if seq is None else (seq,)
 
 
-def whole(db: apsw.Connection, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
-    """Memories by row number, each with the text of one of its passages."""
-    wanted = f"""
-        SELECT m.seq, p.start, p.length, g.content, {rows.select("memory", prefix="m")} FROM json_each(?1) w
-        CROSS JOIN memory m ON m.seq = w.value LEFT JOIN passage p ON p.seq = ?2 ->> w.key AND p.memory_seq = m.seq
-        LEFT JOIN message g ON g.id = p.message_id"""  # noqa: S608
-    found = []
-    for seq, start, length, content, *cells in sql.every(
-        db, wanted, json.dumps(list(memories)), json.dumps(list(passages))
-    ):
-        memory = rows.to_memory(cells)
-        text = memory.body if content is None else content
-        found.append((seq, memory, text[start or 0 : (start or 0) + (length or len(text))]))
-    return found
+def whole(db: apsw.Connection, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
+    """Each unit with its memory, and the message that it is where it is one."""
+    listed = json.dumps(list(units))
+    bodies = f"""
+        SELECT m.seq, {rows.select("memory", prefix="m")} FROM json_each(?) w JOIN memory m ON m.seq = w.value"""  # noqa: S608
+    found: dict[int, tuple[int, Memory, Message | None]] = {
+        seq: (seq, rows.to_memory(cells), None) for seq, *cells in sql.every(db, bodies, listed)
+    }
+    if any(unit < 0 for unit in units):
+        said = f"""
+            SELECT -g.seq, {rows.select("message", prefix="g")}, {rows.select("memory", prefix="m")} FROM json_each(?) w
+            JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
+        split = len(rows.MESSAGE)
+        for unit, *cells in sql.every(db, said, listed):
+            found[unit] = (unit, rows.to_memory(cells[split:]), rows.to_message(cells[:split]))
+    return [found[unit] for unit in units if unit in found]
+
+
+def pieces(db: apsw.Connection, units: Sequence[int]) -> list[PassageEvidence]:
+    """The passages of these units, in the order of their text."""
+    bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w
+                JOIN passage ON memory_seq = w.value AND message_seq IS NULL ORDER BY unit, start"""
+    said = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
+              JOIN memory m ON m.id = g.thread_id JOIN passage p ON p.memory_seq = m.seq AND p.message_seq = g.seq
+              ORDER BY p.unit, p.start"""
+    listed = json.dumps(list(units))
+    return [PassageEvidence(*cells) for wanted in (bodies, said) for cells in sql.every(db, wanted, listed)]
 
 
 def sketches(db: apsw.Connection) -> list[Sketch]:

@@ -41,7 +41,7 @@ CREATE INDEX memory_by_activity ON memory (kind, status, last_active_at);
 CREATE INDEX memory_by_group ON memory ("group") WHERE "group" <> '';
 
 CREATE TABLE message (
-    seq             INTEGER PRIMARY KEY,
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice, as a memory's
     id              TEXT    NOT NULL UNIQUE,
     thread_id       TEXT    NOT NULL REFERENCES memory (id) DEFERRABLE INITIALLY DEFERRED,
     at              INTEGER NOT NULL,
@@ -111,26 +111,28 @@ CREATE TABLE recall_memory (
 ) WITHOUT ROWID;
 CREATE INDEX recall_memory_by_seq ON recall_memory (seq);
 
--- A passage is a range of characters of a body or of one message.
+-- A passage is a range of characters of a body or of one message. What is ranked is that body or message, not the
+-- memory; such a unit is known by one number: the memory's for a body, the message's below zero for a message.
 CREATE TABLE passage (
     seq             INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_seq      INTEGER NOT NULL REFERENCES memory (seq),
-    message_id      TEXT,                       -- NULL: of the body
+    message_seq     INTEGER,                    -- NULL: of the body
     start           INTEGER NOT NULL,
     length          INTEGER NOT NULL,
-    voice           INTEGER NOT NULL            -- in percent: how much of it is somebody speaking of himself
+    voice           INTEGER NOT NULL,           -- in percent: how much of it is somebody speaking of himself
+    unit            INTEGER AS (coalesce(-message_seq, memory_seq))
 );
-CREATE INDEX passage_by_memory ON passage (memory_seq);
+CREATE INDEX passage_by_memory ON passage (memory_seq, message_seq);
 
 -- A title that was made from the text does not count twice in the passage that begins with it; and it says nothing
 -- new of the other passages' meaning (own_title).
 CREATE VIEW passage_text (seq, title, body, topics, own_title) AS
     SELECT p.seq,
-           iif(p.message_id IS NULL AND p.start = 0
+           iif(p.message_seq IS NULL AND p.start = 0
                AND substr(m.body, 1, length(rtrim(m.title, '…'))) = rtrim(m.title, '…'), '', m.title),
            substr(coalesce(g.content, m.body), p.start + 1, p.length), m.topics,
            iif(instr(substr(m.body, 1, 200), rtrim(m.title, '…')), '', m.title)
-    FROM passage p JOIN memory m ON m.seq = p.memory_seq LEFT JOIN message g ON g.id = p.message_id;
+    FROM passage p JOIN memory m ON m.seq = p.memory_seq LEFT JOIN message g ON g.seq = p.message_seq;
 
 -- No text of its own: content is the view above, so every word is stored once.
 CREATE VIRTUAL TABLE words USING fts5 (

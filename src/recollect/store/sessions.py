@@ -16,7 +16,7 @@ import apsw
 
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
-from recollect.model.ledger import Pointer, Sight, Talker, Way
+from recollect.model.ledger import Pointer, Sight, Talker, Way, memory_of
 from recollect.model.memory import Memory
 from recollect.model.session import Session
 from recollect.store import reads, rows, sql
@@ -58,16 +58,17 @@ class SqliteSessions:
 
     def sights(self, session: str, agent: str | None = "") -> list[Sight]:
         whose = "agent = ?2" if agent is not None else "?2 IS NULL"
-        wanted = f"SELECT memory, way, at, call FROM shown WHERE session = ?1 AND {whose} ORDER BY at, memory"  # noqa: S608
+        wanted = f"""SELECT memory, way, at, call FROM shown
+                     WHERE session = ?1 AND {whose} AND way <> '{Way.OWN}' ORDER BY at, memory"""  # noqa: S608
         with in_our_words(self._path):
             found = sql.every(self._db, wanted, session, agent)
-        return [Sight(memory, Way(way), Moment(at), call) for memory, way, at, call in found]
+        return [Sight(memory_of(mark), Way(way), Moment(at), call) for mark, way, at, call in found]
 
-    def show(self, talker: Talker, way: Way, ids: Sequence[str], *, at: Moment, call: str = "") -> None:
+    def show(self, talker: Talker, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
         whose = (talker.session, talker.agent, talker.epoch, str(way))
         with self._writing():
-            for id in dict.fromkeys(ids):
-                self._put("shown", (*whose, id, at.micros, call))
+            for mark in dict.fromkeys(marks):
+                self._put("shown", (*whose, mark, at.micros, call))
 
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
         with self._writing():

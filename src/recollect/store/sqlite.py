@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.base.errors import Conflict, NotFound, StoreError
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.evidence import Owner, Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
 from recollect.model.memory import Memory, Message, Sketch, Status, Thread
 from recollect.model.passage import embeddable
 from recollect.model.plan import Change, Plan, Remove, Unlink
@@ -119,15 +119,26 @@ class SqliteStore:
             vectors = self._refreshed(model)
             missing = vectors.missing(self._db)
             near = vectors.nearest(question, count, also, voice)
-            while vectors.stale and near and vectors.forget(near, reads.passages_of(self._db, list(near))):
+            while vectors.stale and near and self._forgotten(vectors, {one.memory for one in near.values()}):
                 near = vectors.nearest(question, count, also, voice)
-            return VectorEvidence(near, missing)
+            return VectorEvidence(near, missing, vectors.background(question))
 
-    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> dict[str, float]:
+    def _forgotten(self, vectors: Vectors, memories: set[int]) -> bool:
+        return vectors.forget(memories, reads.passages_of(self._db, list(memories)))
+
+    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
+        with in_our_words(self._path):
+            found = reads.pieces(self._db, units)
+            if not model:
+                return found
+            near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
+            return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
+
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
         with in_our_words(self._path):
             seqs = reads.seqs(self._db, ids)
-        near = self.nearest(model, question, 1, list(seqs)).near
-        return {id: near[seq].best for seq, id in seqs.items() if seq in near}
+        found = self.nearest(model, question, 1, list(seqs))
+        return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
 
     def closeness(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
@@ -172,13 +183,13 @@ class SqliteStore:
         with in_our_words(self._path):
             return reads.owners(self._db, passages)
 
-    def places(self, memories: Sequence[int], *, beside: int) -> dict[int, Place]:
+    def places(self, units: Sequence[int], *, beside: int) -> dict[int, Place]:
         with in_our_words(self._path):
-            return reads.places(self._db, memories, beside=beside)
+            return reads.places(self._db, units, beside=beside)
 
-    def whole(self, memories: Sequence[int], passages: Sequence[int]) -> list[tuple[int, Memory, str]]:
+    def whole(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
         with in_our_words(self._path):
-            return reads.whole(self._db, memories, passages)
+            return reads.whole(self._db, units)
 
     def same_words(self, kind: str, body: str) -> Memory | None:
         with in_our_words(self._path):

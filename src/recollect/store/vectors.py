@@ -2,7 +2,7 @@
 
 A vector is kept as signed bytes with one scale (388 bytes for 384 numbers). In memory stand the bytes and
 one bit a number: a question is compared by bits with all, which is cheap, and by bytes with the best of those
-(up to a few thousand, by bytes with all). A memory's nearness is that of its nearest passage, and that of the
+(up to a few thousand, by bytes with all). A unit's nearness is that of its nearest passage, and that of the
 middle of all its passages.
 """
 
@@ -16,12 +16,13 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.evidence import Nearness
+from recollect.model.evidence import Background, Nearness
 from recollect.store import neighbours, sql
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000
-_MAX_ROWS = 256  # passages of one memory that are looked at; longer ones are sampled evenly
+_SAMPLED = 500
+_MAX_ROWS = 256  # passages of one unit or memory that are looked at; longer ones are sampled evenly
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
 _SCALE_BYTES = 4
@@ -67,13 +68,12 @@ class Vectors:
         self._dim = dim
         self._passages: Rows = np.empty(0, np.int64)
         self._memories: Rows = np.empty(0, np.int64)
+        self._units: Rows = np.empty(0, np.int64)
         self._bytes = np.empty((0, dim), np.int8)
         self._scales: Floats = np.empty(0, np.float32)
         self._voices: NDArray[np.uint8] = np.empty(0, np.uint8)
         self._bits = np.empty((-(-dim // 64), 0), np.uint64)
-        self._by_memory: Rows = np.empty(0, np.int64)
-        self._known: Rows = np.empty(0, np.int64)
-        self._starts: Rows = np.empty(0, np.int64)
+        self._by_unit = _Grouped.of(self._units)
         self._lengths: Floats = np.empty(0, np.float32)
 
     def refresh(self, db: apsw.Connection) -> None:
@@ -95,12 +95,13 @@ class Vectors:
 
     def _load(self, db: apsw.Connection, last: int) -> None:
         wanted = f"""
-            SELECT v.passage_seq, p.memory_seq, v.data, p.voice FROM vector v JOIN passage p ON p.seq = v.passage_seq
+            SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
+            FROM vector v JOIN passage p ON p.seq = v.passage_seq
             WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
         pages: list[_Page] = []
         while page := sql.every(db, wanted, self._model, last):
             last = page[-1][0]
-            pages.append(_Page.of(page, self._dim or len(page[0][2]) - _SCALE_BYTES))
+            pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
         if pages:
             self._join(pages)
 
@@ -110,48 +111,27 @@ class Vectors:
         # Joined once: a page at a time would hold everything twice, again and again.
         self._passages = np.concatenate([self._passages, *(page.passages for page in pages)])
         self._memories = np.concatenate([self._memories, *(page.memories for page in pages)])
+        self._units = np.concatenate([self._units, *(page.units for page in pages)])
         self._scales = np.concatenate([self._scales, *(page.scales for page in pages)])
         self._voices = np.concatenate([self._voices, *(page.voices for page in pages)])
         self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
         self._bytes = np.concatenate([self._bytes, *(page.numbers for page in pages)])
 
     def _order(self) -> None:
-        """By memory, so that all passages of one are found at once."""
-        done = len(self._by_memory)
-        added = self._memories[done:]
-        if done and len(added) and not (added[0] > self._known[-1] and np.all(added[1:] >= added[:-1])):
-            self._order_anew(added)
-            return
-        order = np.argsort(added, kind="stable")
-        known, starts = np.unique(added[order], return_index=True)
-        if done:
-            order, starts = order + done, starts + done
-            order, known = np.concatenate([self._by_memory, order]), np.concatenate([self._known, known])
-            starts = np.concatenate([self._starts, starts])
-        measured = len(self._known) if done else 0
-        self._by_memory, self._known, self._starts = order, known, starts
-        self._ends = np.append(starts[1:], len(order))
-        new = [
-            self._measured(np.arange(at, min(at + _BLOCK, len(known)))) for at in range(measured, len(known), _BLOCK)
-        ]
-        self._lengths = np.concatenate([self._lengths[:measured], *new])
-
-    def _order_anew(self, added: Rows) -> None:
-        """Older memories have new passages, as threads do that go on: only those are measured again."""
-        measured, lengths = self._known, self._lengths
-        self._by_memory = np.argsort(self._memories, kind="stable")
-        self._known, self._starts = np.unique(self._memories[self._by_memory], return_index=True)
-        self._ends = np.append(self._starts[1:], len(self._by_memory))
-        self._lengths = np.ones(len(self._known), np.float32)
-        self._lengths[np.searchsorted(self._known, measured)] = lengths
-        changed = np.searchsorted(self._known, np.unique(added))
+        """By unit, so that all passages of one are found at once. Only units that have new passages are measured."""
+        known, lengths = self._by_unit.known, self._lengths
+        added = self._units[len(self._by_unit.rows) :]
+        self._by_unit = self._by_unit.with_more(self._units)
+        self._lengths = np.ones(len(self._by_unit.known), np.float32)
+        self._lengths[np.searchsorted(self._by_unit.known, known)] = lengths
+        changed = np.searchsorted(self._by_unit.known, np.unique(added))
         for at in range(0, len(changed), _BLOCK):
             block = changed[at : at + _BLOCK]
             self._lengths[block] = self._measured(block)
 
     def _measured(self, places: Rows) -> Floats:
-        """How long the sum of a memory's vectors is: what its middle is divided by, whatever is asked."""
-        rows, begins, counts = self._rows_of(places)
+        """How long the sum of a unit's vectors is: what its middle is divided by, whatever is asked."""
+        rows, begins, counts = self._by_unit.rows_of(places)
         lengths = np.ones(len(begins), np.float32)
         several = counts > 1
         if several.any():
@@ -169,42 +149,57 @@ class Vectors:
         return max(0, int(sql.value(db, wanted, self._model)))
 
     def nearest(self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0) -> dict[int, Nearness]:
-        """The nearest memories, and those of `also` that have vectors."""
+        """The nearest units, and those of `also` that have vectors."""
         asked = np.frombuffer(question, dtype="<f4")
         if not len(self) or len(asked) != self._dim:
             return {}
         rows = self._best_rows(asked, count)
-        memories = np.union1d(self._memories[rows], np.fromiter(also, np.int64))
-        return self._nearness(asked, memories, voice)
+        units = np.union1d(self._units[rows], np.fromiter(also, np.int64))
+        return self._nearness(asked, units, voice)
+
+    def background(self, question: bytes) -> Background:
+        """Of at most some hundred rows: a mean needs no more."""
+        asked = np.frombuffer(question, dtype="<f4")
+        if not len(self) or len(asked) != self._dim:
+            return Background()
+        rows = np.arange(0, len(self), -(-len(self) // _SAMPLED))
+        close = self._closeness(asked, rows[self._scales[rows] > 0])
+        return Background(len(close), float(close.sum()), float(close @ close))
+
+    def closeness_of(self, question: bytes, passages: Sequence[int]) -> list[float]:
+        """Of each of these passages; 0 for one without a vector."""
+        asked = np.frombuffer(question, dtype="<f4")
+        wanted = np.fromiter(passages, np.int64)
+        if not len(self) or len(asked) != self._dim:
+            return [0.0] * len(wanted)
+        rows = np.minimum(np.searchsorted(self._passages, wanted), len(self) - 1)
+        found: list[float] = np.where(self._passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()
+        return found
 
     def with_more(self, rows: list[tuple[int, int, bytes]]) -> Vectors:
-        """These and some that are not kept: (passage, memory, 32-bit floats). This one stays as it is."""
+        """For `pairs`: these and some that are not kept (passage, memory, 32-bit floats). This one stays as it is."""
         more = copy.copy(self)
         if rows and (not len(self) or len(rows[0][2]) == 4 * self._dim):
-            page = _Page.of([(seq, owner, pack(vector), 0) for seq, owner, vector in rows], len(rows[0][2]) // 4)
+            page = _Page.of([(seq, owner, owner, pack(vector), 0) for seq, owner, vector in rows], len(rows[0][2]) // 4)
             more._join([page])
-            more._order()
         return more
 
     def pairs(self, memories: Sequence[int], above: float) -> list[tuple[int, int, float]]:
         """Of these memories the pairs whose middles are nearer than `above`, the nearest first."""
-        wanted = np.unique(np.fromiter(memories, np.int64))
-        places = np.searchsorted(self._known, wanted)
-        there = places < len(self._known)
-        there[there] = self._known[places[there]] == wanted[there]
-        places = places[there]
+        by_memory = _Grouped.of(self._memories)
+        places, _ = by_memory.places(np.unique(np.fromiter(memories, np.int64)))
 
         def middles(which: Rows, every: int) -> Floats:
             found = np.empty((len(which), -(-self._dim // every)), np.float32)
             for at in range(0, len(which), _BLOCK):
-                rows, begins, counts = self._rows_of(places[which[at : at + _BLOCK]])
+                rows, begins, counts = by_memory.rows_of(places[which[at : at + _BLOCK]])
                 vectors = self._bytes[rows, ::every].astype(np.float32)
                 vectors *= self._scales[rows, None]
                 sums = _sums(vectors, begins, counts)
                 found[at : at + len(sums)] = sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None]
             return found
 
-        owners = self._known[places].tolist()
+        owners = by_memory.known[places].tolist()
         return [(owners[a], owners[b], how) for a, b, how in neighbours.pairs(len(places), middles, above)]
 
     def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
@@ -212,7 +207,7 @@ class Vectors:
         of_them = np.isin(self._memories, np.fromiter(memories, np.int64))
         gone = of_them & (self._scales > 0) & ~np.isin(self._passages, np.fromiter(standing, np.int64))
         self._scales[gone] = 0
-        places = np.searchsorted(self._known, np.unique(self._memories[gone]))
+        places = np.searchsorted(self._by_unit.known, np.unique(self._units[gone]))
         if len(places):
             self._lengths[places] = self._measured(places)
         return bool(gone.any())
@@ -236,42 +231,71 @@ class Vectors:
         found: Floats = (self._bytes[rows].astype(np.float32) @ asked) * self._scales[rows]
         return found
 
-    def _nearness(self, asked: Floats, memories: Rows, voice: float) -> dict[int, Nearness]:
-        places = np.searchsorted(self._known, memories)
-        there = places < len(self._known)
-        there[there] = self._known[places[there]] == memories[there]
-        memories, places = memories[there], places[there]
-        if not len(memories):
+    def _nearness(self, asked: Floats, units: Rows, voice: float) -> dict[int, Nearness]:
+        places, units = self._by_unit.places(units)
+        if not len(units):
             return {}
-        rows, begins, counts = self._rows_of(places)
+        rows, begins, _ = self._by_unit.rows_of(places)
         close = self._closeness(asked, rows)
         best = np.maximum.reduceat(close, begins)
         voiced = best
         if voice:
             voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._voices[rows]), begins)
         sums = np.add.reduceat(close, begins)
-        first = np.flatnonzero(close == np.repeat(best, counts))
-        leads = first[np.searchsorted(first, begins)]
         middles = sums / self._lengths[places]
         found = zip(
-            memories.tolist(),
+            units.tolist(),
             best.tolist(),
             middles.tolist(),
-            self._passages[rows[leads]].tolist(),
+            self._memories[rows[begins]].tolist(),
             voiced.tolist(),
             strict=True,
         )
         alive = np.add.reduceat(self._scales[rows], begins) > 0
-        return {memory: Nearness(*near) for (memory, *near), lives in zip(found, alive.tolist(), strict=True) if lives}
+        return {unit: Nearness(*near) for (unit, *near), lives in zip(found, alive.tolist(), strict=True) if lives}
 
-    def _rows_of(self, places: Rows) -> tuple[Rows, Rows, Rows]:
-        """All rows of these memories one after the other, where each begins, and how many it has."""
-        starts, ends = self._starts[places], self._ends[places]
+
+class _Grouped(NamedTuple):
+    """Rows by whom they belong to."""
+
+    rows: Rows
+    known: Rows
+    """The owners, in order."""
+    starts: Rows
+    ends: Rows
+
+    @classmethod
+    def of(cls, owners: Rows) -> _Grouped:
+        rows = np.argsort(owners, kind="stable")
+        known, starts = np.unique(owners[rows], return_index=True)
+        return cls(rows, known, starts, np.append(starts[1:], len(rows)))
+
+    def with_more(self, owners: Rows) -> _Grouped:
+        """For these owners, of which the first are known: mostly the new rows are of new owners that stand last."""
+        done = len(self.rows)
+        added = owners[done:]
+        if not done or (len(added) and not (added[0] > self.known[-1] and np.all(added[1:] >= added[:-1]))):
+            return self.of(owners)
+        new = self.of(added)
+        starts = np.concatenate([self.starts, new.starts + done])
+        rows = np.concatenate([self.rows, new.rows + done])
+        return _Grouped(rows, np.concatenate([self.known, new.known]), starts, np.append(starts[1:], len(rows)))
+
+    def places(self, wanted: Rows) -> tuple[Rows, Rows]:
+        """Where these owners stand, and which of them do."""
+        places = np.searchsorted(self.known, wanted)
+        there = places < len(self.known)
+        there[there] = self.known[places[there]] == wanted[there]
+        return places[there], wanted[there]
+
+    def rows_of(self, places: Rows) -> tuple[Rows, Rows, Rows]:
+        """All rows of these owners one after the other, where each begins, and how many it has."""
+        starts, ends = self.starts[places], self.ends[places]
         strides = -(-(ends - starts) // _MAX_ROWS)
         counts = -(-(ends - starts) // strides)
         begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
         steps = np.arange(int(counts.sum())) - np.repeat(begins, counts)
-        return self._by_memory[np.repeat(starts, counts) + steps * np.repeat(strides, counts)], begins, counts
+        return self.rows[np.repeat(starts, counts) + steps * np.repeat(strides, counts)], begins, counts
 
 
 class _Page(NamedTuple):
@@ -279,19 +303,21 @@ class _Page(NamedTuple):
 
     passages: Rows
     memories: Rows
+    units: Rows
     scales: Floats
     voices: NDArray[np.uint8]
     numbers: NDArray[np.int8]
 
     @classmethod
-    def of(cls, rows: list[tuple[int, int, bytes, int]], dim: int) -> _Page:
-        sound = [row for row in rows if len(row[2]) == dim + _SCALE_BYTES]
-        raw = np.frombuffer(b"".join([row[2] for row in sound]), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
+    def of(cls, rows: list[tuple[int, int, int, bytes, int]], dim: int) -> _Page:
+        sound = [row for row in rows if len(row[3]) == dim + _SCALE_BYTES]
+        raw = np.frombuffer(b"".join([row[3] for row in sound]), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
         return cls(
             np.array([row[0] for row in sound], np.int64),
             np.array([row[1] for row in sound], np.int64),
+            np.array([row[2] for row in sound], np.int64),
             np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0],
-            np.array([row[3] for row in sound], np.uint8),
+            np.array([row[4] for row in sound], np.uint8),
             np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8),
         )
 

@@ -25,8 +25,8 @@ WEAK_CAUSE = re.compile(
     r"\bbecause\b|\bdue to\b|\bso that's\b|\bsince (?:the|it|we|they|there)\b|\bwhich (?:means|caused?|causes|makes|made)\b"
     r"|\b(?:didn't|doesn't|don't|wasn't|isn't|never|no longer|only) (?:\w+ ){0,3}(?:exist|set|support|handle|call|check|work|"
     r"match|match(?:es)?|updated?|passed|run|include[sd]?)\b|\bwas (?:missing|stale|hardcoded|wrong|being|never|not)\b"
-    r"|\bI (?:found|confirmed|discovered|see now)\b|\bfound (?:it|the (?:issue|problem|bug|cause))\b|\bactually\b"
-    r"|\binstead of\b|\bthe (?:error|failure|conflict)\b|\b(?:weil|wegen|denn|dadurch)\b|\b(?:porque|debido a|ya que)\b"
+    r"|\bI (?:found|confirmed|discovered|see now)\b|\bfound (?:it|the (?:issue|problem|bug|cause))\b"
+    r"|\b(?:weil|wegen|denn|dadurch)\b|\b(?:porque|debido a|ya que)\b"
     r"|\b(?:parce que|à cause|en raison|car)\b|\b(?:devido a|por causa)\b|потому что|из-за|так как"
     r"|因为|由于|导致|因為|導致|ため|せいで|bởi vì|\bvì\b",
     re.IGNORECASE,
@@ -66,11 +66,15 @@ ASKS = re.compile(
     re.IGNORECASE,
 )
 CHOICE = re.compile(
-    r"\b(?:let's|lets|instead|rather|prefer|don't|do not|never|always|must|should(?:n't)?|no need|not necessary|keep|"
-    r"only|we (?:use|have|want|need|will|can|are|don't|won't)|i (?:want|like|think|prefer|don't|would|do not|decided)"
-    r"|i'd|i'm|it's (?:fine|ok|better)|make sure|fine with|go with|stick (?:to|with)|forget|skip|leave|use|"
+    r"\b(?:let's|lets|instead|rather|prefer|don't|do not|doesn't work|never|always|must|should(?:n't)?|no need|not necessary|"
+    r"keep|we (?:use|want|need|will|are|don't|won't)|i (?:want|like|think|prefer|would|do not|decided)"
+    r"|i'd|it's (?:fine|ok|better)|make sure|fine with|go with|stick (?:to|with)|forget|skip|leave|use|"
     r"remember|from now on|for now|no,|nein|lieber|statt|soll(?:en|te)?|nicht|immer|nie|wir |no quiero|mejor|prefiero|"
     r"siempre|nunca|debe|en vez|quiero|on veut|plutôt|toujours|jamais|il faut|prefiro|sempre|deve)\b"
     r"|не надо|нужно|лучше|всегда|никогда|不要|必须|应该|总是|使用|ではなく|しないで|không|luôn|phải|nên",
+    re.IGNORECASE,
+)
+ONLY_CHECKS = re.compile(
+    r"^(?:all |the )?(?:\w+ )?(?:tests?|lint(?:ing)?|build|checks?|everything|typecheck)\b[^.]{0,60}\b(?:pass(?:es|ed|ing)?|clean|green|succeed\w*|works?)\b",
     re.IGNORECASE,
 )
