@@ -110,7 +110,7 @@ HEAD_CHARS = 400
 def vectors_of(db: apsw.Connection, model: str, ids: Sequence[str]) -> list[tuple[str, bytes]]:
     wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
                 JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
-                WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_id IS NULL OR p.start < ?)"""
+                WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_seq IS NULL OR p.start < ?)"""
     return sql.every(db, wanted, model, json.dumps(list(ids)), HEAD_CHARS)
 
 
