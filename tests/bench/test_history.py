@@ -32,7 +32,8 @@ def test_made_up_sessions_are_read_like_real_ones(tmp_path: Path):
     said = list(utterances(DEFAULT_HOST, Tail(path)))
     lines = path.read_bytes().splitlines()
 
-    assert {one.voice for one in said} == {Voice.PROMPT, Voice.REPLY, Voice.TOOL_CALL, Voice.TOOL_RESULT}
+    spoken = {Voice.PROMPT, Voice.REPLY, Voice.TOOL_CALL, Voice.TOOL_RESULT}
+    assert {one.voice for one in said} == {*spoken, Voice.QUEUED}
     assert all(one.at is not None for one in said)
     passed_over = sum(len(raw) for raw in lines if not agent(DEFAULT_HOST).may_speak(raw))
     assert passed_over > 0.3 * path.stat().st_size
