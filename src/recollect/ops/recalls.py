@@ -34,6 +34,7 @@ MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
+_LOGGED_PASSAGE_CHARS = 240
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
 _CLEANED_CHARS = 20_000  # more than that is never told: no secret begins before it and ends in what is told
 
@@ -278,7 +279,7 @@ def note(app: App, found: Found, injected: Injected | None = None) -> None:
         return
     listed: list[Json] = [
         {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
-         "score": round(one.hit.score, 4),
+         "score": round(one.hit.score, 4), "passage": clip(one_line(one.hit.passage), _LOGGED_PASSAGE_CHARS),
          "components": {name: round(value, 4) for name, value in one.hit.components}}
         for one in found.found
     ]  # fmt: skip
