@@ -30,7 +30,7 @@ _TOKEN = re.compile(r"[^\s\"'`,;()\[\]{}<>]+")
 
 def is_hearsay(lesson: Lesson, acts: Sequence[Act]) -> bool:
     """`acts`: up to the call that worked."""
-    if lesson.how is How.READ_AGAIN:
+    if lesson.how in (How.READ_AGAIN, How.RULE):
         return False
     if lesson.how is How.AFTER and _was_printed(lesson.fix, acts, strict=True):
         return True
@@ -60,7 +60,7 @@ def _runs(act: Act, command: str) -> bool:
     if act.doing is None or act.doing.deed is not Deed.RUN:
         return False
     ran = command_of(act.doing.what)
-    return ran is not None and ran.text == command
+    return ran is not None and ran.told.endswith(command)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
