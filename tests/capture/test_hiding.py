@@ -57,6 +57,7 @@ from recollect.capture.hiding import hides, hides_end, switched_off
         ("npm test", "npm test | grep -v error"),
         ("npm test", "sleep 30 && npm test"),
         ("npm test", "timeout 60 npm test"),
+        ("npm test", "TEST_TIMEOUT=60000 npm test"),
         ("npm test", "for i in 1 2 3; do npm test; done"),
         ("npm install", "npm install --force"),
         ("git push", "git push --force"),

@@ -122,6 +122,7 @@ def test_an_edit_that_finds_no_such_text_twice_is_told():
         (failed("make fmt && make lint", "oh no"), ran("make lint")),
         (failed("psql -p 5432 shop -c 'select 1'", NO_DB), ran("psql -p 5433 shop | head -3", "psql: error: no")),
         (failed("pytest api", NO_DB), ran("docker compose up -d db"), ran("pytest api 2>/dev/null | grep -c ok", "3")),
+        (failed("cd web && npm run lint", 'Missing script: "lint"'), ran("cd /p && npm run lint:fix")),
         (failed("eslint src", "1:2  error  x  no-var"), ran("eslint src --rule 'no-var: off'")),
     ],
 )  # fmt: skip
@@ -165,6 +166,14 @@ def test_a_failure_is_seen_behind_a_pager_that_ends_well():
     ) == ['`alembic upgrade head` fails here with "multiple head revisions"; `alembic upgrade heads` works.']
 
 
+def test_a_script_that_lies_elsewhere_is_told_by_its_path_alone():
+    lost = "zsh:1: no such file or directory: scripts/pack.sh"
+
+    assert lessons(
+        failed("scripts/pack.sh --to alice --file /tmp/a.md", lost), ran("tools/old/pack.sh --to bob --file /tmp/b.md")
+    ) == ['`scripts/pack.sh` fails here with "scripts/pack.sh: no such file"; `tools/old/pack.sh` works.']
+
+
 def test_a_folder_that_both_were_run_in_is_left_out():
     assert lessons(failed("cd web && npm test", MISSING), ran("cd web && pnpm test")) == [
         '`npm test` fails here with "Missing script: test"; `pnpm test` works.'
@@ -193,8 +202,9 @@ def test_a_rule_that_was_switched_off_is_no_lesson():
 def test_only_what_is_sure_is_worth_a_question():
     sure = pairs([failed("npm test", MISSING), ran("pnpm test")])
     unsure = pairs([failed("make app", "oh no"), ran("make setup"), ran("make app")])
+    known = pairs([failed("git push", "Updates were rejected (fetch first)"), ran("git pull"), ran("git push")])
 
-    assert [one.is_sure for one in (*sure, *unsure)] == [True, False]
+    assert [one.is_sure for one in (*sure, *unsure, *known)] == [True, False, False]
 
 
 def test_what_works_long_after_works_for_another_reason():
@@ -250,6 +260,11 @@ def test_what_could_do_harm_is_not_told(command: str):
         ("Your Ruby version is 2.7.8, but your Gemfile specified 3.2.2", "x", "requires Ruby 3.2.2"),
         ("error: could not find `Cargo.toml` in `/home/me` or any parent", "x", "no Cargo.toml here"),
         ('error: Script not found "check"', "bun run check", "Missing script: check"),
+        ("zsh:1: command not found: jq", "x", "jq: command not found"),
+        ("zsh:1: no such file or directory: tools/send.sh", "x", "no such file"),
+        ("Error: unknown flag: --short", "x", "unknown option --short"),
+        ("SyntaxError: Export named 'total' not found in module '/p/core/dist/index.js'", "x", "a stale build"),
+        ("a.ts:2:8 lint/style/useImportType  FIXABLE", "x", "useImportType"),
         ("Error: No virtual environment found; run `uv venv`", "x", "no virtual environment"),
         ("pkg/cart.go:10:2: error is not nil but it returns nil (nilerr)", "x", "nilerr"),
         ("  12:3  error  'a' is defined but never used  no-unused-vars", "x", "no-unused-vars"),

@@ -17,6 +17,8 @@ _HEAD_CHARS, _TAIL_CHARS = 2_000, 2_000
 _LINE_CHARS = 300
 _END_LINES = 12
 _NAME = r"([\w@./:+~-]{1,60})"
+_OWN = r"(?<![\w:])(?!zsh:|bash:|sh:)"
+"""Not the shell that says so."""
 _MOST_NAME_CHARS = 40
 _MOST_NAME_PARTS = 4
 _MOST_BARE_PARTS = 2
@@ -34,6 +36,8 @@ _ORDERS = frozenset(
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){0,4}")
 # Of a variable's name these are no orders.
 _IN_VARIABLES = frozenset("admin agent log mail post report secret system tool user email".split())
+# Nor are these in the name of a linter's rule.
+_IN_RULES = frozenset("all and call do from get log not print set switch then type use".split())
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -140,7 +144,7 @@ _TABLE = (
     _row(Sort.NO_FILE, "not a git repository", r"not a git repository"),
     _row(_ANY, "no conda environment {0}", rf"find conda environment: {_NAME}", _ENV),
     _row(_ANY, "no virtual environment", r"No virtual environment found|not in a virtual environment", _ENV),
-    _row(Sort.NO_PROGRAM, "{0}: command not found", rf"{_NAME}: command not found|command not found: {_NAME}"),
+    _row(Sort.NO_PROGRAM, "{0}: command not found", rf"command not found: {_NAME}|{_OWN}{_NAME}: command not found"),
     _row(Sort.NO_PROGRAM, "{0}: not found", rf"^(?:/bin/)?sh: (?:line )?\d+: {_NAME}: not found"),
     _row(Sort.NO_PROGRAM, "No module named {0}", r"python\d?(?:\.\d+)?: No module named ([\w.]{1,40})"),
     _row(_ANY, "No module named {0}", r"No module named '?([\w.-]{1,60})"),
@@ -177,6 +181,11 @@ _TABLE = (
     _row(_ANY, "requires Ruby {0}", r"Gemfile specified (?:>= ?)?(\d\.\d(?:\.\d)?)", _VERSION),
     _row(_ANY, "requires another Java",
          r"Unsupported class file major version|invalid (?:source|target) release|JAVA_HOME is", _VERSION),
+    _row(_ANY, "a stale build",
+         r"not found in module '\S{0,200}/(?:dist|build|lib|out)/", r"\bbuild|compile|\btsc\b|prepare"),
+    _row(_ANY, "unknown option {0}", r"unknown (?:flag|option|argument):? [`'\"]?(--?\w[\w-]{0,30})"),
+    _row(_ANY, "unknown option {0}",
+         r"(?:unexpected argument|unrecogni[sz]ed (?:option|arguments?):?) [`'\"]?(--?\w[\w-]{0,30})"),
     _row(_ANY, "no production build", r"Could not find a production build", r"build"),
     _row(_ANY, "no Android SDK location", r"SDK location not found", r"SDK|sdk"),
     _row(_ANY, "no display", r"Missing X server|cannot open display|no display", r"xvfb|DISPLAY|headless"),
@@ -217,14 +226,15 @@ _TABLE = (
     _row(_ANY, "error {0}", r"error\[(E\d{4})\]"),
     _row(_ANY, "a browser is not installed", r"Executable doesn't exist at"),
     _row(_ANY, "image not found", r"failed to solve: .{1,80}: not found|manifest (?:unknown|for .{1,80} not found)"),
-    _row(Sort.NO_FILE, "{0}: no such file", rf"{_NAME}: No such file or|no such file or directory:? '?{_NAME}"),
+    _row(Sort.NO_FILE, "{0}: no such file", rf"no such file or directory: '?{_NAME}|{_OWN}{_NAME}: No such file or"),
     _row(Sort.NO_FILE, "no such file", r"No such file or dir|\bENOENT\b|file or directory not found|FileNotFoundError"),
     _row(Sort.TESTS, "a compile error",
          r"^\S+\.go:\d+:\d+: (?:undefined:|declared and not used|cannot use|missing return|syntax)"),
     _row(Sort.TESTS, "a compile error", r"\(typecheck\)$"),
     _row(_ANY, "String to replace not found", r"String to replace not found"),
     _row(Sort.TESTS, "{0}", r"^E?\s*(?:[\w.]{1,60}\.)?([A-Z]\w{1,40}(?:Error|Exception))\b"),
-    _row(Sort.TESTS, "failing tests", r"\b[1-9]\d* (?:failed|failing|failures?)\b|^--- FAIL|^FAILED?\b|^not ok \d"),
+    _row(Sort.TESTS, "failing tests",
+         r"\b[1-9]\d* (?:fail(?:ed|ing|ures?)?)\b|^--- FAIL|^FAILED?\b|^\(fail\)|^not ok \d"),
     _row(_ANY, "{0}", r"\b([A-Z]\w{1,40}(?:Error|Exception)):"),
 )  # fmt: skip
 _PRINTED = re.compile(
@@ -244,7 +254,8 @@ _LINTED = re.compile(
     r"|^\S+:\d+:\d+: [CWEF]: (?:\[\w+\] )?([A-Z]\w{2,20}/[A-Z]\w{2,40}):"
     r"|\b(clippy::[a-z_]{3,40})\b"
     r"|^In \S+ line \d+:\n(?:.*\n){1,2}.*\b(SC\d{4})\b"
-    r"|\blint/[a-z]+/([a-zA-Z]{4,40})\b",
+    r"|\blint/[a-z]+/([a-zA-Z]{4,40})\b"
+    r"|\s(organizeImports|format) \u2501{3}",
     re.MULTILINE,
 )
 _MOST_RULES = 5
@@ -285,7 +296,7 @@ def nameless(told: str) -> str:
 
 def _rules(text: str) -> tuple[str, ...]:
     found = ("".join(groups) for groups in _LINTED.findall(text))
-    return tuple(dict.fromkeys(rule for rule in found if _is_name(rule)))[:_MOST_RULES]
+    return tuple(dict.fromkeys(rule for rule in found if _is_name(rule, _IN_RULES)))[:_MOST_RULES]
 
 
 @lru_cache(maxsize=512)
@@ -298,10 +309,10 @@ def _fault(sort: Sort, shape: str, name: str, cure: re.Pattern[str] | None) -> F
     return Fault(sort, shape, (name,) if "{0}" in shape and _is_name(name) else (), cure)
 
 
-def _is_name(name: str) -> bool:
+def _is_name(name: str, harmless: frozenset[str] = frozenset()) -> bool:
     parts = _parts(name)
     short = 0 < len(name) <= _MOST_NAME_CHARS and 0 < len(parts) <= _MOST_NAME_PARTS
-    orders = _ORDERS - _IN_VARIABLES if _VARIABLE.fullmatch(name) else _ORDERS
+    orders = _ORDERS - (_IN_VARIABLES if _VARIABLE.fullmatch(name) else harmless)
     return short and "://" not in name and not orders & set(parts)
 
 

@@ -22,7 +22,8 @@ _ANYONES = frozenset(
     head helm init install just kubectl lint local lock login main make master migrate mod node npm npx origin pip pnpm
     poetry postgres prisma pull push py pytest python python3 rebase redis restart run rust rustup server service setup
     src start stop sudo sync systemctl terraform test tests tidy tools unit up update upgrade uv venv web worker yarn
-    mysql mongo mongodb rabbitmq kafka plan validate production staging exec lib""".split()
+    mysql mongo mongodb rabbitmq kafka plan validate production staging exec lib typecheck type-check fmt e2e coverage
+    integration preview""".split()
 )
 _TAGS = 0xE0000
 _TOKEN = re.compile(r"[^\s\"'`,;()\[\]{}<>]+")

@@ -63,7 +63,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "only waits",
-            r"\b(?:timeout|gtimeout|retry|sleep)\s+-?\S*\d|--retr(?:y|ies)\S*|--reruns\S*|--timeout\S*|\bflaky\b"
+            r"\b(?:timeout|gtimeout|retry|sleep)\s+-?\S*\d|--retr(?:y|ies)\S*|--reruns\S*|--timeout\S*|\bflaky\b|\w*TIMEOUT\w*="
             r"|(?:^|;\s*)(?:for|while|until)\s",
         ),
         (

@@ -109,6 +109,9 @@ def includes(command: Command, other: Command) -> bool:
 
 
 def last_step(command: Command) -> str:
+    """A branch says nothing: a hook that lints looks at every push."""
+    if command.family == "git":
+        return f"git {command.verb}"
     return command.told.rpartition(" && ")[2].strip()
 
 
@@ -119,11 +122,14 @@ def mends(failed: Command, worked: Command, fault: Fault) -> bool:
     if failed.verb == worked.verb and _is_cured(failed, worked, fault):
         return True
     if failed.verb != worked.verb:
-        return fault.sort is Sort.NO_TARGET and _alike(failed.verb, worked.verb)
+        # In another folder too: then it was the folder.
+        return fault.sort is Sort.NO_TARGET and failed.dress == worked.dress and _alike(failed.verb, worked.verb)
     if fault.sort is Sort.TESTS and set(failed.dress) >= set(worked.dress) and failed.program == worked.program:
         return False  # what it looked at is wrong: no option mends that
     if fault.sort is not Sort.NO_FILE and _other_value(failed, worked):
         return False
+    if fault.sort is Sort.NO_FILE and failed.place and worked.place not in ("", failed.place):
+        return True
     lost = set(failed.operands) - {*worked.words}
     more = set(worked.operands) - {*failed.words}
     if lost:

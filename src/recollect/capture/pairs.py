@@ -169,7 +169,9 @@ def _ran(story: _Story, act: Act, at: int) -> Iterator[_Found]:
 
 
 def _fail(story: _Story, act: Act, command: Command, at: int) -> None:
-    if is_noise(act) or likeness.is_for_once(command) or not likeness.tellable(command.told):
+    if is_noise(act) or likeness.is_for_once(command):
+        return
+    if not likeness.tellable(command.told) and not command.place:
         return
     fault = fault_of(act.text)
     rules = fault.names if fault.sort is Sort.LINT else ()
@@ -192,8 +194,9 @@ def _after(story: _Story, one: _Open, at: int) -> Iterator[_Found]:
     if one.rules:
         # Which file it was says nothing for the next time; the rules do.
         kept = [rule for rule in one.rules if rule not in switched_off]
-        if changed and kept:
-            learnt = Lesson(likeness.last_step(one.command), rule_list(kept), How.RULE)
+        last = likeness.last_step(one.command)
+        if changed and kept and likeness.tellable(last):
+            learnt = Lesson(last, rule_list(kept), How.RULE)
             yield _Found(learnt, one.first, is_sure=False)
     elif switched_off.strip():
         return
@@ -204,7 +207,8 @@ def _after(story: _Story, one: _Open, at: int) -> Iterator[_Found]:
     elif changed:
         # A failing test and a change that mends it is a day's work; more than one try is something to learn from.
         worth = one.tried > 1 or one.fault.sort is not Sort.TESTS
-        if worth and not one.own and likeness.tellable_path(changed[-1]):
+        worth &= likeness.tellable(one.command.told) and likeness.tellable_path(changed[-1])
+        if worth and not one.own:
             told = one.fault.told(one.command.text, changed[-1])
             yield _Found(Lesson(one.command.told, changed[-1], How.CHANGED, told), one.first, is_sure=False)
     else:
@@ -222,9 +226,13 @@ def _lesson(one: _Open, fix: Command, how: How) -> Iterator[_Found]:
     if hiding.hides(one.command.text, fix.text):
         return
     failed, works = _without_shared_folder(one.command.told, fix.told)
-    if failed != works and likeness.tellable(works):
+    if one.fault.sort is Sort.NO_FILE and one.command.place and fix.place not in ("", one.command.place):
+        failed, works = one.command.place, fix.place  # a script that lies elsewhere, whatever it is given
+    if failed != works and likeness.tellable(failed) and likeness.tellable(works):
         told = one.fault.told(failed, works)
-        yield _Found(Lesson(failed, works, how, told), one.first, is_sure=bool(one.fault.shape))
+        # What git says of its own, everyone knows how to mend.
+        is_sure = bool(one.fault.shape) and one.command.family != "git"
+        yield _Found(Lesson(failed, works, how, told), one.first, is_sure)
 
 
 def _without_shared_folder(one: str, two: str) -> tuple[str, str]:

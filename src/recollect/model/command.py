@@ -61,6 +61,12 @@ class Command:
     """Folder, variables, runner, steps before it."""
 
     @property
+    def place(self) -> str:
+        """Of a program that is a file: its path."""
+        found = re.search(rf"(?<!\S)[\w@.+~/-]*/{re.escape(self.program)}(?!\S)", self.text, re.IGNORECASE)
+        return found[0] if found else ""
+
+    @property
     def told(self) -> str:
         """Its text without what was written for this once."""
         return _QUOTED.sub(lambda found: found[0] if _PLAIN.fullmatch(found[0]) else SPEECH, self.text)
