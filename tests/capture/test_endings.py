@@ -13,7 +13,7 @@ from tests.capture.acts import call, edited, failed, ran, refused, said, sitting
 
 
 def told(*acts: Act, sights: list[Sight] | None = None, new_from: int = 0, agent: str = "") -> list[Outcome]:
-    return list(endings(sitting(*acts, new_from=new_from, agent=agent), sights or [], reported))
+    return [one.outcome for one in endings(sitting(*acts, new_from=new_from, agent=agent), sights or [], reported)]
 
 
 def test_a_failed_call_is_a_failure_and_noise_is_not():
@@ -60,6 +60,26 @@ def test_a_turn_that_nobody_complains_of_went_well_for_what_was_shown():
         Ending.SUCCESS
     ]
     assert told(prompt, answer, thanks) == []
+
+
+def test_a_reminder_before_a_call_belongs_to_that_call_and_not_to_the_turn():
+    prompt, done, thanks = said("test it"), ran("make test"), said("thanks, now the docs")
+    sights = [Sight("m1", Way.REMINDED, done.at, done.id)]
+
+    assert [(one.action, one.shown) for one in told(prompt, done, thanks, sights=sights)] == [("make test", ("m1",))]
+
+
+def test_a_turn_is_told_with_its_prompt_and_all_that_was_done_for_it():
+    prompt, done, answer, thanks = (
+        said("fix it"),
+        edited("a.py"),
+        said("fixed", Speaker.AGENT),
+        said("that didn't work"),
+    )
+
+    [ended] = endings(sitting(prompt, done, answer, thanks, new_from=3), [], reported)
+
+    assert ended.acts == (prompt, done, answer)
 
 
 def test_the_first_words_of_a_session_ask_for_nothing_again():

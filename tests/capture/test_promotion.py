@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.promotion import FADED_TAG, FADES_DAYS, plan, seen_again, sessions
+from recollect.capture.promotion import CONFIRMED_TAG, FADED_TAG, FADES_DAYS, plan, same, seen_again, sessions
 from recollect.model.lesson import ORIGIN, How, Lesson
 from recollect.model.memory import Rule, RuleType, Status
 from recollect.model.plan import Plan, Update
@@ -34,6 +35,98 @@ def test_one_session_is_not_enough_and_two_are():
     assert statuses(plan([once, twice], now=NOW)) == {twice.id: "active"}
 
 
+def test_one_word_of_the_person_is_enough():
+    waiting = lesson(NPM, "s-1")
+
+    confirmed = seen_again(waiting, NPM, "s-1", now=NOW, is_confirmed=True)
+
+    assert CONFIRMED_TAG in confirmed.tags
+    assert confirmed.seen == waiting.seen
+    assert statuses(plan([confirmed], now=NOW)) == {waiting.id: "active"}
+    assert seen_again(confirmed, NPM, "s-1", now=NOW, is_confirmed=True) is confirmed
+
+
+REFUSED = "connection refused (port 5432)"
+MISSING = "No module named {}"
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (
+            Lesson("pytest tests/a.py", "uv run pytest tests/a.py", How.INSTEAD, MISSING.format("yaml")),
+            Lesson("pytest tests/b.py -v", "uv run pytest tests/b.py -v", How.INSTEAD, MISSING.format("attrs")),
+        ),
+        (
+            Lesson("git push", "git push -u origin feat/cart", How.INSTEAD, "no upstream branch"),
+            Lesson("git push", "git push -u origin fix/total", How.INSTEAD, "no upstream branch"),
+        ),
+        (
+            Lesson("psql shop -c ...", "psql -p 5433 shop -c ...", How.INSTEAD, REFUSED),
+            Lesson("psql -U app shop", "psql -U app -p 5433 shop", How.INSTEAD, REFUSED),
+        ),
+        (
+            Lesson("pytest api", "docker compose up -d db", How.AFTER, REFUSED),
+            Lesson("pytest api/carts -q", "docker compose up -d db", How.AFTER, REFUSED),
+        ),
+        (
+            Lesson("make lint", "nilerr", How.RULE),
+            Lesson("make lint", "gosec, nilerr", How.RULE),
+        ),
+    ],
+)
+def test_the_same_failure_and_fix_are_one_lesson_whatever_they_were_run_on(one: Lesson, two: Lesson):
+    assert same(one, two)
+    assert same(two, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (NPM, BACK),
+        (
+            Lesson("psql shop", "psql -p 5433 shop", How.INSTEAD, REFUSED),
+            Lesson("psql shop", "psql -p 5434 shop", How.INSTEAD, REFUSED),
+        ),
+        (
+            Lesson("pytest", "uv run pytest", How.INSTEAD, MISSING.format("yaml")),
+            Lesson("pytest", "poetry run pytest", How.INSTEAD, MISSING.format("yaml")),
+        ),
+        (
+            Lesson("pytest", "pip install pyyaml", How.AFTER, MISSING.format("yaml")),
+            Lesson("pytest", "pip install attrs", How.AFTER, MISSING.format("attrs")),
+        ),
+        (
+            Lesson("make app", "make setup", How.AFTER),
+            Lesson("make docs", "make setup", How.AFTER),
+        ),
+        (
+            Lesson("make lint", "nilerr", How.RULE),
+            Lesson("npm run lint", "nilerr", How.RULE),
+        ),
+    ],
+)
+def test_another_fix_or_another_failure_is_another_lesson(one: Lesson, two: Lesson):
+    assert not same(one, two)
+
+
+def test_what_differed_between_two_sessions_is_left_out_of_the_words():
+    seen = lesson(Lesson("git push", "git push -u origin feat/cart", How.INSTEAD, "no upstream branch"), "s-1")
+    again = Lesson("git push", "git push -u origin fix/total", How.INSTEAD, "no upstream branch")
+
+    told = seen_again(seen, again, "s-2", now=NOW)
+
+    assert told.body == '`git push` fails here with "no upstream branch"; `git push -u origin ...` works.'
+
+
+def test_the_rules_of_a_linter_come_together_in_one_lesson():
+    seen = lesson(Lesson("make lint", "nilerr", How.RULE), "s-1")
+
+    told = seen_again(seen, Lesson("make lint", "gosec, nilerr", How.RULE), "s-2", now=NOW)
+
+    assert told.body == "`make lint` fails here where code breaks `nilerr, gosec`."
+
+
 def test_what_never_came_again_is_put_away():
     old, young = lesson(NPM, "s-1", days_old=FADES_DAYS), lesson(BACK, "s-1", days_old=FADES_DAYS - 1)
 
@@ -57,7 +150,7 @@ def test_the_opposite_lesson_takes_the_place_of_the_old_one():
 def test_a_session_counts_once_however_often_it_is_read(seen_in: list[str]):
     seen = lesson(NPM, "s-1")
     for session in seen_in:
-        seen = seen_again(seen, session, now=NOW)
+        seen = seen_again(seen, NPM, session, now=NOW)
 
     assert seen.seen == len(sessions(seen)) == len({"s-1", *seen_in})
 
@@ -66,9 +159,9 @@ def test_what_had_faded_waits_again_and_what_was_rejected_stays_away():
     faded = replace(lesson(NPM, "s-1", status=Status.ARCHIVED), tags=("session:s-1", FADED_TAG))
     rejected = lesson(NPM, "s-1", status=Status.ARCHIVED)
 
-    assert seen_again(faded, "s-2", now=NOW).status is Status.CANDIDATE
-    assert FADED_TAG not in seen_again(faded, "s-2", now=NOW).tags
-    assert seen_again(rejected, "s-2", now=NOW).status is Status.ARCHIVED
+    assert seen_again(faded, NPM, "s-2", now=NOW).status is Status.CANDIDATE
+    assert FADED_TAG not in seen_again(faded, NPM, "s-2", now=NOW).tags
+    assert seen_again(rejected, NPM, "s-2", now=NOW).status is Status.ARCHIVED
 
 
 def test_a_plan_that_was_carried_out_has_no_more_to_do():

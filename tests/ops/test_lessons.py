@@ -97,6 +97,50 @@ def test_the_persons_word_is_enough(app: App, tmp_path: Path):
     assert reminded(app, "npm test") == [SENTENCE]
 
 
+def test_the_person_names_the_fix_and_it_is_in_force_when_the_session_ends(app: App, tmp_path: Path):
+    transcript = Transcript(app, tmp_path, "s-1")
+    transcript.ran("npm test", 'Exit code 1\nnpm ERR! Missing script: "test"', failed=True)
+    transcript.line("user", "use pnpm")
+    transcript.ran("pnpm test", "12 passed")
+    transcript.event(EventName.TURN_ENDED)
+    digest.digest(app)
+
+    lessons.promote(app)
+
+    assert [one.body for one in rules(app, Status.ACTIVE) if one.origin == "outcome"] == [SENTENCE]
+
+
+def test_the_person_says_later_that_it_is_how_things_are_done(app: App, tmp_path: Path):
+    transcript = session(app, tmp_path, "s-1")
+    digest.digest(app)
+    transcript.line("user", "yes, that's how it works here")
+    transcript.event(EventName.TURN_ENDED)
+    digest.digest(app)
+
+    lessons.promote(app)
+
+    [learnt] = [one for one in rules(app, Status.ACTIVE) if one.origin == "outcome"]
+    assert (learnt.body, learnt.seen) == (SENTENCE, 1)
+
+
+def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_path: Path):
+    for number, name in enumerate(("s-1", "s-2"), 1):
+        transcript = Transcript(app, tmp_path, name)
+        transcript.ran("make lint", f"Exit code 1\npkg/a{number}.go:3:1: error is not nil (nilerr)", failed=True)
+        change = {"file_path": f"pkg/a{number}.go", "old_string": "a", "new_string": "b"}
+        transcript.line("assistant", [{"type": "tool_use", "id": f"e{number}", "name": "Edit", "input": change}])
+        transcript.line("user", [{"type": "tool_result", "tool_use_id": f"e{number}", "content": "updated"}])
+        transcript.ran("make lint", "ok")
+        transcript.event(EventName.TURN_ENDED)
+        digest.digest(app)
+        assert bool(inbox.listing(app).cards) is (number == 2)
+
+    lessons.promote(app)
+
+    [learnt] = rules(app, Status.ACTIVE)
+    assert (learnt.body, learnt.seen) == ("`make lint` fails here where code breaks `nilerr`.", 2)
+
+
 def test_what_the_person_rejected_does_not_come_back(app: App, tmp_path: Path):
     session(app, tmp_path, "s-1")
     digest.digest(app)

@@ -1,12 +1,14 @@
 """How the calls and turns of a session went, and which memories had just been shown: outcomes, told from acts.
 
 A call ends when its result is there; a turn when the person speaks again. What worked is only worth a word where
-something had been shown before it; what failed always is, unless it is noise.
+something had been shown before it; what failed always is, unless it is noise. Which of what was shown bore on it is
+decided in ops/credit.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from recollect.base.moment import Moment
 from recollect.capture import pairs, reasks
@@ -23,16 +25,25 @@ LEAST_CHARS = 5
 _CALL, _TURN, _SUBAGENT = "call", "turn", "subagent"
 
 
-def endings(sitting: Sitting, sights: Sequence[Sight], report: ReadReport) -> Iterator[Outcome]:
+@dataclass(frozen=True, slots=True)
+class Ended:
+    outcome: Outcome
+    acts: tuple[Act, ...]
+    """The call, or the prompt and all that was done for it."""
+
+
+def endings(sitting: Sitting, sights: Sequence[Sight], report: ReadReport) -> Iterator[Ended]:
     """Of what is new. `sights`: what this agent was shown, the oldest first."""
     for number in range(sitting.new_from, len(sitting.acts)):
         act = sitting.acts[number]
         before = sitting.acts[:number]
         if act.doing is not None:
             words = next((one.text for one in sitting.acts[number + 1 : number + 2] if one.refuses == act.id), "")
-            yield from _call(sitting, act, words, _shown_before(act, before, sights))
+            for outcome in _call(sitting, act, words, _shown_before(act, before, sights)):
+                yield Ended(outcome, (act,))
         elif act.speaker is Speaker.MACHINE:
-            yield from _reported(sitting, act, report(act.text))
+            for outcome in _reported(sitting, act, report(act.text)):
+                yield Ended(outcome, (act,))
         elif act.speaker is Speaker.PERSON and not sitting.agent and not act.agent:
             yield from _turn(sitting, act, before, sights)
 
@@ -71,7 +82,7 @@ def _reported(sitting: Sitting, act: Act, report: Report | None) -> Iterator[Out
     )  # fmt: skip
 
 
-def _turn(sitting: Sitting, act: Act, before: Sequence[Act], sights: Sequence[Sight]) -> Iterator[Outcome]:
+def _turn(sitting: Sitting, act: Act, before: Sequence[Act], sights: Sequence[Sight]) -> Iterator[Ended]:
     """The turn that this prompt ends."""
     asked = next((one for one in reversed(before) if _is_prompt(one)), None)
     turn = before[before.index(asked) + 1 :] if asked else ()
@@ -86,10 +97,11 @@ def _turn(sitting: Sitting, act: Act, before: Sequence[Act], sights: Sequence[Si
         kind, said = Ending.SUCCESS, ""
     else:
         return
-    yield Outcome(
+    outcome = Outcome(
         kind=kind, at=act.at, session=sitting.session, act=act.id, actor="person", action=cut(what),
         next_state=cut(said), tags=(_TURN,), shown=shown,
     )  # fmt: skip
+    yield Ended(outcome, (asked, *turn))
 
 
 def _is_prompt(act: Act) -> bool:
@@ -97,8 +109,9 @@ def _is_prompt(act: Act) -> bool:
 
 
 def _within(sights: Sequence[Sight], start: Moment, end: Moment) -> tuple[str, ...]:
+    """Reminders before a call belong to that call."""
     first, last = start.plus(seconds=-BEFORE_S).micros, end.plus(seconds=-BEFORE_S).micros
-    return tuple(dict.fromkeys(sight.memory for sight in sights if first <= sight.at.micros < last))
+    return tuple(dict.fromkeys(one.memory for one in sights if not one.call and first <= one.at.micros < last))
 
 
 def _shown_before(act: Act, before: Sequence[Act], sights: Sequence[Sight]) -> tuple[str, ...]:

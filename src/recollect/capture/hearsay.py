@@ -22,7 +22,8 @@ _ANYONES = frozenset(
     head helm init install just kubectl lint local lock login main make master migrate mod node npm npx origin pip pnpm
     poetry postgres prisma pull push py pytest python python3 rebase redis restart run rust rustup server service setup
     src start stop sudo sync systemctl terraform test tests tidy tools unit up update upgrade uv venv web worker yarn
-    mysql mongo mongodb rabbitmq kafka plan validate production staging exec lib""".split()
+    mysql mongo mongodb rabbitmq kafka plan validate production staging exec lib typecheck type-check fmt e2e coverage
+    integration preview""".split()
 )
 _TAGS = 0xE0000
 _TOKEN = re.compile(r"[^\s\"'`,;()\[\]{}<>]+")
@@ -30,7 +31,7 @@ _TOKEN = re.compile(r"[^\s\"'`,;()\[\]{}<>]+")
 
 def is_hearsay(lesson: Lesson, acts: Sequence[Act]) -> bool:
     """`acts`: up to the call that worked."""
-    if lesson.how is How.READ_AGAIN:
+    if lesson.how in (How.READ_AGAIN, How.RULE):
         return False
     if lesson.how is How.AFTER and _was_printed(lesson.fix, acts, strict=True):
         return True
@@ -60,7 +61,7 @@ def _runs(act: Act, command: str) -> bool:
     if act.doing is None or act.doing.deed is not Deed.RUN:
         return False
     ran = command_of(act.doing.what)
-    return ran is not None and ran.text == command
+    return ran is not None and ran.told.endswith(command)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

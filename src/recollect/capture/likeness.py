@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 
 from recollect.capture.faults import Fault, Sort
-from recollect.model.command import Command
+from recollect.model.command import SPEECH, Command, command_of
 from recollect.model.lesson import MAX_COMMAND_CHARS
 
 # An end other than 0 is an answer, or the command only looks.
@@ -30,15 +30,8 @@ _REPORTS = frozenset(
     """cargo ctest dotnet eslint go gradle jest js just make mocha mvn mypy nox phpunit pyright pytest python rake rspec
     ruff rubocop swift tox tsc vitest playwright cypress biome""".split()
 )
+_LINTS = re.compile(r"lint|check|ruff|clippy|vet|mypy|pyright|rubocop|biome|stan|style|standard", re.IGNORECASE)
 _REPORTING = re.compile(r"test|check|lint|build|type|spec|verify|e2e|ci$|vet|clippy|compile|manage\.py", re.IGNORECASE)
-# Asks for less, looks only, or goes round a check: what "works" then is another thing.
-_LESS = re.compile(
-    r"-k|-m|--deselect|--ignore|--lf|--last-failed|-t|--testNamePattern|--testPathPattern|--grep|--run|-run|--skip\S*"
-    r"|--exclude|--filter|--only\S*|--no-verify|--force\S*|-f|-DskipTests|--passWithNoTests|--no-check|--allow-dirty"
-    r"|--help|-h|--version|-V|--dry-run|-n|--list|--collect-only|--co|--no-fail-fast|--keep-going|--if-present"
-)
-_FILES = frozenset({"docker", "make", "kubectl", "helm"})
-"""Where -f names a file."""
 _SAYS_MORE = re.compile(
     r"-v+|-q+|-x|-s|-l|--verbose|--quiet|--silent|--tb=\S+|--maxfail(?:=\S+)?|--color(?:=\S+)?|--no-color|--stat|--watch=false"
     r"|--watchAll=false|--runInBand|--nocapture|--reporter(?:=\S+)?|--progress(?:=\S+)?|--no-header|-rA|-ra|--"
@@ -62,8 +55,6 @@ _UNTELLABLE = re.compile(
     r"--no-verify|--force\b|reset\s+--hard|--dangerously\S*|drop\s+(?:table|database)|/etc/|\.ssh|\.aws|\.bashrc|\.zshrc",
     re.IGNORECASE,
 )
-# A commit's message, a query: written for this once.
-_SPEECH = re.compile(r"""(?:'[^']*\s[^']*\s[^']*'|"[^"]*\s[^"]*\s[^"]*")""")
 _PATH = re.compile(r"[\w@.+~-]+(?:/[\w@.+~\[\]()-]+)*")
 
 
@@ -78,7 +69,9 @@ def looks_up(command: Command) -> bool:
 
 
 def is_for_once(command: Command) -> bool:
-    """A folder made, a commit: how it is done teaches nothing for the next time."""
+    """A folder made, a commit, a loop: how it is done teaches nothing for the next time."""
+    if command.family in {"for", "while", "until", "if", "done", "fi"}:
+        return True
     return command.family in _FOR_ONCE or (command.family == "git" and command.verb not in _GIT)
 
 
@@ -105,16 +98,38 @@ def same(one: Command, two: Command) -> bool:
     )
 
 
+def lints(command: Command) -> bool:
+    return _LINTS.search(f"{command.program} {command.verb} {' '.join(command.words[:2])}") is not None
+
+
+def includes(command: Command, other: Command) -> bool:
+    """It ends with the other, or has it among its steps."""
+    steps = [command, *(step for part in command.dress if (step := command_of(part)))]
+    return any((one.program, one.verb, _telling(one)) == (other.program, other.verb, _telling(other)) for one in steps)
+
+
+def last_step(command: Command) -> str:
+    """A branch says nothing: a hook that lints looks at every push."""
+    if command.family == "git":
+        return f"git {command.verb}"
+    return command.told.rpartition(" && ")[2].strip()
+
+
 def mends(failed: Command, worked: Command, fault: Fault) -> bool:
-    """The same purpose, asked for in another way, and not less of it."""
-    if failed.family != worked.family or _asks_less(failed, worked):
+    """The same purpose, asked for in another way."""
+    if failed.family != worked.family:
         return False
+    if failed.verb == worked.verb and _is_cured(failed, worked, fault):
+        return True
     if failed.verb != worked.verb:
-        return fault.sort is Sort.NO_TARGET and _alike(failed.verb, worked.verb)
+        # In another folder too: then it was the folder.
+        return fault.sort is Sort.NO_TARGET and failed.dress == worked.dress and _alike(failed.verb, worked.verb)
     if fault.sort is Sort.TESTS and set(failed.dress) >= set(worked.dress) and failed.program == worked.program:
         return False  # what it looked at is wrong: no option mends that
     if fault.sort is not Sort.NO_FILE and _other_value(failed, worked):
         return False
+    if fault.sort is Sort.NO_FILE and failed.place and worked.place not in ("", failed.place):
+        return True
     lost = set(failed.operands) - {*worked.words}
     more = set(worked.operands) - {*failed.words}
     if lost:
@@ -146,7 +161,7 @@ def slipped(one: str, two: str) -> bool:
 def prepares(step: Command, failed: Command) -> bool:
     """A step of the kind that others wait for: installing, starting, generating."""
     if step.family == "git":
-        return failed.family == "git" and step.verb in {"pull", "fetch", "stash", "rebase"}
+        return failed.family == "git" and step.verb in {"pull", "fetch", "rebase"}
     if step.family == "cd":
         return False
     words = {*step.verb.split(), *re.split(r"[\W_]+", step.verb), *step.operands[:1]}
@@ -156,6 +171,8 @@ def prepares(step: Command, failed: Command) -> bool:
 def speaks_of(step: Command, fault: Fault) -> bool:
     """A step that names what the error names: No module named 'yaml', pip install pyyaml."""
     said = step.text.lower()
+    if fault.cure is not None and prepares(step, step) and fault.cure.search(step.text):
+        return True
     for name in fault.names:
         last = re.split(r"[/.:]", name.lower())[-1]
         if (len(last) >= 3 and last in said) or any(word in said.split() for word in _PORTS.get(name, ())):
@@ -177,7 +194,6 @@ def tellable(text: str) -> bool:
         and text.isprintable()
         and text.isascii()
         and _UNTELLABLE.search(text) is None
-        and _SPEECH.search(text) is None
     )
 
 
@@ -189,12 +205,17 @@ def _telling(command: Command) -> tuple[str, ...]:
     return tuple(word for word in command.words if not _SAYS_MORE.fullmatch(word))
 
 
-def _asks_less(failed: Command, worked: Command) -> bool:
-    added = set(worked.words) - set(failed.words)
-    less = {word for word in added if _LESS.fullmatch(word.partition("=")[0])}
-    if failed.family in _FILES:
-        less -= {"-f", "-n"}
-    return bool(less)
+def _is_cured(failed: Command, worked: Command, fault: Fault) -> bool:
+    """It has what mends this kind of error, and is about the same things."""
+    if fault.cure is None:
+        return False
+    lost = [word for word in failed.operands if word not in worked.words and word != SPEECH]
+    more = [word for word in worked.operands if word not in failed.words and word != SPEECH]
+    if len(lost) != len(more) or any(not fault.cure.search(word) or "/" in word for word in more):
+        return False
+    known = {*failed.dress, *failed.words, failed.program}
+    new = [word for word in (*worked.dress, worked.program, *worked.words) if word not in known]
+    return fault.cure.search(" ".join(new)) is not None
 
 
 def _other_value(one: Command, two: Command) -> bool:

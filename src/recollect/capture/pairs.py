@@ -3,19 +3,22 @@
 A command that fails stays open until something like it works: another command of the same purpose, or the same command
 after a step that made the difference (another command, a change in a file). Left out is what teaches nothing: look-ups
 that found nothing, typing mistakes, hiccups of the network, what a person cut off or refused, what the agent had broken
-itself a moment before, and ways round a check.
+itself a moment before, and whatever only hides the failure (hiding.py).
+
+Many commands are run with a pager behind them, which hides how they ended: then what they print says it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from recollect.capture import likeness
-from recollect.capture.faults import Fault, Sort, fault_of, printed_failure
+from recollect.capture import hiding, likeness
+from recollect.capture.faults import Fault, Sort, fault_at_the_ends, fault_of, printed_failure
 from recollect.model.act import Act, Deed
-from recollect.model.command import Command, command_of
-from recollect.model.lesson import How, Lesson
+from recollect.model.command import Command, command_of, undressed_end
+from recollect.model.lesson import How, Lesson, rule_list
 
 REACH = 60
 """Calls; what works later than that works for another reason."""
@@ -28,6 +31,10 @@ class Pair:
     """The id of the call that worked: the same pair read again ends in the same."""
     at: int
     """Where that call stands among the acts."""
+    first: int = 0
+    """Where it first failed."""
+    is_sure: bool = True
+    """Worth asking a person about. Else it must come again in another session before anyone hears of it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +48,15 @@ class _Open:
     own: bool
     """The agent had changed files before it: perhaps the failure is its own doing."""
     tried: int = 1
+    rules: tuple[str, ...] = ()
+    """Of a linter: those that were broken in any of the tries."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    lesson: Lesson
+    first: int
+    is_sure: bool = True
 
 
 @dataclass(slots=True)
@@ -50,6 +66,8 @@ class _Step:
     at: int
     command: Command | None = None
     file: str = ""
+    switched_off: str = ""
+    """The lines of the file that switch a check off, or its name where it is a check's own settings."""
 
 
 @dataclass(slots=True)
@@ -72,9 +90,9 @@ def pairs(acts: Sequence[Act]) -> list[Pair]:
             continue
         match act.doing.deed:
             case Deed.RUN:
-                found += [Pair(lesson, act.id, at) for lesson in _ran(story, act, at)]
+                found += [Pair(one.lesson, act.id, at, one.first, one.is_sure) for one in _ran(story, act, at)]
             case Deed.EDIT if act.doing.files:
-                found += [Pair(lesson, act.id, at) for lesson in _edited(story, act, at)]
+                found += [Pair(one.lesson, act.id, at, one.first, one.is_sure) for one in _edited(story, act, at)]
             case Deed.READ:
                 story.reread.update(file for file in act.doing.files if file in story.missed)
             case _:
@@ -97,10 +115,33 @@ def has_failed(act: Act) -> bool:
     if act.doing is None or act.doing.deed is not Deed.RUN:
         return False
     command = command_of(act.doing.what)
-    return command is not None and likeness.reports(command) and printed_failure(act.text)
+    if command is None or likeness.looks_up(command):
+        return False
+    if likeness.reports(command) and printed_failure(act.text):
+        return True
+    if not _is_end_hidden(act.doing.what):
+        return False
+    if likeness.lints(command) and fault_of(act.text).sort is Sort.LINT:
+        return True
+    fault = fault_at_the_ends(act.text)
+    return not likeness.reports(command) and fault.shape != "" and fault.sort not in (Sort.TESTS, Sort.LINT)
 
 
-def _ran(story: _Story, act: Act, at: int) -> Iterator[Lesson]:
+def _is_end_hidden(text: str) -> bool:
+    return re.sub(r"\s*2>&1", "", undressed_end(text)) != re.sub(r"\s*2>&1", "", text.strip()) or " | " in text
+
+
+def _has_worked(act: Act) -> bool:
+    """Where the end is hidden: it reports how it went, or printed something and no error."""
+    what = act.doing.what if act.doing else ""
+    if not _is_end_hidden(what):
+        return True
+    if hiding.hides_end(what):
+        return False
+    return bool(act.text.strip()) and not fault_of(act.text).shape
+
+
+def _ran(story: _Story, act: Act, at: int) -> Iterator[_Found]:
     command = command_of(act.doing.what) if act.doing else None
     if command is None:
         return
@@ -108,15 +149,18 @@ def _ran(story: _Story, act: Act, at: int) -> Iterator[Lesson]:
     if has_failed(act):
         _fail(story, act, command, at)
         return
+    if not _has_worked(act):
+        return
     still: list[_Open] = []
     again = any(likeness.same(one.command, command) for one in story.open)
     for one in story.open:
-        if likeness.same(one.command, command):
+        if likeness.same(one.command, command) or (one.rules and likeness.includes(command, one.command)):
             yield from _after(story, one, at)
         elif likeness.mends(one.command, command, one.fault):
             # Where the command itself had failed too, the others were tries on the way: one lesson, not several.
-            if not again and not likeness.mistyped(one.command, command, one.fault):
-                yield from _lesson(one, command.text, How.INSTEAD)
+            known = one.fault.shape and not likeness.mistyped(one.command, command, one.fault)
+            if not again and known and one.fault.sort is not Sort.LINT:
+                yield from _lesson(one, command, How.INSTEAD)
         else:
             still.append(one)
     story.open = still
@@ -125,31 +169,48 @@ def _ran(story: _Story, act: Act, at: int) -> Iterator[Lesson]:
 
 
 def _fail(story: _Story, act: Act, command: Command, at: int) -> None:
-    if is_noise(act) or likeness.is_for_once(command) or not likeness.tellable(command.text):
+    if is_noise(act) or likeness.is_for_once(command):
         return
+    if not likeness.tellable(command.told) and not command.place:
+        return
+    fault = fault_of(act.text)
+    rules = fault.names if fault.sort is Sort.LINT else ()
     for one in story.open:
         if likeness.same(one.command, command):
             one.last, one.tried = at, one.tried + 1
+            one.rules = tuple(dict.fromkeys((*one.rules, *rules)))
             return
     own = any(step.file for step in story.steps)
-    story.open.append(_Open(command, fault_of(act.text), at, at, own))
+    story.open.append(_Open(command, fault, at, at, own, rules=rules))
 
 
-def _after(story: _Story, one: _Open, at: int) -> Iterator[Lesson]:
+def _after(story: _Story, one: _Open, at: int) -> Iterator[_Found]:
     """The same command works now: what made the difference? Nothing: then it was a hiccup."""
     since = [step for step in story.steps if step.at > one.first]
-    ran = [step.command for step in since if step.command is not None and likeness.tellable(step.command.text)]
+    ran = [step.command for step in since if step.command is not None and likeness.tellable(step.command.told)]
     akin = [command for command in ran if likeness.speaks_of(command, one.fault)]
     changed = [step.file for step in since if step.file]
-    if akin:
-        yield from _lesson(one, akin[-1].text, How.AFTER)
+    switched_off = "\n".join(step.switched_off for step in since)
+    if one.rules:
+        # Which file it was says nothing for the next time; the rules do.
+        kept = [rule for rule in one.rules if rule not in switched_off]
+        last = likeness.last_step(one.command)
+        if changed and kept and likeness.tellable(last):
+            learnt = Lesson(last, rule_list(kept), How.RULE)
+            yield _Found(learnt, one.first, is_sure=False)
+    elif switched_off.strip():
+        return
+    elif akin:
+        yield from _lesson(one, akin[-1], How.AFTER)
     elif one.fault.sort is Sort.HICCUP or (one.fault.sort is Sort.TESTS and not changed):
         return
     elif changed:
         # A failing test and a change that mends it is a day's work; more than one try is something to learn from.
         worth = one.tried > 1 or one.fault.sort is not Sort.TESTS
-        if worth and not one.own and likeness.tellable_path(changed[-1]):
-            yield from _lesson(one, changed[-1], How.CHANGED)
+        worth &= likeness.tellable(one.command.told) and likeness.tellable_path(changed[-1])
+        if worth and not one.own:
+            told = one.fault.told(one.command.text, changed[-1])
+            yield _Found(Lesson(one.command.told, changed[-1], How.CHANGED, told), one.first, is_sure=False)
     else:
         lost = one.fault.sort in (Sort.NO_FILE, Sort.NO_TARGET)
         prepared = [
@@ -158,15 +219,31 @@ def _after(story: _Story, one: _Open, at: int) -> Iterator[Lesson]:
             if likeness.prepares(command, one.command) or (lost and command.family == "cd" and command.words)
         ]
         if prepared:
-            yield from _lesson(one, prepared[-1].text, How.AFTER)
+            yield from _lesson(one, prepared[-1], How.AFTER)
 
 
-def _lesson(one: _Open, fix: str, how: How) -> Iterator[Lesson]:
-    if how is How.CHANGED or likeness.tellable(fix):
-        yield Lesson(one.command.text, fix, how, one.fault.told(one.command.text, fix))
+def _lesson(one: _Open, fix: Command, how: How) -> Iterator[_Found]:
+    if hiding.hides(one.command.text, fix.text):
+        return
+    failed, works = _without_shared_folder(one.command.told, fix.told)
+    if one.fault.sort is Sort.NO_FILE and one.command.place and fix.place not in ("", one.command.place):
+        failed, works = one.command.place, fix.place  # a script that lies elsewhere, whatever it is given
+    if failed != works and likeness.tellable(failed) and likeness.tellable(works):
+        told = one.fault.told(failed, works)
+        # What git says of its own, everyone knows how to mend.
+        is_sure = bool(one.fault.shape) and one.command.family != "git"
+        yield _Found(Lesson(failed, works, how, told), one.first, is_sure)
 
 
-def _edited(story: _Story, act: Act, at: int) -> Iterator[Lesson]:
+def _without_shared_folder(one: str, two: str) -> tuple[str, str]:
+    """Both were run in the same folder: that made no difference."""
+    folder = re.match(r"cd \S+ && ", one)
+    if folder and two.startswith(folder[0]):
+        return one[folder.end() :], two[folder.end() :]
+    return one, two
+
+
+def _edited(story: _Story, act: Act, at: int) -> Iterator[_Found]:
     file = act.doing.files[0] if act.doing else ""
     if act.failed:
         if fault_of(act.text).head == _STALE:
@@ -174,9 +251,9 @@ def _edited(story: _Story, act: Act, at: int) -> Iterator[Lesson]:
         return
     # Once is a slip of the agent; twice, and the file is not what it is taken for.
     if story.missed.pop(file, 0) > 1 and file in story.reread and likeness.tellable_path(file):
-        yield Lesson(file, file, How.READ_AGAIN, _STALE)
+        yield _Found(Lesson(file, file, How.READ_AGAIN, _STALE), at, is_sure=False)
     story.reread.discard(file)
-    story.steps.append(_Step(at, file=file))
+    story.steps.append(_Step(at, file=file, switched_off=hiding.switched_off(file, act.text)))
 
 
 _STALE = "String to replace not found"

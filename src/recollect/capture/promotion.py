@@ -1,15 +1,23 @@
-"""Which lessons come into force, and which are put away: evidence from two different sessions, or none for a month.
+"""Which lessons come into force, and which are put away: evidence from two different sessions or a person's word, or
+none of it for a month.
 
-A person's word (the inbox) needs no evidence. A lesson that says the opposite of one in force takes its place.
+Two sessions never run the same line. A lesson is the same where the same command fails in the same way and is mended by
+the same thing, whatever paths, branches and messages it was given; what differed is left out of its words then. A
+lesson that says the opposite of one in force takes its place.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from recollect.base.moment import Moment
+from recollect.base.text import title_from
+from recollect.capture import faults
 from recollect.model import lesson
+from recollect.model.command import SPEECH, Command, command_of
+from recollect.model.lesson import How, Lesson, rule_list
 from recollect.model.memory import Rule, Status
 from recollect.model.plan import Change, Plan, Update
 
@@ -17,6 +25,12 @@ SESSIONS = 2
 FADES_DAYS = 30
 """A failure that nobody met again for so long has gone away by itself."""
 FADED_TAG = "faded"
+CONFIRMED_TAG = "confirmed"
+"""A person named the fix, or said that it is how things are done here."""
+_ONCE = re.compile(
+    r"[0-9a-f]{7,40}|\d{4}-\d\d-\d\d\S*|\d{6,}|[0-9a-f]{8}-[0-9a-f-]{27}|/tmp/\S*|\.{3}|-[qvs]+|--(?:quiet|verbose|silent)"
+)
+_PUBLIC_NAMES = frozenset("origin upstream main master".split())
 
 
 def is_lesson(rule: Rule) -> bool:
@@ -35,7 +49,7 @@ def plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
     for rule in standing:
         if rule.status is not Status.CANDIDATE or not is_lesson(rule):
             continue
-        if len(sessions(rule)) >= SESSIONS:
+        if len(sessions(rule)) >= SESSIONS or CONFIRMED_TAG in rule.tags:
             changes.append(Update.between(rule, replace(rule, status=Status.ACTIVE, reinforced_at=now)))
             changes += _replaced(rule, standing)
         elif rule.last_active_at.plus(days=FADES_DAYS).micros <= now.micros:
@@ -44,15 +58,69 @@ def plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
     return Plan.of(changes)
 
 
-def seen_again(rule: Rule, session: str, *, now: Moment) -> Rule:
-    """The same where this session is known; what had faded waits again."""
-    if session in sessions(rule):
+def same(one: Lesson, two: Lesson) -> bool:
+    """Errors differ from run to run, lines from session to session; what failed how, and what mended it, do not."""
+    return one.how is two.how and ((one.failed, one.fix) == (two.failed, two.fix) or _key(one) == _key(two))
+
+
+def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confirmed: bool = False) -> Rule:
+    """The same where this session is known; what had faded, or was only counted, waits again."""
+    is_new = session not in sessions(rule)
+    told = lesson.read(rule.body)
+    words = _together(told, again).sentence() if told and (is_new or told.how is How.RULE) else rule.body
+    if not is_new and words == rule.body and (not is_confirmed or CONFIRMED_TAG in rule.tags):
         return rule
-    tags = (*(tag for tag in rule.tags if tag != FADED_TAG), f"{lesson.SESSION_TAG}{session}")
-    back = rule.status is Status.ARCHIVED and FADED_TAG in rule.tags
+    added = [f"{lesson.SESSION_TAG}{session}"] if is_new else []
+    added += [CONFIRMED_TAG] if is_confirmed else []
+    back = (is_new or is_confirmed) and rule.status is Status.ARCHIVED and FADED_TAG in rule.tags
     return replace(
-        rule, tags=tags, seen=rule.seen + 1, last_active_at=now, status=Status.CANDIDATE if back else rule.status
-    )
+        rule, body=words, title=title_from(words), last_active_at=now, seen=rule.seen + is_new,
+        tags=tuple(dict.fromkeys((*(tag for tag in rule.tags if not back or tag != FADED_TAG), *added))),
+        status=Status.CANDIDATE if back else rule.status,
+    )  # fmt: skip
+
+
+def _key(one: Lesson) -> tuple[object, ...] | None:
+    failed = command_of(one.failed)
+    if failed is None or one.how is How.READ_AGAIN:
+        return one.failed, one.fix
+    what = (failed.family, failed.program, failed.verb)
+    if one.how is How.RULE:
+        return what
+    fix = command_of(one.fix)
+    if one.how is How.CHANGED or fix is None:
+        return *what, faults.kind(one.error), one.fix
+    # An error of no known kind says little: then the commands must be alike too.
+    known: tuple[object, ...] = (faults.kind(one.error),) if one.error else (_words(failed),)
+    if one.how is How.AFTER:
+        return *what, known, fix.family, fix.verb, _words(fix)
+    return *what, known, fix.program, fix.verb, _words(fix) - _words(failed)
+
+
+def _words(command: Command) -> frozenset[str]:
+    words = {word.rstrip("/").rpartition("/")[2] if word.startswith(("/", "~", "./")) else word
+             for part in (*command.dress, *command.words) for word in part.split()}  # fmt: skip
+    if command.family == "git":
+        words = {word for word in words if word.startswith("-") or word in _PUBLIC_NAMES}
+    return frozenset(word for word in words if word and not _ONCE.fullmatch(word))
+
+
+def _together(old: Lesson, new: Lesson) -> Lesson:
+    """What both say; of a linter, the rules of both."""
+    if old.how is How.RULE:
+        return replace(old, fix=rule_list((*old.fix.split(", "), *new.fix.split(", "))))
+    if old.how in (How.READ_AGAIN, How.CHANGED):
+        return old
+    error = old.error if old.error == new.error else faults.nameless(old.error)
+    return replace(old, failed=_shared(old.failed, new.failed), fix=_shared(old.fix, new.fix), error=error)
+
+
+def _shared(one: str, two: str) -> str:
+    """Word by word; the shorter one where they do not go together."""
+    ours, theirs = one.split(), two.split()
+    if len(ours) != len(theirs):
+        return min(one, two, key=len)
+    return " ".join(mine if mine == yours else SPEECH for mine, yours in zip(ours, theirs, strict=True))
 
 
 def _replaced(new: Rule, standing: list[Rule]) -> Iterator[Change]:

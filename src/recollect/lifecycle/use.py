@@ -24,7 +24,7 @@ def asked_for(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> 
 
 
 def followed(memory: Memory, *, well: bool) -> Memory:
-    """It was put in front of an agent unasked, and the very next call or turn went well or badly."""
+    """It bore on the call or turn that followed, which went well or badly."""
     return replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
 
 

@@ -13,6 +13,11 @@ from functools import lru_cache
 MAX_CHARS = 4_000
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_WORD = re.compile(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s\"']|[\"'])+")
+_PLAIN = re.compile(r"[\"'](?:[\w@%+=:,./-]*)[\"']")
+SPEECH = "..."
+"""Stands for words that were written for this once: a message, a query, a piece of code."""
 # Only shows less of what a command prints, or hides how it ended.
 _VIEWED = re.compile(r"\s*(?:\d?>&\d|&>\s*\S+|\d?>\s*\S+|\|\s*(?:tail|head|cat|tee|less|grep|rg|sed|awk)\b[^|]*)\s*$")
 _SHRUGGED = re.compile(r"\s*(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*)\s*$")
@@ -21,18 +26,24 @@ _RUNNERS = (
     "yarn dlx", "npm exec --", "npm exec", "npx --yes", "npx -y", "npx", "bunx", "python -m", "python3 -m", "sudo -E",
     "sudo", "env", "time", "nohup", "command", "exec", "xvfb-run",
 )  # fmt: skip
-_INSIDE = re.compile(r"docker(?: compose|-compose)? (?:exec|run)(?: -\S+)* (?!-)\S+ (?=\S)")
+_INSIDE = re.compile(
+    r"docker(?: compose|-compose)? (?:exec|run)(?: -\S+)* (?!-)\S+ (?=\S)"
+    r"|(?:conda|mamba|micromamba) run(?: --[\w-]+)* (?:-n|-p|--name|--prefix)[ =]\S+(?: --[\w-]+)* (?=\S)"
+    r"|(?:mise|asdf|direnv|nvm|fnm|pyenv|rbenv) (?:exec|x)(?: [\w@.:/=-]+)*?(?: --)? (?=[a-z])"
+    r"|(?:doppler|op) run(?: -\S+)* -- (?=\S)"
+    r"|dotenv(?: -\S+(?: \.env\S*)?)* -- (?=\S)|timeout(?: -\S+)* \d+[smh]? (?=\S)"
+)
 _FAMILIES = {
     "npm": "js", "pnpm": "js", "yarn": "js", "bun": "js", "python3": "python", "py": "python", "pip3": "pip",
     "gradlew": "gradle", "mvnw": "mvn", "podman": "docker", "tofu": "terraform", "gmake": "make", "nodejs": "node",
 }  # fmt: skip
 _VERBED = frozenset(
     """alembic ansible apt apt-get aws az brew bundle bun cargo composer corepack docker dotnet flutter gcloud git gh go
-    gradle helm js just kubectl make mix mvn npm php pip pnpm poetry prisma rails rake ruff rustup systemctl task
+    gradle helm js just kubectl make mise mix mvn npm php pip pnpm poetry prisma rails rake ruff rustup systemctl task
     terraform uv yarn""".split()
 )
 _TWO_VERBED = frozenset(
-    {("docker", "compose"), ("go", "mod"), ("uv", "pip"), ("python", "manage.py"), ("js", "prisma")}
+    {("docker", "compose"), ("go", "mod"), ("uv", "pip"), ("python", "manage.py"), ("js", "prisma"), ("mise", "run")}
 )
 
 
@@ -48,6 +59,17 @@ class Command:
     program: str = ""
     dress: tuple[str, ...] = ()
     """Folder, variables, runner, steps before it."""
+
+    @property
+    def place(self) -> str:
+        """Of a program that is a file: its path."""
+        found = re.search(rf"(?<!\S)[\w@.+~/-]*/{re.escape(self.program)}(?!\S)", self.text, re.IGNORECASE)
+        return found[0] if found else ""
+
+    @property
+    def told(self) -> str:
+        """Its text without what was written for this once."""
+        return _QUOTED.sub(lambda found: found[0] if _PLAIN.fullmatch(found[0]) else SPEECH, self.text)
 
     @property
     def core(self) -> tuple[str, str, tuple[str, ...]]:
@@ -71,10 +93,10 @@ class Command:
 def command_of(text: str) -> Command | None:
     """None: there is no program in it."""
     shown = undressed_end(text[:MAX_CHARS].strip())
-    *before, last = _PARTS.split(shown)
+    *before, last = _parts(shown)
     dress = [part for part in before if part]
     rest, worn = _worn(last)
-    words = rest.split()
+    words = [_word(word) for word in _WORD.findall(rest)]
     if not words:
         return None
     program = words[0].strip("\"'").rpartition("/")[2].lower()
@@ -90,10 +112,28 @@ def command_of(text: str) -> Command | None:
 def undressed_end(text: str) -> str:
     """`npm test 2>&1 | tail -20` and `npm test || true` are `npm test`."""
     while True:
-        short = _VIEWED.sub("", _SHRUGGED.sub("", text))
-        if short == text or not short:
+        seen = _veiled(text)
+        found = _SHRUGGED.search(seen) or _VIEWED.search(seen)
+        if found is None or not found.start():
             return text
-        text = short
+        text = text[: found.start()]
+
+
+def _veiled(text: str) -> str:
+    """Of the same length, and nothing in quotes that could be taken for a separator."""
+    return _QUOTED.sub(lambda found: "'" + "x" * (len(found[0]) - 2) + "'", text)
+
+
+def _parts(text: str) -> list[str]:
+    ends = [found.span() for found in _PARTS.finditer(_veiled(text))]
+    return [text[start:end] for (_, start), (end, _) in zip([(0, 0), *ends], [*ends, (len(text), 0)], strict=True)]
+
+
+def _word(word: str) -> str:
+    """Quotes round a plain word mean nothing; what they hold together else was written for this once."""
+    if _PLAIN.fullmatch(word):
+        return word[1:-1]
+    return _QUOTED.sub(lambda found: found[0] if _PLAIN.fullmatch(found[0]) else SPEECH, word)
 
 
 def _worn(part: str) -> tuple[str, list[str]]:

@@ -1,5 +1,4 @@
-"""How something went: a call, a turn, a subagent; with the memories that had just been shown. Kept for a while, so that
-memories can be judged by what followed them."""
+"""How something went: a call, a turn, a subagent; with the memories that bore on it. Kept for a while."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ class Outcome:
     """What came of it, in a line: the head of an error, what the person said."""
     tags: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
-    """Memories that were put in front of the agent just before."""
+    """Memories that were put in front of the agent just before; as it is kept, those of them that bore on it."""
 
     @property
     def key(self) -> str:

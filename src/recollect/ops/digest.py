@@ -40,11 +40,11 @@ Writes = Callable[[], None]
 Taker = Callable[[App, Sitting], Writes | None]
 
 TAKERS: tuple[str, ...] = (
-    "heard:take", "outcomes:take", "lessons:take", "threads:take", "aftermath:take", "endings:take",
-    "doubts:take", "reviews:take",
+    "heard:take", "outcomes:take", "lessons:take", "threads:take", "endings:take", "doubts:take",
+    "reviews:take",
 )  # fmt: skip
-"""Each looks at a sitting and says what to write: `module:function` of this room, loaded when first needed. What judges
-outcomes stands behind what records them, what ends a session behind all others."""
+"""Each looks at a sitting and says what to write: `module:function` of this room, loaded when first needed. What ends
+a session stands behind all others."""
 
 SETTLED_S = 1.0
 """Agents write their transcripts a moment after the hook."""

@@ -1,5 +1,6 @@
-"""Taker: failures and what mended them, as lessons. The first time one is seen it waits; seen in another session, or
-accepted in the inbox, it comes into force (`promote`, called when a session ends)."""
+"""Taker: failures and what mended them, as lessons. The first time one is seen it waits in the inbox, or is only
+counted where it is not worth a question; seen in another session, spoken for by the person, or accepted in the inbox,
+it comes into force (`promote`, called when a session ends)."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING
 from recollect.base.errors import RecollectError
 from recollect.base.text import title_from
 from recollect.capture import contrast, promotion
+from recollect.capture.confirmed import confirmed_at
 from recollect.capture.hearsay import is_hearsay
-from recollect.capture.pairs import pairs
+from recollect.capture.pairs import Pair, pairs
 from recollect.model import lesson
 from recollect.model.act import Sitting
 from recollect.model.lesson import Lesson
@@ -38,21 +40,21 @@ class Promotion:
 def take(app: App, sitting: Sitting) -> Writes | None:
     if app.project is None:
         return None  # "fails here" says nothing where there is no here
-    if not any(act.doing is not None and not act.failed for act in sitting.new):
-        return None  # nothing has worked since
-    found = [
-        pair.lesson
-        for pair in pairs(sitting.acts)
-        if pair.at >= sitting.new_from and not is_hearsay(pair.lesson, sitting.acts[: pair.at + 1])
-    ]
-    told = [one for one in found if _is_safe(app, one.sentence())][:MOST_AT_ONCE]
+    if not sitting.new:
+        return None
+    found: list[tuple[Pair, bool]] = []
+    for pair in pairs(sitting.acts):
+        said_at = confirmed_at(pair, sitting.acts)
+        if max(pair.at, said_at or 0) >= sitting.new_from and not is_hearsay(pair.lesson, sitting.acts[: pair.at + 1]):
+            found.append((pair, said_at is not None))
+    told = [(pair, confirmed) for pair, confirmed in found if _is_safe(app, pair.lesson.sentence())][:MOST_AT_ONCE]
     if not told:
         return None
 
     def write() -> None:
-        for one in told:
+        for pair, confirmed in told:
             try:
-                _learn(app, one, sitting.session)
+                _learn(app, pair, sitting.session, confirmed)
             except RecollectError as problem:
                 app.log.line("not-kept", of="lesson", session=sitting.session, problem=problem.message)
 
@@ -76,14 +78,18 @@ def promote(app: App) -> Promotion:
     )
 
 
-def _learn(app: App, learnt: Lesson, session: str) -> None:
-    words = learnt.sentence()
+def _learn(app: App, pair: Pair, session: str, confirmed: bool) -> None:
+    learnt, words = pair.lesson, pair.lesson.sentence()
 
     def make(store: Store) -> Plan:
         now = app.clock.now()
         known = next((rule for rule in standing(store, *_KEPT, Status.ARCHIVED) if _says(words, learnt, rule)), None)
         if known is not None:
-            return Plan.of([Update.between(known, promotion.seen_again(known, session, now=now))])
+            again = promotion.seen_again(known, learnt, session, now=now, is_confirmed=confirmed)
+            return Plan.of([Update.between(known, again)])
+        waits = pair.is_sure or confirmed
+        tags = [f"{lesson.SESSION_TAG}{session}"]
+        tags += [promotion.CONFIRMED_TAG] if confirmed else [] if waits else [promotion.FADED_TAG]
         rule = Rule(
             id=app.mint.draw("rule"),
             title=title_from(words),
@@ -92,8 +98,8 @@ def _learn(app: App, learnt: Lesson, session: str) -> None:
             origin=lesson.ORIGIN,
             lane=Lane.TOOL,
             group=session,
-            tags=(f"{lesson.SESSION_TAG}{session}",),
-            status=Status.CANDIDATE,
+            tags=tuple(tags),
+            status=Status.CANDIDATE if waits else Status.ARCHIVED,
             created_at=now,
             reinforced_at=now,
             last_active_at=now,
@@ -102,14 +108,13 @@ def _learn(app: App, learnt: Lesson, session: str) -> None:
 
     said = "A failure and what mended it were seen."
     done = app.commit(Scope.PROJECT, "learn", make, lambda _: said, actor=Lane.TOOL)
-    app.log.line("lesson", session=session, how=learnt.how, changed=len(done.plan.changes))
+    app.log.line("lesson", session=session, how=learnt.how, confirmed=confirmed, changed=len(done.plan.changes))
 
 
 def _says(words: str, learnt: Lesson, rule: Rule) -> bool:
-    """Errors differ from run to run; what failed and what mended it do not."""
     known = lesson.read(rule.body)
     if known is not None:
-        return (known.failed, known.fix, known.how) == (learnt.failed, learnt.fix, learnt.how)
+        return promotion.same(known, learnt)
     return rule.body.casefold() == words.casefold() or contrast.same(words, rule.body)
 
 

@@ -1,5 +1,5 @@
-"""Taker: how things went, recorded once each and read again by whoever judges memories by it. What a person keeps
-refusing is proposed as a rule, once."""
+"""Taker: how things went, recorded once each; memories that were shown and bore on it get their mark then. What a
+person keeps refusing is proposed as a rule, once."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from recollect.model.act import Sitting
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.outcome import Ending, Outcome, cut
 from recollect.model.plan import Create, Plan
+from recollect.ops import credit
 from recollect.ops.app import App
 from recollect.ops.capture import standing
 from recollect.ops.digest import Writes
@@ -32,12 +33,16 @@ def take(app: App, sitting: Sitting) -> Writes | None:
     if not sitting.new:
         return None
     sights = app.reading(scope_here(app)).sessions.sights(sitting.session, sitting.agent)
-    found = list(endings(sitting, sights, agents.agent(sitting.host).reported))
+    ended = endings(sitting, sights, agents.agent(sitting.host).reported)
+    judged = [replace(one.outcome, shown=credit.bore(app, one)) for one in ended]
+    found = [outcome for outcome in judged if outcome.shown or outcome.kind is not Ending.SUCCESS]
     if not found:
         return None
 
     def write() -> None:
         new = [outcome for outcome in found if record(app, outcome)]
+        for outcome in new:
+            credit.mark(app, outcome)
         if any(outcome.kind is Ending.REFUSAL for outcome in new):
             _propose(app)
         if new:

@@ -34,7 +34,7 @@ MAX_BRIDGES = 5
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
-_LOGGED_PASSAGE_CHARS = 120
+_LOGGED_PASSAGE_CHARS = 240
 _TOLD_QUERY_CHARS = 2_000  # of the question, in the answer: who asked with a megabyte does not want it back
 _CLEANED_CHARS = 20_000  # more than that is never told: no secret begins before it and ends in what is told
 

@@ -70,6 +70,13 @@ def is_lesson(rule: Rule) -> bool:
     return rule.origin == lesson.ORIGIN and lesson.read(rule.body) is not None
 
 
+def follows(rule: Rule, call: Call) -> bool:
+    """The call runs what a lesson says works."""
+    learnt = lesson.read(rule.body) if rule.origin == lesson.ORIGIN else None
+    fix = command_of(learnt.fix) if learnt is not None and learnt.how in (How.INSTEAD, How.AFTER) else None
+    return fix is not None and any(_dressed(one) == _dressed(fix) for one in _commands(call))
+
+
 def _weight_of(rule: Rule, call: Call) -> float:
     learnt = lesson.read(rule.body) if rule.origin == lesson.ORIGIN else None
     return _weight(_said(rule), call) if learnt is None else _of_lesson(learnt, call)
@@ -83,8 +90,8 @@ def _of_lesson(learnt: Lesson, call: Call) -> float:
     fix = command_of(learnt.fix) if learnt.how is How.INSTEAD else None
     if failed is None or not call.programs:
         return 0.0
-    run = [command for part in _PARTS.split(call.text) if (command := command_of(part))]
-    if fix is not None and any(_dressed(one) == _dressed(fix) for one in (*run, command_of(call.text))):
+    run = _commands(call)
+    if fix is not None and any(_dressed(one) == _dressed(fix) for one in run):
         return 0.0
     near = [one for one in run if (one.program, one.verb) == (failed.program, failed.verb)]
     if not near:
@@ -92,8 +99,12 @@ def _of_lesson(learnt: Lesson, call: Call) -> float:
     return 5.0 if any(_dressed(one) == _dressed(failed) for one in near) else 3.5
 
 
-def _dressed(command: Command | None) -> tuple[object, ...]:
-    return (command.program, command.dress, *command.core) if command else ()
+def _commands(call: Call) -> list[Command]:
+    return [command for part in (*_PARTS.split(call.text), call.text) if (command := command_of(part))]
+
+
+def _dressed(command: Command) -> tuple[object, ...]:
+    return (command.program, command.dress, *command.core)
 
 
 def _said(rule: Rule) -> str:

@@ -57,7 +57,7 @@ def standing(strength: float) -> float:
 
 def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:
     """How useful it proved, above 0 and at most 1: a prior of three good ratings, the last ten that were given, the
-    later ones weighing more, and a fifth of one for each of the last fifty times it was put in front of an agent."""
+    later ones weighing more, and a fifth of one for each of the last fifty calls and turns that it bore on."""
     good = total = _PRIOR
     for number, rating in enumerate(ratings[-_RATINGS:]):
         weight = 1.0 + 0.1 * number

@@ -1,0 +1,267 @@
+"""What bore on a call or a turn is marked by it; what never helps goes quiet, which is seen and can be reversed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from recollect.base.clock import FixedClock
+from recollect.base.errors import NotFound
+from recollect.model.ledger import Talker, Way
+from recollect.model.memory import Memory
+from recollect.model.plan import Create
+from recollect.model.result import Recollection, Scope
+from recollect.model.session import EventName, ToolCall
+from recollect.ops import briefs, digest, health, history, memories, outcomes, recalls, rules, sessions
+from recollect.ops.app import App
+from recollect.ops.haste import Haste
+from recollect.ops.recalls import Injected
+from recollect.ops.sessions import Showing
+from recollect.render.data import as_json
+from recollect.render.terminal import blocks
+from tests.ops.test_digest import Transcript
+from tests.values import NOW, act, plan, rule, thread
+
+
+def keep(app: App, *kept: Memory, scope: Scope = Scope.PROJECT) -> None:
+    app.writing(scope).apply(plan(*(Create(one) for one in kept)), act(summary="kept"))
+
+
+def trail(app: App, memory: Memory) -> str:
+    return app.find(memory.id)[1].outcomes
+
+
+class Session:
+    """A session that is shown memories, and read to its end after each step."""
+
+    def __init__(self, app: App, folder: Path) -> None:
+        self.app, self.transcript = app, Transcript(app, folder, "s")
+
+    def asks(self, text: str, *told: Memory, event: EventName = EventName.PROMPT) -> None:
+        self.transcript.line("user", text)
+        mind = briefs.brought_to_mind(self.app, Haste(self.app, text, time.monotonic() + 60), seen=set(), limit=5)
+        assert mind.found is not None
+        recalls.note(self.app, mind.found, Injected(session="s", event=event))
+        ids = {one.id: self.app.find(one.id)[0] for one in told}
+        sessions.arrived(self.app, Showing(talker=Talker("s"), ids=ids))
+        self.read()
+
+    def replies(self, text: str) -> None:
+        self.transcript.line("assistant", [{"type": "text", "text": text}])
+
+    def runs(self, command: str, output: str, *reminded: Memory, failed: bool = False) -> None:
+        id = f"toolu_s_{self.transcript.number}"
+        call = ToolCall(id=id, name="Bash", input={"command": command})
+        mind, _ = briefs.reminders(self.app, call, seen=set(), until_s=time.monotonic() + 60)
+        assert mind.found is not None
+        recalls.note(self.app, mind.found, Injected(session="s", event=EventName.TOOL_CALLED))
+        ids = {one.id: self.app.find(one.id)[0] for one in reminded}
+        sessions.arrived(self.app, Showing(talker=Talker("s"), ids=ids, way=Way.REMINDED, call=id))
+        self.transcript.ran(command, output, failed=failed)
+        self.read()
+
+    def read(self) -> None:
+        self.transcript.event(EventName.TURN_ENDED)
+        digest.digest(self.app)
+        self.app.clock = FixedClock(self.app.clock.now().plus(seconds=60))
+
+
+@pytest.fixture
+def session(app: App, tmp_path: Path) -> Session:
+    return Session(app, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("next_words", "marks"), [("thanks, now the docs", "+"), ("still broken, that did not work", "-")]
+)
+def test_what_a_turn_used_is_marked_by_how_the_turn_ended(app: App, session: Session, next_words: str, marks: str):
+    told = thread("Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh")
+    keep(app, told)
+    session.asks("how do deploys go", told)
+    session.replies("They go through staging: tools/rollout.sh does the rollout.")
+
+    session.asks(next_words)
+    session.read()
+
+    assert trail(app, told) == marks
+
+
+def test_what_a_turn_did_not_use_gets_no_mark(app: App, session: Session):
+    told = thread("Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh")
+    keep(app, told)
+    session.asks("deploys: rename the parser", told)
+    session.replies("The parser is renamed.")
+    session.runs("ls", "a")
+
+    session.asks("thanks, now the docs")
+
+    assert trail(app, told) == ""
+    assert outcomes.outcomes(app) == []
+
+
+@pytest.mark.parametrize(("failed", "marks"), [(False, "+"), (True, "-")])
+def test_a_rule_that_names_the_call_is_marked_by_it_and_the_user_s_own_too(
+    app: App, session: Session, failed: bool, marks: str
+):
+    ours, everywhere = rule("r", body="Run pytest with -q"), rule("u", body="Never run pytest in parallel")
+    keep(app, ours)
+    keep(app, everywhere, scope=Scope.USER)
+
+    session.runs("pytest tests", "Exit code 1\n3 failed" if failed else "ok", ours, everywhere, failed=failed)
+
+    assert (trail(app, ours), trail(app, everywhere)) == (marks, marks)
+
+
+def test_a_rule_that_names_nothing_of_the_call_gets_no_mark(app: App, session: Session):
+    told = rule("r", body="Answer in short sentences")
+    keep(app, told)
+
+    session.asks("answer in short sentences and list the folder", told)
+    session.runs("make docs", "ok")
+
+    assert trail(app, told) == ""
+
+
+LESSON = '`npm test` fails here with "Missing script: test"; `pnpm test` works.'
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "marks"),
+    [("npm test", False, "+"), ("pnpm test", False, "+"), ("npm test", True, ""), ("make docs", False, "")],
+)
+def test_a_warning_is_credited_where_its_failure_does_not_occur_and_never_blamed(
+    app: App, session: Session, command: str, failed: bool, marks: str
+):
+    warning = rule("r", body=LESSON, origin="outcome")
+    keep(app, warning)
+    session.asks("npm test works or fails with a missing script", warning)
+
+    session.runs(command, 'npm ERR! Missing script: "test"' if failed else "ok", failed=failed)
+
+    assert trail(app, warning) == marks
+
+
+def test_what_everyone_gets_and_what_was_asked_for_is_not_judged(app: App, session: Session):
+    listed, asked = rule("r", body="Run pytest with -q"), thread("Deploys", body="Deploys go through staging.sh")
+    keep(app, listed, asked)
+    briefs.note_listed(
+        app, "session start", [(Scope.PROJECT, listed)], (), Injected(session="s", event=EventName.SESSION_STARTED)
+    )
+    session.asks("Deploys", listed, asked, event=EventName.TOOL_CALLED)  # the agent read a virtual file
+    session.replies("They go through staging.sh")
+    session.transcript.ran("pytest tests", "3 failed", failed=True)
+
+    session.asks("still broken, that did not work")
+
+    assert (trail(app, listed), trail(app, asked)) == ("", "")
+
+
+def test_a_session_that_is_read_twice_marks_once(app: App, session: Session):
+    told = rule("r", body="Run pytest with -q")
+    keep(app, told)
+    session.runs("pytest tests", "ok", told)
+    session.transcript.path = session.transcript.path.rename(session.transcript.path.with_name("copy.jsonl"))
+
+    session.read()
+
+    assert trail(app, told) == "+"
+
+
+def test_a_memory_that_is_gone_by_then_is_no_trouble(app: App, session: Session):
+    told = thread("Deploys")
+    keep(app, told)
+    session.asks("Deploys", told)
+    session.replies("so")
+    memories.delete(app, (told.id,))
+
+    session.asks("still broken, that did not work")
+
+
+def test_a_mark_is_no_change_that_anyone_would_undo(app: App, session: Session):
+    told = rule("r", body="Run pytest with -q")
+    keep(app, told)
+    before = len(history.log(app).entries)
+
+    session.runs("pytest tests", "ok", told)
+
+    assert trail(app, told) == "+"
+    assert len(history.log(app).entries) == before
+
+
+@pytest.fixture
+def quiet(app: App) -> tuple[Memory, Memory]:
+    found = (
+        thread("Deploys", body="Deploys go through staging", outcomes="-" * 40),
+        rule("r", body="Run pytest with -q", outcomes="-" * 40),
+    )
+    keep(app, *found)
+    return found
+
+
+def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(app: App, quiet: tuple[Memory, Memory]):
+    told, said = quiet
+    mind = briefs.brought_to_mind(
+        app, Haste(app, "deploys through staging", time.monotonic() + 60), seen=set(), limit=5
+    )
+    call = ToolCall(id="c", name="Bash", input={"command": "pytest tests"})
+
+    assert mind.hits == ()
+    assert mind.found is not None
+    assert [(drop.id, drop.reason) for drop in mind.found.drops if drop.id == told.id] == [(told.id, "went quiet")]
+    assert briefs.open_threads(app) == {}
+    assert briefs.rules(app) == {}
+    assert briefs.reminders(app, call, seen=set(), until_s=time.monotonic() + 60)[1] == []
+    assert told.id in [one.hit.memory.id for one in recalls.search(app, ("deploys", "staging")).found]
+    assert said.id in [card.memory.id for card in rules.listing(app).cards]
+
+
+def test_what_went_quiet_is_listed_and_counted(app: App, quiet: tuple[Memory, Memory]):
+    told, said = quiet
+    keep(app, thread("Fine", outcomes="+" * 40), thread("New"))
+
+    assert [card.memory.id for card in memories.threads(app, quiet=True).cards] == [told.id]
+    assert [card.memory.id for card in rules.listing(app, quiet=True).cards] == [said.id]
+    overview = health.status(app)
+    assert overview.quiet == 2
+    assert "Went quiet: 2 memories" in "\n".join(str(block) for block in blocks(overview, now=NOW))
+
+
+def test_why_tells_what_it_was_judged_by(app: App, quiet: tuple[Memory, Memory]):
+    told, _ = quiet
+
+    (one,) = recalls.search(app, ("deploys", "staging")).found
+    reasons = recalls.why(app, told.id)
+
+    assert isinstance(one, Recollection)
+    assert dict(one.hit.components)["went_badly"] == 40
+    assert dict(one.hit.components)["relevance"] == pytest.approx(3 / 11)
+    shown = "\n".join(str(block) for block in blocks(reasons, now=NOW))
+    assert "relevance 0.2727, went_badly 40" in shown
+    assert f"recollect revive {told.id}" in shown
+    data = as_json(reasons)
+    assert isinstance(data, dict)
+    assert data["quiet"] is True
+
+
+def test_why_tells_of_one_that_is_in_no_recall_any_more_only_if_it_was_judged(app: App, quiet: tuple[Memory, Memory]):
+    new = thread("New")
+    keep(app, new)
+
+    assert recalls.why(app, quiet[0].id).quiet
+    with pytest.raises(NotFound):
+        recalls.why(app, new.id)
+
+
+def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory, Memory]):
+    told, said = quiet
+
+    done = memories.revive(app, (told.id, said.id))
+
+    assert list(briefs.rules(app)) == [said.id]
+    assert list(briefs.open_threads(app)) == [told.id]
+    assert memories.revive(app, (told.id,)).change is None
+    assert done.change is not None
+    history.undo(app, done.change)
+    assert [app.find(one.id)[1] for one in quiet] == [told, said]
