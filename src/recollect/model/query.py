@@ -78,8 +78,8 @@ class Hit:
 
     @property
     def mark(self) -> str:
-        """What the ledger enters when its best passage is shown. A rule is shown whole."""
-        if self.memory.kind is Kind.RULE or not self.pieces:
+        """What the ledger enters when its best passage is shown; the id alone where that is all of it."""
+        if self._is_whole:
             return self.memory.id
         best = max(self.pieces, key=lambda piece: piece.score)
         return ledger_mark(self.memory.id, self.turn.id if self.turn else "", best.start)
@@ -87,8 +87,12 @@ class Hit:
     @property
     def turn_mark(self) -> str:
         """When most of its turn is shown, as to one who asked."""
-        is_whole = self.memory.kind is Kind.RULE or not self.pieces
-        return self.memory.id if is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+        return self.memory.id if self._is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+
+    @property
+    def _is_whole(self) -> bool:
+        is_short_note = self.memory.kind is Kind.NOTE and len(self.pieces) == 1
+        return self.memory.kind is Kind.RULE or is_short_note or not self.pieces
 
     @property
     def passage(self) -> str:

@@ -30,7 +30,6 @@ NEAREST = 150  # passages by vector whose units join those by words
 IN_COMPANY = 60  # of the best: whose neighbours are looked up
 PLACED = 300  # whose groups are looked up
 CANDIDATES = 12  # of the best: looked at for whether they bear on a prompt
-_FOCUS_BOOST = 2.0
 FOCUSED = 40  # memories that are in focus and so are looked at whatever the question says
 _PAGE = 20  # units read whole at a time
 _MOST_READ = 400
@@ -123,8 +122,8 @@ def _answer(
 def _by_bearing(
     evidence: Sequence[WordEvidence], query: Query, hits: Sequence[Hit], background: Background
 ) -> list[Hit]:
-    """In the order of how surely each bears on the prompt, which is their score. What proved useless counts less, what
-    is in focus more."""
+    """In the order of how surely each bears on the prompt, which is their score; what is in focus comes before. What
+    proved useless counts less."""
     prompt = floor.Prompt.of(query.text)
     passages_in_all = sum(one.passages for one in evidence)
     covers = [
@@ -143,10 +142,10 @@ def _by_bearing(
             background=background,
             passages=passages_in_all,
         )
-        score = bears.with_boost(_FOCUS_BOOST * parts["focus"]) * parts["relevance"]
+        score = bears.probability * parts["relevance"]
         shown = passages.unasked(hit) if score >= query.floor else ()
         found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
-    return sorted(found, key=lambda hit: hit.score, reverse=True)
+    return sorted(found, key=lambda hit: hit.score + dict(hit.components)["focus"], reverse=True)
 
 
 def _with_pieces(

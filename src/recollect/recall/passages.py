@@ -75,7 +75,8 @@ def unasked(hit: Hit) -> tuple[str, ...]:
     found = tuple(filter(None, passages(hit, UNASKED_CHARS, UNASKED)))
     if found or hit.turn is not None or not hit.text.strip():
         return found
-    return (shortened(hit.text.strip(), UNASKED_CHARS),)
+    said = hit.text.strip()
+    return (said if len(said) <= UNASKED_CHARS else shortened(said, UNASKED_CHARS),)
 
 
 def shortened(text: str, max_chars: int) -> str:
