@@ -124,7 +124,7 @@ def test_what_a_session_leaves_is_judged_when_it_is_read(app: App, tmp_path: Pat
     transcript = Transcript(app, tmp_path, "s")
     transcript.line("user", "how do deploys go")
     show(app, "how do deploys go")
-    sessions.arrived(app, Showing(talker=Talker("s"), ids={told.id: Scope.PROJECT}))
+    sessions.arrived(app, Showing(talker=Talker("s"), marks={told.id: Scope.PROJECT}))
     call = f"toolu_{transcript.session}_{transcript.number}"
     mind, _ = briefs.reminders(
         app,
@@ -134,7 +134,7 @@ def test_what_a_session_leaves_is_judged_when_it_is_read(app: App, tmp_path: Pat
     )
     assert mind.found is not None
     recalls.note(app, mind.found, Injected(session="s", event=EventName.TOOL_CALLED))
-    sessions.arrived(app, Showing(talker=Talker("s"), ids={reminded.id: Scope.PROJECT}, way=Way.REMINDED, call=call))
+    sessions.arrived(app, Showing(talker=Talker("s"), marks={reminded.id: Scope.PROJECT}, way=Way.REMINDED, call=call))
     transcript.ran("pytest tests", "Exit code 1\n3 failed", failed=True)
     transcript.event(EventName.TURN_ENDED)
 
