@@ -21,7 +21,7 @@ HEART = Heartbeat(847, NOW, NOW, NOW, 845)
 
 
 def hit(memory: Memory, passage: str = "", score: float = 0.78) -> Hit:
-    return Hit(memory, score, (), passage)
+    return Hit(memory, score, (), shown=(passage,) if passage else ())
 
 
 def texts(stored: str) -> list[inject.Injection]:

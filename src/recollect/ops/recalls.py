@@ -25,7 +25,6 @@ from recollect.ops.haste import Haste
 from recollect.ops.memories import Limit, at_least_one, card, show
 from recollect.ops.table import Arg
 from recollect.recall import weigh
-from recollect.recall.passages import ASKED_CHARS, UNASKED_CHARS, passages
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -177,10 +176,9 @@ def answered(
     elif answer.without_vectors:
         cure = ": `recollect reindex`" if app.fills_on_the_way else ""
         how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
-    most_chars = UNASKED_CHARS if query.unasked else ASKED_CHARS
     found = tuple(
         Recollection(scopes[hit.store], _aged(app, scopes[hit.store], hit), dict(hit.components)["strength"])
-        for hit in (replace(hit, shown=passages(hit, most_chars)) for hit in answer.picked.hits)
+        for hit in answer.picked.hits
     )
     # A prompt is not told again by its answer: `note` cleans it, and the answer need not wait for that.
     told = query.text[:_CLEANED_CHARS] if query.unasked else _told(app, query.text, _TOLD_QUERY_CHARS)
