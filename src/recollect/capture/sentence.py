@@ -15,6 +15,7 @@ from recollect.capture.commands import looks_only
 from recollect.capture.languages.turn_cues import (
     ASKS,
     CHOICE,
+    DONE,
     NOD,
     ONLY_CHECKS,
     OUTCOME,
@@ -118,6 +119,10 @@ def cause(text: str) -> float:
     """0: says nothing about why."""
     strong = len(STRONG_CAUSE.findall(text[:2_000]))
     return 2.0 * min(strong, 2) + min(len(WEAK_CAUSE.findall(text[:2_000])), 2)
+
+
+def tells_done(text: str) -> bool:
+    return bool(DONE.match(text))
 
 
 def is_strong_cause(text: str) -> bool:
