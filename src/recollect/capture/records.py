@@ -24,6 +24,8 @@ _LAST_CHARS = 3_000
 _REPORT_CHARS = 1_200
 _MOST_FILES, _MOST_FOUND = 8, 3
 _QUESTION_CHARS = 120
+_NOD_CHARS = 60
+_LEAST_CONTENT = 5
 _ANSWER = re.compile(r'"([^"\n]{3,600})"="([^"\n]{1,600})"')
 """How clients write what a person chose when the agent asked."""
 _RESULT = re.compile(r"<result>(.*?)</result>", re.DOTALL)
@@ -38,7 +40,7 @@ _SCRATCH = re.compile(r"^(?:/private)?/(?:tmp|var)/|/\.claude/|^~|^[A-Z]:\\Users
 
 def record(turn: Turn) -> Record:
     own = [act for act in turn.acts if not act.agent]
-    said = [act for act in own if act.speaker is Speaker.AGENT and act.text.strip()]
+    said = [act for act in own if act.speaker is Speaker.AGENT and not _is_nod(act.text)]
     first = own[0] if own and own[0].speaker is Speaker.PERSON else None
     asked = _asked(first.text) if first else ""
     if asked and sentence.says_nothing(asked) and (offer := sentence.offer(turn.before)):
@@ -54,6 +56,11 @@ def record(turn: Turn) -> Record:
         ended=_ended([act.text for act in said], own, least=1.0 if only_answers else 0.5),
         said=_said([act.text for act in said[:-1]], last, own),
     )
+
+
+def _is_nod(text: str) -> bool:
+    plain = one_line(text)
+    return not plain or (len(plain) < _NOD_CHARS and sentence.is_talk(plain))
 
 
 def joined(old: Record, new: Record) -> Record:
@@ -136,7 +143,7 @@ def _found(messages: Sequence[str], *, is_question: bool) -> str:
             if worth < (1 if age == 0 else 2) or sentence.is_talk(line.text) or not _tells(line.text):
                 continue
             after = lines[number + 1].text if number + 1 < len(lines) else ""
-            more = after and not (lines[number + 1].is_item or sentence.is_talk(after) or sentence.asks(after))
+            more = after and not (lines[number + 1].is_item or sentence.is_talk(after) or after.endswith(("?", ":")))
             is_short = len(line.text) + len(after) < FOUND_CHARS // 2 + 60
             both = f"{line.text} {after}" if more and is_short and not sentence.outcome(after) else line.text
             kept.append((worth + (1.5 if age == 0 else 0) - (number + age) / 100, both))
@@ -243,13 +250,15 @@ def _telling(text: str) -> Iterator[str]:
         yield from (line.text for line in kept)
 
 
-_LEAST_CONTENT = 5
-
-
 def _reports(acts: Iterable[Act]) -> Iterator[str]:
     """Of subagents, without what their client wrote around them."""
     for act in acts:
-        if act.speaker is Speaker.TOOL and act.doing and act.doing.deed is Deed.DELEGATE and not act.refused:
+        if (
+            act.speaker is Speaker.TOOL
+            and act.doing
+            and act.doing.deed is Deed.DELEGATE
+            and not (act.refused or act.failed)
+        ):
             yield _BOILERPLATE.sub("", act.text)
         elif act.speaker is Speaker.MACHINE and (report := _RESULT.search(act.text)):
             yield _BOILERPLATE.sub("", report[1])
@@ -269,7 +278,7 @@ def _shortened(text: str, most: int) -> str:
         if fenced > _FENCE_LINES or rows > _TABLE_ROWS or (rows and not re.search(r"\w", line)):
             continue
         if line.strip() or (kept and kept[-1]):
-            kept.append(line.rstrip())
+            kept.append(line.rstrip() if in_fence else sentence.without_marks(line))
     return _cut("\n".join(kept).strip(), most)
 
 

@@ -50,6 +50,7 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE 
 _ITEM = re.compile(r"^\s*(?:[-*\u2022+\u2713\u2714\u2705]|\d{1,2}[.)])\s+")
 _MARKS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[\s>#*\u2022\u2705\u2713\u2714\u26a0\ufe0f\u274c-]+(?=\S)")
 _BOLD_LINE = re.compile(r"^\s*\*\*[^*]{2,80}\*\*:?\s*$")
+_EMPHASIS = re.compile(r"\*\*|^\s*#{1,6}\s+|^\s*>\s?|__(?=\w)|(?<=\w)__(?!\w)")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
 _NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+")
 _MOST_LINES = 200
@@ -78,6 +79,11 @@ def lines(text: str) -> Iterator[Line]:
         for one in terms.sentences(said):
             if re.search(r"\w", one):
                 yield Line(one, heading, item)
+
+
+def without_marks(line: str) -> str:
+    """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
+    return _LINK.sub(r"\1", _EMPHASIS.sub("", line)).rstrip()
 
 
 def without_tags(text: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 STRONG_CAUSE = re.compile(
-    r"\broot cause\b(?! fix)|^(?:issue|problem|cause|bug|reason|why)\b[^:.]{0,30}:\s|\b(?:was|were)(?:n't| not)? \w+ing\b[^.]{0,120}\binstead of\b|\bthe (?:actual |real |main |core |underlying )?(?:problem|issue|bug|cause|culprit|reason)\b"
+    r"\broot cause\b(?! fix)|^(?:issue|problem|cause|bug|reason|why)\b(?! fix)[^:.]{0,30}:\s|\b(?:was|were)(?:n't| not)? \w+ing\b[^.]{0,120}\binstead of\b|\bthe (?:actual |real |main |core |underlying )?(?:problem|issue|bug|cause|culprit|reason)\b"
     r"(?: here| is| was|[^.]{0,60}? (?:is|was|were) (?:that|because|caused|due|in)\b|:)|\bturn(?:s|ed) out\b"
     r"|\bthis (?:happens|happened|occurs|occurred|fails|failed|breaks|broke|means) (?:when|because|if|since|that)\b"
     r"|\b(?:was|were|is|are) caused by\b|\bthat's why\b|\bwhich is why\b|\bthe reason\b"
@@ -49,7 +49,7 @@ TALK = re.compile(
     r"^(?:(?:now|next|first|then|good|great|perfect|ok(?:ay)?|alright|right|so|and|excellent|done|sure|yes|hmm|wait)\b"
     r"[\s,.!:\u2014-]*)*(?:let me\b|let's\b|i'll\b|i will\b|i'm going to\b|i am going to\b|i need to\b|i should\b|i can see\b"
     r"|now i(?:'ll| need| will| can| have| understand)|i (?:now )?understand\b|looking at\b|checking\b|here(?:'s| is| are)\b"
-    r"|let us\b|first,? i|time to\b|moving on|no response requested|you're (?:absolutely )?(?:right|welcome)\b"
+    r"|let us\b|first,? i|time to\b|moving on|no response requested|you're (?:absolutely )?(?:right|welcome)\b|you raise\b|that's a (?:good|great|valid|fair)\b|this is a (?:good|great)\b"
     r"|let me know|feel free|happy to|if you(?:'d| would)? (?:like|want|need)|want me to|would you like|shall i|should i"
     r"|ready (?:to|for|when)|anything else|great question|good (?:question|catch|point)|i see\b(?! (?:the|why|that))"
     r"|ich werde|lass mich|voy a|déjame|je vais|laisse|vou |deixa|сейчас |давай|让我|我来|我将|现在让|hãy|để tôi|tôi sẽ)",
