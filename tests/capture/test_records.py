@@ -65,7 +65,7 @@ def test_a_list_belongs_to_the_words_before_it():
 def test_a_plan_is_asked_for_by_its_heading():
     plan = "Implement the following plan:\n\n# Plan: Retries with backoff\n\n## Context\nAlways use two spaces."
 
-    assert record(turn(asked(plan), said("Implemented."))).asked == "Retries with backoff"
+    assert record(turn(asked(plan), said("Implemented."))).asked == "Plan: Retries with backoff"
 
 
 def test_what_a_person_chose_or_said_in_refusing_is_decided():

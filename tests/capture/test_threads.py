@@ -94,7 +94,7 @@ def test_what_nearly_belongs_to_the_thread_at_hand_is_forked_from_it():
 def test_a_thread_that_is_full_is_gone_on_with_in_a_new_one():
     full = thread("Long", anchors=TAX.anchors, activations=FULL)
 
-    found = decided(WORK, Candidate(full, cover=0.3))
+    found = decided(WORK, Candidate(full, cover=0.3, near=0.9))
 
     assert isinstance(found, Open)
     assert found.parent is full
@@ -144,22 +144,23 @@ def test_cues():
     ],
 )
 def test_a_title_is_the_persons_subject(prompt: str, wanted: str):
-    assert title(Record(asked=prompt, ended="Done."), ("x", "y")) == wanted
+    assert title([Record(asked=prompt, ended="Done.")], ("x", "y")) == wanted
 
 
 def test_fix_it_is_no_title():
     assert (
-        title(Record(asked="fix it", ended="The WAL no longer loses its torn tail."), ())
+        title([Record(asked="fix it", ended="The WAL no longer loses its torn tail.")], ())
         == "The WAL no longer loses its torn tail"
     )
     assert (
-        title(Record(asked="fix it", ended="Done."), ("parse_header", "http parser")) == "parse_header and http parser"
+        title([Record(asked="fix it", ended="Done.")], ("parse_header", "http parser"))
+        == "parse_header and http parser"
     )
 
 
 @pytest.mark.parametrize("prompt", ["fix it", "", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! .."])
 def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
-    found = title(Record(asked=prompt), ())
+    found = title([Record(asked=prompt)], ())
 
     assert found
     assert len(found.split()) <= 8
@@ -168,7 +169,7 @@ def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
 
 def test_topics_are_names_files_and_phrases():
     found = topics(
-        [Source("The retry queue drops events in `drain_once`: the retry queue is too short")], ["src/outbox.py"]
+        [Source("The retry queue drops events in `drain_once`. The retry queue is too short.")], ["src/outbox.py"]
     )
 
     assert {"drain_once", "outbox", "retry queue"} <= set(found)

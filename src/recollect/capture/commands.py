@@ -9,7 +9,7 @@ from recollect.base.text import clip, one_line
 from recollect.model.act import Act, Deed
 
 MOST = 6
-_CHARS = 80
+_CHARS = 100
 _FAILURE_CHARS = 220
 
 _LOOKS = frozenset(
@@ -65,7 +65,7 @@ def short(command: str) -> str:
     subject = _subject(command)
     if subject:
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""
-        return clip(f'git commit -m "{clip(subject, 60)}"{pushed}', _CHARS)
+        return clip(f'git commit -m "{clip(subject, 72)}"{pushed}', _CHARS)
     head = re.split(r"<<", command, maxsplit=1)[0]
     parts = [_ASSIGNED.sub("", _PIPED.sub("", part).strip()) for part in _JOINED.split(head)]
     kept = [part for part in parts if part and not _looks(part)] or parts[:1]

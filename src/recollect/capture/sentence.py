@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from recollect.base.text import clip, one_line
 from recollect.capture import terms
 from recollect.capture.commands import looks_only
-from recollect.capture.languages.turn_cues import ASKS, CHOICE, NOD, OUTCOME, STRONG_CAUSE, TALK, WEAK_CAUSE
+from recollect.capture.languages.turn_cues import (
+    ASKS,
+    CHOICE,
+    DONE,
+    NOD,
+    ONLY_CHECKS,
+    OUTCOME,
+    STRONG_CAUSE,
+    TALK,
+    WEAK_CAUSE,
+)
 
 _NODS = frozenset(
     "a again alright alrighty am an and awesome bye cheers continue cool correct day do done evening exactly excellent "
@@ -21,6 +31,11 @@ _NODS = frozenset(
     "that the there this thx to ty very wait well will with work works wow yeah yep yes yo you your".split()
 )
 _LOOKED_AT = 1_500
+_OFFERS = re.compile(
+    r"^(?:would you like|do you want|want|shall|should|may|can) (?:me|i)(?: to)? (?:now |also |just )?"
+    r"|^ready (?:for me )?to ",
+    re.IGNORECASE,
+)
 _TAGGED = re.compile(r"<([a-zA-Z][\w]*[-_][\w-]*)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.DOTALL)
 _TAG = re.compile(r"</?[a-zA-Z][\w]*[-_][\w-]*(?:\s[^<>]{0,200})?/?>")
 _TYPED = frozenset({"command-args", "bash-input", "user_query", "user-prompt"})
@@ -35,6 +50,8 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE 
 _ITEM = re.compile(r"^\s*(?:[-*\u2022+\u2713\u2714\u2705]|\d{1,2}[.)])\s+")
 _MARKS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[\s>#*\u2022\u2705\u2713\u2714\u26a0\ufe0f\u274c-]+(?=\S)")
 _BOLD_LINE = re.compile(r"^\s*\*\*[^*]{2,80}\*\*:?\s*$")
+_EMPHASIS = re.compile(r"\*\*|^\s*#{1,6}\s+|^\s*>\s?|__(?=\w)|(?<=\w)__(?!\w)")
+_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
 _NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+")
 _MOST_LINES = 200
 
@@ -58,10 +75,15 @@ def lines(text: str) -> Iterator[Line]:
             continue
         heading = bool(_HEADING.match(raw) or _BOLD_LINE.match(raw))
         item = bool(_ITEM.match(raw))
-        said = _MARKS.sub("", _NUMBERED.sub("", raw)).strip()
+        said = _LINK.sub(r"\1", _MARKS.sub("", _NUMBERED.sub("", raw))).strip()
         for one in terms.sentences(said):
             if re.search(r"\w", one):
                 yield Line(one, heading, item)
+
+
+def without_marks(line: str) -> str:
+    """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
+    return _LINK.sub(r"\1", _EMPHASIS.sub("", line)).rstrip()
 
 
 def without_tags(text: str) -> str:
@@ -70,6 +92,16 @@ def without_tags(text: str) -> str:
         return text
     text = _TAGGED.sub(lambda found: found[2] if found[1].lower() in _TYPED else " ", text)
     return _TAG.sub(" ", text).strip()
+
+
+PLAN = "Plan: "
+"""Before the heading of a plan, where it is what was asked for."""
+
+
+def offer(text: str) -> str:
+    """What an agent offers to do at the end of a message. Empty: it offers nothing."""
+    asked = [line.text for line in lines(text[-_LOOKED_AT:]) if asks(line.text)]
+    return _OFFERS.sub("", asked[-1]).rstrip("?\uff1f ") if asked else ""
 
 
 def plan_heading(text: str) -> str:
@@ -95,8 +127,17 @@ def cause(text: str) -> float:
     return 2.0 * min(strong, 2) + min(len(WEAK_CAUSE.findall(text[:2_000])), 2)
 
 
+def tells_done(text: str) -> bool:
+    return bool(DONE.match(text))
+
+
+def is_strong_cause(text: str) -> bool:
+    return bool(STRONG_CAUSE.search(text))
+
+
 def outcome(text: str) -> float:
-    return min(3, len(OUTCOME.findall(text)))
+    """0: says nothing of what came of it. That tests pass says less than what they pass for."""
+    return min(3, len(OUTCOME.findall(text))) - (1.2 if ONLY_CHECKS.match(text) else 0)
 
 
 def is_choice(text: str) -> bool:

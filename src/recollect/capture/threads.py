@@ -87,10 +87,16 @@ class Weights:
 MEANING = Weights(-3.8, named=2.9, cover=2.2, files=2.5, near=9.5, at_hand=1.5, leaning=2.2, of_session=0.5, away=-0.5)
 WORDS = Weights(-5.1, named=4.2, cover=3.8, files=3.5, near=0.0, at_hand=1.3, leaning=2.3, of_session=0.0, away=-0.5)
 """Where no vector tells."""
-NEAR_ZERO = 0.35
+NEAR_ZERO = 0.33
 """So near are two texts of one trade that have nothing to do with each other."""
 COVERED = 0.3
 """More of its words than this no thread need share: most of what is said is new each time."""
+SMALL = 4
+"""Turns. A thread that is larger shares words and meaning with everything in its project: with each doubling more of
+both is asked for."""
+LARGE = 1.0
+ELSEWHERE = -1.2
+"""A prompt that leans on what was said does not mean a thread of another session."""
 CONTINUES_AT = 0.0
 FORKS_AT = -1.5
 LEANS_FOR_MINUTES = 8 * 60.0
@@ -131,8 +137,10 @@ def subject(turn: Turn, record: Record) -> Subject:
 def decide(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Decision:
     if not _is_worth(record):
         return Leave("too little said")
-    if about.is_plan:
-        return Open()
+    if about.is_plan:  # carried out again, or work of its own
+        same = (one.thread for one in candidates if one.thread.title and one.thread.title in about.prompt)
+        again = next(same, None)
+        return Continue(again) if again is not None else Open()
     rated = [(rating(about, one), one) for one in candidates]
     score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
     leans_on = _leans_on(about, candidates) if score < CONTINUES_AT else None
@@ -163,18 +171,24 @@ def evidence(about: Subject, one: Candidate) -> tuple[tuple[str, float], ...]:
     weights = WORDS if one.near is None else MEANING
     at_hand = one.place == 0
     fresh = 0.5 ** (one.idle_minutes / 60)
+    leaning = cue.leaning(about.prompt)
     near = 0.0 if one.near is None else one.near - NEAR_ZERO
     return (
         ("base", weights.base),
         ("named", weights.named * named(about.prompt, one.thread)),
-        ("cover", weights.cover * min(1.0, one.cover / COVERED)),
+        ("cover", weights.cover * min(1.0, one.cover / (COVERED * _growth(one.thread)))),
+        ("size", -LARGE * math.log2(_growth(one.thread))),
         ("files", weights.files * shared_files(about, one.thread)),
         ("near", weights.near * near),
         ("at_hand", weights.at_hand * fresh if at_hand else 0.0),
-        ("leaning", weights.leaning * cue.leaning(about.prompt) if at_hand else 0.0),
+        ("leaning", weights.leaning * leaning if at_hand else ELSEWHERE * leaning if one.place is None else 0.0),
         ("of_session", weights.of_session if one.place else 0.0),
         ("away", weights.away if at_hand and cue.turns_away(about.prompt) else 0.0),
     )
+
+
+def _growth(thread: Thread) -> float:
+    return max(1.0, thread.activations / SMALL)
 
 
 def named(prompt: str, thread: Thread) -> float:

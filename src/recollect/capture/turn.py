@@ -20,6 +20,8 @@ class Turn:
     new_from: int = 0
     """Those before were taken already."""
     over: bool = True
+    before: str = ""
+    """What the agent said last before it: a nod answers that."""
 
     @property
     def new(self) -> tuple[Act, ...]:
@@ -48,7 +50,8 @@ def turns(acts: Sequence[Act], start: int, *, finished: bool) -> Iterator[Turn]:
         end = next((at for at in range(begin + 1, len(acts)) if _begins(acts[at])), len(acts))
         over = finished or end < len(acts) or acts[end - 1].speaker is Speaker.AGENT
         if end > start and (over or end - max(start, begin) >= MOST_WAITING):
-            yield Turn(tuple(acts[begin:end]), max(0, start - begin), over)
+            before = next((act.text for act in reversed(acts[:begin]) if act.speaker is Speaker.AGENT and act.text), "")
+            yield Turn(tuple(acts[begin:end]), max(0, start - begin), over, before)
         begin = end
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from recollect.base.moment import Moment
 from recollect.capture.summary import summary
 from recollect.capture.threads import Subject
-from recollect.capture.title import title
+from recollect.capture.title import EARLY, title
 from recollect.capture.topics import Source, topics
 from recollect.model import record as records
 from recollect.model.memory import Anchor, Lane, Message, Status, Thread
@@ -46,7 +46,7 @@ def opened(id: str, session: str, entry: Entry) -> tuple[Thread, Message]:
     named = _topics(entry)
     thread = Thread(
         id=id,
-        title=title(entry.record, named),
+        title=title([entry.record], named),
         body=summary([entry.record]),
         topics=named,
         drift=named[:1],
@@ -69,8 +69,10 @@ def gone_on(thread: Thread, before: Sequence[Message], entry: Entry) -> tuple[Th
     moved = bool(named) and not _low(named[:_LEADING]) & _low(thread.topics)
     known = tuple(dict.fromkeys((*thread.topics[: MOST_TOPICS - 2], *named[:2]))) if moved else thread.topics
     said = [found for message in others if (found := records.read(message.content))]
+    early = len(said) < EARLY and thread.title == title(said, thread.topics)
     grown = replace(
         thread,
+        title=title([*said, entry.record], thread.topics) if early or not said else thread.title,
         status=Status.ACTIVE,
         activations=thread.activations + (len(others) == len(before)),
         topics=known,
@@ -84,7 +86,7 @@ def gone_on(thread: Thread, before: Sequence[Message], entry: Entry) -> tuple[Th
 
 def _topics(entry: Entry) -> tuple[str, ...]:
     made = entry.record
-    sources = [Source(made.asked, 2.0), Source(made.found), Source(made.ended), Source(entry.about.conclusion)]
+    sources = [Source(made.asked, 1.5), Source(made.found), Source(made.ended), Source(entry.about.conclusion, 0.5)]
     return topics(sources, entry.about.edited)
 
 

@@ -141,7 +141,8 @@ class Store(Protocol):
     def closeness(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
     ) -> dict[str, float]:
-        """As `nearness`, from the vectors of these alone: for who asks seldom, about few, and holds nothing ready.
+        """As `nearness`, from the vectors of these alone, of their bodies and the heads of their messages: for who asks
+        seldom, about few, and holds nothing ready.
         `more`: vectors of theirs that are not kept."""
 
     def pairs(

@@ -103,11 +103,15 @@ def owners(db: apsw.Connection, passages: Sequence[int]) -> dict[int, Owner]:
     return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
 
 
+HEAD_CHARS = 400
+"""Of a message: where a turn record says what was asked, found and decided, before all that was said."""
+
+
 def vectors_of(db: apsw.Connection, model: str, ids: Sequence[str]) -> list[tuple[str, bytes]]:
     wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
                 JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
-                WHERE m.id IN (SELECT value FROM json_each(?))"""
-    return sql.every(db, wanted, model, json.dumps(list(ids)))
+                WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_id IS NULL OR p.start < ?)"""
+    return sql.every(db, wanted, model, json.dumps(list(ids)), HEAD_CHARS)
 
 
 def passages_of(db: apsw.Connection, memories: Sequence[int]) -> list[int]:
