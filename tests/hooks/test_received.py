@@ -20,6 +20,7 @@ from recollect.ops.app import App
 from recollect.store import SqliteStore
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
+from tests.hooks.test_prompt import set_to
 from tests.ops.ask import holding
 
 TOOL: dict[str, Any] = {

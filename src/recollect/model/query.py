@@ -63,6 +63,8 @@ class Hit:
     """All of its text, in order; empty where nothing was matched."""
     shown: tuple[str, ...] = ()
     """The passages that answer, best first, as far as there was room (recall/passages.py)."""
+    summary: str = ""
+    """The best of it in a line."""
     store: int = 0
     """Which of those that were asked: one id may stand in two, after an import."""
     unit: int = 0
@@ -96,8 +98,8 @@ class Hit:
 
     @property
     def passage(self) -> str:
-        """The one that answers best."""
-        return self.shown[0] if self.shown else self.text
+        """In a few words what it says."""
+        return self.summary or (self.shown[0] if self.shown else self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place,
 from recollect.model.memory import Status
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
-from recollect.recall import floor, fuse, lexical, passages, pick, weigh, when
+from recollect.recall import floor, fuse, lexical, pick, weigh, when
 from recollect.recall.lexical import Ref
+from recollect.recall.passages import ASKED_CHARS, SUMMARY_CHARS, passages, unasked_passages
 from recollect.recall.weigh import Focus
 
 if TYPE_CHECKING:
@@ -115,8 +116,11 @@ def _answer(
         return Answer(picked, missing, 0.0)
     picked = pick.pick(ranked, query, seen=seen)
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
-    shown = [replace(hit, shown=passages.passages(hit, passages.ASKED_CHARS)) for hit in hits]
-    return Answer(replace(picked, hits=tuple(shown)), missing, 0.0)
+    shown = tuple(
+        replace(hit, shown=passages(hit, ASKED_CHARS), summary=" ".join(passages(hit, SUMMARY_CHARS)[:1]))
+        for hit in hits
+    )
+    return Answer(replace(picked, hits=shown), missing, 0.0)
 
 
 def _by_bearing(
@@ -143,7 +147,7 @@ def _by_bearing(
             passages=passages_in_all,
         )
         score = bears.probability * parts["relevance"]
-        shown = passages.unasked(hit) if score >= query.floor else ()
+        shown = unasked_passages(hit) if score >= query.floor else ()
         found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
     return sorted(found, key=lambda hit: hit.score + dict(hit.components)["focus"], reverse=True)
 
