@@ -17,13 +17,13 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
 from recollect.hooks import Hooks
-from recollect.model.ledger import memory_of
+from recollect.model.ledger import Way, memory_of, turn_mark
 from recollect.model.memory import Memory, Message, Rule, Thread
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
-from recollect.ops import asking, haste, history, memories, notes, recalls, rules
+from recollect.ops import asking, haste, history, memories, notes, recalls, rules, sessions
 from recollect.ops.app import App
 from recollect.ops.focus import keep_focus
 from recollect.recall.weigh import Focus
@@ -326,6 +326,23 @@ def test_an_entry_shows_what_answers_and_no_earlier_question_or_command(app: App
     assert "The clock in the container is an hour behind" in said
     assert "make nightly" not in said
     assert "why does the nightly build fail?" not in said
+
+
+def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
+    app: App, talk: Talk, another: Callable[[str], Talk]
+):
+    thread = two_turns(app)
+    asked = "why does the nightly build fail with an expired token?"
+    talk.start()
+    store = app.writing(Scope.PROJECT)
+    for turn in store.messages(thread):
+        sessions.enter_own_turn(store, "s-1", turn_mark(thread, turn.id), now=NOW)
+
+    assert talk.say(asked).raw == b""
+    assert thread in another("s-2").say(asked).context
+    talk.start("compact")
+    assert thread in talk.say(asked).context
+    assert {sight.way for sight in store.sessions.sights("s-1")} == {Way.TOLD}, "its own turns were not shown to it"
 
 
 def two_turns(app: App) -> str:
