@@ -50,7 +50,7 @@ def test_what_was_shown_in_a_session_is_not_shown_there_again(app: App, host: st
 
 @pytest.mark.parametrize(("host", "other"), [("claude-code", "gemini"), ("codex", "claude-code")])
 def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, other: str):
-    memories.pin(app, "We build with pnpm since March.")
+    memories.pin(app, "We use pnpm here and not npm, since March.")
 
     context, notice = say(Talk(app, host=host), RULE)
     beats = heartbeat.kept(app)

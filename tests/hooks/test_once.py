@@ -65,11 +65,12 @@ def test_an_agent_that_calls_in_two_ways_is_told_once_and_heard_once(app: App, t
 
     started = [talk.tell("SessionStart", source="startup", environ=way) for way in WAYS]
     said = [talk.tell("UserPromptSubmit", prompt="no, we use pnpm here, not npm", environ=way) for way in WAYS]
-    later = [talk.tell("UserPromptSubmit", prompt="which manager?", prompt_id="p9", environ=way) for way in WAYS]
+    asked = "are commit subjects written in an imperative mood?"
+    later = [talk.tell("UserPromptSubmit", prompt=asked, prompt_id="p9", environ=way) for way in WAYS]
 
     assert ["imperative mood" in one.context for one in started] == [True, False]
     assert [bool(one.raw) for one in said] == [True, False]
-    assert [bool(one.raw) for one in later] == [True, False]
+    assert [bool(one.raw) for one in later] == [False, False], "the rule was told at the start"
     assert sorted(events(app)) == ["prompt", "prompt", "session-started"]
     (kept,) = [rule for _, rule in briefs.rules(app).values() if "npm" in rule.title + rule.body]
     assert kept.seen == 1

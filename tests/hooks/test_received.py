@@ -20,6 +20,7 @@ from recollect.ops.app import App
 from recollect.store import SqliteStore
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
+from tests.hooks.test_prompt import set_to
 from tests.ops.ask import holding
 
 TOOL: dict[str, Any] = {
@@ -168,6 +169,7 @@ def test_the_table_has_every_event_but_the_unknown_one():
 
 def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App, talk: Talk):
     rules.add(app, "Never touch cart.py")
+    set_to(app, "MEMORY_RECALL_FLOOR", "0")
     recorded = sorted((Path(__file__).parents[1] / "agents" / "payloads").glob("*.json"))
     printed = set()
     for path in recorded:

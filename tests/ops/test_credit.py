@@ -45,7 +45,7 @@ class Session:
         assert mind.found is not None
         recalls.note(self.app, mind.found, Injected(session="s", event=event))
         ids = {one.id: self.app.find(one.id)[0] for one in told}
-        sessions.arrived(self.app, Showing(talker=Talker("s"), ids=ids))
+        sessions.arrived(self.app, Showing(talker=Talker("s"), marks=ids))
         self.read()
 
     def replies(self, text: str) -> None:
@@ -58,7 +58,7 @@ class Session:
         assert mind.found is not None
         recalls.note(self.app, mind.found, Injected(session="s", event=EventName.TOOL_CALLED))
         ids = {one.id: self.app.find(one.id)[0] for one in reminded}
-        sessions.arrived(self.app, Showing(talker=Talker("s"), ids=ids, way=Way.REMINDED, call=id))
+        sessions.arrived(self.app, Showing(talker=Talker("s"), marks=ids, way=Way.REMINDED, call=id))
         self.transcript.ran(command, output, failed=failed)
         self.read()
 

@@ -98,7 +98,7 @@ def test_a_save_while_we_write_is_never_lost(
     put(vault, "zebra.md", BARE if work == "tend" else TAGGED)
     looked(app)
     done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
-    app.writing(Scope.USER).sessions.use([all_notes(app)["zebra.md"].id], partial(use.listed, session=1))
+    app.writing(Scope.USER).sessions.use([all_notes(app)["zebra.md"].id], partial(use.shown, session=1))
     before = set(golden.standing(vault))
     editor = iter([save])
 

@@ -36,7 +36,7 @@ def held(path: Path) -> dict[str, object]:
 
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
-    app.writing(Scope.USER).sessions.use([id], partial(use.listed, session=number))
+    app.writing(Scope.USER).sessions.use([id], partial(use.shown, session=number))
     talker = Talker(session, agent, 0)
     app.writing(scope_here(app)).sessions.show(talker, Way.TOLD, [id], at=app.clock.now())
 

@@ -28,7 +28,7 @@ def matched(
     """Every passage is its own memory unless `owners` says whose it is; `voices` says which are in the first person."""
     words = wording(stores)
     own = [owners or {p: p for t in store.terms for p, _ in t.rows} for store in stores]
-    whose = [{p: Owner(memory, voices.get(p, 0)) for p, memory in of_store.items()} for of_store in own]
+    whose = [{p: Owner(memory, memory, voices.get(p, 0)) for p, memory in of_store.items()} for of_store in own]
     return words, matches(words, whose, voice)
 
 

@@ -22,7 +22,7 @@ parts = st.floats(0.001, MOST)
 @st.composite
 def word_matches(draw: st.DrawFn) -> WordMatch:
     best = draw(parts)
-    return WordMatch(best, max(best, draw(parts)), draw(st.floats(0.01, 1)), 3, ((0, best),))
+    return WordMatch(best, max(best, draw(parts)), draw(st.floats(0.01, 1)), ((0, best),))
 
 
 nearnesses = st.builds(near, st.floats(-1, 1), st.floats(-1, 1))

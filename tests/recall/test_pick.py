@@ -14,7 +14,7 @@ from tests.values import NOW, note, rule, thread
 
 
 def hit(memory: Memory, score: float = 0.5, **parts: float) -> Hit:
-    return Hit(memory, score, tuple(({"cover": 1.0} | parts).items()), memory.body)
+    return Hit(memory, score, tuple(({"cover": 1.0} | parts).items()))
 
 
 def reasons(ranked: list[Hit], query: Query, **options: Any) -> list[str]:

@@ -65,7 +65,11 @@ FOUND = Found(
     "recall_1",
     "dark",
     NOW,
-    (Recollection(Scope.PROJECT, Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), "Dark mode is on."), 0.85),),
+    (
+        Recollection(
+            Scope.PROJECT, Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), shown=("Dark mode is on.",)), 0.85
+        ),
+    ),
     (),
     "words and vectors",
     3.21,

@@ -25,7 +25,7 @@ RUNBOOK = note("Runbook")
 
 
 def one(memory: Memory, score: float = 0.784, *, passage: str = "", strength: float = 0.85, woken: bool = False):
-    return Recollection(Scope.PROJECT, Hit(memory, score, (), passage), strength, woken)
+    return Recollection(Scope.PROJECT, Hit(memory, score, (), shown=(passage,) if passage else ()), strength, woken)
 
 
 def recalled(*found: Recollection, query: str = "sign in", how: str = "words and vectors") -> Recalled:
@@ -188,7 +188,7 @@ long_texts = st.text(st.characters(codec="utf-8"), max_size=30).flatmap(
 recollections = st.builds(
     Recollection,
     st.sampled_from(Scope),
-    st.builds(Hit, memories, figures, st.just(()), long_texts),
+    st.builds(Hit, memories, figures, st.just(()), shown=st.lists(long_texts, max_size=3).map(tuple)),
     figures,
     st.booleans(),
 )

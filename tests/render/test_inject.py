@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.heartbeat import Heartbeat
-from recollect.model.memory import Lane, Memory, RuleType
-from recollect.model.query import Hit
+from recollect.model.memory import Lane, Memory, Message, RuleType
+from recollect.model.query import Hit, Piece
 from recollect.render import harmless, inject
 from tests.naughty import NAUGHTY
 from tests.values import NOW, note, rule, thread
@@ -21,7 +21,7 @@ HEART = Heartbeat(847, NOW, NOW, NOW, 845)
 
 
 def hit(memory: Memory, passage: str = "", score: float = 0.78) -> Hit:
-    return Hit(memory, score, (), passage)
+    return Hit(memory, score, (), shown=(passage,) if passage else ())
 
 
 def texts(stored: str) -> list[inject.Injection]:
@@ -58,9 +58,38 @@ def test_a_prompt_is_told_in_one_line_an_entry():
     assert said.text.splitlines()[1:-1] == [
         "Loaded 1 relevant memory:",
         f"- thread {memory.id} [tool] 0.78: Deploys - They go through staging.",
-        'Heartbeat: {"beat": 847, "since_last": 2} (active conversation)',
     ]
     assert said.shown == (memory.id,)
+
+
+def test_with_nothing_to_show_nothing_is_said_however_long_nobody_spoke():
+    assert inject.prompt([], heart=Heartbeat(847, NOW, NOW, NOW, 5), nonce=NONCE) == inject.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("beats", "told"),
+    [
+        (0, ""),
+        (2, ""),
+        (3, " (short pause: 15 minutes since the last prompt)"),
+        (30, " (session interrupted: 2 hours since the last prompt)"),
+        (2_880, " (long absence: 10 days since the last prompt)"),
+    ],
+)
+def test_a_pause_is_told_in_one_clause(beats: int, told: str):
+    heart = Heartbeat(beats, NOW, NOW, NOW, 0)
+    text = inject.prompt([hit(thread("Deploys"), "through staging")], heart=heart, nonce=NONCE).text
+    assert text.splitlines()[1] == f"Loaded 1 relevant memory{told}:"
+
+
+def test_an_entry_names_the_passage_so_that_a_fork_knows_it():
+    memory = thread("Deploys")
+    turn = Message("message_20260201_083000_0000000abc12", memory.id, NOW, "turn", "Found: They go through staging.")
+    found = Hit(memory, 0.9, (), turn, (Piece(7, 31, 0.5),), ("They go through staging.",))
+
+    said = inject.prompt([found], heart=None, nonce=NONCE)
+
+    assert said.shown == inject.marks_shown(said.text) == (f"{memory.id}#0abc12.7",)
 
 
 def test_a_title_that_the_passage_begins_with_is_not_said_twice():
@@ -150,7 +179,7 @@ def test_the_memories_of_our_blocks_are_known_and_those_beside_are_not():
     shown, other = thread("Deploys"), thread("Billing")
     block = inject.prompt([hit(shown, "through staging")], heart=HEART, nonce=NONCE).text
 
-    assert inject.ids_shown(f"{other.id}\n{block}\n{other.id}") == (shown.id,)
+    assert inject.marks_shown(f"{other.id}\n{block}\n{other.id}") == (shown.id,)
 
 
 def test_what_was_told_is_told_apart_from_what_was_only_named():
@@ -160,7 +189,7 @@ def test_what_was_told_is_told_apart_from_what_was_only_named():
     block = inject.session_start([told], [named], heart=HEART, nonce=NONCE, now=NOW)
 
     assert block.shown == (told.id,)
-    assert inject.ids_shown(block.text) == (told.id,)
+    assert inject.marks_shown(block.text) == (told.id,)
 
 
 def test_a_headline_that_says_all_of_it_has_told_it():
@@ -168,8 +197,8 @@ def test_a_headline_that_says_all_of_it_has_told_it():
 
     block = inject.session_start([], [whole, empty], heart=HEART, nonce=NONCE, now=NOW)
 
-    assert block.shown == (whole.id, empty.id)
-    assert inject.ids_shown(block.text) == block.shown
+    assert block.shown == (f"{whole.id}#body", f"{empty.id}#body")
+    assert inject.marks_shown(block.text) == block.shown
 
 
 @given(st.text(), st.text())
@@ -183,7 +212,7 @@ def test_every_memory_that_was_told_can_be_read_back(title: str, body: str):
         inject.session_start([], [], heart=HEART, always=memories, nonce=NONCE, now=NOW),
         inject.session_start([], memories[1:], heart=HEART, nonce=NONCE, now=NOW),
     ):
-        assert inject.ids_shown(said.text) == said.shown
+        assert inject.marks_shown(said.text) == said.shown
 
 
 def test_an_echo_without_its_fence_is_known_by_its_lines():

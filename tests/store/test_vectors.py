@@ -139,7 +139,7 @@ def test_those_asked_about_are_told_however_far(store: SqliteStore):
     assert set(found) == {1, 5, 9}, "999 is nobody"
 
 
-def test_a_memory_is_as_near_as_its_nearest_passage_and_has_a_middle(store: SqliteStore):
+def test_each_turn_of_a_thread_is_as_near_as_its_own_passages(store: SqliteStore):
     talk = thread("Talk", body="body")
     store.apply(plan(Create(talk, messages(talk, "one", "two"))), act())
     waiting = store.vectorless("m", 9)
@@ -147,11 +147,24 @@ def test_a_memory_is_as_near_as_its_nearest_passage_and_has_a_middle(store: Sqli
     given = [vector(1, 0), vector(0, 1), vector(0.6, 0.8)]
     store.put_vectors("m", [(seq, value) for (seq, _), value in zip(waiting, given, strict=True)])
 
+    near = store.nearest("m", vector(0, 1), 5, ()).near
+
+    assert {unit: round(one.best, 1) for unit, one in near.items()} == {1: 0.0, -1: 1.0, -2: 0.8}
+    assert {one.memory for one in near.values()} == {1}
+
+
+def test_a_text_is_as_near_as_its_nearest_passage_and_has_a_middle(store: SqliteStore):
+    store.apply(plan(Create(note("Long", body="\n\n".join(letter * 200 for letter in "abc")))), act())
+    waiting = store.vectorless("m", 9)
+    given = [vector(1, 0), vector(0, 1), vector(0.6, 0.8)]
+    store.put_vectors("m", [(seq, value) for (seq, _), value in zip(waiting, given, strict=True)])
+
     [near] = store.nearest("m", vector(0, 1), 5, ()).near.values()
+    pieces = store.pieces([1], "m", vector(0, 1))
 
     assert near.best == pytest.approx(1, abs=0.01)
-    assert near.passage == waiting[1][0]
     assert near.middle == pytest.approx(1.8 / np.hypot(1.6, 1.8), abs=0.01)
+    assert [(one.unit, one.start, round(one.near, 1)) for one in pieces] == [(1, 0, 0.0), (1, 202, 1.0), (1, 404, 0.8)]
 
 
 def test_a_memory_of_hundreds_of_passages_is_judged_by_a_sample(store: SqliteStore):

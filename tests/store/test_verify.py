@@ -94,7 +94,10 @@ DERIVED = {
     "a wrong count": ("UPDATE term SET passages = passages + 1 WHERE term = 'tab'", "term"),
     "a row of the full text missing": ("DELETE FROM words_docsize WHERE id = 1", "words"),
     "the full text emptied": ("INSERT INTO words (words) VALUES ('delete-all')", "words"),
-    "a passage missing": (f"DELETE FROM passage WHERE message_id = '{SAID[1].id}'", "passage"),
+    "a passage missing": (
+        "DELETE FROM passage WHERE message_seq = 2",
+        "passage",
+    ),
     "a passage moved": ("UPDATE passage SET start = 1 WHERE seq = 1", "passage"),
     "a passage of nobody": ("INSERT INTO passage (memory_seq, start, length, voice) VALUES (99, 0, 1, 0)", "passage"),
 }
@@ -115,7 +118,11 @@ def test_what_is_derived_is_found_wrong_and_made_right(store: SqliteStore, name:
 
 def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: SqliteStore) -> None:
     had = store.counts().vectors
-    damage(store, "DELETE FROM term", f"UPDATE passage SET length = 1 WHERE message_id = '{SAID[0].id}'")
+    damage(
+        store,
+        "DELETE FROM term",
+        "UPDATE passage SET length = 1 WHERE message_seq = 1",
+    )
 
     store.reindex()
 

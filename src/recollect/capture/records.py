@@ -24,6 +24,8 @@ _LAST_CHARS = 3_000
 _REPORT_CHARS = 1_200
 _MOST_FILES, _MOST_FOUND = 8, 3
 _QUESTION_CHARS = 120
+_NOD_CHARS = 60
+_LEAST_CONTENT = 5
 _ANSWER = re.compile(r'"([^"\n]{3,600})"="([^"\n]{1,600})"')
 """How clients write what a person chose when the agent asked."""
 _RESULT = re.compile(r"<result>(.*?)</result>", re.DOTALL)
@@ -38,22 +40,27 @@ _SCRATCH = re.compile(r"^(?:/private)?/(?:tmp|var)/|/\.claude/|^~|^[A-Z]:\\Users
 
 def record(turn: Turn) -> Record:
     own = [act for act in turn.acts if not act.agent]
-    said = [act for act in own if act.speaker is Speaker.AGENT and not act.plan and act.text.strip()]
+    said = [act for act in own if act.speaker is Speaker.AGENT and not act.plan and not _is_nod(act.text)]
     first = own[0] if own and (own[0].speaker is Speaker.PERSON or own[0].plan) else None
     asked = "" if first is None else sentence.heading(first.text) if first.plan else _asked(first.text)
     if asked and sentence.says_nothing(asked) and (offer := sentence.offer(turn.before)):
         asked = clip(f"{asked}: {offer}", ASKED_CHARS)
     last = said[-1].text if said else ""
-    ran = commands.ran(own)
+    only_answers = _only_answers(own)
     return Record(
         asked=asked,
-        found=_found([act.text for act in said], is_question=_only_answers(own)),
+        found=_found([act.text for act in said], is_question=only_answers),
         decided=_decided(own, first),
         changed=_changed(own),
-        ran=ran,
-        ended=_ended([act.text for act in said], own),
+        ran=commands.ran(own),
+        ended=_ended([act.text for act in said], own, least=1.0 if only_answers else 0.5),
         said=_said([act.text for act in (*(one for one in own if one.plan), *said[:-1])], last, own),
     )
+
+
+def _is_nod(text: str) -> bool:
+    plain = one_line(text)
+    return not plain or (len(plain) < _NOD_CHARS and sentence.is_talk(plain))
 
 
 def joined(old: Record, new: Record) -> Record:
@@ -131,10 +138,12 @@ def _found(messages: Sequence[str], *, is_question: bool) -> str:
         lines = [line for line in sentence.lines(text) if not line.is_heading]
         for number, line in enumerate(lines):
             worth = sentence.cause(line.text) - (1 if sentence.outcome(line.text) and age == 0 else 0)
+            worth -= 1 if sentence.tells_done(line.text) else 0
+            worth -= 0.5 if line.text.endswith(":") else 0
             if worth < (1 if age == 0 else 2) or sentence.is_talk(line.text) or not _tells(line.text):
                 continue
             after = lines[number + 1].text if number + 1 < len(lines) else ""
-            more = after and not (lines[number + 1].is_item or sentence.is_talk(after) or sentence.asks(after))
+            more = after and not (lines[number + 1].is_item or sentence.is_talk(after) or after.endswith(("?", ":")))
             is_short = len(line.text) + len(after) < FOUND_CHARS // 2 + 60
             both = f"{line.text} {after}" if more and is_short and not sentence.outcome(after) else line.text
             kept.append((worth + (1.5 if age == 0 else 0) - (number + age) / 100, both))
@@ -163,10 +172,10 @@ def _only_answers(acts: Sequence[Act]) -> bool:
     return not any(one.deed is Deed.EDIT or (one.deed is Deed.RUN and commands.matters(one.what)) for one in deeds)
 
 
-def _ended(messages: Sequence[str], acts: Sequence[Act]) -> str:
+def _ended(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> str:
     """The outcome. Where the last message only nods, the sentence above it that tells."""
     for text in reversed(messages[-3:]):
-        found = _outcome(list(sentence.lines(text)))
+        found = _outcome(list(sentence.lines(text)), least)
         if found:
             return clip(found, ENDED_CHARS)
     subject = commands.commit_subject(acts)
@@ -179,19 +188,22 @@ def _ended(messages: Sequence[str], acts: Sequence[Act]) -> str:
     return clip(asked[-1], ENDED_CHARS) if asked else ""
 
 
-def _outcome(lines: Sequence[Line]) -> str:
+def _outcome(lines: Sequence[Line], least: float) -> str:
     """The one or two sentences that say best what came of it."""
     rated: list[tuple[float, int, str]] = []
     for number, line in enumerate(lines):
         text = _with_items(line.text, lines[number + 1 :]) if line.text.endswith(":") else line.text
         if line.is_heading or sentence.is_talk(text) or sentence.asks(text) or not _tells(text):
             continue
-        worth = sentence.outcome(text) + (0.6 if not line.is_item else 0.0) + 0.5 / (number + 1)
+        is_list = text != line.text
+        worth = min(2.0, sentence.outcome(text)) if is_list else sentence.outcome(text)
+        worth += (0.6 if not line.is_item else 0.0) + 0.5 / (number + 1)
+        worth += 0.8 if text.lower().startswith("now ") else 0.0
         worth -= 2.0 if sentence.is_strong_cause(text) else 0.0
         worth -= 1.0 if text.endswith(":") else 0.0
         rated.append((worth, -number, text))
     rated.sort(reverse=True)
-    best = [one for one in rated[:2] if one[0] > 0.5]
+    best = [one for one in rated[:2] if one[0] > least]
     if len(best) == 2 and (sum(len(text) for *_, text in best) >= ENDED_CHARS or best[1][0] < best[0][0] - 1.5):
         best.pop()
     return " ".join(text.removesuffix(":") for _, _, text in sorted(best, key=lambda one: -one[1]))
@@ -238,13 +250,15 @@ def _telling(text: str) -> Iterator[str]:
         yield from (line.text for line in kept)
 
 
-_LEAST_CONTENT = 5
-
-
 def _reports(acts: Iterable[Act]) -> Iterator[str]:
     """Of subagents, without what their client wrote around them."""
     for act in acts:
-        if act.speaker is Speaker.TOOL and act.doing and act.doing.deed is Deed.DELEGATE and not act.refused:
+        if (
+            act.speaker is Speaker.TOOL
+            and act.doing
+            and act.doing.deed is Deed.DELEGATE
+            and not (act.refused or act.failed)
+        ):
             yield _BOILERPLATE.sub("", act.text)
         elif act.speaker is Speaker.MACHINE and (report := _RESULT.search(act.text)):
             yield _BOILERPLATE.sub("", report[1])
@@ -264,7 +278,7 @@ def _shortened(text: str, most: int) -> str:
         if fenced > _FENCE_LINES or rows > _TABLE_ROWS or (rows and not re.search(r"\w", line)):
             continue
         if line.strip() or (kept and kept[-1]):
-            kept.append(line.rstrip())
+            kept.append(line.rstrip() if in_fence else sentence.without_marks(line))
     return _cut("\n".join(kept).strip(), most)
 
 

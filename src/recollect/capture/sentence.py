@@ -15,6 +15,7 @@ from recollect.capture.commands import looks_only
 from recollect.capture.languages.turn_cues import (
     ASKS,
     CHOICE,
+    DONE,
     NOD,
     ONLY_CHECKS,
     OUTCOME,
@@ -44,6 +45,7 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE 
 _ITEM = re.compile(r"^\s*(?:[-*\u2022+\u2713\u2714\u2705]|\d{1,2}[.)])\s+")
 _MARKS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[\s>#*\u2022\u2705\u2713\u2714\u26a0\ufe0f\u274c-]+(?=\S)")
 _BOLD_LINE = re.compile(r"^\s*\*\*[^*]{2,80}\*\*:?\s*$")
+_EMPHASIS = re.compile(r"\*\*|^\s*#{1,6}\s+|^\s*>\s?|__(?=\w)|(?<=\w)__(?!\w)")
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
 _NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+")
 _MOST_LINES = 200
@@ -72,6 +74,11 @@ def lines(text: str) -> Iterator[Line]:
         for one in terms.sentences(said):
             if re.search(r"\w", one):
                 yield Line(one, heading, item)
+
+
+def without_marks(line: str) -> str:
+    """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
+    return _LINK.sub(r"\1", _EMPHASIS.sub("", line)).rstrip()
 
 
 def without_tags(text: str) -> str:
@@ -114,6 +121,10 @@ def cause(text: str) -> float:
     """0: says nothing about why."""
     strong = len(STRONG_CAUSE.findall(text[:2_000]))
     return 2.0 * min(strong, 2) + min(len(WEAK_CAUSE.findall(text[:2_000])), 2)
+
+
+def tells_done(text: str) -> bool:
+    return bool(DONE.match(text))
 
 
 def is_strong_cause(text: str) -> bool:

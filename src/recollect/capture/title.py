@@ -36,14 +36,16 @@ _LOOKED_AT = 300
 _SAID_LOOKED_AT = 1_500
 _MOST_CENTRAL = 10.0
 _SENTENCES = 4
-_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND = 4.0, 2.6, 2.0, 0.4, 0.3
+_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND = 4.0, 2.6, 2.6, 0.4, 0.5
 _LATER = 0.7
+_WEAK = 3.8
+"""A phrase of less worth is followed by what it is about."""
 _CONVENTIONAL = re.compile(
     r"^(?:feat|fix|chore|refactor|docs|test|build|ci|perf|style|revert)(?:\([^)]*\))?!?:\s*", re.IGNORECASE
 )
 _COMMIT = re.compile(r'git commit -m "([^"]{6,})"')
 _PATH = re.compile(r"(?:~?/)?(?:[\w@.-]+/){2,}([\w@.-]+\w)(?::\d[\d:,-]*)?|(?<=\.\w\w):\d[\d:,-]*")
-_LABEL = re.compile(r"^(?:[^\W\d_]+ )?[^\W\d_]+:\s+(?=\S+ \S+ \S)")
+_LABEL = re.compile(r"^\d+[.):]\s+|^(?:[^\W\d_]+ )?[^\W\d_]+:\s+(?=\S+ \S+ \S)")
 _GERUND = re.compile(r"^\w+ing\b")
 _JUNK = re.compile(
     r"https?://\S+|^`?[\w@.-]*[./][\w@./:-]*`?(?:\s*\([^)]*\))?\s*(?:[-\u2013\u2014:]+|\u2192)\s+|\[Image[^\]]*\]"
@@ -63,8 +65,8 @@ def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
                 best, score = phrase, worth
     if not best:
         best = " and ".join(topics[:2]) or _fallback(records)
-    points = any(word.casefold() in POINTS for word in best.split())
-    if points and topics and len(best.split()) < MOST and topics[0].casefold() not in best.casefold():
+    is_weak = score < _WEAK or any(word.casefold() in POINTS for word in best.split())
+    if is_weak and topics and len(best.split()) < MOST and topics[0].casefold() not in best.casefold():
         best = f"{best}: {topics[0]}"
     return clip(_filled(best, topics), MOST_CHARS)
 

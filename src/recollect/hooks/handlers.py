@@ -215,7 +215,8 @@ def _listed(
 ) -> Said:
     app, event = visit.app, visit.event
     what = f"session start ({event.source or 'startup'})"
-    shown = [(scope, memory) for scope, memory in memories if memory.id in said.shown]
+    ids = {memory_of(mark) for mark in said.shown}
+    shown = [(scope, memory) for scope, memory in memories if memory.id in ids]
     waiting = notices.waiting(app) if notices.are_shown(app, event.host) else []
 
     def after(later: Visit, delivered: bool) -> None:
@@ -230,7 +231,7 @@ def _listed(
             keeping.together(later, write)
         keeping.log(later, briefs.NOT_ASKED, said, delivered)
 
-    showing = Showing(talker=talker, marks={id: scopes[id] for id in said.shown})
+    showing = Showing(talker=talker, marks={mark: scopes[memory_of(mark)] for mark in said.shown})
     reply = Reply(context=said.text, notice="\n".join([*waiting, said.notice]).strip(), shown=said.shown)
     return Said(reply, (showing,) if said.shown else (), after)
 

@@ -63,6 +63,8 @@ class Hit:
     """All of its text, in order; empty where nothing was matched."""
     shown: tuple[str, ...] = ()
     """The passages that answer, best first, as far as there was room (recall/passages.py)."""
+    summary: str = ""
+    """The best of it in a line."""
     store: int = 0
     """Which of those that were asked: one id may stand in two, after an import."""
     unit: int = 0
@@ -78,8 +80,8 @@ class Hit:
 
     @property
     def mark(self) -> str:
-        """What the ledger enters when its best passage is shown. A rule is shown whole."""
-        if self.memory.kind is Kind.RULE or not self.pieces:
+        """What the ledger enters when its best passage is shown; the id alone where that is all of it."""
+        if self._is_whole:
             return self.memory.id
         best = max(self.pieces, key=lambda piece: piece.score)
         return ledger_mark(self.memory.id, self.turn.id if self.turn else "", best.start)
@@ -87,13 +89,17 @@ class Hit:
     @property
     def turn_mark(self) -> str:
         """When most of its turn is shown, as to one who asked."""
-        is_whole = self.memory.kind is Kind.RULE or not self.pieces
-        return self.memory.id if is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+        return self.memory.id if self._is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
+
+    @property
+    def _is_whole(self) -> bool:
+        is_short_note = self.memory.kind is Kind.NOTE and len(self.pieces) == 1
+        return self.memory.kind is Kind.RULE or is_short_note or not self.pieces
 
     @property
     def passage(self) -> str:
-        """The one that answers best."""
-        return self.shown[0] if self.shown else self.text
+        """In a few words what it says."""
+        return self.summary or (self.shown[0] if self.shown else self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place,
 from recollect.model.memory import Status
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
-from recollect.recall import floor, fuse, lexical, passages, pick, weigh, when
+from recollect.recall import floor, fuse, lexical, pick, weigh, when
 from recollect.recall.lexical import Ref
+from recollect.recall.passages import ASKED_CHARS, SUMMARY_CHARS, passages, unasked_passages
 from recollect.recall.weigh import Focus
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ NEAREST = 150  # passages by vector whose units join those by words
 IN_COMPANY = 60  # of the best: whose neighbours are looked up
 PLACED = 300  # whose groups are looked up
 CANDIDATES = 12  # of the best: looked at for whether they bear on a prompt
-_FOCUS_BOOST = 2.0
 FOCUSED = 40  # memories that are in focus and so are looked at whatever the question says
 _PAGE = 20  # units read whole at a time
 _MOST_READ = 400
@@ -116,15 +116,18 @@ def _answer(
         return Answer(picked, missing, 0.0)
     picked = pick.pick(ranked, query, seen=seen)
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
-    shown = [replace(hit, shown=passages.passages(hit, passages.ASKED_CHARS)) for hit in hits]
-    return Answer(replace(picked, hits=tuple(shown)), missing, 0.0)
+    shown = tuple(
+        replace(hit, shown=passages(hit, ASKED_CHARS), summary=" ".join(passages(hit, SUMMARY_CHARS)[:1]))
+        for hit in hits
+    )
+    return Answer(replace(picked, hits=shown), missing, 0.0)
 
 
 def _by_bearing(
     evidence: Sequence[WordEvidence], query: Query, hits: Sequence[Hit], background: Background
 ) -> list[Hit]:
-    """In the order of how surely each bears on the prompt, which is their score. What proved useless counts less, what
-    is in focus more."""
+    """In the order of how surely each bears on the prompt, which is their score; what is in focus comes before. What
+    proved useless counts less."""
     prompt = floor.Prompt.of(query.text)
     passages_in_all = sum(one.passages for one in evidence)
     covers = [
@@ -143,10 +146,10 @@ def _by_bearing(
             background=background,
             passages=passages_in_all,
         )
-        score = bears.with_boost(_FOCUS_BOOST * parts["focus"]) * parts["relevance"]
-        shown = passages.unasked(hit) if score >= query.floor else ()
+        score = bears.probability * parts["relevance"]
+        shown = unasked_passages(hit) if score >= query.floor else ()
         found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
-    return sorted(found, key=lambda hit: hit.score, reverse=True)
+    return sorted(found, key=lambda hit: hit.score + dict(hit.components)["focus"], reverse=True)
 
 
 def _with_pieces(

@@ -9,16 +9,18 @@ Does not rank hits (fuse.py, weigh.py), does not word anything (render).
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.base.text import one_line
-from recollect.model.query import Hit
-from recollect.model.record import Part, Role, parts
+from recollect.model.query import Hit, Piece
+from recollect.model.record import Role, parts
 
 ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
+SUMMARY_CHARS = 100
 
 _BESIDE = 0.15  # what standing next to something that is shown is worth: an answer is rarely one sentence long
 ASKED = {
@@ -31,47 +33,48 @@ ASKED = {
     Role.SAID: 1.0,
 }
 UNASKED = ASKED | {Role.ASKED: 0.0, Role.CHANGED: 0.0, Role.RAN: 0.0}
-"""Nobody who did not ask wants to read an earlier question, or which commands were run."""
-_SENTENCE = re.compile(r"[^\n]*?(?:[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
+"""Who did not ask does not want to read an earlier question, or which commands were run."""
+_BEST = 12
+_PIECE_CHARS = 125  # most have more
 _LOOK_BACK = 8
 _ENDED = re.compile(r"(?:[.!?:\u3002\uff01\uff1f][)\"'`*]*\s*|\n\s*)$")
+_SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
+_MARKS = re.compile(r"\W+")
+_REPEATED_CHARS = 40  # by its first and last so many characters a finding is known again in what was said
 
 
 class _Block(NamedTuple):
     """One or more pieces that belong together: no sentence is cut in two."""
 
+    part: int
     start: int
     end: int
     score: float
 
 
 def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> tuple[str, ...]:
-    """`worth`: how much what stands in each role counts."""
-    text = hit.text
-    blocks = list(_blocks(hit, worth))
-    chosen: dict[int, float] = {}
+    """At most so many characters of its text, cut at sentences. `worth`: how much each role counts."""
+    blocks = list(_blocks(hit, max_chars, worth))
+    chosen: set[int] = set()
     room = max_chars
     while True:
         open_ = {
-            number: block.score + _BESIDE * (number - 1 in chosen or number + 1 in chosen)
+            number: block.score + _BESIDE * _has_neighbour(blocks, number, chosen)
             for number, block in enumerate(blocks)
             if number not in chosen and block.score > 0 and (not chosen or block.end - block.start <= room)
         }
         if not open_:
             break
         best = max(open_, key=lambda number: (open_[number], -number))
-        chosen[best] = blocks[best].score
+        chosen.add(best)
         room -= blocks[best].end - blocks[best].start
-    found = [
-        (max(chosen[number] for number in run), text[blocks[run[0]].start : blocks[run[-1]].end].strip())
-        for run in _runs(sorted(chosen))
-    ]
-    found.sort(key=lambda one: -one[0])
-    return tuple(said if len(said) <= max_chars else shortened(said, max_chars) for _, said in found)
+    runs = _runs([blocks[number] for number in sorted(chosen)])
+    found = sorted(runs, key=lambda run: -max(block.score for block in run))
+    return tuple(shortened(hit.text[run[0].start : run[-1].end].strip(), max_chars) for run in found)
 
 
-def unasked(hit: Hit) -> tuple[str, ...]:
-    """What is put in front of an agent that did not ask. Of a rule or a note that says no more than its title, that."""
+def unasked_passages(hit: Hit) -> tuple[str, ...]:
+    """For an agent that did not ask. Of a rule or a note that says no more than its title, that."""
     found = tuple(filter(None, passages(hit, UNASKED_CHARS, UNASKED)))
     if found or hit.turn is not None or not hit.text.strip():
         return found
@@ -80,54 +83,72 @@ def unasked(hit: Hit) -> tuple[str, ...]:
 
 def shortened(text: str, max_chars: int) -> str:
     """Cut after a sentence, else after a word."""
-    ends = [found.end() for found in _SENTENCE.finditer(text) if len(text[: found.end()].rstrip()) <= max_chars]
-    kept = text[: ends[-1]].rstrip() if ends else ""
-    if len(kept) >= max_chars // 3:
-        return kept
-    cut = text[: max_chars - 1]
-    return (cut[: cut.rfind(" ")] if " " in cut[max_chars // 2 :] else cut).rstrip() + "\u2026"
+    if len(text) <= max_chars:
+        return text
+    ends = [found.end() for found in _SENTENCE.finditer(text[: max_chars + 1]) if found.end() <= max_chars]
+    if ends and ends[-1] > max_chars // 3:
+        return text[: ends[-1]].rstrip()
+    word = text.rfind(" ", max_chars // 2, max_chars)
+    return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
 
 
-def _blocks(hit: Hit, worth: Mapping[Role, float]) -> Iterator[_Block]:
-    text, title = hit.text, one_line(hit.memory.title).rstrip("\u2026").casefold()
+def _has_neighbour(blocks: Sequence[_Block], number: int, chosen: set[int]) -> bool:
+    beside = (n for n in (number - 1, number + 1) if n in chosen)
+    return any(blocks[n].part == blocks[number].part for n in beside)
+
+
+def _runs(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
+    run: list[_Block] = []
+    for block in blocks:
+        if run and (block.part, block.start) != (run[-1].part, run[-1].end):
+            yield run
+            run = []
+        run.append(block)
+    if run:
+        yield run
+
+
+def _around_best(pieces: Sequence[Piece], max_chars: int) -> list[Piece]:
+    """Of a very long text only what stands about its best pieces is looked at."""
+    wide = 1 + max_chars // _PIECE_CHARS
+    best = heapq.nlargest(_BEST, range(len(pieces)), key=lambda number: pieces[number].score)
+    near = {at for number in best for at in range(number - wide, number + wide + 1)}
+    return [pieces[at] for at in sorted(near) if 0 <= at < len(pieces)]
+
+
+def _blocks(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterator[_Block]:
+    text, title = hit.text, _bare(hit.memory.title)
     roles = tuple(parts(text)) if hit.turn is not None else ()
+    said = _bare(text[roles[-1].start :]) if roles and roles[-1].role is Role.SAID else ""
     waiting: _Block | None = None
-    for piece in hit.pieces:
-        start, end, role = _within(piece.start, piece.end, roles)
-        score = piece.score * _worth(text[start:end], role, title, worth)
-        begins = role is not None and role.start == start
-        if waiting is not None and (begins or _ENDED.search(text[waiting.end - _LOOK_BACK : waiting.end])):
-            yield waiting
-            waiting = None
-        waiting = _Block(waiting.start if waiting else start, end, max(score, waiting.score if waiting else 0.0))
+    for piece in _around_best(hit.pieces, max_chars):
+        number, part = next(((n, p) for n, p in enumerate(roles) if p.start <= piece.start < p.end), (-1, None))
+        score = piece.score * _worth(text[piece.start : piece.end], part.role if part else None, title, said, worth)
+        if waiting is not None:
+            whole = _ENDED.search(text[waiting.end - _LOOK_BACK : waiting.end])
+            if whole or (number, piece.start) != (waiting.part, waiting.end):
+                yield waiting
+                waiting = None
+        if waiting is None:
+            waiting = _Block(number, piece.start, piece.end, score)
+        else:
+            waiting = waiting._replace(end=piece.end, score=max(score, waiting.score))
     if waiting is not None:
         yield waiting
 
 
-def _within(start: int, end: int, roles: tuple[Part, ...]) -> tuple[int, int, Part | None]:
-    """Without the label, and whose words they are."""
-    for part in roles:
-        if part.start < end and start < part.end:
-            return max(start, part.start), min(end, part.end), part
-    return start, end, None
-
-
-def _worth(said: str, part: Part | None, title: str, worth: Mapping[Role, float]) -> float:
-    plain = one_line(said)
-    if plain.rstrip(".\u2026").casefold() == title:
+def _worth(words: str, role: Role | None, title: str, said: str, worth: Mapping[Role, float]) -> float:
+    bare = _bare(words)
+    if bare == title:
         return 0.0
-    role = part.role if part is not None else None
-    if role is Role.ASKED and plain.endswith(("?", "\uff1f")):
+    if role in (None, Role.SAID):
+        return 1.0
+    if role is Role.ASKED and one_line(words).endswith(("?", "\uff1f")):
         return 0.0
-    return 1.0 if role is None else worth[role]
+    if role in (Role.FOUND, Role.ENDED) and bare[:_REPEATED_CHARS] in said and bare[-_REPEATED_CHARS:] in said:
+        return 0.0  # it is shown where it was said, among its neighbours
+    return worth[role]
 
 
-def _runs(numbers: list[int]) -> Iterator[list[int]]:
-    run: list[int] = []
-    for number in numbers:
-        if run and number != run[-1] + 1:
-            yield run
-            run = []
-        run.append(number)
-    if run:
-        yield run
+def _bare(text: str) -> str:
+    return _MARKS.sub(" ", text).strip().casefold()

@@ -40,6 +40,8 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
     turns: Counter[_Key] = Counter()
     of_any_status = replace(query, statuses=())
     left_out: dict[_Key, Status] = {}
+    ranked = list(ranked)
+    told = {(hit.store, hit.memory.id) for hit in ranked if hit.turn is not None}
     for hit in ranked:
         memory = hit.memory
         key = hit.store, memory.id
@@ -53,6 +55,8 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
             reason = "nothing in it answers"
         elif not reason and is_entered(seen, hit.mark):
             reason = "shown before"
+        elif not reason and hit.turn is None and key in told:
+            reason = "its turns say it"  # a thread's body sums them up
         elif not reason and words in said:
             reason = f"says the same as {said[words]}"
         elif not reason and turns[key] == query.turns:

@@ -197,7 +197,7 @@ def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
     """What it is and what answers, then the passages of each turn."""
     one = turns[0]
     memory = one.hit.memory
-    summary = _first_sentence(one.hit.passage or memory.title)
+    summary = clip(one_line(one.hit.passage or memory.title), SUMMARY_CHARS)
     lines = [
         f"### [{memory.status.upper()}] {clip(one_line(memory.title), _TITLE_CHARS)}",
         f"Weight: {one.strength:.2f}{_topics(memory.topics)}",
@@ -218,10 +218,3 @@ def _quoted(hit: Hit) -> Iterator[str]:
     if lines:
         day = f"{hit.turn.at.iso()[:10]}:\n" if hit.turn is not None else ""
         yield day + "\n".join(f"> {line}".rstrip() for line in lines)
-
-
-def _first_sentence(text: str) -> str:
-    """As much as a summary may hold."""
-    said = one_line(text)
-    end = _SENTENCE_END.search(said)
-    return clip(said[: end.end()].rstrip() if end else said, SUMMARY_CHARS)

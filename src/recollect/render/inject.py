@@ -19,7 +19,7 @@ from recollect.base.moment import Moment
 from recollect.base.text import clip, counted
 from recollect.model.codec import Json
 from recollect.model.heartbeat import BEAT_MINUTES, Heartbeat
-from recollect.model.ledger import memory_of
+from recollect.model.ledger import memory_of, turn_mark
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled, Shown
@@ -61,7 +61,7 @@ _BLOCK = re.compile(r"\[recollect ([0-9a-f]{8}): .*?(?:\[/recollect \1\]|\Z)", r
 _ID = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
 # Entries that told what a memory says name its kind or end in its id; a headline (`- <id> [lane]`) only names it.
 _ENTRY = re.compile(
-    rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+\.\d+)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE
+    rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE
 )
 
 
@@ -282,11 +282,11 @@ class _Page:
                 self.left_out.append(Drop(memory_of(mark), OVER))
 
     def headlines(self, memories: Sequence[Memory], line_of: LineOf, tells: Callable[[Memory], bool]) -> None:
-        """Named, not told: what they say may still come to mind. Unless a headline `tells` all of it."""
-        told = {memory.id for memory in memories if tells(memory)}
+        """Named, not told: what they say may still come to mind. Unless a headline `tells` all of a body."""
+        told = {turn_mark(memory.id) for memory in memories if tells(memory)}
         shown = len(self.shown)
-        self.list((memory.id, line_of(memory)) for memory in memories)
-        self.shown[shown:] = [id for id in self.shown[shown:] if id in told]
+        self.list((turn_mark(memory.id), line_of(memory)) for memory in memories)
+        self.shown[shown:] = [mark for mark in self.shown[shown:] if mark in told]
 
     def always(self, notes: Sequence[Memory]) -> None:
         if notes:
@@ -343,7 +343,7 @@ def _note_lines(notes: Sequence[Memory]) -> LineOf:
 
 
 def _thread_line(thread: Memory, now: Moment) -> str:
-    named = f"{thread.kind} {thread.id}" if _is_short(thread) else thread.id
+    named = f"{thread.kind} {turn_mark(thread.id)}" if _is_short(thread) else thread.id
     return f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})"
 
 

@@ -43,10 +43,10 @@ EDGE = frozenset(
     "a about after an and are as at be before but by can could did do does doesn't don't for from get gets had has "
     "have if in into is isn't it its may my never not of off on once or our out over per should since so some than "
     "that the their then this to too under until up very was we were when where which will with would your i you he "
-    "they there's it's also just only e.g via like i'd i'm i've we're let's lets can't we'd us".split()
+    "they there's it's also just only e.g via like again too first already if today currently well anymore i'd i'm i've we're let's lets can't we'd us".split()
 )
 LEANS = re.compile(
-    r"^(?:it|its|it's|this|that|that's|these|those|they|both|he|she|there|here|which|what|the same|one|all|everything|nothing|"
+    r"^(?:it|its|it's|this|that|that's|these|those|they|both|he|she|there|here|which|what (?:about|if|happens|would)|the same|everything|nothing|"
     r"option \d|number \d|\d+[.)]?|the (?:first|second|third|other|last|new|old) one|you|your|my|i|we|us|me)\b",
     re.IGNORECASE,
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 STRONG_CAUSE = re.compile(
-    r"\broot cause\b|\bthe (?:actual |real |main |core |underlying )?(?:problem|issue|bug|cause|culprit|reason)\b"
+    r"\broot cause\b(?! fix)|^(?:issue|problem|cause|bug|reason|why)\b(?! fix)[^:.]{0,30}:\s|\b(?:was|were)(?:n't| not)? \w+ing\b[^.]{0,120}\binstead of\b|\bthe (?:actual |real |main |core |underlying )?(?:problem|issue|bug|cause|culprit|reason)\b"
     r"(?: here| is| was|[^.]{0,60}? (?:is|was|were) (?:that|because|caused|due|in)\b|:)|\bturn(?:s|ed) out\b"
     r"|\bthis (?:happens|happened|occurs|occurred|fails|failed|breaks|broke|means) (?:when|because|if|since|that)\b"
     r"|\b(?:was|were|is|are) caused by\b|\bthat's why\b|\bwhich is why\b|\bthe reason\b"
@@ -24,7 +24,7 @@ STRONG_CAUSE = re.compile(
 WEAK_CAUSE = re.compile(
     r"\bbecause\b|\bdue to\b|\bso that's\b|\bsince (?:the|it|we|they|there)\b|\bwhich (?:means|caused?|causes|makes|made)\b"
     r"|\b(?:didn't|doesn't|don't|wasn't|isn't|never|no longer|only) (?:\w+ ){0,3}(?:exist|set|support|handle|call|check|work|"
-    r"match|match(?:es)?|updated?|passed|run|include[sd]?)\b|\bwas (?:missing|stale|hardcoded|wrong|being|never|not)\b"
+    r"match|match(?:es)?|updated?|passed|run|include[sd]?)\b|\b(?:was|is|are|were) (?:just |barely |silently |only )*(?:missing|stale|hardcoded|wrong|being|never|not|ignored|skipped|filtered out|overwritten|dropped|insufficient|too (?:short|long|small|low))\b"
     r"|\bI (?:found|confirmed|discovered|see now)\b|\bfound (?:it|the (?:issue|problem|bug|cause))\b"
     r"|\b(?:weil|wegen|denn|dadurch)\b|\b(?:porque|debido a|ya que)\b"
     r"|\b(?:parce que|à cause|en raison|car)\b|\b(?:devido a|por causa)\b|потому что|из-за|так как"
@@ -49,7 +49,7 @@ TALK = re.compile(
     r"^(?:(?:now|next|first|then|good|great|perfect|ok(?:ay)?|alright|right|so|and|excellent|done|sure|yes|hmm|wait)\b"
     r"[\s,.!:\u2014-]*)*(?:let me\b|let's\b|i'll\b|i will\b|i'm going to\b|i am going to\b|i need to\b|i should\b|i can see\b"
     r"|now i(?:'ll| need| will| can| have| understand)|i (?:now )?understand\b|looking at\b|checking\b|here(?:'s| is| are)\b"
-    r"|let us\b|first,? i|time to\b|moving on|no response requested|you're (?:absolutely )?(?:right|welcome)\b"
+    r"|let us\b|first,? i|time to\b|moving on|no response requested|you're (?:absolutely )?(?:right|welcome)\b|you raise\b|that's a (?:good|great|valid|fair)\b|this is a (?:good|great)\b"
     r"|let me know|feel free|happy to|if you(?:'d| would)? (?:like|want|need)|want me to|would you like|shall i|should i"
     r"|ready (?:to|for|when)|anything else|great question|good (?:question|catch|point)|i see\b(?! (?:the|why|that))"
     r"|ich werde|lass mich|voy a|déjame|je vais|laisse|vou |deixa|сейчас |давай|让我|我来|我将|现在让|hãy|để tôi|tôi sẽ)",
@@ -67,7 +67,7 @@ ASKS = re.compile(
 )
 CHOICE = re.compile(
     r"\b(?:let's|lets|instead|rather|prefer|don't|do not|doesn't work|never|always|must|should(?:n't)?|no need|not necessary|"
-    r"keep|we (?:use|want|need|will|are|don't|won't)|i (?:want|like|think|prefer|would|do not|decided)"
+    r"keep|we (?:use|want|need|will|are|don't|won't)|i (?:want|like|prefer|would|do not|decided)"
     r"|i'd|it's (?:fine|ok|better)|make sure|fine with|go with|stick (?:to|with)|forget|skip|leave|use|"
     r"remember|from now on|for now|no,|nein|lieber|statt|soll(?:en|te)?|nicht|immer|nie|wir |no quiero|mejor|prefiero|"
     r"siempre|nunca|debe|en vez|quiero|on veut|plutôt|toujours|jamais|il faut|prefiro|sempre|deve)\b"
@@ -78,3 +78,8 @@ ONLY_CHECKS = re.compile(
     r"^(?:all |the )?(?:\w+ )?(?:tests?|lint(?:ing)?|build|checks?|everything|typecheck)\b[^.]{0,60}\b(?:pass(?:es|ed|ing)?|clean|green|succeed\w*|works?)\b",
     re.IGNORECASE,
 )
+DONE = re.compile(
+    r"^(?:now\b|i(?:'ve| have)?\b|i (?:switched|added|changed)|(?:also )?(?:added|updated|removed|changed|switched|replaced|renamed|moved|created|fixed|falls back|sets|returns|uses)\b)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that tells what was done, whatever it says of why."""
