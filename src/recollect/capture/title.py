@@ -66,8 +66,9 @@ def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     if not best:
         best = " and ".join(topics[:2]) or _fallback(records)
     is_weak = score < _WEAK or any(word.casefold() in POINTS for word in best.split())
-    if is_weak and topics and len(best.split()) < MOST and topics[0].casefold() not in best.casefold():
-        best = f"{best}: {topics[0]}"
+    about = next((topic for topic in topics if topic.casefold() not in best.casefold()), "") if is_weak else ""
+    if best and about and len(best.split()) + len(about.split()) <= MOST:
+        best = f"{best}: {about}"
     return clip(_filled(best, topics), MOST_CHARS)
 
 
