@@ -48,15 +48,6 @@ def test_a_rule_is_likelier_than_the_task_beside_it():
     assert (rule.odds or 0.0) > 0.0
 
 
-def test_what_speaks_for_a_rule_and_against_it_can_be_named():
-    pieces = read("we never use default exports in this repo").pieces
-
-    speaks_for, against = judge().named(traits.of(pieces, 0))
-
-    assert speaks_for
-    assert set(speaks_for).isdisjoint(against)
-
-
 @given(st.text(max_size=300))
 def test_the_same_text_gets_the_same_verdict(text: str):
     assert capture(text).verdict == capture(text).verdict

@@ -24,9 +24,9 @@ INBOX = 2.5
 SURE_IF_EXPLICIT = -3.5
 """Where it says itself that it is to last, or all of its form does."""
 SURE_IF_FIRM = -2.5
-SURE_IF_LIKE_A_RULE = 1.0
+SURE_IF_LIKE_A_RULE = 0.5
 """By its form, though another kind of sentence might look so, too."""
-SURE_BY_WORDS = 2.5
+SURE_BY_WORDS = 2.0
 """Where the form is not that of a rule, but speaks for one."""
 WAITS = 0.2
 """From which it waits in the inbox, whatever its form."""

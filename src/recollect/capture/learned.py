@@ -1,8 +1,8 @@
 """The learned judge: how far the words of a sentence speak for a rule that is to last, at the rate at which real people
 state one.
 
-Log odds, the sum of small shares of the traits that are known (traits.py), so that `--explain` can name them. The
-shares were fitted to labelled sentences (tools/train_capture.py); nothing is learned here.
+Log odds, the sum of small shares of the traits that are known (traits.py). The shares were fitted to labelled sentences
+(tools/train_capture.py); nothing is learned here.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from math import sqrt
 LANGUAGES = ("en",)
 _MIDDLE = 128
 """A share is kept as one byte, this for none at all."""
-_NAMED = 4
-"""So many traits for and against are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +28,6 @@ class Judge:
     def odds(self, traits: Iterable[str]) -> float:
         known = [share for share in map(self.shares.get, traits) if share is not None]
         return self.bias + (self.scale * (sum(known) - _MIDDLE * len(known)) / sqrt(len(known)) if known else 0.0)
-
-    def named(self, traits: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What speaks most for a rule, and what most against it."""
-        known = sorted((self.shares[trait] - _MIDDLE, trait) for trait in traits if trait in self.shares)
-        against = tuple(trait for share, trait in known[:_NAMED] if share < 0)
-        return tuple(trait for share, trait in known[: -_NAMED - 1 : -1] if share > 0), against
 
 
 @cache

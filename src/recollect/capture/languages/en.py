@@ -224,7 +224,7 @@ _SIGNALS = (
         "how it goes, each time",
         3.0,
         plain(
-            r"^\W*(?:(?:ok|and|but|so|btw|also|the|our|a|every|all) )*(?:squash(?:es|ing)?(?: (?:and )?merges?| merging)?|merges?|merging|rebases?|rebasing|deploys?|deployments?|releases?|reviews?|ci|ci/cd|pipelines?|prs?|pull requests?|main|master|hotfix(?:es)?|migrations|backups?|branches|tags|staging|prod(?:uction)?|the url|the port|versioning|publishing)(?: [\w-]+){0,3}? (?:always|never|only|automatically|is automatic\w*|are automatic\w*|happens? (?:on|by|via|through|automatically))\b(?! (?:fails?|failed|failing|breaks?|crash\w*|hangs?|times?|returns?|shows?|works?|worked|gets?|empty|null|wrong|red))"
+            r"^\W*(?:(?:ok|and|but|so|btw|also|the|our|a|every|all) )*(?:squash(?:es|ing)?(?: (?:and )?merges?| merging)?|merges?|merging|rebases?|rebasing|deploys?|deployments?|releases?|reviews?|ci|ci/cd|pipelines?|prs?|pull requests?|main|master|hotfix(?:es)?|migrations|backups?|branches|tags|staging|prod(?:uction)?|the url|the port|versioning|publishing)(?: [\w-]+){0,3}? (?:(?:always|never|only|automatically) (?:happens?|runs?|go(?:es)?|gets? \w+ed|is|are|needs?|requires?|triggers?|deploys?|merges?|squash\w*|targets?|comes?|through|via|from|by|on)|is automatic\w*|are automatic\w*|happens? (?:on|by|via|through|automatically|only))\b(?! (?:fails?|failed|failing|breaks?|crash\w*|hangs?|times?|returns?|shows?|works?|worked|gets?|empty|null|wrong|red))"
         ),
         firm=True,
     ),
@@ -232,7 +232,7 @@ _SIGNALS = (
         "how such work is to be",
         3.0,
         plain(
-            rf"^\W*(?:(?:and|but|also|so|please|ok|btw|no|remember|note|all|any|every|each|new|our|the|my) )*(?:{_WORK})(?: (?:in|of|for|on|from|with|to|under|that|which|touching)(?: [^\s,;:?]+){{1,5}}?)? (?:(?:must|shall|may|can|need to|needs to|have to|has to)(?:n't| not| never| always| only)?|mustn't|can't|cannot|always|never|only|are (?:always|never|only)|should (?:always|never|only|not)|go(?:es)? (?:in|into|under|to|next to|through)|live[sd]? (?:in|under|next to)|belong(?:s)? (?:in|to|under)|stay(?:s)? (?:in|out|under)|(?:is|are) (?:written|named|kept|stored|run|in (?:english|german|french|spanish|chinese|russian|portuguese)|imperative|squashed|signed|generated|off[- ]limits|forbidden|banned|not allowed|read-only)|require|get|follow|start with|end (?:with|in))(?![\w-])"
+            rf"^\W*(?:(?:and|but|also|so|please|ok|btw|no|remember|note|all|any|every|each|new|our|the|my) )*(?!(?:the )?(?:test|migration|commit|branch|pr|mr|script|version|release|import|comment|schema|fixture|mock|changelog|dependency|worktree)\b)(?:{_WORK})(?: (?:in|of|for|on|from|with|to|under|that|which|touching)(?: [^\s,;:?]+){{1,5}}?)? (?:(?:must|shall|may|can|need to|needs to|have to|has to)(?:n't| not| never| always| only)?|mustn't|can't|cannot|always|never|only|are (?:always|never|only)|should (?:always|never|only|not)|go(?:es)? (?:in|into|under|to|next to|through)|live[sd]? (?:in|under|next to)|belong(?:s)? (?:in|to|under)|stay(?:s)? (?:in|out|under)|(?:is|are) (?:written|named|kept|stored|run|in (?:english|german|french|spanish|chinese|russian|portuguese)|imperative|squashed|signed|generated|off[- ]limits|forbidden|banned|not allowed|read-only)|require|get|follow|start with|end (?:with|in))(?![\w-])"
         ),
         firm=True,
     ),
@@ -319,7 +319,7 @@ _SIGNALS = (
         "what I prefer of two",
         3.0,
         plain(
-            r"^\W*(?:\w+\W+){0,2}i (?:always |generally |usually |strongly |much |really )*prefer (?!(?:option|the (?:old|new|first|second|other|one|left|right|previous|current)|this|that|it|either|[ab1-9])\b)[^?]{2,60} (?:over|to|instead of|rather than|than) \w"
+            r"^\W*(?:\w+\W+){0,2}i (?:always |generally |usually |strongly |much |really )*prefer (?!(?:not|option|the (?:old|new|first|second|other|one|left|right|previous|current)|this|that|it|either|[ab1-9])\b)[^?]{2,60} (?:over|to|instead of|rather than|than) \w"
         ),
         firm=True,
     ),
@@ -393,6 +393,11 @@ _SIGNALS = (
         yields=True,
     ),
     Signal(
+        "one of many demands",
+        -3.0,
+        plain(rf"{_START}(?:(?:{_TASK})\b|[\w -]{{2,25}}: )[^.?!]*[,;] ?(?:and |but )?(?:always|never)\b"),
+    ),
+    Signal(
         "what a thing has to do",
         -4.0,
         plain(
@@ -429,7 +434,7 @@ _VETOES = {
         r"\?\s*[)\"']*$|, (?:right|correct|no|yes|or not)\W*$|\b(?:does (?:this|that) make sense|can you confirm|or what do i miss)\W*$|\b(?:shouldn't|wouldn't|couldn't|don't|doesn't) (?:we|you|it|that|this|the \w+) (?:\w+ ){1,12}\?|[,;] (?:so |but |and )?(?:what (?:does|is|about|do|should)|why|how (?:do|does|is|come|can)|where (?:is|are|do)|which one|does|is there|are there|are we|is that)\b|\b(?:tell me|check|see|find out|verify|show me|look up|list|know|wonder|forgot) (?:if|whether|where|why|which|what (?!to )|how we|how the)\b|^\W*(?:explain|describe|show|list) (?:me )?(?:how|what|why|which|where)\b|^\W*(?:(?:so|and|but|ok|hm+|or|hey|well|also|btw|wait|then|now)\W+)*(?:what(?!ever)|why|how(?! we\b)|which (?:one|of|is|are|branch|file|version|\w+ (?:is|are|do|does|should))|who|whose|where(?!ver)|when (?:should|do|does|did|is|are|will|can|would)|is (?:it|there|this|that|the|our)|are (?:there|we|you|they|the|these)|do (?:you|we|i|they)|does|did|should (?:we|i|you|it|the)|can (?:we|i|it)|could (?:we|i|it)|would (?:it|we|you|that)|will (?:it|we|the)|has anyone|have (?:we|you)|in your opinion|any idea|shouldn't (?:we|it|this|the|that)|wouldn't|couldn't (?:we|it|you)|isn't (?:it|this|that|there)|don't (?:we|you)|didn't (?:we|you)|aren't (?:we|you|they)|remind me|do you remember|teach me|explain (?:the|why|how|what|this))\b(?!.*\b(?:yes they should|please stop)\b)"
     ),
     "an order for this once": words(
-        r"(?<!not\Wjust\W)(?<!not\Wonly\W)(?:(?<!users\W)(?<!customers\W)(?<!released\W)(?<!shipped\W)yet|for now(?! and)|right now|currently (?:is|an?|in|on|being|the)|is currently|are currently|just now|this time|this once|just once|only once|once more|for once|one[- ]off|for the moment|at the moment|temporar(?:y|ily)|for the time being|meanwhile|in the meantime|today(?!,? (?:on|but))|tomorrow|tonight|this (?:week|sprint|month|morning|afternoon|evening|session|iteration|weekend|hour)|next (?:hour|week|sprint|few)|until|till|for (?:a|the next) (?:week|day|hour|while|bit|month)|for (?:this|that|the) (?:demo|one|pr|mr|commit|task|ticket|file|prototype|spike|test run|branch|change|fix|release|hotfix|experiment|run|workshop|presentation|meeting|example|poc|step|case|question|tiny change|small change|bug)"
+        r"(?<!not\Wjust\W)(?<!not\Wonly\W)(?:(?<!users\W)(?<!customers\W)(?<!released\W)(?<!shipped\W)yet|for now(?! and)|right now|currently (?:is|an?|in|on|being|the)|is currently|are currently|just now|this time|this once|just once|only once|once more|for once|one[- ]off|for the moment|at the moment|temporar(?:y|ily)|for the time being|meanwhile|in the meantime|today(?!,? (?:on|but))|tomorrow|tonight|this (?:week|sprint|month|morning|afternoon|evening|session|iteration|weekend|hour)|next (?:hour|week|sprint|few)|until(?! (?:i|we|you) (?:say|ask|tell|told|confirm|approve|have))|till|for (?:a|the next) (?:week|day|hour|while|bit|month)|for (?:this|that|the) (?:demo|one|pr|mr|commit|task|ticket|file|prototype|spike|test run|branch|change|fix|release|hotfix|experiment|run|workshop|presentation|meeting|example|poc|step|case|question|tiny change|small change|bug)"
         r"|for this[.!]?$|in the (?:compose file|table|header|footer|sidebar|form|list|new page|example)|in this (?:class|form|page|view|dialog|screen|loop|query|snippet|response|output|pr|mr|commit|file|function|test|branch|ticket|sprint|task|case|curl|example|message|step|answer|one case)|on this (?:branch|pr|ticket|one|file)|this (?:one|pr|file) only|(?<!not\W)only (?:this|here|today|for this)|for the workshop|for the prototype|quick hack|(?:don't|dont|do not) [^?]{1,40} there|the bug is|(?:it's|this is|its) (?:just |only )?a (?:spike|hack|prototype|throwaway|draft|demo|test)|no need (?:for|to) \w+ (?:here|now)|gets deleted|first i want|first (?:describe|explain|tell|show|read|let|i|we|give|list)|this (?:rename|merge|afternoon|run|change|refactoring|snippet|script|release|comment)|for the (?:mvp|talk|poc|moment|rename|load test)|right away|only for this|next time you start|while (?:i|you|we)(?:'m|'re| are)|as a test|before (?:we start|lunch|the meeting|monday|friday)|we'll see|later today|i'll handle|not now|hold off|wait for|skip (?:step|the (?:tests?|changelog|docs|lint|review|build))|the next hour)"
     ),
     "not decided": words(
