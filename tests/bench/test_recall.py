@@ -171,9 +171,6 @@ class Counting:
     def embed_one(self, text: str) -> Any:
         return self.embed([text])[0]
 
-    def tone(self, text: str) -> Any:
-        return self.embed_one(text)
-
 
 def test_a_text_is_embedded_once_and_the_next_run_finds_the_same_vector(tmp_path: Path):
     embedder = Counting()

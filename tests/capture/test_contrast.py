@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.contrast import opposed, same
+from recollect.capture.contrast import Relation, opposed, relation, same
 
 # (new, old): the new one takes the old one's place.
 OPPOSED = [
@@ -123,3 +123,43 @@ def test_the_same_in_slightly_other_words_is_the_same(new: str, old: str):
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_nothing_is_both_the_same_and_the_opposite(new: str, old: str):
     assert not (same(new, old) and opposed(new, old))
+
+
+# (new, old, how near their vectors are by the shipped model, what the new one is to the old one)
+RELATED = [
+    (
+        "When you touch openapi.yaml, run the client generator again.",
+        "Regenerate the client after changing openapi.yaml.",
+        0.83, Relation.SAME,
+    ),
+    ("Timestamps are always stored as UTC.", "Store all timestamps in UTC.", 0.93, Relation.SAME),
+    (
+        "Secrets are kept in 1password and never in .env files.",
+        "Secrets live in 1password, not in .env.",
+        0.95, Relation.SAME,
+    ),
+    (
+        "Never restart ngrok, the url has to stay the same.",
+        "Do not restart ngrok as the url is stable.",
+        0.98, Relation.SAME,
+    ),
+    ("Store all timestamps in local time.", "Store all timestamps in UTC.", 0.92, Relation.OPPOSED),
+    ("Push straight to main.", "Never push to main.", 0.83, Relation.OPPOSED),
+    ("Run migrations without asking.", "Always ask before running migrations.", 0.84, Relation.OPPOSED),
+    ("Use absolute imports.", "Use relative imports.", 0.90, Relation.OPPOSED),
+    ("Stop creating summaries after tasks.", "Create a summary after each task.", 0.72, Relation.OPPOSED),
+    ("Do not push until I say so.", "Push after every commit.", 0.64, Relation.MAY_REPLACE),
+    ("Never force-push.", "Never push to main.", 0.71, Relation.APART),
+    ("Env vars are documented in .env.example.", "Load env vars from .env.local.", 0.75, Relation.APART),
+    ("Keep commits small.", "Use conventional commits.", 0.73, Relation.APART),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("new", "old", "near", "expected"), RELATED)
+def test_vectors_find_what_words_alone_do_not(new: str, old: str, near: float, expected: Relation):
+    assert relation(new, old, near) is expected
+
+
+@pytest.mark.parametrize(("new", "old"), OPPOSED)
+def test_without_vectors_words_decide(new: str, old: str):
+    assert relation(new, old) is Relation.OPPOSED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ SAID = "Our tables: I think the columns want snake case.\n```\nDROP TABLE users;
 
 def draft(text: str = SAID, *found: Found) -> Draft:
     made = capture(text)
-    return Draft(made.text, made.language, made.seen, made.pieces, made.whole, made.leaning, found, made.dropped)
+    return replace(made, found=found)
 
 
 def answer(quote: str, *, rule: object = True, type: str = "preference") -> str:

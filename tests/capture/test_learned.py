@@ -1,4 +1,4 @@
-"""The learned judge: what it is made of, and that it works with an ear and without."""
+"""The learned judge: what it is made of, and what it makes of a sentence."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.capture import learned, traits
 from recollect.capture.draft import Action
-from recollect.capture.pipeline import EAR_CHARS, Ear, capture, own_words, read
-from recollect.embed.minilm import TONE_DIM
+from recollect.capture.pipeline import capture, read
 
 
 def judge() -> learned.Judge:
@@ -18,24 +17,11 @@ def judge() -> learned.Judge:
     return found
 
 
-def hears(tone: list[float]) -> Ear:
-    return lambda _: tone
+def test_the_table_is_small_and_names_no_trait_twice():
+    assert 1_000 < len(judge().shares) <= 3_000
 
 
-def test_every_trait_has_a_share_in_every_column():
-    english = judge()
-
-    assert len(english.rows) > 1_000
-    assert {len(column.shares) for column in english.words.values()} == {len(english.rows)}
-    assert {len(column.shares) for column in english.tones.values()} == {TONE_DIM}
-
-
-def test_what_waits_needs_less_than_what_is_in_force():
-    assert judge().by_words.inbox < judge().by_words.store
-    assert judge().by_tone.inbox < judge().by_tone.store
-
-
-@pytest.mark.parametrize("code", ["de", "fr", "es", "ja", "zh"])
+@pytest.mark.parametrize("code", ["de", "fr", "es", "pt", "ru", "vi", "ja", "zh"])
 def test_other_languages_have_patterns_alone(code: str):
     assert learned.judge(code) is None
 
@@ -47,54 +33,25 @@ def test_names_paths_and_numbers_are_one_class_each():
 
 
 def test_quotes_and_pastes_are_marks_and_never_words():
-    draft = read('the reviewer said "always use tabs in every single file", see:\n```\nnever push\n```')
+    pieces = read('the reviewer said "always use tabs in every single file", see:\n```\nnever push\n```').pieces
 
-    words = " ".join(traits.of(draft).prompt)
+    words = " ".join(trait for number in range(len(pieces)) for trait in traits.of(pieces, number))
 
     assert "tabs" not in words
     assert "push" not in words
 
 
-def test_the_ear_is_given_what_the_person_says_and_no_paste():
-    heard: list[str] = []
+def test_a_rule_is_likelier_than_the_task_beside_it():
+    task, rule = read("fix the login form. in this repo we only use named exports").pieces
 
-    def ear(text: str) -> list[float]:
-        heard.append(text)
-        return [0.0] * TONE_DIM
-
-    capture("in this repo we freeze time.\n\n```\nsecret paste\n```\n" + "and so on " * 500, ear)
-
-    assert len(heard) == 1
-    assert "freeze time" in heard[0]
-    assert "paste" not in heard[0]
-    assert len(heard[0]) <= EAR_CHARS + 1
+    assert (task.odds or 0.0) < -2.0
+    assert (rule.odds or 0.0) > 0.0
 
 
-def test_the_tone_moves_the_odds():
-    silent = [0.0] * TONE_DIM
-    loud = [(share - 128) / 100 for share in judge().tones["rule"].shares]
-
-    low, high = (capture("tests go next to the code", hears(tone)).leaning for tone in (silent, loud))
-
-    assert low is not None
-    assert high is not None
-    assert high.odds > low.odds
-    assert high.words == low.words
-    assert high.action is Action.STORED
+@given(st.text(max_size=300))
+def test_the_same_text_gets_the_same_verdict(text: str):
+    assert capture(text).verdict == capture(text).verdict
 
 
-def test_the_judge_names_what_speaks_for_and_against():
-    leaning = capture("we never use tabs here, maybe").leaning
-
-    assert leaning is not None
-    assert leaning.speaks_for
-    assert leaning.against
-    assert leaning.tone is None
-
-
-@given(st.text(max_size=3_000))
-def test_own_words_are_never_longer_than_an_ear_takes(text: str):
-    draft = read(text)
-
-    if not draft.dropped:
-        assert len(own_words(draft)) <= EAR_CHARS + 1
+def test_words_alone_do_not_bring_a_sentence_into_force_whose_form_speaks_against_it():
+    assert capture("the importer must never skip rows in this repo").verdict.action is not Action.STORED

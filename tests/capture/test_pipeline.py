@@ -113,7 +113,7 @@ def test_a_list_of_ones_own_rules_is_heard_and_somebody_elses_is_not():
         ("we use tabs here", "Use tabs."),
         ("no, we use pnpm here, not npm", "Use pnpm, not npm."),
         ("hm, no: we don't use barrel files", "Do not use barrel files."),
-        ("please stop adding docstrings to tests", "Avoid adding docstrings to tests."),
+        ("please stop adding docstrings to tests", "Stop adding docstrings to tests."),
         ("pnpm not npm please, everywhere", "Use pnpm, not npm, everywhere."),
         ("fix the login bug, and btw we always use zod here, not yup", "Always use zod, not yup."),
         ("no, tabs", "Use tabs."),
@@ -122,7 +122,7 @@ def test_a_list_of_ones_own_rules_is_heard_and_somebody_elses_is_not():
         ("!important is never the answer in our css", "!important is never the answer in our css."),
         ("you used moment again. we use dayjs in this repo", "Use dayjs in this repo."),
         ("why yaml? all config in this project is toml", "All config in this project is toml."),
-        ("we do css modules for styling in this app", "Use css modules for styling in this app."),
+        ("we do css modules for styling in this app", "We do css modules for styling in this app."),
     ],
 )
 def test_a_rule_is_worded_as_a_sentence_that_stands_alone(said: str, rule: str):
@@ -140,7 +140,7 @@ def test_a_rule_is_worded_as_a_sentence_that_stands_alone(said: str, rule: str):
         ("no java.* in commonMain, ever", "No java.* in commonMain, ever."),
         (".env files stay out of git", ".env files stay out of git."),
         ("--force is for nobody", "--force is for nobody."),
-        ("we don't have them in our schema", "Do not have them in our schema."),
+        ("we don't have them in our schema", "We don't have them in our schema."),
     ],
 )  # fmt: skip
 def test_no_word_that_bears_the_meaning_is_taken_away(said: str, rule: str):

@@ -107,12 +107,6 @@ def test_of_a_long_question_the_end_counts_too(tmp_path: Path):
     assert float(one @ other) < 0.9999
 
 
-def test_the_tone_is_heard_by_the_shipped_model_whichever_makes_the_vectors(tmp_path: Path):
-    embedder = load(str(folders.save(tmp_path / "tiny")))
-
-    assert np.array_equal(embedder.tone("Never do that"), load("shipped").tone("Never do that"))
-
-
 def test_a_text_of_nothing_and_broken_text_have_vectors(tmp_path: Path):
     embedder = load(str(folders.save(tmp_path / "tiny")))
 
@@ -175,7 +169,7 @@ class Crowding:
 def test_a_model_that_crowds_all_texts_together_is_spread(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.embed.chosen.CROWDED_ABOVE", CROWDED_ABOVE)
 
-    spread = Chosen("crowding:1", Crowding(), Prompts(), dict)
+    spread = Chosen("crowding:1", Crowding(), Prompts())
 
     assert spread.id == "crowding:1:even"
     assert abs(crowding(spread.embed(["one", "another", "a third", "the fourth", "number five"]))) < 0.2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recollect.embed import weights
-from recollect.embed.minilm import TONE_DIM, MiniLM
+from recollect.embed.minilm import MiniLM
 from recollect.embed.model import SHIPPED, SHIPPED_FILE, Embedder
 from tests.embed.texts import SENTENCES
 from tests.naughty import NAUGHTY
@@ -121,13 +121,3 @@ def test_what_belongs_together_is_near(embedder: Embedder):
     )
 
     assert question @ answer > question @ other + 0.1
-
-
-def test_the_tone_is_the_same_for_the_same_text_and_another_for_another(embedder: Embedder):
-    one, again, other = (
-        embedder.tone(text) for text in ("we use tabs here", "we use tabs here", "should we use tabs?")
-    )
-
-    assert one.shape == (TONE_DIM,)
-    assert np.array_equal(one, again)
-    assert not np.allclose(one, other)

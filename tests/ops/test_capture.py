@@ -113,7 +113,7 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
 
     rows = [json.loads(line) for line in told.summary.split("\n")]
     assert len(rows) == len(lines)
-    assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason"] for row in rows)
+    assert all(list(row) == ["id", "kind", "scope", "rule", "action", "reason", "rules"] for row in rows)
     assert [row["kind"] for row in rows] == ["preference", *["none"] * 7]
     assert all(row["reason"] for row in rows)
     assert in_force(app) == []
@@ -200,3 +200,80 @@ def test_what_became_of_each_text_is_counted(app: App):
     told = health.status(app).captured
     assert (told["stored"], sum(told.values())) == (1, 3)
     assert [name for name in told if name.startswith("dropped: ")]
+
+
+# The same in other words, and the opposite
+
+
+OPENAPI = (
+    "always regenerate the client after changing openapi.yaml",
+    "whenever the openapi file changes, always regenerate the client",
+    "from now on regenerate the client each time openapi.yaml changes",
+    "remember: the client must be regenerated after every openapi.yaml change",
+)
+
+
+def test_four_wordings_of_one_rule_are_one_memory(app: App):
+    for number, text in enumerate(OPENAPI):
+        capture.settled(app, capture.read(app, text), session=f"s-{number}")
+
+    (card,) = rules.listing(app).cards
+    assert card.memory.seen == 4
+    assert waiting(app) == []
+
+
+def test_what_waits_comes_into_force_when_another_session_asks_for_it_again(app: App):
+    capture.settled(app, capture.read(app, UNSURE), session="s-1")
+    capture.settled(app, capture.read(app, UNSURE), session="s-1")
+    assert in_force(app) == []
+
+    capture.settled(app, capture.read(app, UNSURE), session="s-2")
+
+    assert in_force(app) == ["Bei uns Tabs, nicht Spaces."]
+    assert waiting(app) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from now on store all timestamps in UTC", "from now on store all timestamps in local time"),
+        ("never push to main", "from now on push straight to main"),
+    ],
+)
+def test_the_opposite_takes_the_place_of_what_stood(app: App, old: str, new: str):
+    capture.capture(app, old)
+    (before,) = rules.listing(app).cards
+    capture.capture(app, new)
+
+    (after,) = rules.listing(app).cards
+    assert kept(app, before.memory.id).superseded_by == after.memory.id
+
+
+def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
+    capture.capture(app, "from now on push after every commit")
+    (old,) = (card.memory for card in rules.listing(app).cards)
+
+    capture.capture(app, "do not push until i say so")
+
+    assert len(in_force(app)) == 1
+    (card,) = inbox.listing(app).cards
+    assert card.replaces == (old.id,)
+
+    inbox.accept(app, card.memory.id)
+
+    assert in_force(app) == ["Do not push until i say so."]
+    assert kept(app, old.id).superseded_by == card.memory.id
+
+
+def test_each_prompt_is_answered_with_its_rules(open_app: Opens):
+    app = open_app(dry_run=True)
+    said = "ok fix it. And we always use Decimal for money here, never float. don't touch auth.py in this PR"
+
+    told = capture.capture(app, json.dumps({"id": 7, "prompt": said}), jsonl=True)
+
+    row = json.loads(told.summary)
+    assert row["action"] == "stored"
+    (first, *_) = row["rules"]
+    assert list(first) == ["rule", "span", "kind", "scope", "action", "reason"]
+    assert (first["action"], first["span"]) == ("stored", "And we always use Decimal for money here, never float.")
+    assert all(one["span"] in said for one in row["rules"])

@@ -75,16 +75,6 @@ def test_a_rule_is_heard_whichever_makes_the_vectors(open_app: Opens, tmp_path: 
     assert capture.read(app, "Always run the linter before you commit.").found
 
 
-def test_a_rule_is_heard_by_words_where_nothing_hears_the_tone(
-    open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    app = choosing(open_app, str(folders.save(tmp_path / "tiny")))
-    assert app.embedder.dim == folders.DIM
-    monkeypatch.setattr("recollect.embed.model.SHIPPED_FILE", tmp_path / "gone")
-
-    assert capture.read(app, "Always run the linter before you commit.").found
-
-
 def test_no_secret_of_a_question_leaves_the_process(open_app: Opens, server: Server):
     app = choosing(open_app, server.url)
     secret = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -31,9 +31,6 @@ class Slow:
     def embed_one(self, text: str) -> Any:
         return self._real.embed_one(text)
 
-    def tone(self, text: str) -> Any:
-        return self._real.tone(text)
-
     def embed_ends(self, text: str, most_tokens: int) -> Any:
         self.asked.append((text, most_tokens))
         self.go_on.wait(60)

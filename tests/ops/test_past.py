@@ -819,7 +819,7 @@ class Together:
 
     def __init__(self, real: Any) -> None:
         self.id, self.dim, self.at_once = real.id, real.dim, 1
-        self.tone, self.embed_one, self.embed_ends = real.tone, real.embed_one, real.embed_ends
+        self.embed_one, self.embed_ends = real.embed_one, real.embed_ends
         self._real = real
         self.given: list[list[str]] = []
 

@@ -16,9 +16,7 @@ from typing import Any
 
 from recollect.base.errors import BadInput
 from recollect.bench.report import percentile, share
-from recollect.capture.pipeline import Ear
-from recollect.embed import load
-from recollect.ops.capture import Heard, ear_of, hear, warm
+from recollect.ops.capture import Heard, hear, warm
 
 _DATA = Path(__file__).parent / "data"
 SHIPPED = (_DATA / "prompts-tune.jsonl", _DATA / "prompts-held.jsonl")
@@ -64,9 +62,7 @@ class CaptureFigures:
     labels are in English whatever the prompt's language."""
     ms_p50: float
     ms_p95: float
-    """CPU a prompt by words alone, without the embedding model."""
-    tone_ms_p50: float
-    tone_ms_p95: float
+    """CPU a prompt."""
 
     def score(self, system: str) -> Score:
         return next(one for one in self.scores if one.system == system)
@@ -99,9 +95,7 @@ def run_capture(files: Sequence[Path] = SHIPPED) -> CaptureReport:
 
 
 def _figures(suite: str, labelled: list[Labelled]) -> CaptureFigures:
-    ear = ear_of(load())
-    words, spent = _timed(labelled, None)
-    heard, spent_with_tone = _timed(labelled, ear)
+    heard, spent = _timed(labelled)
     pairs = list(zip(labelled, heard, strict=True))
     right = [(one, said) for one, said in pairs if one.kind != "none" and said.action != "dropped"]
     english = [(one, said) for one, said in right if one.prompt.isascii()]
@@ -112,8 +106,6 @@ def _figures(suite: str, labelled: list[Labelled]) -> CaptureFigures:
         scores=(
             _score("stored or inbox", labelled, [said.action != "dropped" for said in heard]),
             _score("stored", labelled, [said.action == "stored" for said in heard]),
-            _score("stored or inbox, words alone", labelled, [said.action != "dropped" for said in words]),
-            _score("stored, words alone", labelled, [said.action == "stored" for said in words]),
             _score("simple patterns", labelled, [bool(_SIMPLE.search(one.prompt)) for one in labelled]),
         ),
         recall_by_class={
@@ -131,18 +123,16 @@ def _figures(suite: str, labelled: list[Labelled]) -> CaptureFigures:
         wording=share(sum(content_share(one.rule, said.rule) >= 0.5 for one, said in english), len(english)),
         ms_p50=round(percentile(spent, 50), 2) if spent else 0.0,
         ms_p95=round(percentile(spent, 95), 2) if spent else 0.0,
-        tone_ms_p50=round(percentile(spent_with_tone, 50), 2) if spent else 0.0,
-        tone_ms_p95=round(percentile(spent_with_tone, 95), 2) if spent else 0.0,
     )
 
 
-def _timed(labelled: list[Labelled], ear: Ear | None) -> tuple[list[Heard], list[float]]:
+def _timed(labelled: list[Labelled]) -> tuple[list[Heard], list[float]]:
     heard: list[Heard] = []
     spent: list[float] = []
     warm()
     for one in labelled:
         begun = time.process_time()
-        heard.append(hear(one.prompt, ear))
+        heard.append(hear(one.prompt))
         spent.append((time.process_time() - begun) * 1000)
     return heard, spent
 

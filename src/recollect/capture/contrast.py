@@ -1,9 +1,13 @@
-"""Does a new rule say the same as an old one, or the opposite? Words alone, and only where they are plain.
+"""Does a new rule say the same as an old one, or the opposite?
 
-Same: the same content words, wanted and rejected alike. Opposed: the other one of a known set of choices (tabs,
-spaces), what the old one asks for is what the new one rejects, always against never, or another value for the same
-subject (port 5433, port 5434). A rule for a narrower case ("spaces in YAML") opposes no general one, nor the other
-way round: a wrong guess would put a rule out of force that nobody took back.
+By words, where they are plain. Same: the same content words, wanted and rejected alike. Opposed: the other one of a
+known set of choices (tabs, spaces), what the old one asks for is what the new one rejects, always against never, or
+another value for the same subject (port 5433, port 5434). A rule for a narrower case ("spaces in YAML") opposes no
+general one, nor the other way round: a wrong guess would put a rule out of force that nobody took back.
+
+By meaning, where the two have vectors: opposites are as near to each other as paraphrases are. So vectors say that two
+rules are about one thing, and negations and changed words say which of the two it is. Where that is not plain, the new
+rule may replace the old one, and a person is asked.
 """
 
 from __future__ import annotations
@@ -11,36 +15,58 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_](?:[\w@./+#'-]*\w)?|`[^`]+`|<[^<>\s]+>")
 _CLAUSE = re.compile(r"[,;:]\s|[.!]\s|\s-\s")
+_REASON = re.compile(r",?\s(?:because|since|as (?:the|it|we|they|this|that)|otherwise|so that)\b.*$")
 _NO_LONGER = re.compile(r"\bno longer\b|\bnot any ?more\b")
 _SMALL = frozenset(
     "a an and are as at be by do does for from have here i in is it its of on or our so that the their them they this"
-    " to use used using we with you your please must should will would can all any every each only always never not no"
+    " to use used using we with you your please must should will would can all every each only always never not no"
     " don't instead rather than over avoid prefer keep make project repo repository codebase code now just also into"
     " write put called runs run lives live sits goes go against under inside within directly ever anymore really simply"
-    " needs need user".split()
+    " needs need user time times".split()
 )
 _OPENERS = frozenset("we you please i the".split())
-_NOT = frozenset("not never no avoid without instead rather don't over stop nothing".split())
+_NOT = frozenset(
+    "not never no avoid without instead rather don't over stop nothing skip isn't aren't can't cannot".split()
+)
 _WHERE = frozenset("in for inside within under during".split())
 _VALUE = re.compile(r"^(?:\d[\d.]*|v\d[\w.]*|https?://.*|.*[/:@].*|[\w-]+\.[\w.-]+)$")
 _REJECTS = 3
 """So many words after a "not" are what is not wanted."""
 _ALIKE = 0.85
 _SAME_SUBJECT = 0.75
+# Of vectors. Unrelated rules of one field are up to 0.7 near to each other.
+_ONE_THING = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77))
+"""By how many of the shorter one's words stand in the other, too: from where on two rules are about one thing."""
+_MAY_CLASH = 0.6
+_SLOT_WORDS = 2
+
+
+class Relation(StrEnum):
+    SAME = "same"
+    OPPOSED = "opposed"
+    MAY_REPLACE = "may replace"
+    APART = "apart"
 
 
 def _stem(word: str) -> str:
     """ "adding" and "add", "tests" and "test"; names and values stay as they are."""
     if not word.isalpha() or len(word) < 5:
         return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
     if word.endswith("ing") and len(word) > 5:
         bare = word[:-3]
         return bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "ds" else bare
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
 CHOICES: tuple[frozenset[str], ...] = tuple(
@@ -52,7 +78,9 @@ CHOICES: tuple[frozenset[str], ...] = tuple(
         "eslint biome tslint", "mypy pyright", "gradle maven bazel", "prisma drizzle knex typeorm sequelize",
         "rebase merge squash", "lf crlf", "postgres mysql sqlite mongo", "docker podman", "github gitlab bitbucket",
         "jira linear youtrack", "commonjs esm", "rest graphql grpc", "single double", "short long",
-        "main master develop trunk release", "english german french spanish italian portuguese dutch polish japanese",
+        "main master develop trunk release",
+        "english german french spanish italian portuguese dutch polish japanese russian chinese vietnamese korean",
+        "utc local", "relative absolute", "first last", "static dynamic", "manual automatic", "sync async", "show hide",
     )
 )  # fmt: skip
 _CHOSEN = frozenset().union(*CHOICES)
@@ -71,6 +99,33 @@ class _Reading:
     def content(self) -> frozenset[str]:
         return self.wanted | self.rejected
 
+    @property
+    def stance(self) -> dict[str, bool]:
+        """Of each word whether it is wanted."""
+        return {word: word in self.wanted and not self.refuses for word in self.content}
+
+
+def relation(new: str, old: str, near: float | None = None) -> Relation:
+    """`near`: how near their vectors are, where both have one by the same model."""
+    if new.casefold() == old.casefold() or same(new, old):
+        return Relation.SAME
+    one, two = _read(new), _read(old)
+    cover = len(one.content & two.content) / max(1, min(len(one.content), len(two.content)))
+    clash = _clash(one, two)
+    is_near = near is not None and near >= next(bar for least, bar in _ONE_THING if cover >= least)
+    if opposed(new, old) and (clash or not is_near or not _turned_round(one, two)):
+        return Relation.OPPOSED
+    if near is None or near < _MAY_CLASH:
+        return Relation.APART
+    if clash or _chosen_otherwise(one, two):
+        is_plain = is_near and 2 * clash >= 1 and cover >= _ALIKE and one.where == two.where
+        return Relation.OPPOSED if is_plain else Relation.MAY_REPLACE
+    if not is_near:
+        return Relation.APART
+    mine, theirs = _values(one.wanted), _values(two.wanted)
+    is_changed = _other_word(new, old) or bool(mine and theirs and mine != theirs)
+    return Relation.MAY_REPLACE if is_changed else Relation.SAME
+
 
 def same(new: str, old: str) -> bool:
     one, two = _read(new), _read(old)
@@ -88,6 +143,34 @@ def opposed(new: str, old: str) -> bool:
     return _other_choice(one, two) or _turned_round(one, two) or _other_value(one, two)
 
 
+def _clash(one: _Reading, two: _Reading) -> float:
+    """Of the words that they share, how many are wanted by one and not by the other."""
+    mine, theirs = one.stance, two.stance
+    shared = mine.keys() & theirs.keys()
+    return sum(mine[word] != theirs[word] for word in shared) / max(1, len(shared))
+
+
+def _chosen_otherwise(one: _Reading, two: _Reading) -> bool:
+    return not (one.refuses or two.refuses) and any(
+        group & one.wanted and group & two.wanted and not group & one.wanted & two.wanted for group in CHOICES
+    )
+
+
+def _other_word(new: str, old: str) -> bool:
+    """One sentence but for a word or two: "use absolute imports", "use relative imports"."""
+    mine, theirs = ([w for clause in _clauses(text) for w in clause if w not in _OPENERS] for text in (new, old))
+    while mine and theirs and mine[0] == theirs[0]:
+        mine, theirs = mine[1:], theirs[1:]
+    while mine and theirs and mine[-1] == theirs[-1]:
+        mine, theirs = mine[:-1], theirs[:-1]
+    left, right = ([w for w in words if w not in _SMALL] for words in (mine, theirs))
+    return (
+        0 < len(left) <= _SLOT_WORDS
+        and 0 < len(right) <= _SLOT_WORDS
+        and not {*map(_stem, left)} & {*map(_stem, right)}
+    )
+
+
 def _other_choice(new: _Reading, old: _Reading) -> bool:
     if new.refuses and old.refuses:
         return False  # two things may both be forbidden
@@ -95,7 +178,7 @@ def _other_choice(new: _Reading, old: _Reading) -> bool:
     if not groups:
         # "Use ky, not axios" after "Use axios": what was asked for is now rejected.
         named = new.rejected & old.wanted
-        return bool(named) and len(old.wanted) <= len(named) + 2 and not old.rejected & new.rejected
+        return bool(named) and len(old.wanted) <= len(named) + 2 and not old.refuses and not old.rejected & new.rejected
     clash = False
     for group in groups:
         chosen, stood = (new.wanted - new.rejected) & group, (old.wanted - old.rejected) & group
@@ -153,7 +236,8 @@ def _read(rule: str) -> _Reading:
 
 
 def _clauses(rule: str) -> Iterator[list[str]]:
-    said = _NO_LONGER.sub("not", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
+    said = _REASON.sub("", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
+    said = _NO_LONGER.sub("not", said)
     for clause in _CLAUSE.split(said):
         yield [word.strip("`") for word in _WORD.findall(clause)]
 

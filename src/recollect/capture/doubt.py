@@ -11,8 +11,8 @@ import re
 from dataclasses import replace
 from itertools import islice
 
-from recollect.capture import learned, pipeline
-from recollect.capture.draft import Action, Draft, Found, Reach, Sort
+from recollect.capture import judge, pipeline
+from recollect.capture.draft import Action, Draft, Found, Piece, Reach, Sort
 from recollect.capture.word import worded
 from recollect.model.ask import Ask, Job
 
@@ -34,11 +34,11 @@ def is_unsure(draft: Draft) -> bool:
         return True
     if not draft.pieces or draft.whole:
         return False
-    judge = learned.judge(draft.language.code)
-    if draft.leaning is not None and judge is not None:
-        bar = judge.by_words if draft.leaning.tone is None else judge.by_tone
-        return draft.leaning.odds > bar.inbox - NEARLY
-    return any(piece.score > 0 and not piece.veto for piece in draft.pieces)
+    return any(_is_nearly(piece) for piece in draft.pieces if not piece.veto)
+
+
+def _is_nearly(piece: Piece) -> bool:
+    return piece.score > 0 if piece.odds is None else piece.odds > judge.WAITS - NEARLY
 
 
 def question(draft: Draft) -> Ask:
@@ -91,7 +91,7 @@ def _own(draft: Draft) -> str:
 
 
 def _reach(draft: Draft, quote: str) -> Reach:
-    return draft.leaning.reach if draft.leaning is not None else pipeline.reach(draft, quote)
+    return pipeline.reach(draft, quote)
 
 
 def _flat(text: str) -> str:

@@ -39,7 +39,11 @@ class Piece:
     signals: tuple[str, ...] = ()
     veto: str = ""
     firm: bool = False
-    """Something in it says plainly that it is to last."""
+    """Its form is unmistakable."""
+    start: int = 0
+    """Where it begins in the prompt."""
+    odds: float | None = None
+    """Log odds by the learned judge (learned.py), where the language has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +56,8 @@ class Found:
     action: Action
     reason: str
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Leaning:
-    """What the learned judge makes of a prompt (learned.py)."""
-
-    odds: float
-    """Log odds that it states a rule: of its words, and of its tone where that was heard."""
-    words: float
-    tone: float | None
-    action: Action
-    sort: Sort
-    reach: Reach
-    pieces: tuple[float, ...]
-    """Log odds, sentence by sentence, that it is the one."""
-    speaks_for: tuple[str, ...]
-    against: tuple[str, ...]
+    span: str = ""
+    """The words of the prompt that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +70,10 @@ class Draft:
     pieces: tuple[Piece, ...] = ()
     whole: str = ""
     """Why patterns think that the prompt as a whole holds no rule."""
-    leaning: Leaning | None = None
     found: tuple[Found, ...] = ()
+    """The rules that are kept: in force, or in the inbox."""
+    refused: tuple[Found, ...] = ()
+    """What looks like a rule by its form and is dropped all the same."""
     dropped: str = ""
     """Why nothing is kept of it; empty while something may be."""
 

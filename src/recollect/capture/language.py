@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 Pattern = re.Pattern[str]
 NOTHING = re.compile(r"(?!)")
+EXPLICIT = frozenset(("says it is to last", "asks to remember it", "a name"))
+"""Signals, of whatever language, that say in so many words that something is to last."""
 
 
 @dataclass(frozen=True, slots=True)

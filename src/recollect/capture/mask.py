@@ -32,7 +32,8 @@ _PASTED = re.compile(
       | \[?\d{4}-\d\d-\d\d[T\s]+(?:\d\d:\d\d|[A-Z]{4,5}\b) | \[?\d\d:\d\d(?::\d\d)?\]?\s+\w+ | <\d\d:\d\d>
       | (?:npm|yarn|pnpm)\s(?:ERR!|WARN|warn|error)
       | (?:error|warning|fatal|note|hint|info|debug|exception|FAIL|FAILED|PASS|ok|E)(?:\[[^\]]*\])?:\s
-      | \[(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|hook|bot|ci|system)\]
+      | \[(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|[\w -]{0,20}(?:hook|bot|ci|system))\]
+      | (?:[Hh]ook|[Tt]ool|[Ss]cript|[Ll]inter|CI)\s(?:output|says|feedback|message|result)s?:
       | (?:\w+:)?\w+\shook\s(?:error|blocked|feedback)\b | \[Request\sinterrupted | (?:remote|SYSTEM):\s
       | [EWIDV]/\w+[(:] | (?:Warning|Normal)\s{2,}\w
       | FAILED\s | ERROR\b | WARN(?:ING)?\b | INFO\b | DEBUG\b
@@ -64,6 +65,9 @@ _OWN_LIST = re.compile(
     r" |in this (?:repo|project|codebase)|note|things? to know|remarks?|things|points|please)\b",
     re.IGNORECASE,
 )
+_OWN_RULES = re.compile(
+    r"\b(?:rules?|conventions?|guidelines?|preferences?|remember|from now on|going forward)\b", re.I
+)
 _OTHERS = re.compile(
     r"\b(?:here(?:'s| is| are)|previous|left|notes|draft|paste|pasted|copied|feedback|review(?:er)?s?|said|says|wrote"
     r"|ticket|issue|policy|spec|slide|changelog|from (?!now)|implement|following|summari[sz]e|translate|polish"
@@ -74,11 +78,27 @@ _OTHERS = re.compile(
 _MANY_WORDS = 4
 
 
+# "can you check this comment: The wrapper …": from the colon on it is somebody else's text, till the person goes on.
+_HANDED_OVER = re.compile(
+    r"\b(?:check|look at|look into|address|feedback|comments?|reviews?|findings?|the following|got this|issues?|errors?"
+    r"|message|says|said|wrote|regarding|this is for [\w./-]+|fix(?: this| these)?|implement|ticket|error is"
+    r"|explain(?: this)?|answer(?: this)?|suggests?|suggestion|it has|it shows|it prints|output)\b[^:.?!\n]{0,40}: +"
+    r"(?=[A-Z`\"*\d#/])"
+)
+_GOES_ON = re.compile(r"\n\s*(?=[a-z])|\n\s*\n\s*(?=(?:Can|Could|Please|What|Is|I|Do|Should|So|Also|And|But|Let)\b)")
+_PASTE_WORDS = 9
+
+
+def is_own_list(text: str) -> bool:
+    """Whether its list is announced as the person's own rules."""
+    return any(_OWN_RULES.search(line) for line in text.split("\n") if _INTRO.search(line))
+
+
 def masked(text: str) -> str:
     seen = text
     for block in (_FENCE, _TAGGED, _BETWEEN):
         seen = block.sub(lambda found: _blotted(found.group()), seen)
-    return _quotes(_pasted_lines(seen))
+    return _quotes(_handed_over(_pasted_lines(seen)))
 
 
 def _blotted(text: str) -> str:
@@ -105,6 +125,8 @@ def _pasted_lines(text: str) -> str:
 def _paragraph(lines: list[str], intro: str) -> list[str]:
     pasted = [bool(_PASTED.search(line)) and BLOT not in line for line in lines]
     mostly = sum(pasted) >= 2 and sum(pasted) * 5 >= len(lines) * 2
+    if any(line.startswith("@@ ") for line in lines):  # a diff
+        return [_blotted(line) for line in lines]
     if mostly or (pasted[0] and len(lines) > 1 and _is_trace(lines[0])):
         return [_blotted(line) for line in lines]
     if _of_others(intro):
@@ -121,6 +143,17 @@ def _paragraph(lines: list[str], intro: str) -> list[str]:
             others = len(kept) == 1
         kept.append(_blotted(line) if is_pasted or (others and not _INTRO.search(line)) else line)
     return kept
+
+
+def _handed_over(text: str) -> str:
+    found = _HANDED_OVER.search(text)
+    if not found:
+        return text
+    goes_on = _GOES_ON.search(text, found.end())
+    end = goes_on.start() if goes_on else len(text)
+    if len(text[found.end() : end].split()) < _PASTE_WORDS:
+        return text
+    return text[: found.end()] + _blotted(text[found.end() : end]) + text[end:]
 
 
 def _is_trace(line: str) -> bool:

@@ -1,18 +1,19 @@
 """What is kept of a prompt: an ordered tuple of pure steps over a draft. Any step may drop it, with a reason.
 
-The text that is handed in is already redacted and free of our own injections: both need rooms that stand beside or
-below this one, and `ops` does them first (redact before anything, or two secrets that differ make two drafts).
+Each sentence is judged by itself (judge.py); the prompt around it can only make it count for less. The text that is
+handed in is already redacted and free of our own injections: both need rooms that stand beside or below this one, and
+`ops` does them first (redact before anything, or two secrets that differ make two drafts).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from recollect.base.text import one_line
-from recollect.capture import judge, learned, mask, split, traits
-from recollect.capture.draft import Action, Draft, Found, Leaning, Piece, Reach, Sort
+from recollect.capture import judge, mask, split
+from recollect.capture.draft import Action, Draft, Found, Piece, Reach, Sort
 from recollect.capture.languages import spoken
 from recollect.capture.word import worded
 
@@ -20,30 +21,24 @@ MAX_CHARS = 20_000
 """Of a longer prompt only its ends are looked at: the middle is a paste."""
 _END_CHARS = MAX_CHARS // 2
 _HEAD_CHARS = 2_000
-EAR_CHARS = 600
-"""Of a longer text the ends are listened to: the ear's cost grows with every word."""
 _SHORT_WORDS = 4
-_ONE_OF_THEM = 0.5
-"""Log odds from which a sentence is part of the rule beside the likeliest one."""
-_UNSURE = frozenset(("not decided", "roleplay or fiction"))
-"""Never in force at once, however much it is worded like a rule."""
-_BESIDE = -3.0
-"""What a sentence points back to is taken in unless it is clearly something else."""
+_LONG_WORDS, _LONG_SENTENCES, _LONG_LIST = 200, 14, 5
+"""From so many on a prompt is a specification, a plan or a paste: nobody tells a rule in passing there."""
+_LINE_OF_A_LIST = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
 _PASTES = re.compile(rf"{mask.BLOT}[{mask.BLOT}\s]*")
-_RANK = {Action.STORED: 2, Action.INBOX: 1, Action.DROPPED: 0}
+_WORK_TO_DO = frozenset(("a task", "a wish"))
+_LONG = "in a long text, which reads like a specification or a paste"
 
 Step = Callable[[Draft], Draft]
-Ear = Callable[[str], Sequence[float]]
 
 
-def capture(text: str, ear: Ear | None = None) -> Draft:
-    """`ear` reads the tone of a text where there is a model to read it with; without one, words decide alone."""
+def capture(text: str) -> Draft:
     draft = read(text)
-    return draft if draft.dropped else word(lean(draft, ear))
+    return draft if draft.dropped else word(draft)
 
 
 def read(text: str) -> Draft:
-    """As far as patterns go: cleaned, masked, cut, each sentence weighed."""
+    """Cleaned, masked, cut, each sentence weighed."""
     draft = Draft(text, spoken(text))
     for step in STEPS:
         draft = step(draft)
@@ -74,37 +69,21 @@ def look_at_all(draft: Draft) -> Draft:
     """What the whole prompt is, before its sentences are read."""
     for why, pattern in draft.language.whole.items():
         if pattern.search(draft.seen[:_HEAD_CHARS]) or pattern.search(draft.seen[-_HEAD_CHARS:]):
-            return replace(draft, whole=why) if draft.language.code in learned.LANGUAGES else draft.drop(why)
+            return replace(draft, whole=why)
     return draft
 
 
 def cut(draft: Draft) -> Draft:
     pieces = split.pieces(draft.text, draft.seen)
-    return replace(draft, pieces=pieces) if pieces else draft.drop("pasted or quoted text alone")
+    if not pieces:
+        return draft.drop("pasted or quoted text alone")
+    if not draft.whole and _is_long(draft, pieces):
+        draft = replace(draft, whole=_LONG)
+    return replace(draft, pieces=pieces)
 
 
 def classify(draft: Draft) -> Draft:
     return replace(draft, pieces=judge.weighed(draft.pieces, draft.language))
-
-
-def lean(draft: Draft, ear: Ear | None) -> Draft:
-    """What the learned judge says, where the language has one: patterns are among what it goes by."""
-    learnt = learned.judge(draft.language.code)
-    if learnt is None:
-        return draft
-    told = traits.of(draft)
-    leaning = learnt.leaning(told, None)
-    if ear is not None and leaning.words > learned.NOT_A_WORD_OF_IT:
-        leaning = learnt.leaning(told, ear(own_words(draft)))
-    if leaning.action is Action.STORED and not _UNSURE.isdisjoint({draft.whole, *(p.veto for p in draft.pieces)}):
-        leaning = replace(leaning, action=Action.INBOX)
-    return replace(draft, leaning=leaning)
-
-
-def own_words(draft: Draft) -> str:
-    """What an ear is given."""
-    said = said_himself(draft.text, draft.seen)
-    return said if len(said) <= EAR_CHARS else f"{said[: EAR_CHARS // 2]} {said[-EAR_CHARS // 2 :]}"
 
 
 def said_himself(text: str, seen: str) -> str:
@@ -114,78 +93,82 @@ def said_himself(text: str, seen: str) -> str:
 
 
 def word(draft: Draft) -> Draft:
-    """Neighbours that are rules make one rule; what stands apart makes another."""
-    actions = _actions(draft)
-    found: list[Found] = []
-    run: list[int] = []
-    for number, action in enumerate(actions):
-        if action is not Action.DROPPED:
-            run.append(number)
-        elif run:
-            found.append(_found(draft, actions, run))
-            run = []
-    if run:
-        found.append(_found(draft, actions, run))
-    kept = tuple(one for one in found if one.rule)
-    return replace(draft, found=kept) if kept else draft.drop(_why_nothing(draft))
+    """Each sentence that is a rule makes one; a short one is told with what stands beside it."""
+    found = [_found(draft, number) for number in range(len(draft.pieces))]
+    rules = [one for one in found if one is not None and one.rule]
+    kept = tuple(one for one in rules if one.action is not Action.DROPPED)
+    refused = tuple(one for one in rules if one.action is Action.DROPPED)
+    if kept:
+        return replace(draft, found=kept, refused=refused)
+    return replace(draft.drop(_why_nothing(draft)), refused=refused)
 
 
 STEPS: tuple[Step, ...] = (clean, blot, look_at_all, cut, classify)
 
 
-def _actions(draft: Draft) -> list[Action]:
-    """What becomes of each sentence. The learned judge looks at the whole, then says which sentences it meant."""
-    leaning = draft.leaning
-    if leaning is None:
-        return [judge.action_of(piece) for piece in draft.pieces]
-    kept = _meant(draft, leaning.pieces)
-    return [leaning.action if number in kept else Action.DROPPED for number in range(len(draft.pieces))]
+def _is_long(draft: Draft, pieces: tuple[Piece, ...]) -> bool:
+    own = said_himself(draft.text, draft.seen)
+    words = len(own.split()) if own.isascii() else max(len(own.split()), len(own) // 5)
+    return (
+        words > _LONG_WORDS
+        or len(pieces) > _LONG_SENTENCES
+        or (len(_LINE_OF_A_LIST.findall(draft.seen)) >= _LONG_LIST and not mask.is_own_list(draft.seen))
+    )
 
 
-def _meant(draft: Draft, odds: Sequence[float]) -> set[int]:
-    """The sentences that state the rule: the likeliest, and whatever else is likely. Not what it was said about."""
-    short = [number for number, piece in enumerate(draft.pieces) if len(piece.text) <= split.MOST_CHARS]
-    told = [number for number in short if not draft.language.complaint.search(draft.pieces[number].seen)] or short
-    if not told:
-        return set()
-    least = min(max(odds[number] for number in told), _ONE_OF_THEM)
-    kept = {number for number in told if odds[number] >= least}
-    first = min(kept)
-    before = first - 1
-    if before >= 0 and draft.language.pointing.search(draft.pieces[first].seen) and odds[before] > _BESIDE:
-        kept.add(before)
-    return kept
+def _found(draft: Draft, number: int) -> Found | None:
+    """None where the sentence does not even look like a rule."""
+    piece = draft.pieces[number]
+    if not judge.is_like_a_rule(piece) or len(piece.text) > split.MOST_CHARS:
+        return None
+    action, reason = judge.action_of(piece), "; ".join(piece.signals) or "worded like a rule"
+    if piece.veto:
+        reason = piece.veto
+    elif draft.whole:
+        # At best it waits, and only where it says itself that it is to last.
+        action = Action.INBOX if judge.is_explicit(piece) and _is_likeliest(draft, number) else Action.DROPPED
+        reason = draft.whole
+    run = _run(draft, number)
+    first, last = draft.pieces[run[0]], draft.pieces[run[-1]]
+    span = draft.text[first.start : last.start + len(last.text)]
+    rule = worded([draft.pieces[n].text for n in run], draft.language)
+    text = " ".join(draft.pieces[n].seen for n in run)
+    return Found(rule, _sort(draft, text), reach(draft, text), action, reason, piece.score, span)
 
 
-def _found(draft: Draft, actions: list[Action], run: list[int]) -> Found:
-    pieces = [draft.pieces[number] for number in run]
-    best = max(run, key=lambda number: (_RANK[actions[number]], draft.pieces[number].score))
-    said = [piece.text for piece in pieces]
-    if len(run) == 1 and _is_short(pieces[0]):
-        said = _with_neighbours(draft, run[0])
-    rule = worded(said, draft.language)
-    text = " ".join(piece.seen for piece in pieces)
-    leaning = draft.leaning
-    if leaning is None:
-        reason, score = "; ".join(draft.pieces[best].signals), draft.pieces[best].score
-        return Found(rule, _sort(draft, text), reach(draft, text), actions[best], reason, score)
-    return Found(rule, leaning.sort, leaning.reach, actions[best], _why(draft.pieces[best], leaning), leaning.odds)
+def _is_likeliest(draft: Draft, number: int) -> bool:
+    explicit = [n for n, piece in enumerate(draft.pieces) if judge.is_explicit(piece) and not piece.veto]
+    return number == max(explicit, key=lambda n: draft.pieces[n].score)
 
 
-def _why(piece: Piece, leaning: Leaning) -> str:
-    shown = [f"\u201c{trait}\u201d" for trait in leaning.speaks_for if trait[0].isalpha()]
-    return "; ".join([*piece.signals, *([f"worded like a rule: {', '.join(shown)}"] if shown else [])]) or "by its tone"
+def _run(draft: Draft, number: int) -> list[int]:
+    """The sentence, and those without which it says nothing: "We don't.", "Hands off that folder."."""
+    piece = draft.pieces[number]
+    run = [number]
+    is_short = piece.text.isascii() and len(one_line(piece.text).split()) <= _SHORT_WORDS
+    before = number - 1
+    if before >= 0 and (is_short or draft.language.pointing.search(piece.seen)) and _may_join(draft, before):
+        run.insert(0, before)
+    after = number + 1
+    if after < len(draft.pieces) and len(run) == 1:
+        following = draft.pieces[after]
+        is_part = draft.language.back.search(following.seen) or (is_short and len(draft.pieces) <= 3)
+        if is_part and _may_join(draft, after):
+            run.append(after)
+    return run
 
 
-def _is_short(piece: Piece) -> bool:
-    return piece.text.isascii() and len(one_line(piece.text).split()) <= _SHORT_WORDS
-
-
-def _with_neighbours(draft: Draft, number: int) -> list[str]:
-    """ "We don't." says nothing alone: the words around it are taken in."""
-    around = [n for n in (number - 1, number, number + 1) if 0 <= n < len(draft.pieces)]
-    near = [draft.pieces[n] for n in around]
-    return [p.text for p in near if p is draft.pieces[number] or (not p.veto and "a task" not in p.signals)]
+def _may_join(draft: Draft, number: int) -> bool:
+    """Not what is a rule of its own, nor a question, nor a task."""
+    piece = draft.pieces[number]
+    if piece.veto == judge.COMPLAINT:
+        return True
+    return (
+        not piece.veto
+        and not judge.is_like_a_rule(piece)
+        and "a task" not in piece.signals
+        and "a wish" not in piece.signals
+    )
 
 
 def _sort(draft: Draft, text: str) -> Sort:

@@ -51,6 +51,24 @@ TABLES: dict[str, tuple[str, ...]] = {
         r"(?:ese es |es )?(?:el )?(?:archivo|fichero|lugar) equivocado",
         r"(?:te )?(?:olvidaste|has olvidado|te has olvidado|faltó|te faltó)\b",
     ),
+    "pt": (
+        r"(?:isso |isto )?(?:continua|ainda) (?:sem funcionar|quebrado|falhando|igual|não funciona|dando erro)",
+        r"(?:isso |isto )?não (?:funcionou|adiantou|resolveu|era o que|é o que eu)",
+        r"(?:é o )?(?:arquivo|lugar) errado",
+        r"você (?:esqueceu|deixou de)\b",
+    ),
+    "ru": (
+        r"(?:это |оно )?(?:всё ещё|все еще|по-прежнему|опять|снова) (?:не работает|падает|сломано|ошибка|то же)",
+        r"(?:это |оно )?не (?:помогло|сработало|исправило|то, что я)",
+        r"не тот (?:файл|метод|класс)|не та (?:функция|ветка|папка)",
+        r"ты (?:забыл|пропустил|не сделал|не исправил)",
+    ),
+    "vi": (
+        r"(?:nó |cái này )?vẫn (?:không|chưa|bị|còn) (?:chạy|được|hoạt động|lỗi)?",
+        r"không phải (?:cái|điều|thứ) (?:tôi|mình) (?:muốn|nói|cần)",
+        r"(?:sai|nhầm) (?:file|tệp|chỗ|hàm|nhánh)",
+        r"bạn (?:quên|bỏ sót|chưa)\b",
+    ),
     "fr": (
         r"(?:ça|cela) ne (?:marche|fonctionne) (?:toujours|encore)? ?pas",
         r"(?:ça|cela) (?:marche|fonctionne) (?:toujours|encore) pas",

@@ -33,7 +33,7 @@ def pieces(text: str, seen: str) -> tuple[Piece, ...]:
         if not own or (not own.replace(QUOTE, "").strip()):
             continue
         veto = "too long for a rule" if len(said) > MOST_CHARS else ""
-        found.append(Piece(said, shown, veto=veto))
+        found.append(Piece(said, shown, veto=veto, start=start + blank))
     return tuple(found)
 
 

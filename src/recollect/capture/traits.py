@@ -1,4 +1,4 @@
-"""What a prompt looks like to the learned judge: short runs of its words and of its skeleton, and what patterns found.
+"""What a sentence looks like to the learned judge: short runs of its words and its skeleton, and what patterns found.
 
 The skeleton keeps the small words ("we", "never", "in this") and puts a class in place of every other: what a rule
 is about changes from project to project, how a rule is said does not. Names, paths and numbers are one class each.
@@ -8,23 +8,16 @@ Reads the masked text alone: quotes and pasted parts are marks, never words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from recollect.capture.draft import Draft, Piece
+from recollect.capture.draft import Piece
 from recollect.capture.languages.en_words import CLASSES, SMALL
-from recollect.capture.mask import BLOT, QUOTE
 
 MOST_TOKENS = 120
 """Of one sentence."""
-_END_PIECES = 25
-"""Of a longer prompt the first and the last so many sentences are read."""
-_HEAD_CHARS = 2_000
-_WORD_RUN = 3
-_BONE_RUN = 5
+_WORD_RUN, _BONE_RUN = 2, 3
 _STEM_CHARS = 5
-_STEPS = (1.0, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
-_MANY = 4
+_MANY = 5
 _TOKEN = re.compile(
     r"(?P<paste>\x01+)|(?P<quote>\x02+)"
     r"|(?P<url>https?://\S+|[\w-]+(?:\.[\w-]+)*\.(?:example|com|org|net|io|dev|internal|corp|local|lan)\b)"
@@ -36,39 +29,20 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
-    prompt: frozenset[str]
-    pieces: tuple[frozenset[str], ...]
-    """As long as the pieces; empty for those that were not read."""
-
-
-def of(draft: Draft) -> Traits:
-    """Of a draft whose pieces the patterns have judged."""
-    pieces = draft.pieces
-    common = {f"#sentences {min(len(pieces), _MANY)}"}
-    common |= {f"!whole: {draft.whole}"} if draft.whole else set()
-    common |= {"#pasted"} if BLOT in draft.seen else set()
-    common |= {"#quoted"} if QUOTE in draft.seen else set()
-    skipped = range(_END_PIECES, len(pieces) - _END_PIECES)
-    own = [set() if number in skipped else _own(piece.seen) for number, piece in enumerate(pieces)]
-    found = [_patterns(piece) for piece in pieces]
-    told = []
-    for number in range(len(pieces)):
-        before = {f"<{trait}" for trait in own[number - 1] if " " not in trait} if number else {"<none"}
-        after = {f">{trait}" for trait in own[number + 1] if " " not in trait} if number + 1 < len(own) else {">none"}
-        told.append(frozenset(own[number] | found[number] | common | before | after))
-    return Traits(frozenset(common.union(_flags(draft), *own, *found)), tuple(told))
-
-
-def _flags(draft: Draft) -> set[str]:
-    """What the patterns say of its kind and of how far it reaches."""
-    language, head = draft.language, draft.seen[:_HEAD_CHARS]
-    asked = {
-        "correction": language.correction, "devops": language.devops, "everywhere": language.everywhere,
-        "user": language.user, "project": language.project,
-    }  # fmt: skip
-    return {f"!{name}" for name, pattern in asked.items() if pattern.search(head)}
+def of(pieces: Sequence[Piece], number: int) -> set[str]:
+    """Of one sentence, which patterns have judged, among those around it."""
+    piece = pieces[number]
+    found = _own(piece.seen)
+    found.update(f"!{signal}" for signal in piece.signals)
+    if piece.veto:
+        found.add(f"!not: {piece.veto}")
+    found.add(f"#sentences {min(len(pieces), _MANY)}")
+    found.add(f"#words {min(len(piece.seen.split()) // 6, _MANY)}")
+    if number and _asks(pieces[number - 1]):
+        found.add("#after a question")
+    if number + 1 < len(pieces) and _asks(pieces[number + 1]):
+        found.add("#before a question")
+    return found
 
 
 def tokens(seen: str) -> list[str]:
@@ -83,6 +57,10 @@ def tokens(seen: str) -> list[str]:
         if len(found) == MOST_TOKENS:
             break
     return found
+
+
+def _asks(piece: Piece) -> bool:
+    return piece.seen.endswith("?")
 
 
 def _own(seen: str) -> set[str]:
@@ -103,10 +81,3 @@ def _runs(words: list[str], most: int) -> Iterator[str]:
 
 def _shape(word: str) -> str:
     return next((f"~{end}" for end in ("ing", "ed", "ly", "s") if word.endswith(end) and len(word) > len(end) + 2), "~")
-
-
-def _patterns(piece: Piece) -> set[str]:
-    found = {f"!{signal}" for signal in piece.signals}
-    if piece.veto:
-        return found | {f"!not: {piece.veto}"}
-    return found | {f"!{step}" for step in _STEPS if piece.score >= step}

@@ -1,7 +1,6 @@
-"""Words a rule: from what was said in passing to a sentence that makes sense alone.
+"""Words a rule: the sentence as it was typed, without greetings and asides, capitalised, with a full stop.
 
-Takes away greetings and asides, turns "we don't do X" into "No X", ends it with a full stop. It never adds a fact:
-every content word is the person's.
+"We use X" becomes "Use X"; what is not as certain as that is left alone. Every content word is the person's.
 """
 
 from __future__ import annotations
@@ -26,10 +25,7 @@ def _sentence(text: str, language: Language) -> str:
     text = one_line(text)
     bare = language.asides.sub("", language.tail.sub("", language.lead.sub("", text))).strip() or text
     for pattern, instead in language.rewrites:
-        changed = pattern.sub(instead, bare, count=1)
-        if changed != bare:
-            bare = changed
-            break
+        bare = pattern.sub(instead, bare, count=1)
     bare = _balanced(_DASH.sub("", bare.strip(" ,;:")).rstrip("-"))
     if not bare:
         return ""

@@ -27,8 +27,7 @@ def blocks(report: CaptureReport) -> Iterator[Block]:
         )
         yield Line(
             f"of the rules heard: kind {one.kind_right:.3f}, scope {one.scope_right:.3f}, wording {one.wording:.3f}; "
-            f"CPU p50 {one.ms_p50:.2f} ms, p95 {one.ms_p95:.2f} ms a prompt by words alone, "
-            f"p50 {one.tone_ms_p50:.2f} ms, p95 {one.tone_ms_p95:.2f} ms with the model's ear"
+            f"CPU p50 {one.ms_p50:.2f} ms, p95 {one.ms_p95:.2f} ms a prompt"
         )
         yield Line()
     yield Line("wording: share whose text holds half of the label's content words or more.", Tone.DIM)

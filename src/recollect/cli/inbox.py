@@ -48,13 +48,15 @@ def review(as_json: bool) -> int:
 
 
 def _go_through(app: App, waiting: Cards) -> None:
-    memories = [card.memory for card in waiting.cards]
+    cards, memories = waiting.cards, [card.memory for card in waiting.cards]
     done: list[Done] = []
     number = 0
     paint([Line(_KEYS, Tone.DIM)])
     while number < len(memories):
         memory = memories[number]
         paint([Line(f"{number + 1} of {len(memories)}  {memory.body}", Tone.TITLE), Line(_whence(memory), Tone.DIM)])
+        for id in cards[number].replaces:
+            paint([Line(f"   replaces {id}?  {app.find(id)[1].body}", Tone.WARN)])
         key = click.getchar().lower()
         if key in _ENDS:
             break

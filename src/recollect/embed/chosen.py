@@ -4,23 +4,18 @@ Everything that judges a nearness was measured with the shipped model, whose unr
 other. Some models crowd all texts into a corner, unrelated ones at 0.7 and more: every memory would answer, and threads
 that have nothing in common would be merged. Such a model's vectors are measured from the middle of everyday texts
 instead of from zero, which brings unrelated ones back to about 0.
-
-How a text is said (`tone`) is what the shipped model knows, whichever makes the vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from recollect.base.errors import ModelUnfit
 from recollect.embed.folder import Prompts
-from recollect.embed.layers import Floats, Layer
-from recollect.embed.minilm import TONE_LAYERS, Front, layers_of, tone
-from recollect.embed.weights import Tensors
+from recollect.embed.layers import Floats
 
 CROWDED_ABOVE = 0.3  # by how much unrelated texts are near to each other on average
 # As unlike each other as everyday texts are. Changing one changes every vector that is measured from their middle.
@@ -55,10 +50,9 @@ class Source(Protocol):
 
 
 class Chosen:
-    def __init__(self, id: str, source: Source, prompts: Prompts, shipped: Callable[[], Tensors]) -> None:
+    def __init__(self, id: str, source: Source, prompts: Prompts) -> None:
         self._source = source
         self._prompts = prompts
-        self._shipped = shipped
         self._middle: Floats | None = None
         sample = self.embed(EVERYDAY)
         if crowding(sample) > CROWDED_ABOVE:
@@ -77,15 +71,6 @@ class Chosen:
     def embed_ends(self, text: str, most_tokens: int) -> Floats:
         vector: Floats = self._spread(self._source.vectors([self._prompts.question + text], most_tokens))[0]
         return vector
-
-    def tone(self, text: str) -> Floats:
-        front, layers = self._ear
-        return tone(front, layers, text)
-
-    @cached_property
-    def _ear(self) -> tuple[Front, list[Layer]]:
-        tensors = self._shipped()
-        return Front(tensors), layers_of(tensors, TONE_LAYERS)
 
     def _spread(self, vectors: Floats) -> Floats:
         if not np.isfinite(vectors).all():

@@ -22,9 +22,6 @@ WORD_GROUP = 64  # so many numbers of a word share a scale
 MAX_TOKENS = 256
 MATRICES = {"attend": (DIM, 3 * DIM), "gather": (DIM, DIM), "widen": (DIM, WIDE), "narrow": (WIDE, DIM)}
 """What each layer multiplies by: numbers in, numbers out."""
-TONE_LAYERS = 3
-"""After the third a sentence's mood is read best; four and more read it worse (docs/EMBEDDING.md)."""
-TONE_DIM = TONE_LAYERS * DIM
 
 
 class Front:
@@ -81,9 +78,6 @@ class MiniLM:
         vector: Floats = self._forward([self._front.encode_ends(text, most_tokens)])[0]
         return vector
 
-    def tone(self, text: str) -> Floats:
-        return tone(self._front, self._layers[:TONE_LAYERS], text)
-
     def _forward(self, batch: list[list[int]]) -> Floats:
         lengths = [len(encoded) for encoded in batch]
         rows = self._front.rows(batch)
@@ -91,20 +85,6 @@ class MiniLM:
             rows = layer(rows, lengths)
         starts = np.cumsum([0, *lengths[:-1]])
         return of_length_one(np.add.reduceat(rows, starts))
-
-
-def tone(front: Front, layers: Sequence[Layer], text: str) -> Floats:
-    """How a text is said, rather than what it is about: the mean of its tokens after each of the first layers.
-
-    The last layer's vector is made to tell subjects apart and has forgotten the mood of a sentence.
-    """
-    encoded = front.encode(text)
-    rows = front.rows([encoded])
-    means: list[Floats] = []
-    for layer in layers:
-        rows = layer(rows, [len(encoded)])
-        means.append(rows.mean(0))
-    return np.concatenate(means)
 
 
 def _check(tensors: Tensors) -> None:
@@ -127,9 +107,9 @@ def _check(tensors: Tensors) -> None:
             raise ModelBroken("all-MiniLM-L6-v2", f"the tensor {name} is missing or of another shape")
 
 
-def layers_of(tensors: Tensors, count: int = LAYERS) -> list[Layer]:
+def layers_of(tensors: Tensors) -> list[Layer]:
     # One piece of memory for all matrices: the system gives it in large pages, and loading takes half the time.
-    spare = np.empty(count * sum(wide_in * wide_out for wide_in, wide_out in MATRICES.values()), np.float32)
+    spare = np.empty(LAYERS * sum(wide_in * wide_out for wide_in, wide_out in MATRICES.values()), np.float32)
 
     def linear(name: str) -> Linear:
         nonlocal spare
@@ -148,7 +128,7 @@ def layers_of(tensors: Tensors, count: int = LAYERS) -> list[Layer]:
             narrow=linear(f"{number}.narrow"),
             narrow_norm=_norm(tensors, f"{number}.narrow.norm"),
         )
-        for number in range(count)
+        for number in range(LAYERS)
     ]
 
 

@@ -49,9 +49,6 @@ class Embedder(Protocol):
     def embed_ends(self, text: str, most_tokens: int) -> NDArray[np.float32]:
         """As `embed_one`, in less time: of a long text the beginning and the end alone."""
 
-    def tone(self, text: str) -> NDArray[np.float32]:
-        """How it is said, for `capture`; TONE_DIM numbers, of no fixed length."""
-
 
 SHIPPED_FILE = Path(__file__).with_name("data") / "minilm-int8.safetensors"
 
@@ -71,7 +68,7 @@ def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
         from recollect.embed.endpoint import Endpoint
 
         endpoint = Endpoint(setting, key_file)
-        return Chosen(endpoint.id, endpoint, Prompts(), _shipped)
+        return Chosen(endpoint.id, endpoint, Prompts())
     path = Path(setting)
     with suppress(RuntimeError):  # nobody's home is known: the path stays as it is written
         path = path.expanduser()
@@ -110,7 +107,7 @@ def _load_folder(folder: Folder) -> Embedder:
         source: Source = bert.Bert(folder, config, tokens, count)
     else:
         source = _graphed(folder, str(graph), config, tokens)
-    return Chosen(folder.id, source, prompts, _shipped)
+    return Chosen(folder.id, source, prompts)
 
 
 def _graphed(folder: Folder, name: str, config: dict[str, Any], tokens: Tokens) -> Source:

@@ -19,7 +19,7 @@ import onnxruntime
 
 from recollect.embed.graph import FLOAT, UINT8, Graph
 from recollect.embed.layers import Floats, of_length_one
-from recollect.embed.minilm import DIM, HEAD_DIM, HEADS, LAYERS, TONE_LAYERS, Front, layers_of, tone
+from recollect.embed.minilm import DIM, HEAD_DIM, HEADS, LAYERS, Front
 from recollect.embed.weights import Tensors
 
 # Both factors are unsigned: signed weights overflow on processors without VNNI.
@@ -33,7 +33,6 @@ class OnnxMiniLM:
     def __init__(self, id: str, tensors: Tensors) -> None:
         self.id = id
         self._front = Front(tensors)
-        self._early = layers_of(tensors, TONE_LAYERS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
@@ -56,9 +55,6 @@ class OnnxMiniLM:
         (total,) = self._session.run(None, {"rows": self._front.rows([tokens])})
         vector: Floats = of_length_one(total[None, :])[0]
         return vector
-
-    def tone(self, text: str) -> Floats:
-        return tone(self._front, self._early, text)
 
 
 def _model(tensors: Tensors) -> bytes:

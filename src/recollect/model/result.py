@@ -32,6 +32,8 @@ class Card:
     memory: Memory
     strength: float
     scope: Scope
+    replaces: tuple[str, ...] = ()
+    """Of a rule that waits: those in force that it may have been said to replace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,28 +11,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.base.errors import BadInput, ModelError
+from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line, storable, title_from
 from recollect.capture import contrast, echo, languages, learned
-from recollect.capture.draft import Action, Draft, Found, Leaning, Reach, Sort
-from recollect.capture.pipeline import Ear
+from recollect.capture.contrast import Relation
+from recollect.capture.draft import Action, Draft, Found, Reach, Sort
 from recollect.capture.pipeline import capture as decide
-from recollect.model.bridge import BridgeType
+from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.codec import Json
-from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
-from recollect.model.plan import Change, Create, Plan, Update
+from recollect.model.memory import Kind, Lane, Memory, Rule, RuleType, Status
+from recollect.model.plan import Change, Create, Link, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Told
 from recollect.ops import echoes, notices
 from recollect.ops.app import App
 from recollect.ops.here import scope_here
+from recollect.ops.rule_nearness import nearness
 from recollect.ops.table import Arg
 from recollect.ops.tally import count
 from recollect.render.inject import without_ours
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
     from recollect.store import Store
 
 ORIGIN = "prompt"
@@ -79,13 +79,20 @@ def capture(
         return Told("\n".join(lines), {"lines": [json.loads(line) for line in lines], "dry_run": app.dry_run})
     draft = read(app, text)
     verdict = draft.verdict
-    facts: dict[str, Json] = {**_facts(_heard(verdict)), "language": draft.language.code, "dry_run": app.dry_run}
+    facts: dict[str, Json] = {
+        **_facts(_heard(verdict)),
+        "rules": _rules(draft),
+        "language": draft.language.code,
+        "dry_run": app.dry_run,
+    }
     if explain:
         facts["sentences"] = [
-            {"text": p.text, "score": round(p.score, 2), "signals": list(p.signals), "veto": p.veto}
+            {
+                "text": p.text, "score": round(p.score, 2), "odds": None if p.odds is None else round(p.odds, 2),
+                "signals": list(p.signals), "veto": p.veto,
+            }
             for p in draft.pieces
-        ]
-        facts["learned"] = _learned(draft.leaning)
+        ]  # fmt: skip
         return Told("\n".join(_explained(draft)), facts, app.notes())
     kept = keep(app, draft)
     _count_if_kept(app, verdict)
@@ -94,32 +101,16 @@ def capture(
     return Told("\n".join(said) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
 
 
-def hear(text: str, ear: Ear | None = None) -> Heard:
+def hear(text: str) -> Heard:
     """Of text that holds no secret; nothing is stored."""
-    return _heard(decide(without_ours(text), ear).verdict)
-
-
-def ear_of(embedder: Embedder) -> Ear:
-    return lambda text: embedder.tone(text).tolist()
+    return _heard(decide(without_ours(text)).verdict)
 
 
 def read(app: App, text: str) -> Draft:
     """Redacted before anything else looks at it, then without what we ourselves put in front of the agent."""
     if len(text) > MAX_CHARS:
         return decide("").drop("too long to have been typed")
-    said = without_ours(app.redactor.clean(storable(text)).text)
-    try:
-        return decide(said, _ear(app))
-    except ModelError:  # whoever makes the vectors is there; what hears the tone is not
-        return decide(said)
-
-
-def _ear(app: App) -> Ear | None:
-    """None where there is no model, or not yet: words decide alone."""
-    try:
-        return ear_of(app.embedder)
-    except (ModelError, BadInput):
-        return None
+    return decide(without_ours(app.redactor.clean(storable(text)).text))
 
 
 def keep(
@@ -161,6 +152,11 @@ def _came_into_force(plan: Plan) -> bool:
             return False
 
 
+def _waits(plan: Plan) -> bool:
+    first = plan.changes[0]
+    return isinstance(first, Create) and first.memory.status is Status.CANDIDATE
+
+
 def warm() -> bool:
     """So that no prompt waits for it. False: there is no more to do."""
     languages.language("en")
@@ -191,20 +187,19 @@ def _count_if_kept(app: App, verdict: Found) -> None:
 
 def superseding(store: Store, new: Rule) -> list[Change]:
     """What a rule that comes into force puts out of force. The chain is kept: each old one names the new."""
+    replaced = set(would_replace(store, new))
+    active = standing(store, Status.ACTIVE)
     return [
         Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
-        for old in _opposed(store, new)
+        for old in active
+        if old.id != new.id and (old.id in replaced or contrast.opposed(new.body, old.body))
     ]
 
 
-def _opposed(store: Store, new: Rule) -> list[Rule]:
-    active = standing(store, Status.ACTIVE)
-    replaced = {
-        bridge.target
-        for bridge in store.bridges(new.id)
-        if bridge.type is BridgeType.REPLACES and bridge.source == new.id
-    }
-    return [old for old in active if old.id != new.id and (old.id in replaced or contrast.opposed(new.body, old.body))]
+def would_replace(store: Store, rule: Memory) -> list[str]:
+    """The rules that it takes the place of once it is in force."""
+    bridges = store.bridges(rule.id)
+    return [one.target for one in bridges if one.type is BridgeType.REPLACES and one.source == rule.id]
 
 
 def standing(store: Store, *statuses: Status) -> list[Rule]:
@@ -213,19 +208,18 @@ def standing(store: Store, *statuses: Status) -> list[Rule]:
 
 
 def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | None, refuses: str) -> Done:
+    near = nearness(app, scope, found.rule, standing(app.reading(scope), Status.ACTIVE, Status.CANDIDATE))
+
     def make(store: Store) -> Plan:
         if said_at is not None and _was_put_away(store, found.rule, said_at):
             return Plan.empty()
         now = said_at or app.clock.now()
         is_sure = found.action is Action.STORED
-        known = next((old for old in standing(store, Status.ACTIVE, Status.CANDIDATE) if _says(found.rule, old)), None)
-        if known is not None:
-            # Said again for sure, what waited in the inbox waits no longer.
-            status = Status.ACTIVE if is_sure else known.status
-            last = max(known.last_active_at, now)
-            again = replace(known, seen=known.seen + 1, last_active_at=last, status=status)
-            woken = superseding(store, again) if status is not known.status else []
-            return Plan.of([Update.between(known, again), *woken])
+        by_relation: dict[Relation, list[Rule]] = {relation: [] for relation in Relation}
+        for old in standing(store, Status.ACTIVE, Status.CANDIDATE):
+            by_relation[contrast.relation(found.rule, old.body, near.get(old.id))].append(old)
+        if by_relation[Relation.SAME]:
+            return _said_again(store, by_relation[Relation.SAME][0], group, now, is_sure=is_sure)
         rule = Rule(
             id=app.mint.draw("rule"),
             title=title_from(found.rule),
@@ -235,17 +229,34 @@ def _stored(app: App, scope: Scope, found: Found, group: str, said_at: Moment | 
             lane=Lane.USER,
             group=group,
             tags=(f"{REFUSED_CALL_TAG}{refuses}",) if refuses else (),
-            status=Status.ACTIVE if is_sure else Status.CANDIDATE,
+            status=Status.ACTIVE,
             created_at=now,
             reinforced_at=now,
             last_active_at=now,
         )
-        newer = next((old for old in _opposed(store, rule) if old.last_active_at > now), None) if is_sure else None
+        opposed = [old for old in by_relation[Relation.OPPOSED] if old.status is Status.ACTIVE]
+        unsure = [old for old in by_relation[Relation.MAY_REPLACE] if old.status is Status.ACTIVE]
+        if not is_sure or unsure:  # two that may contradict each other do not stand side by side
+            waits = replace(rule, status=Status.CANDIDATE)
+            bridges = [Bridge(rule.id, old.id, BridgeType.REPLACES, 1.0, now, ORIGIN) for old in (*opposed, *unsure)]
+            return Plan.of([Create(waits), *map(Link, bridges)])
+        newer = next((old for old in opposed if old.last_active_at > now), None)
         if newer is not None:
             return Plan.of([Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))])
-        return Plan.of([Create(rule), *(superseding(store, rule) if is_sure else [])])
+        gone = [Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=rule.id)) for old in opposed]
+        return Plan.of([Create(rule), *gone])
 
-    return app.commit(scope, "capture", make, lambda plan: _summary(found, plan), actor=Lane.USER)
+    return app.commit(scope, "capture", make, _summary, actor=Lane.USER)
+
+
+def _said_again(store: Store, known: Rule, group: str, now: Moment, *, is_sure: bool) -> Plan:
+    """Said for sure, or in another session, what waited in the inbox waits no longer."""
+    is_raised = known.status is Status.CANDIDATE and (is_sure or bool(group and group != known.group))
+    status = Status.ACTIVE if is_raised else known.status
+    lane = Lane.USER if is_raised else known.lane
+    last = max(known.last_active_at, now)
+    again = replace(known, seen=known.seen + 1, last_active_at=last, status=status, lane=lane)
+    return Plan.of([Update.between(known, again), *(superseding(store, again) if is_raised else [])])
 
 
 def _is_known(app: App, scope: Scope, found: Found) -> bool:
@@ -272,23 +283,28 @@ def _says(rule: str, old: Rule) -> bool:
     return old.body.casefold() == rule.casefold() or contrast.same(rule, old.body)
 
 
-def _summary(found: Found, plan: Plan) -> str:
+def _summary(plan: Plan) -> str:
     first = plan.changes[0]
-    if isinstance(first, Create) and first.memory.status is Status.SUPERSEDED:
-        return f"Rule {first.memory.id} was said before {first.memory.superseded_by}, which stays in force."
     if isinstance(first, Update):
-        return f"{first.id} says so already; counted once more."
-    gone = len(plan.changes) - 1
-    where = "is in force" if found.action is Action.STORED else "waits in the inbox"
-    return f"Rule {plan.touched()[0]} {where}" + (f"; it supersedes {gone}." if gone else ".")
+        raised = ", and in force now" if "status" in first.after else ""
+        return f"{first.id} says so already; counted once more{raised}."
+    if not isinstance(first, Create):
+        return "Nothing to change."
+    rule, more = first.memory, len(plan.changes) - 1
+    if rule.status is Status.SUPERSEDED:
+        return f"Rule {rule.id} was said before {rule.superseded_by}, which stays in force."
+    if rule.status is Status.CANDIDATE:
+        return f"Rule {rule.id} waits in the inbox" + (f"; it may replace {more}." if more else ".")
+    return f"Rule {rule.id} is in force" + (f"; it supersedes {more}." if more else ".")
 
 
 def _word(app: App, kept: Kept) -> str:
     if not kept.done.plan:
         return "Put away since it was said"
-    if isinstance(kept.done.plan.changes[0], Update):
+    first = kept.done.plan.changes[0]
+    if isinstance(first, Update):
         return "Known, counted once more"
-    stored = "Stored" if kept.found.action is Action.STORED else "Waits in the inbox"
+    stored = "Waits in the inbox" if _waits(kept.done.plan) else "Stored"
     return f"{stored} ({kept.found.sort}, {kept.found.reach})" + (" [dry run]" if app.dry_run else "")
 
 
@@ -302,34 +318,26 @@ def _facts(heard: Heard) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _learned(leaning: Leaning | None) -> dict[str, Json]:
-    """Log odds; empty where the language has no learned judge."""
-    if leaning is None:
-        return {}
-    return {
-        "odds": round(leaning.odds, 2),
-        "words": round(leaning.words, 2),
-        "tone": None if leaning.tone is None else round(leaning.tone, 2),
-        "for": list(leaning.speaks_for),
-        "against": list(leaning.against),
-        "sentences": [round(odds, 2) for odds in leaning.pieces],
-    }
+def _rules(draft: Draft) -> list[Json]:
+    """Each rule that was found, and what looked like one by its form and was dropped."""
+    return [
+        {
+            "rule": one.rule, "span": one.span, "kind": str(one.sort), "scope": str(one.reach),
+            "action": str(one.action), "reason": one.reason,
+        }
+        for one in (*draft.found, *draft.refused)
+    ]  # fmt: skip
 
 
 def _explained(draft: Draft) -> Iterator[str]:
     verdict = draft.verdict
     yield f"{verdict.action} ({verdict.sort}): {verdict.reason}"
-    for one in draft.found:
-        yield f"  rule: {one.rule} [{one.sort}, {one.reach}, {one.action}]"
-    leaning = draft.leaning
-    if leaning is not None:
-        tone = "tone not heard" if leaning.tone is None else f"tone {leaning.tone:+.1f}"
-        yield f"  learned: {leaning.odds:+.1f} for a rule (words {leaning.words:+.1f}, {tone})"
-        yield f"        for: {' | '.join(leaning.speaks_for) or 'nothing'}"
-        yield f"        against: {' | '.join(leaning.against) or 'nothing'}"
+    for one in (*draft.found, *draft.refused):
+        yield f"  {one.action}: {one.rule} [{one.sort}, {one.reach}] {one.reason}"
     for piece in draft.pieces:
-        why = f", patterns rule it out: {piece.veto}" if piece.veto else ""
-        yield f"  {piece.score:+.1f}{why}  {clip(one_line(piece.text), 80)}"
+        why = f", ruled out: {piece.veto}" if piece.veto else ""
+        odds = "" if piece.odds is None else f", words {piece.odds:+.1f}"
+        yield f"  form {piece.score:+.1f}{odds}{why}  {clip(one_line(piece.text), 80)}"
         if piece.signals:
             yield f"        {'; '.join(piece.signals)}"
 
@@ -337,6 +345,7 @@ def _explained(draft: Draft) -> Iterator[str]:
 def _line(app: App, line: str) -> str:
     """Never a crash: what cannot be read is answered too."""
     id: Json = None
+    rules: list[Json] = []
     try:
         row = json.loads(line, parse_constant=_no_number)
         if not isinstance(row, dict):
@@ -348,12 +357,12 @@ def _line(app: App, line: str) -> str:
         if not app.dry_run:
             keep(app, draft)
             _count_if_kept(app, draft.verdict)
-        heard = _heard(draft.verdict)
+        heard, rules = _heard(draft.verdict), _rules(draft)
     except BadInput as problem:
         heard = Heard("none", "project", "", "dropped", problem.message)
     except (ValueError, RecursionError):
         heard = Heard("none", "project", "", "dropped", "no JSON")
-    return json.dumps({"id": id, **_facts(heard)}).replace("\x7f", "\\u007f")
+    return json.dumps({"id": id, **_facts(heard), "rules": rules}).replace("\x7f", "\\u007f")
 
 
 def _no_number(name: str) -> float:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
 from recollect.base.text import counted, title_from
+from recollect.capture import contrast
+from recollect.capture.contrast import Relation
 from recollect.capture.learn import LAST_ACTS, Learning, Says, learnings
 from recollect.capture.promotion import FADES_DAYS
 from recollect.model.act import Sitting
@@ -109,13 +111,12 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
         new = 0
         now = app.clock.now()
         rules = store.find(Query(kinds=(Kind.RULE,), limit=_OF_A_SESSION))
-        known = {rule.body.casefold(): rule for rule in reversed(rules)}
         waiting = [one for one in rules if LEARNING_TAG in one.tags and one.status is Status.CANDIDATE]
         old_ones = [one for one in waiting if now.days_since(one.last_active_at) >= FADES_DAYS]
         changes: list[Change] = [Update.between(one, replace(one, status=Status.ARCHIVED)) for one in old_ones]
         room = WAITING_MOST - len(waiting) + len(old_ones)
         for one in found:
-            old = known.get(one.text.casefold())
+            old = next((rule for rule in rules if contrast.relation(one.text, rule.body) is Relation.SAME), None)
             if old in old_ones:
                 continue
             if old is None and new < room:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, title_from
 from recollect.lifecycle.validation import replaced_by
-from recollect.model.memory import ACCEPTED_TAG, Kind, Rule, Status
+from recollect.model.memory import ACCEPTED_TAG, Kind, Memory, Rule, Status
 from recollect.model.plan import Change, Plan, Update, ids_of
 from recollect.model.result import Cards, Done, Scope
 from recollect.ops.app import App
-from recollect.ops.capture import superseding
+from recollect.ops.capture import superseding, would_replace
 from recollect.ops.memories import Limit, listed
 from recollect.ops.rules import MAX_RULE_CHARS
 from recollect.ops.table import Arg
@@ -25,7 +25,14 @@ Id = Annotated[str, Arg("The rule's id.", metavar="ID")]
 
 def listing(app: App, *, limit: Limit = 50) -> Cards:
     cards = listed(app, Kind.RULE, Status.CANDIDATE, None, limit, what="rules")
-    return replace(cards, what="rules" if cards.cards else "rules wait in the inbox")
+    shown = tuple(replace(card, replaces=_replaces(app.reading(card.scope), card.memory)) for card in cards.cards)
+    return replace(cards, cards=shown, what="rules" if shown else "rules wait in the inbox")
+
+
+def _replaces(store: Store, rule: Memory) -> tuple[str, ...]:
+    """The rules in force that it would put out of force."""
+    ids = dict.fromkeys((*would_replace(store, rule), *replaced_by(rule)))
+    return tuple(id for id in ids if (old := store.exact(id)) is not None and old.status is Status.ACTIVE)
 
 
 def accept(app: App, id: Id) -> Done:

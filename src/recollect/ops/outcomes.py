@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.base.text import title_from
-from recollect.capture import refusals
+from recollect.capture import contrast, refusals
+from recollect.capture.contrast import Relation
 from recollect.capture.endings import endings
 from recollect.model import lesson
 from recollect.model.act import Sitting
@@ -81,7 +82,7 @@ def _propose(app: App) -> None:
 def _proposing(app: App, proposal: refusals.Proposal) -> Callable[[Store], Plan]:
     def make(store: Store) -> Plan:
         now = app.clock.now()
-        if any(rule.body == proposal.rule for rule in standing(store, *Status)):
+        if any(contrast.relation(proposal.rule, rule.body) is Relation.SAME for rule in standing(store, *Status)):
             return Plan.of([])
         rule = Rule(
             id=app.mint.draw("rule"),

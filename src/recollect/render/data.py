@@ -119,7 +119,8 @@ def compacted_json(compacted: Compacted) -> dict[str, Json]:
 
 
 def _card(card: Card) -> dict[str, Json]:
-    return {**encode_memory(card.memory), "strength": round(card.strength, 4), "scope": str(card.scope)}
+    replaces: dict[str, Json] = {"replaces": list(card.replaces)} if card.replaces else {}
+    return {**encode_memory(card.memory), "strength": round(card.strength, 4), "scope": str(card.scope), **replaces}
 
 
 def _shown(shown: Shown) -> Json:

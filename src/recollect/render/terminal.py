@@ -85,7 +85,8 @@ def _cards(result: Cards, now: Moment) -> Iterator[Block]:
         text = memory.body if rules else memory.title
         kind = memory.rule_type if isinstance(memory, Rule) else f"{card.strength:.2f}"
         where = f"{memory.status}, {card.scope}"
-        rows.append((memory.id, str(kind), where, ago(memory.last_active_at, now), clip(one_line(text), _TITLE_CHARS)))
+        said = clip(one_line(text), _TITLE_CHARS) + "".join(f" (replaces {id}?)" for id in card.replaces)
+        rows.append((memory.id, str(kind), where, ago(memory.last_active_at, now), said))
     yield Table(("ID", "TYPE" if rules else "WEIGHT", "STATUS", "ACTIVE", "RULE" if rules else "TITLE"), tuple(rows))
 
 

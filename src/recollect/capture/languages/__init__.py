@@ -7,9 +7,11 @@ from functools import cache
 
 from recollect.capture.language import Language
 
-CODES = ("en", "de", "fr", "es", "ja", "zh")
+CODES = ("en", "de", "fr", "es", "pt", "ru", "vi", "ja", "zh")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]{2}")
+_VIETNAMESE = re.compile(r"[\u0103\u0111\u01a1\u01b0\u1ea0-\u1ef9]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _SAMPLE_CHARS = 2_000
 
@@ -22,7 +24,9 @@ _COMMON = {
     "fr": "le la les un une des et est pas on nous je tu vous il pour avec dans sur en du au ce cette ces que qui ici"
     " toujours jamais non oui s'il stp svp c'est n'utilise d'abord pourquoi ajoute préfère désormais l'app",
     "es": "el la los las un una y es no se nosotros yo tú para con en de del al por que este esta aquí siempre nunca sí"
-    " qué cómo porque cuando pero más usa usamos usar los nombres prefiero escribe así repo ahora",
+    " qué cómo porque cuando pero más usa usamos usar los nombres prefiero escribe así repo ahora hagas me llamo",
+    "pt": "o a os as um uma e é não se nós eu você para pra com em do da dos das no na por que este esta isso aqui sempre"
+    " nunca sim como quando mas mais usa usamos prefiro escreva agora também meu nome faça diante me chame gente",
 }
 _WORDS = {code: frozenset(words.split()) for code, words in _COMMON.items()}
 
@@ -33,6 +37,10 @@ def spoken(text: str) -> Language:
         return language("ja")
     if _HAN.search(sample):
         return language("zh")
+    if _CYRILLIC.search(sample):
+        return language("ru")
+    if _VIETNAMESE.search(sample):
+        return language("vi")
     said = _WORD.findall(sample)
     counts = {code: sum(word in words for word in said) for code, words in _WORDS.items()}
     best = max(counts, key=lambda code: counts[code])
@@ -49,6 +57,12 @@ def language(code: str) -> Language:
             from recollect.capture.languages.fr import FRENCH as found
         case "es":
             from recollect.capture.languages.es import SPANISH as found
+        case "pt":
+            from recollect.capture.languages.pt import PORTUGUESE as found
+        case "ru":
+            from recollect.capture.languages.ru import RUSSIAN as found
+        case "vi":
+            from recollect.capture.languages.vi import VIETNAMESE as found
         case "ja":
             from recollect.capture.languages.ja import JAPANESE as found
         case "zh":
