@@ -20,7 +20,7 @@ from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
 from recollect.recall import fuse, lexical, pick, weigh, when
 from recollect.recall.lexical import Ref
-from recollect.recall.passages import ASKED_CHARS, SUMMARY_CHARS, UNASKED_CHARS, passages
+from recollect.recall.passages import ASKED_CHARS, UNASKED_CHARS, passages, summary
 from recollect.recall.weigh import Focus
 
 if TYPE_CHECKING:
@@ -110,10 +110,7 @@ def _answer(
     picked = pick.pick(ranked, query, seen=seen)
     most_chars = UNASKED_CHARS if query.unasked else ASKED_CHARS
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
-    shown = tuple(
-        replace(hit, shown=passages(hit, most_chars), summary=" ".join(passages(hit, SUMMARY_CHARS)[:1]))
-        for hit in hits
-    )
+    shown = tuple(replace(hit, shown=passages(hit, most_chars), summary=summary(hit)) for hit in hits)
     return Answer(replace(picked, hits=shown), missing, 0.0)
 
 
