@@ -20,7 +20,7 @@ from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
 from recollect.recall import fuse, lexical, pick, weigh, when
 from recollect.recall.lexical import Ref
-from recollect.recall.passages import ASKED_CHARS, UNASKED_CHARS, passages, summary
+from recollect.recall.passages import chars_each, passages, summary
 from recollect.recall.weigh import Focus
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _answer(
     matches = fuse.in_company(matches, said, _places(stores, best), words.most, when.asked_time(query.text, now))
     ranked = _ranked(stores, matches, aimed_at, query, depth * _MOST_READ, now=now, rules=rules, focus=focus)
     picked = pick.pick(ranked, query, seen=seen)
-    most_chars = UNASKED_CHARS if query.unasked else ASKED_CHARS
+    most_chars = chars_each(len(picked.hits), unasked=query.unasked)
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
     shown = tuple(replace(hit, shown=passages(hit, most_chars), summary=summary(hit)) for hit in hits)
     return Answer(replace(picked, hits=shown), missing, 0.0)

@@ -23,7 +23,6 @@ from recollect.recall.weigh import is_quiet, relevance
 
 MOST_RULES = 300
 OPEN_THREADS = 5
-READ_HITS = 5
 SUBAGENT_HITS = 3
 REMINDERS = 3
 # A rule this near to the call is about it, though it names nothing of it: where a recall wakes a sleeping thread.

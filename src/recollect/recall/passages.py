@@ -20,6 +20,7 @@ from recollect.model.record import Role, parts
 
 ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
+_ANSWER_CHARS = 5_600  # of all that are shown together: many turns come with less of each
 SUMMARY_CHARS = 100
 
 _BESIDE = 0.15  # what standing next to something that is shown is worth: an answer is rarely one sentence long
@@ -50,6 +51,11 @@ class _Block(NamedTuple):
     score: float
 
 
+def chars_each(hits: int, *, unasked: bool) -> int:
+    """How much of each hit is shown."""
+    return UNASKED_CHARS if unasked else min(ASKED_CHARS, _ANSWER_CHARS // max(1, hits))
+
+
 def passages(hit: Hit, max_chars: int) -> tuple[str, ...]:
     """At most so many characters of its text, cut at sentences."""
     blocks = list(_blocks(hit, max_chars))
@@ -69,7 +75,8 @@ def passages(hit: Hit, max_chars: int) -> tuple[str, ...]:
                 heapq.heappush(waiting, (-blocks[beside].score - _BESIDE, beside))
     runs = _runs([blocks[number] for number in sorted(chosen)])
     found = sorted(runs, key=lambda run: -max(block.score for block in run))
-    return tuple(shortened(hit.text[run[0].start : run[-1].end].strip(), max_chars) for run in found)
+    said = (hit.text[run[0].start : run[-1].end].strip() for run in found)
+    return tuple(shortened(words, max_chars) for words in said if words)
 
 
 def summary(hit: Hit) -> str:
