@@ -99,6 +99,8 @@ ELSEWHERE = -1.2
 """A prompt that leans on what was said does not mean a thread of another session."""
 CONTINUES_AT = 0.0
 FORKS_AT = -1.5
+LEANS_A_LITTLE = 0.4
+LITTLE_FOR_MINUTES = 30.0
 LEANS_FOR_MINUTES = 8 * 60.0
 """So long after, "do that" still means what was spoken of."""
 
@@ -143,7 +145,7 @@ def decide(about: Subject, record: Record, candidates: Sequence[Candidate]) -> D
         return Continue(again) if again is not None else Open()
     rated = [(rating(about, one), one) for one in candidates]
     score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
-    leans_on = _leans_on(about, candidates) if score < CONTINUES_AT else None
+    leans_on = _leans_on(about, record, candidates) if score < CONTINUES_AT else None
     if leans_on is not None:
         score, best = CONTINUES_AT, leans_on
     if best is not None and score >= CONTINUES_AT:
@@ -155,11 +157,15 @@ def decide(about: Subject, record: Record, candidates: Sequence[Candidate]) -> D
     return Open(best.thread if best is not None and forked else None, score)
 
 
-def _leans_on(about: Subject, candidates: Sequence[Candidate]) -> Candidate | None:
-    """A prompt that names nothing means what is at hand, wherever its files lie."""
-    if cue.leaning(about.prompt) < 1.0:
+def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Candidate | None:
+    """A prompt that names nothing means what is at hand, wherever its files lie; so does one that names little, right
+    after it."""
+    leaning = cue.leaning(about.prompt)
+    came_of_it = record.changed or record.ran or record.said
+    if leaning < (LEANS_A_LITTLE if came_of_it else 1.0) or cue.turns_away(about.prompt):
         return None
-    return next((one for one in candidates if one.place == 0 and one.idle_minutes <= LEANS_FOR_MINUTES), None)
+    minutes = LEANS_FOR_MINUTES if leaning == 1.0 else LITTLE_FOR_MINUTES
+    return next((one for one in candidates if one.place == 0 and one.idle_minutes <= minutes), None)
 
 
 def rating(about: Subject, one: Candidate) -> float:

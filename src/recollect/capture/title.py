@@ -51,7 +51,7 @@ _JUNK = re.compile(
     r"https?://\S+|^`?[\w@.-]*[./][\w@./:-]*`?(?:\s*\([^)]*\))?\s*(?:[-\u2013\u2014:]+|\u2192)\s+|\[Image[^\]]*\]"
     r"|[\u2713\u2714\u2705\u274c\u2022\u2192\u25cf\u276f\u26a0\ufe0f\u23bf\u2570\u256d\u2502]+"
 )
-_STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+/\\"
+_STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\"
 
 
 def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
@@ -66,8 +66,9 @@ def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     if not best:
         best = " and ".join(topics[:2]) or _fallback(records)
     is_weak = score < _WEAK or any(word.casefold() in POINTS for word in best.split())
-    if is_weak and topics and len(best.split()) < MOST and topics[0].casefold() not in best.casefold():
-        best = f"{best}: {topics[0]}"
+    about = next((topic for topic in topics if topic.casefold() not in best.casefold()), "") if is_weak else ""
+    if best and about and len(best.split()) + len(about.split()) <= MOST:
+        best = f"{best}: {about}"
     return clip(_filled(best, topics), MOST_CHARS)
 
 
@@ -104,7 +105,7 @@ def _cut_to(sentence: str, *, is_title: bool = False) -> Iterator[tuple[str, flo
         said, cost = _first_clause(text, is_title=is_title)
         if is_foreign(said) and len(said.split()) < FEWEST:
             yield clip(said.strip(_STRIP), 40), 0.0
-        elif _names_subject(said):
+        elif _names_subject(said) or (is_title and len(said.split()) > 1):
             yield _capital(said), cost
 
 

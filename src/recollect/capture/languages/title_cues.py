@@ -37,13 +37,17 @@ CLAUSE = re.compile(
 BEFORE_MAIN = re.compile(r"^(?:when|if|after|before|while|since|once|as)\b[^,:]{3,80}[,:]\s+", re.IGNORECASE)
 LINKS = frozenset(
     "in on for with from when that and to of by at into as if where so because which via after before during using "
-    "without between under over or but while".split()
+    "without between under over or but while & + instead "
+    "para con en de del que y o por sin como pero si cuando desde pour avec dans du des et ou sans für mit von und oder "
+    "dass bei com sem da do em quando".split()
 )
 EDGE = frozenset(
     "a about after an and are as at be before but by can could did do does doesn't don't for from get gets had has "
     "have if in into is isn't it its may my never not of off on once or our out over per should since so some than "
     "that the their then this to too under until up very was we were when where which will with would your i you he "
-    "they there's it's also just only e.g via like again too first already if today currently well anymore i'd i'm i've we're let's lets can't we'd us".split()
+    "they there's it's also just only e.g via like again too first already if today currently well anymore i'd i'm i've we're let's lets can't we'd us & + how add "
+    "y el la los las un una unos de del en que a con para por lo su tu es al se cada exactamente le les des du et der "
+    "die das ein eine und im mit o os um uma da do em".split()
 )
 LEANS = re.compile(
     r"^(?:it|its|it's|this|that|that's|these|those|they|both|he|she|there|here|which|what (?:about|if|happens|would)|the same|everything|nothing|"
@@ -57,8 +61,8 @@ GENERIC = re.compile(
     r"^(?:(?:all )?(?:the )?tests?|(?:the )?(?:changes?|implementation|refactoring|build|lint(?:ing)?|work|branch|code|fix(?:es)?|summary|"
     r"plan|files?|docs|commit|update|task|output|codebase|code base))\s+(?:is|are|were|was|has|have|now|pass|all|successfully|complete|fixed)\b"
     r"|^(?:commit|push|merge|continue|proceed|go on|run|retry|re-?run|show me|give me|tell me|generate|review|recheck|double.?check|summari[sz]e|"
-    r"update|check|explain|group|use the|try)\b(?!.*[`_/.])"
-    r"|^(?:changes made|summary|what (?:i|was) (?:did|done|changed)|updated command|operation stopped|no response)\b",
+    r"update|check|explain|group|use the|try|get back|dame|sube|vamos|levanta|dime|ok)\b(?!.*[`_/.])"
+    r"|^(?:changes made|summary|what (?:i|was) (?:did|done|changed)|updated command|operation stopped|no response|ci (?:is|fails)|there (?:are|is)|an? (?:one-line|small|simple) (?:change|fix)|(?:the )?pr)\b",
     re.IGNORECASE,
 )
 POINTS = frozenset("it this that them these those they here i you we us".split())

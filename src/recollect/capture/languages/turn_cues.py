@@ -49,7 +49,7 @@ TALK = re.compile(
     r"^(?:(?:now|next|first|then|good|great|perfect|ok(?:ay)?|alright|right|so|and|excellent|done|sure|yes|hmm|wait)\b"
     r"[\s,.!:\u2014-]*)*(?:let me\b|let's\b|i'll\b|i will\b|i'm going to\b|i am going to\b|i need to\b|i should\b|i can see\b"
     r"|now i(?:'ll| need| will| can| have| understand)|i (?:now )?understand\b|looking at\b|checking\b|here(?:'s| is| are)\b"
-    r"|let us\b|first,? i|time to\b|moving on|no response requested|you're (?:absolutely )?(?:right|welcome)\b|you raise\b|that's a (?:good|great|valid|fair)\b|this is a (?:good|great)\b"
+    r"|let us\b|first,? i|time to\b|moving on|no response requested|sources?:|you're (?:absolutely )?(?:right|welcome)\b|you raise\b|that's a (?:good|great|valid|fair)\b|this is a (?:good|great)\b"
     r"|let me know|feel free|happy to|if you(?:'d| would)? (?:like|want|need)|want me to|would you like|shall i|should i"
     r"|ready (?:to|for|when)|anything else|great question|good (?:question|catch|point)|i see\b(?! (?:the|why|that))"
     r"|ich werde|lass mich|voy a|déjame|je vais|laisse|vou |deixa|сейчас |давай|让我|我来|我将|现在让|hãy|để tôi|tôi sẽ)",
