@@ -83,7 +83,7 @@ def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> t
 
 def summary(hit: Hit) -> str:
     """The best of it in a line."""
-    best = max(_blocks(hit, 0), key=lambda block: block.score, default=None)
+    best = max(_blocks(hit, 0, ASKED), key=lambda block: block.score, default=None)
     return shortened(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS) if best is not None else ""
 
 
