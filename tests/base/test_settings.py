@@ -88,6 +88,20 @@ def test_values_have_the_type_that_was_asked_for():
         defaults.switch("MEMORY_BUSY_TIMEOUT_MS")
 
 
+@pytest.mark.parametrize(("given", "floor"), [("0.7", 0.7), (".3", 0.3), ("off", 0.0), ("OFF", 0.0), ("1", 1.0)])
+def test_the_floor_is_a_number_or_off(given: str, floor: float):
+    loaded = load(None, None, {"MEMORY_RECALL_FLOOR": given})
+
+    assert (loaded.figure("MEMORY_RECALL_FLOOR"), loaded.problems) == (floor, ())
+
+
+@pytest.mark.parametrize("given", ["1.5", "-1", "low", "55%"])
+def test_another_floor_is_refused_and_it_is_said_what_would_do(given: str):
+    (problem,) = load(None, None, {"MEMORY_RECALL_FLOOR": given}).problems
+
+    assert str(problem).endswith(f"MEMORY_RECALL_FLOOR={given}: must be a number from 0 to 1 or off. Using 0.5.")
+
+
 # The layers
 
 

@@ -116,11 +116,10 @@ def test_beside_an_installation_nothing_happens_twice(world: World):
         session.say("no, we use pnpm here, not npm")
         session.say("and how are commits written?")
         prompts = len([run for run in session.hooks if run.event == "UserPromptSubmit"])
-        beats = [session.asked[at].holds("Heartbeat:") for at in (0, 1)]
         offered = until_served(session)
 
     assert session.asked[-1].holds(RULE) == 1
-    assert (prompts, beats) == (4, [1, 2])
+    assert prompts == 4
     assert offered == {"mcp__recollect__ai_recall"}
     assert all(f"{OURS}ai_recall" not in tools(asked) for asked in session.asked)
     notices = [run for run in session.hooks if "Recollect: noted" in run.out]

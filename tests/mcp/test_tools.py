@@ -16,7 +16,7 @@ from recollect.ops.table import OPS, Effect
 
 # As the issue that asked for them spells them: name, argument and default.
 SIGNATURES = {
-    "ai_recall": {"query": ..., "limit": 5, "include_suspended": True, "archived": False},
+    "ai_recall": {"query": ..., "limit": 8, "include_suspended": True, "archived": False},
     "ai_focus": {"topic": ..., "weight": 0.8},
     "ai_unfocus": {"topic": None},
     "ai_pin": {"content": ..., "title": None, "topics": None, "weight_boost": 0.3},

@@ -112,6 +112,6 @@ def test_what_an_agent_recalls_counts_as_used_and_as_shown_in_its_session(app: A
     calls.run(app, calls.read(asked.encode()))
 
     assert kept(app, id).frequency == 1
-    assert sessions.shown(app, talker) == {id}
+    assert sessions.shown(app, talker) == {f"{id}#body"}
     calls.run(app, calls.read(asked.replace("s1", "unknown").encode()))
     assert kept(app, id).frequency == 2

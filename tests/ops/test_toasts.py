@@ -80,7 +80,7 @@ def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Deskt
     talk.tell("SessionStart", source="resume")
     talk.say("hello")
     pinned(app, "The logo is blue", title="Logo")
-    talk.say("which colour is the logo?")
+    talk.say("is the logo blue?")
     talk.tell("SessionStart", source="compact")
     Talk(app, session="s-2").tell("SessionStart", source="startup")
 

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.memory import Kind, Memory, Message, Status
 from recollect.model.query import Hit, Query
+from recollect.model.record import TURN
 from recollect.recall.pick import BY_CHANCE, pick
 from tests.model.strategies import memories
 from tests.values import NOW, note, rule, thread
@@ -100,6 +102,27 @@ def test_what_has_nothing_in_common_with_the_question_is_no_answer():
     assert [drop.reason for drop in found.drops] == ["nothing in common"]
 
 
+def turn(memory: Memory, words: str) -> Hit:
+    return replace(hit(memory), turn=Message(words, memory.id, NOW, TURN, words))
+
+
+def test_only_so_many_turns_of_one_memory_are_shown():
+    long, other = thread("long"), thread("other")
+    ranked = [turn(long, f"turn {number}") for number in range(4)] + [hit(other)]
+
+    assert [h.memory.title for h in pick(ranked, Query(turns=2)).hits] == ["long", "long", "other"]
+    assert [h.memory.title for h in pick(ranked, Query()).hits] == ["long", "other"]
+    assert pick(ranked, Query()).drops == (), "what is shown is not left out"
+
+
+def test_turns_come_instead_of_the_body_that_sums_them_up():
+    long = thread("long")
+
+    [found] = pick([hit(long), turn(long, "what was said")], Query(turns=5)).hits
+
+    assert found.text == "what was said"
+
+
 queries = st.builds(
     Query,
     kinds=st.lists(st.sampled_from(Kind), max_size=2).map(tuple),
@@ -113,7 +136,8 @@ def test_never_more_than_asked_for_and_everything_is_accounted_for(ranked: list[
     found = pick(ranked, query)
 
     assert len(found.hits) <= query.limit
-    assert len(found.hits) + len(found.drops) == len(ranked)
+    assert {h.memory.id for h in found.hits} | {d.id for d in found.drops} == {h.memory.id for h in ranked}
+    assert {h.memory.id for h in found.hits}.isdisjoint(d.id for d in found.drops)
     assert all(drop.reason for drop in found.drops)
     shown = iter(ranked)
     assert all(any(kept is one for one in shown) for kept in found.hits), "in the order they came"

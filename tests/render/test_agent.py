@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Memory, Status
+from recollect.model.memory import Memory, Message, Status
 from recollect.model.query import Hit
+from recollect.model.record import TURN
 from recollect.model.result import Found, Recalled, Recollection, Scope
 from recollect.render.agent import MAX_CHARS, ago, recall_text
 from tests.model.strategies import bridges, figures, memories, moments, texts
@@ -66,6 +67,9 @@ def test_a_recall_reads_exactly_so():
         "Match score: 0.78\n"
         f"Id: {AUTH.id}\n"
         "\n"
+        "> Google sign-in\n"
+        "> fails at night.\n"
+        "\n"
         "### [ACTIVE] Deploys\n"
         "Weight: 0.20\n"
         "Summary: About Deploys.\n"
@@ -105,6 +109,38 @@ def test_a_recall_reads_exactly_so():
         "Match score: 0.10\n"
         f"Id: {RUNBOOK.id}"
     )
+
+
+def test_the_turns_of_one_thread_share_a_block_and_are_quoted_with_their_dates():
+    def turn(day: str, *shown: str) -> Recollection:
+        said = Message(day, AUTH.id, Moment.parse(day), TURN, "\n".join(shown))
+        hit = Hit(AUTH, 0.7, (), said, shown=shown, summary="The token had expired.")
+        return Recollection(Scope.PROJECT, hit, 0.85)
+
+    first = turn("2026-01-05", "The token had expired.\nIt is renewed now.", "# Not a heading")
+    shown = text(recalled(first, one(TABS), turn("2026-01-04", "The clock was wrong.")))
+
+    assert "## Matching Threads (1 found)" in shown
+    assert shown.count("### [ACTIVE] OAuth login") == 1
+    assert (
+        "Summary: The token had expired.\n"
+        "Last active: 2 days ago\n"
+        "Match score: 0.70\n"
+        f"Id: {AUTH.id}\n"
+        "\n"
+        "2026-01-05:\n"
+        "> The token had expired.\n"
+        "> It is renewed now.\n"
+        ">\n"
+        "> # Not a heading\n"
+        "\n"
+        "2026-01-04:\n"
+        "> The clock was wrong.\n"
+    ) in shown
+
+
+def test_what_the_summary_says_whole_is_not_quoted_again():
+    assert "> " not in text(recalled(one(TABS, passage="Use tabs.")))
 
 
 def test_nothing_found_is_said_in_the_same_shape():

@@ -253,6 +253,50 @@ class StoreContract:
         parts = dict(hit.components)
         assert hit.score == pytest.approx(parts["match"] * standing(parts["strength"]) * parts["relevance"])
 
+    def test_every_passage_belongs_to_one_unit_and_says_where_it_stands(self, store: Store, house: House) -> None:
+        passages = [seq for seq, _ in store.vectorless("m", 100)]
+        owners = store.owners(passages)
+        units = list(dict.fromkeys(owner.unit for owner in owners.values()))
+
+        pieces = store.pieces(units)
+        texts = {unit: memory.body if turn is None else turn.content for unit, memory, turn in store.whole(units)}
+
+        assert sorted(piece.passage for piece in pieces) == passages
+        assert all(owners[piece.passage].unit == piece.unit for piece in pieces)
+        assert set(texts.values()) == {
+            *(m.body for m in (house.auth, house.deploy, house.tabs)),
+            *(m.content for m in (*house.said, *house.deployed)),
+        }
+        for unit, text in texts.items():
+            assert "".join(text[p.start : p.start + p.length] for p in pieces if p.unit == unit) == text
+
+    def test_units_are_read_in_the_order_asked_for_each_with_its_memory(self, store: Store, house: House) -> None:
+        owners = store.owners([seq for seq, _ in store.vectorless("m", 100)])
+        units = sorted({owner.unit for owner in owners.values()}, reverse=True)
+
+        found = store.whole([*units, 99, -99])
+
+        assert [unit for unit, _, _ in found] == units
+        assert all(turn is None or turn.thread_id == memory.id for _, memory, turn in found)
+        assert {turn.id for _, _, turn in found if turn} == {m.id for m in (*house.said, *house.deployed)}
+
+    def test_the_turns_of_a_thread_are_neighbours(self, store: Store, house: House) -> None:
+        owners = store.owners([seq for seq, _ in store.vectorless("m", 100)])
+        turns = {turn.id: unit for unit, _, turn in store.whole([o.unit for o in owners.values()]) if turn}
+        first, second, third = (turns[m.id] for m in house.said)
+
+        places = store.places([first, second, third], beside=9)
+
+        assert [places[unit].before for unit in (first, second, third)] == [(), (first,), (second,)]
+        assert [places[unit].after for unit in (first, second, third)] == [(second,), (third,), ()]
+        assert {place.group for place in places.values()} == {house.auth.id}
+
+    def test_a_question_finds_the_turn_that_answers(self, store: Store, house: House) -> None:
+        hits = search(store, Query(text="billing page", turns=5))
+
+        assert [hit.turn.content for hit in hits[:2] if hit.turn] == ["billing page is slow", "日本語 billing"]
+        assert hits[0].shown == ("billing page is slow",)
+
     def test_each_memory_is_one_hit_and_the_limit_holds(self, store: Store) -> None:
         many = [thread(f"Thread {i}", body=f"{i} " + "tabs " * 500) for i in range(5)]
         do(store, *(Create(m, messages(m, "tabs and spaces", "more tabs")) for m in many))

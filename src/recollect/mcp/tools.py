@@ -89,7 +89,7 @@ TOOLS: tuple[Tool, ...] = (
         "a convention is unknown. A memory id as the query gives that memory whole; ID+OFFSET goes on in a long one.",
         {
             "query": _text("Question, topic, or a memory id"),
-            "limit": {"type": "integer", "default": 5, "description": "At most so many (1 to 20)"},
+            "limit": {"type": "integer", "default": 8, "description": "Maximum number of results (1 to 20)"},
             "include_suspended": _flag("Also threads suspended or archived by age; a near match wakes one", True),
             "archived": _flag("Also what was archived on purpose", False),
         },

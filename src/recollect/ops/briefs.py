@@ -25,7 +25,6 @@ from recollect.recall.weigh import is_quiet, relevance
 
 MOST_RULES = 300
 OPEN_THREADS = 5
-READ_HITS = 5
 SUBAGENT_HITS = 3
 REMINDERS = 3
 _CALL_FLOOR = 0.5  # a call is interrupted for nothing less, however low the floor for prompts is set

@@ -32,6 +32,8 @@ class Weights:
     neighbours: float = 0.07
     group: float = 0.15
     group_of_all: float = 0.15
+    thread: float = 0.20
+    """How much of that a turn has from its thread: a long thread speaks of everything, a short one has no company."""
     long_turn: float = 0.15
     """In a conversation the short turn is what was said, the long one the reply to it."""
     voice: float = 0.60
@@ -148,6 +150,7 @@ def in_company(
         neighbours = weights.neighbours * sum(m.score for m in beside if m is not None)
         spoken = groups.get((ref[0], place.group), 0.0)
         group = (weights.group * spoken / lead + weights.group_of_all * spoken / (most or 1.0)) / weights.own
+        group *= weights.thread if ref[1] < 0 else 1.0
         talk = (ref[0], place.group) in groups
         length = -weights.long_turn * math.log(max(place.size, TURN_BYTES) / TURN_BYTES) / weights.own if talk else 0.0
         score = max(0.0, match.score + neighbours + group + length)

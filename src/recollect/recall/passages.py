@@ -20,21 +20,22 @@ from recollect.model.record import Role, parts
 
 ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
+_ANSWER_CHARS = 5_600  # of all that are shown together: many turns come with less of each
 SUMMARY_CHARS = 100
 
 _BESIDE = 0.15  # what standing next to something that is shown is worth: an answer is rarely one sentence long
 ASKED = {
-    Role.ASKED: 0.6,
+    Role.ASKED: 0.3,
     Role.FOUND: 1.1,
     Role.DECIDED: 1.1,
-    Role.CHANGED: 0.5,
-    Role.RAN: 0.5,
+    Role.CHANGED: 0.25,
+    Role.RAN: 0.25,
     Role.ENDED: 1.1,
     Role.SAID: 1.0,
 }
 UNASKED = ASKED | {Role.ASKED: 0.0, Role.CHANGED: 0.0, Role.RAN: 0.0}
 """Who did not ask does not want to read an earlier question, or which commands were run."""
-_BEST = 12
+_BEST = 6
 _PIECE_CHARS = 125  # most have more
 _LOOK_BACK = 8
 _ENDED = re.compile(r"(?:[.!?:\u3002\uff01\uff1f][)\"'`*]*\s*|\n\s*)$")
@@ -52,25 +53,38 @@ class _Block(NamedTuple):
     score: float
 
 
+def chars_each(hits: int) -> int:
+    """How much of each hit is shown to one who asked."""
+    return min(ASKED_CHARS, _ANSWER_CHARS // max(1, hits))
+
+
 def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> tuple[str, ...]:
     """At most so many characters of its text, cut at sentences. `worth`: how much each role counts."""
     blocks = list(_blocks(hit, max_chars, worth))
     chosen: set[int] = set()
     room = max_chars
-    while True:
-        open_ = {
-            number: block.score + _BESIDE * _has_neighbour(blocks, number, chosen)
-            for number, block in enumerate(blocks)
-            if number not in chosen and block.score > 0 and (not chosen or block.end - block.start <= room)
-        }
-        if not open_:
-            break
-        best = max(open_, key=lambda number: (open_[number], -number))
-        chosen.add(best)
-        room -= blocks[best].end - blocks[best].start
+    waiting = [(-block.score, number) for number, block in enumerate(blocks) if block.score > 0]
+    heapq.heapify(waiting)
+    while waiting:
+        _, number = heapq.heappop(waiting)
+        size = blocks[number].end - blocks[number].start
+        if number in chosen or (chosen and size > room):
+            continue
+        chosen.add(number)
+        room -= size
+        for beside in (number - 1, number + 1):
+            if 0 <= beside < len(blocks) and blocks[beside].part == blocks[number].part and blocks[beside].score > 0:
+                heapq.heappush(waiting, (-blocks[beside].score - _BESIDE, beside))
     runs = _runs([blocks[number] for number in sorted(chosen)])
     found = sorted(runs, key=lambda run: -max(block.score for block in run))
-    return tuple(shortened(hit.text[run[0].start : run[-1].end].strip(), max_chars) for run in found)
+    said = (hit.text[run[0].start : run[-1].end].strip() for run in found)
+    return tuple(shortened(words, max_chars) for words in said if words)
+
+
+def summary(hit: Hit) -> str:
+    """The best of it in a line."""
+    best = max(_blocks(hit, 0, ASKED), key=lambda block: block.score, default=None)
+    return shortened(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS) if best is not None else ""
 
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
@@ -90,11 +104,6 @@ def shortened(text: str, max_chars: int) -> str:
         return text[: ends[-1]].rstrip()
     word = text.rfind(" ", max_chars // 2, max_chars)
     return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
-
-
-def _has_neighbour(blocks: Sequence[_Block], number: int, chosen: set[int]) -> bool:
-    beside = (n for n in (number - 1, number + 1) if n in chosen)
-    return any(blocks[n].part == blocks[number].part for n in beside)
 
 
 def _runs(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
@@ -138,16 +147,14 @@ def _blocks(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterator[_
 
 
 def _worth(words: str, role: Role | None, title: str, said: str, worth: Mapping[Role, float]) -> float:
-    bare = _bare(words)
-    if bare == title:
-        return 0.0
     if role in (None, Role.SAID):
-        return 1.0
+        return 0.0 if len(words) < 2 * len(title) and _bare(words) == title else 1.0
     if role is Role.ASKED and one_line(words).endswith(("?", "\uff1f")):
         return 0.0
-    if role in (Role.FOUND, Role.ENDED) and bare[:_REPEATED_CHARS] in said and bare[-_REPEATED_CHARS:] in said:
-        return 0.0  # it is shown where it was said, among its neighbours
-    return worth[role]
+    bare = _bare(words)
+    is_said = role in (Role.FOUND, Role.ENDED) and bare[:_REPEATED_CHARS] in said and bare[-_REPEATED_CHARS:] in said
+    # What was also said is shown there, among its neighbours.
+    return 0.0 if is_said or bare == title else worth[role]
 
 
 def _bare(text: str) -> str:

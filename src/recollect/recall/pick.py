@@ -16,6 +16,7 @@ from recollect.model.memory import Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.recall.weigh import is_quiet
 
+_COMPARED_CHARS = 200  # of the beginning and of the end
 BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
 
 NOTHING_IN_COMMON = "nothing in common"
@@ -87,9 +88,12 @@ def _is_of_status(hit: Hit, wanted: tuple[Status, ...]) -> bool:
 
 
 def _words(hit: Hit, query: Query) -> tuple[str, str]:
-    """What must not be shown twice. The same words in two sessions are two events, unless each should come once."""
+    """What must not be shown twice. The same words in two sessions or threads are two events, unless each should come
+    once."""
+    said = one_line(hit.text[:_COMPARED_CHARS] + hit.text[_COMPARED_CHARS:][-_COMPARED_CHARS:]).casefold()
     title = f"# {one_line(hit.memory.title).casefold()}"  # alone it says less
-    return one_line(hit.text).casefold() or title, "" if query.once else hit.memory.group
+    event = hit.memory.group if hit.turn is None else hit.memory.id
+    return said or title, "" if query.once else event
 
 
 def nothing_in_common(hit: Hit) -> bool:

@@ -20,7 +20,8 @@ MAX_THREADS = 5
 MAX_BRIDGES = 5
 _TITLE_CHARS = 120
 _FILE_CHARS = 80
-_TOPICS_CHARS = 120  # fifty long topics would leave no room for what answers
+_TOPICS_CHARS = 80  # what answers needs the room
+_END_CHARS = 60
 _SENTENCE_END = re.compile(r"[.!?\u2026]\s|[\u3002\uff01\uff1f]")
 ARCHIVED_OPTION = "--archived"
 _SECTIONS = ((Kind.RULE, "Rules"), (Kind.NOTE, "Notes"))
@@ -137,7 +138,7 @@ def _links(recalled: Recalled) -> Iterator[str]:
     if bridges:
         yield f"## Related Bridges ({len(bridges)} of {recalled.all_bridges})"
         yield "\n".join(
-            f"- {clip(one_line(a), _TITLE_CHARS)} -> {clip(one_line(z), _TITLE_CHARS)}"
+            f"- {clip(one_line(a), _END_CHARS)} -> {clip(one_line(z), _END_CHARS)}"
             f" ({bridge.type}, weight: {bridge.weight:.2f})"
             for bridge, a, z in bridges
         )

@@ -144,20 +144,22 @@ def _one(seq: int | None) -> tuple[int, ...]:
 
 def whole(db: apsw.Connection, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
     """Each unit with its memory, and the message that it is where it is one."""
-    listed = json.dumps(list(units))
-    bodies = f"""
-        SELECT m.seq, {rows.select("memory", prefix="m")} FROM json_each(?) w JOIN memory m ON m.seq = w.value"""  # noqa: S608
-    found: dict[int, tuple[int, Memory, Message | None]] = {
-        seq: (seq, rows.to_memory(cells), None) for seq, *cells in sql.every(db, bodies, listed)
-    }
+    turns: dict[int, tuple[int, Message]] = {}
     if any(unit < 0 for unit in units):
         said = f"""
-            SELECT -g.seq, {rows.select("message", prefix="g")}, {rows.select("memory", prefix="m")} FROM json_each(?) w
+            SELECT -g.seq, m.seq, {rows.select("message", prefix="g")} FROM json_each(?) w
             JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
-        split = len(rows.MESSAGE)
-        for unit, *cells in sql.every(db, said, listed):
-            found[unit] = (unit, rows.to_memory(cells[split:]), rows.to_message(cells[:split]))
-    return [found[unit] for unit in units if unit in found]
+        found = sql.every(db, said, json.dumps([unit for unit in units if unit < 0]))
+        turns = {unit: (seq, rows.to_message(cells)) for unit, seq, *cells in found}
+    owners = {unit: turns[unit][0] if unit in turns else unit for unit in units}
+    wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608
+    listed = json.dumps(list(set(owners.values())))
+    memories = {seq: rows.to_memory(cells) for seq, *cells in sql.every(db, wanted, listed)}
+    return [
+        (unit, memories[seq], turns[unit][1] if unit in turns else None)
+        for unit, seq in owners.items()
+        if seq in memories
+    ]
 
 
 def pieces(db: apsw.Connection, units: Sequence[int]) -> list[PassageEvidence]:
