@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from recollect.base.text import one_line
@@ -54,9 +55,25 @@ def chars_each(hits: int, *, unasked: bool) -> int:
     return UNASKED_CHARS if unasked else min(ASKED_CHARS, _ANSWER_CHARS // max(1, hits))
 
 
+def answering(hit: Hit, max_chars: int) -> Hit:
+    """With what is shown of it, and the best of that in a line."""
+    text = hit.text.strip()
+    if hit.turn is None and len(text) <= max_chars:
+        best = max(hit.pieces, key=lambda piece: piece.score, default=Piece(0, len(hit.text), 0.0))
+        shown = (text,) if text else ()
+        return replace(hit, shown=shown, summary=shortened(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS))
+    sentences = list(_sentences(hit, max_chars))
+    first = max(sentences, key=lambda sentence: sentence.score, default=None)
+    line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
+    return replace(hit, shown=_grown(hit, sentences, max_chars), summary=shortened(line, SUMMARY_CHARS))
+
+
 def passages(hit: Hit, max_chars: int) -> tuple[str, ...]:
     """At most so many characters of its text, cut at sentences."""
-    sentences = list(_sentences(hit, max_chars))
+    return answering(hit, max_chars).shown
+
+
+def _grown(hit: Hit, sentences: Sequence[_Sentence], max_chars: int) -> tuple[str, ...]:
     chosen: set[int] = set()
     room = max_chars
     waiting = [(-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0]
@@ -75,12 +92,6 @@ def passages(hit: Hit, max_chars: int) -> tuple[str, ...]:
     found = sorted(runs, key=lambda run: -max(sentence.score for sentence in run))
     said = (hit.text[run[0].start : run[-1].end].strip() for run in found)
     return tuple(shortened(words, max_chars) for words in said if words)
-
-
-def summary(hit: Hit) -> str:
-    """The best of it in a line."""
-    best = max(_sentences(hit, 0), key=lambda sentence: sentence.score, default=None)
-    return shortened(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS) if best is not None else ""
 
 
 def shortened(text: str, max_chars: int) -> str:
@@ -120,12 +131,17 @@ def _sentences(hit: Hit, max_chars: int) -> Iterator[_Sentence]:
     said = _bare(text[roles[-1].start :]) if roles and roles[-1].role is Role.SAID else ""
     for number, pieces in _regions(_around_best(hit.pieces, max_chars), roles):
         role = roles[number].role if number >= 0 else None
+        at = 0
         for found in _SENTENCE.finditer(text, pieces[0].start, pieces[-1].end):
             start, end = found.span()
             if start == end:
                 continue
-            shares = ((min(end, one.end) - max(start, one.start), one.score) for one in pieces)
-            score = sum(share * score for share, score in shares if share > 0) / (end - start)
+            while pieces[at].end <= start:
+                at += 1
+            score = pieces[at].score
+            if pieces[at].end < end:
+                shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
+                score = sum(share * score for share, score in shares if share > 0) / (end - start)
             yield _Sentence(number, start, end, score * _worth(found[0], role, title, said))
 
 
