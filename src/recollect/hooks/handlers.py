@@ -433,7 +433,7 @@ def _noting(mind: briefs.Mind, said: inject.Injection) -> Callable[[Visit, bool]
 
 
 def _answered(visit: Visit, asked: str) -> Found:
-    query = Query(text=asked, statuses=REACHED, limit=recalls.RECALLED, turns=recalls.TURNS)
+    query = Query(text=asked, statuses=REACHED, limit=recalls.RECALLED, turns=recalls.RECALLED)
     return recalls.answered(visit.app, query, haste=Haste(visit.app, asked, visit.until_s))
 
 

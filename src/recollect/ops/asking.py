@@ -20,7 +20,7 @@ from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
 from recollect.recall import floor, fuse, lexical, pick, weigh, when
 from recollect.recall.lexical import Ref
-from recollect.recall.passages import chars_each, passages, summary, unasked_passages
+from recollect.recall.passages import answering, chars_each, unasked_passages
 from recollect.recall.weigh import Focus
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _answer(
     picked = pick.pick(ranked, query, seen=seen)
     most_chars = chars_each(len(picked.hits))
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
-    shown = tuple(replace(hit, shown=passages(hit, most_chars), summary=summary(hit)) for hit in hits)
+    shown = tuple(answering(hit, most_chars) for hit in hits)
     return Answer(replace(picked, hits=shown), missing, 0.0)
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 WAKE_ABOVE = 0.5  # a thread that age put to sleep or away and that comes nearer than this wakes
 MAX_BRIDGES = 5
 RECALLED = 8  # turns, rules and notes
-TURNS = 3  # of one thread
 _FILLED_AT_ONCE = 32  # passages that a recall embeds on its way: about a second
 _LOGGED_DROPS = 50
 _LOGGED_QUERY_CHARS = 300
@@ -62,7 +61,8 @@ def recall(
     text = storable(" ".join(query)).strip()
     statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
     statuses += (Status.ARCHIVED,) if archived else ()
-    asked = Query(text=text, statuses=statuses, limit=at_least_one("limit", limit), turns=TURNS)
+    most = at_least_one("limit", limit)
+    asked = Query(text=text, statuses=statuses, limit=most, turns=most)
     reference = read_reference(text)
     answer = look_up(app, *reference) if reference else whole(app, answered(app, asked))
     note(app, answer.found)

@@ -12,11 +12,12 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from recollect.base.text import one_line
 from recollect.model.query import Hit, Piece
-from recollect.model.record import Role, parts
+from recollect.model.record import Part, Role, parts
 
 ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
@@ -37,15 +38,13 @@ UNASKED = ASKED | {Role.ASKED: 0.0, Role.CHANGED: 0.0, Role.RAN: 0.0}
 """Who did not ask does not want to read an earlier question, or which commands were run."""
 _BEST = 6
 _PIECE_CHARS = 125  # most have more
-_LOOK_BACK = 8
-_ENDED = re.compile(r"(?:[.!?:\u3002\uff01\uff1f][)\"'`*]*\s*|\n\s*)$")
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
 _MARKS = re.compile(r"\W+")
 _REPEATED_CHARS = 40  # by its first and last so many characters a finding is known again in what was said
 
 
-class _Block(NamedTuple):
-    """One or more pieces that belong together: no sentence is cut in two."""
+class _Sentence(NamedTuple):
+    """A sentence."""
 
     part: int
     start: int
@@ -58,33 +57,43 @@ def chars_each(hits: int) -> int:
     return min(ASKED_CHARS, _ANSWER_CHARS // max(1, hits))
 
 
+def answering(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> Hit:
+    """With what is shown of it, and the best of that in a line. `worth`: how much each role counts."""
+    text = hit.text.strip()
+    if hit.turn is None and len(text) <= max_chars:
+        best = max(hit.pieces, key=lambda piece: piece.score, default=Piece(0, len(hit.text), 0.0))
+        shown = (text,) if text else ()
+        return replace(hit, shown=shown, summary=shortened(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS))
+    sentences = list(_sentences(hit, max_chars, worth))
+    first = max(sentences, key=lambda sentence: sentence.score, default=None)
+    line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
+    return replace(hit, shown=_grown(hit, sentences, max_chars), summary=shortened(line, SUMMARY_CHARS))
+
+
 def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> tuple[str, ...]:
-    """At most so many characters of its text, cut at sentences. `worth`: how much each role counts."""
-    blocks = list(_blocks(hit, max_chars, worth))
+    """At most so many characters of its text, cut at sentences."""
+    return answering(hit, max_chars, worth).shown
+
+
+def _grown(hit: Hit, sentences: Sequence[_Sentence], max_chars: int) -> tuple[str, ...]:
     chosen: set[int] = set()
     room = max_chars
-    waiting = [(-block.score, number) for number, block in enumerate(blocks) if block.score > 0]
+    waiting = [(-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0]
     heapq.heapify(waiting)
     while waiting:
         _, number = heapq.heappop(waiting)
-        size = blocks[number].end - blocks[number].start
+        size = sentences[number].end - sentences[number].start
         if number in chosen or (chosen and size > room):
             continue
         chosen.add(number)
         room -= size
-        for beside in (number - 1, number + 1):
-            if 0 <= beside < len(blocks) and blocks[beside].part == blocks[number].part and blocks[beside].score > 0:
-                heapq.heappush(waiting, (-blocks[beside].score - _BESIDE, beside))
-    runs = _runs([blocks[number] for number in sorted(chosen)])
-    found = sorted(runs, key=lambda run: -max(block.score for block in run))
+        for beside in range(max(0, number - 1), min(number + 2, len(sentences))):
+            if sentences[beside].part == sentences[number].part and sentences[beside].score > 0:
+                heapq.heappush(waiting, (-sentences[beside].score - _BESIDE, beside))
+    runs = _runs([sentences[number] for number in sorted(chosen)])
+    found = sorted(runs, key=lambda run: -max(sentence.score for sentence in run))
     said = (hit.text[run[0].start : run[-1].end].strip() for run in found)
     return tuple(shortened(words, max_chars) for words in said if words)
-
-
-def summary(hit: Hit) -> str:
-    """The best of it in a line."""
-    best = max(_blocks(hit, 0, ASKED), key=lambda block: block.score, default=None)
-    return shortened(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS) if best is not None else ""
 
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
@@ -106,13 +115,13 @@ def shortened(text: str, max_chars: int) -> str:
     return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
 
 
-def _runs(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
-    run: list[_Block] = []
-    for block in blocks:
-        if run and (block.part, block.start) != (run[-1].part, run[-1].end):
+def _runs(sentences: Sequence[_Sentence]) -> Iterator[list[_Sentence]]:
+    run: list[_Sentence] = []
+    for sentence in sentences:
+        if run and (sentence.part, sentence.start) != (run[-1].part, run[-1].end):
             yield run
             run = []
-        run.append(block)
+        run.append(sentence)
     if run:
         yield run
 
@@ -125,25 +134,40 @@ def _around_best(pieces: Sequence[Piece], max_chars: int) -> list[Piece]:
     return [pieces[at] for at in sorted(near) if 0 <= at < len(pieces)]
 
 
-def _blocks(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterator[_Block]:
+def _sentences(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterator[_Sentence]:
+    """Sentence by sentence. One that stands in two pieces matches as well as they do, by their shares."""
     text, title = hit.text, _bare(hit.memory.title)
     roles = tuple(parts(text)) if hit.turn is not None else ()
     said = _bare(text[roles[-1].start :]) if roles and roles[-1].role is Role.SAID else ""
-    waiting: _Block | None = None
-    for piece in _around_best(hit.pieces, max_chars):
-        number, part = next(((n, p) for n, p in enumerate(roles) if p.start <= piece.start < p.end), (-1, None))
-        score = piece.score * _worth(text[piece.start : piece.end], part.role if part else None, title, said, worth)
-        if waiting is not None:
-            whole = _ENDED.search(text[waiting.end - _LOOK_BACK : waiting.end])
-            if whole or (number, piece.start) != (waiting.part, waiting.end):
-                yield waiting
-                waiting = None
-        if waiting is None:
-            waiting = _Block(number, piece.start, piece.end, score)
-        else:
-            waiting = waiting._replace(end=piece.end, score=max(score, waiting.score))
-    if waiting is not None:
-        yield waiting
+    for number, pieces in _regions(_around_best(hit.pieces, max_chars), roles):
+        role = roles[number].role if number >= 0 else None
+        at = 0
+        for found in _SENTENCE.finditer(text, pieces[0].start, pieces[-1].end):
+            start, end = found.span()
+            if start == end:
+                continue
+            while pieces[at].end <= start:
+                at += 1
+            score = pieces[at].score
+            if pieces[at].end < end:
+                shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
+                score = sum(share * score for share, score in shares if share > 0) / (end - start)
+            yield _Sentence(number, start, end, score * _worth(found[0], role, title, said, worth))
+
+
+def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[int, list[Piece]]]:
+    """Pieces that follow each other within one part of the text; -1 where it has no parts."""
+    region: list[Piece] = []
+    number = -1
+    for piece in pieces:
+        part = next((n for n, part in enumerate(roles) if part.start <= piece.start < part.end), -1)
+        if region and (part, piece.start) != (number, region[-1].end):
+            yield number, region
+            region = []
+        region.append(piece)
+        number = part
+    if region:
+        yield number, region
 
 
 def _worth(words: str, role: Role | None, title: str, said: str, worth: Mapping[Role, float]) -> float:
