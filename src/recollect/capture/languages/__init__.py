@@ -18,15 +18,17 @@ _SAMPLE_CHARS = 2_000
 
 # By these the languages that share a script are told apart.
 _COMMON = {
-    "en": "the a an is are we our you i to of in on for and or not no use using please don't it this that with from",
-    "de": "der die das und ist nicht wir ihr ich du ein eine einen für mit auf im in bitte immer nie nein ja wenn dass"
-    " auch hier aber noch nur unser unsere unseren alle kein keine ab jetzt läuft warum wie was wäre schreib",
-    "fr": "le la les un une des et est pas on nous je tu vous il pour avec dans sur en du au ce cette ces que qui ici"
+    "en": "the a an is are we our you i to of in on for and or not no use using please don't it this that with from as at be"
+    " but by can do does has have if my one so was what when which will would yes ok let lets fix add make run test check"
+    " should could",
+    "de": "der das und ist nicht wir ihr ich du ein eine einen für mit auf im bitte immer nie nein ja wenn dass"
+    " auch hier aber noch nur unser unsere unseren alle kein keine ab jetzt läuft warum wie wäre schreib",
+    "fr": "le la les un une des et est pas nous je tu vous il pour avec dans sur en du au ce cette ces que qui ici"
     " toujours jamais non oui s'il stp svp c'est n'utilise d'abord pourquoi ajoute préfère désormais l'app",
-    "es": "el la los las un una y es no se nosotros yo tú para con en de del al por que este esta aquí siempre nunca sí"
-    " qué cómo porque cuando pero más usa usamos usar los nombres prefiero escribe así repo ahora hagas me llamo",
-    "pt": "o a os as um uma e é não se nós eu você para pra com em do da dos das no na por que este esta isso aqui sempre"
-    " nunca sim como quando mas mais usa usamos prefiro escreva agora também meu nome faça diante me chame gente",
+    "es": "el la los las un una y es se nosotros yo tú para con en de del al por que este esta aquí siempre nunca sí"
+    " qué cómo porque cuando pero más usa usamos usar los nombres prefiero escribe así repo ahora hagas llamo",
+    "pt": "os um uma é não nós eu você pra com em da dos das na por que este esta isso aqui sempre"
+    " nunca sim como quando mas mais usa usamos prefiro escreva agora também meu nome faça diante chame gente direto",
 }
 _WORDS = {code: frozenset(words.split()) for code, words in _COMMON.items()}
 

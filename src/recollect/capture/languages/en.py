@@ -20,6 +20,7 @@ _VERB = r"use|prefer|avoid|write|name|put|keep|store|place|ship|tag|log|version|
 _HABIT = r"use|prefer|avoid|write|name|put|keep|place|run|test|ship|deploy|release|tag|log|version|format|follow|stick|commit|push|merge|squash|rebase|branch|target|support|require|pin|treat|document|comment|indent|mock|stub|spell|lint|sign|track|host|review|open|migrate|publish|install|manage|go (?:through|via|with)|develop|code|speak|build|call|define|declare|type|import|work (?:on|in|from|with)|ban|forbid|gitignore|vendor|monkeypatch|backport"
 # What agents make and people have rules about.
 _WORK = r"(?:(?:unit|integration|e2e|acceptance|smoke|snapshot|new|all|our|public|private|async|failing) )*(?:tests?|specs|test (?:files|data|names)|commits?|commit (?:messages?|subjects?|titles?)|branch(?:es)?|branch names|prs?|mrs?|pull requests?|merge requests?|migrations?|imports?|comments?|docstrings?|type (?:hints|annotations)|file ?names?|variable names|variables|function names|class names|table names|column names|env(?:ironment)? var(?:iable)?s|secrets|credentials|api keys|dependenc(?:y|ies)|deps|docs|documentation|changelog(?: entr(?:y|ies))?|release notes|fixtures?|mocks?|snapshots|todos|error messages|log messages|feature flags|constants|magic numbers|scripts|config(?:s| files)?|generated (?:files|code)|source files|line endings|indentation|naming|code|new code|new files|components|modules|packages|endpoints|services|controllers|helpers|hooks|types|functions|classes|queries|models|schemas?|dates|timestamps|money(?: values| amounts)?|ids|screenshots|plans|worktrees?|issues|tickets|releases|tags|deploys|deployments|versions?|squash merges?|merges|lockfiles?|ui strings|translations)"
+_CORE = r"(?:(?:unit|integration|e2e|new|all|our) )*(?:tests|specs|test (?:files|data|names)|commits|commit (?:messages?|subjects?|titles?)|branches|branch names|prs|mrs|pull requests|merge requests|migrations|imports|comments|docstrings|type (?:hints|annotations)|file ?names|variable names|function names|table names|column names|env(?:ironment)? var(?:iable)?s|secrets|credentials|api keys|dependencies|deps|changelog entries|release notes|fixtures|mocks|error messages|log messages|feature flags|generated (?:files|code)|line endings|indentation|naming|new code|dates|timestamps|money(?: values| amounts)?|releases|tags|deploys|deployments|squash merges?|merges|ui strings)"
 _TALK = r"answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|emojis?|apolog(?:y|ies|i[sz]ing)|headings?|bullet(?: point)?s|jargon|flattery|prais\w+|compliments?|preambles?|filler|recaps?|markdown|prose|essays?|walls of text|small talk"
 _CHOICE = r"tabs|spaces|two spaces|four spaces|2 spaces|4 spaces|npm|pnpm|yarn|bun|jest|vitest|mocha|ava|cypress|playwright|pytest|unittest|nose|pip|pipenv|poetry|uv|conda|hatch|snake_case|camelcase|kebab-case|pascalcase|single quotes|double quotes|semicolons|moment|dayjs|date-fns|luxon|lodash|axios|fetch|redux|zustand|mobx|jotai|yup|zod|joi|valibot|webpack|vite|rollup|esbuild|eslint|biome|tslint|prettier|ruff|flake8|pylint|mypy|pyright|junit|testng|assertj|hamcrest|mockito|mockk|rspec|minitest|gradle|maven|bazel|cmake|ninja|meson|sqlalchemy|django orm|prisma|drizzle|knex|typeorm|sequelize|uuid v7|uuid v4|ulid|lf|crlf|utc|named exports|default exports|composition api|options api|class components|tailwind|bootstrap|scss|sass|css modules|styled-components|graphql|grpc|mysql|postgres|sqlite|mongo|docker|podman|jenkins|github actions|gitlab|github|bitbucket|jira|linear|fish|zsh|bash|commonjs|esm|bloc|riverpod|dataclasses|pydantic|attrs|requests|httpx|aiohttp|flask|fastapi|django"
 _PLACE = (
@@ -37,7 +38,7 @@ _SIGNALS = (
         "says it is to last",
         4.0,
         plain(
-            rf"{_CLAUSE}(?:from (?:now|here|this point|today) on(?:wards?)?(?: out)?|going forward|moving forward|henceforth|as of (?:now|today)|starting (?:now|today)|in (?:the )?future,? (?:please|always|never|don't|do not|when|use|make|run|you|if you|i want|just)|for (?:all )?future (?:tasks|commits|prs|changes|sessions|work|reference|\w+s\b)|as a (?:general )?rule|(?:once and )?for all|for good)\b|\b(?:from now on(?:wards?)?|going forward|in (?:the )?future)\W*$"
+            rf"{_CLAUSE}(?:from (?:now|here|this point|today) on(?:wards?)?(?: out)?|going forward(?! with)|moving forward(?! with)|henceforth|in (?:the )?future,? (?:please|always|never|don't|do not|when|use|make|run|you|if you|i want|just)|for (?:all )?future (?:tasks|commits|prs|changes|sessions|work|reference|\w+s\b)|as a (?:general )?rule|(?:once and )?for all|for good)\b|\b(?:from now on(?:wards?)?|going forward)\W*$"
         ),
         firm=True,
     ),
@@ -45,7 +46,7 @@ _SIGNALS = (
         "asks to remember it",
         3.5,
         plain(
-            rf"{_CLAUSE}(?:make sure (?:you |to )+|be sure to |try to |you (?:should|must|need to|have to) |i want you to |can you |could you )?(?:please |always )*(?:remember(?: that|:|,| this| (?=(?:we|our|the|i|you|it|never|always|not|don't|to always|to never)\b))|memori[sz]e|(?:keep|bear) (?:(?:this|that|it|these) )?in mind(?! for the)|(?:don't|do not|dont|never) forget(?! to (?:add|update|fix|remove|push|commit)\b)(?: that|:|,)|(?:save|add|store|put|commit|write) (?:\w+ ){{0,3}}(?:to|in|into) (?:your )?memory|for (?:the record|(?:your |the )?future reference)|(?:make|take) a note (?:that|of)|note to self)(?! (?:me|the (?:user|last|state|selection|choice|scroll|position))\b)"
+            rf"{_CLAUSE}(?:make sure (?:you |to )+|be sure to |try to |you (?:should|must|need to|have to) |i want you to |can you |could you )?(?:please |always )*(?:remember(?: that|:|,| this| (?=(?:we|our|the|i|you|it|never|always|not|don't|to always|to never)\b))|memori[sz]e|(?:don't|do not|dont|never) forget(?! to (?:add|update|fix|remove|push|commit)\b)(?: that|:|,)|(?:save|add|store|put|commit|write) (?:\w+ ){{0,3}}(?:to|in|into) (?:your )?memory|for (?:the record|(?:your |the )?future reference)|(?:make|take) a note (?:that|of)|note to self)(?! (?:me|the (?:user|last|state|selection|choice|scroll|position))\b)"
         ),
         firm=True,
     ),
@@ -62,7 +63,7 @@ _SIGNALS = (
         "every time",
         3.0,
         plain(
-            rf"{_CLAUSE}(?:whenever|every (?:single )?time|each time|any ?time) (?:you|we)\b|\b(?:before|after|on|with|for) (?:every|each|any) (?:single )?(?:commit|push|merge|pr|mr|pull request|release|deploy\w*|change|edit|fix|task|session|feature|new feature|code change|file change|step|phase)\b|\bin (?:every|each|all) (?:session|commit|pr)s?\b"
+            rf"{_CLAUSE}(?:whenever|every (?:single )?time|each time|any ?time) (?:you|we)(?:\'re| are)? (?:{_AGENT}|add|change|create|make|finish|write|touch|update|open|start|fix|implement|need|are done)(?:ing)?\b|\b(?:before|after) (?:every|each|any) (?:single )?(?:commit|push|merge|pr|mr|pull request|release|deploy\w*|change|edit|fix|task|session|feature|new feature|code change|file change|step|phase)\b"
         ),
         firm=True,
     ),
@@ -93,7 +94,6 @@ _SIGNALS = (
         plain(
             rf"{_CLAUSE}(?:you (?:must|should|have to|need to|may|can) |make sure (?:you |to )|be sure to )?(?:always|never(?: ever)?|only ever|don't ever|dont ever|do not ever)(?: again)? (?:{_VERB})(?![\w-])(?! (?:it|this|that|them|mind)\b)"
         ),
-        firm=True,
     ),
     Signal(
         "always or never, as an afterthought",
@@ -179,9 +179,7 @@ _SIGNALS = (
     Signal(
         "what we do not do",
         3.0,
-        plain(
-            rf"{_CLAUSE}(?:here |in (?:this|our) \w+ )?we {_ADVERB}*(?:don't|dont|do not|no longer)(?! (?:see|know|care|get|understand|think|remember|even|really|just|need|want|have|find|seem|show|handle|check|test)\b) \w+"
-        ),
+        plain(rf"{_CLAUSE}(?:here |in (?:this|our) \w+ )?we {_ADVERB}*(?:don't|dont|do not|no longer) (?:{_HABIT})\b"),
         firm=True,
     ),
     Signal(
@@ -232,7 +230,7 @@ _SIGNALS = (
         "how such work is to be",
         3.0,
         plain(
-            rf"^\W*(?:(?:and|but|also|so|please|ok|btw|no|remember|note|all|any|every|each|new|our|the|my) )*(?!(?:the )?(?:test|migration|commit|branch|pr|mr|script|version|release|import|comment|schema|fixture|mock|changelog|dependency|worktree)\b)(?:{_WORK})(?: (?:in|of|for|on|from|with|to|under|that|which|touching)(?: [^\s,;:?]+){{1,5}}?)? (?:(?:must|shall|may|can|need to|needs to|have to|has to)(?:n't| not| never| always| only)?|mustn't|can't|cannot|always|never|only|are (?:always|never|only)|should (?:always|never|only|not)|go(?:es)? (?:in|into|under|to|next to|through)|live[sd]? (?:in|under|next to)|belong(?:s)? (?:in|to|under)|stay(?:s)? (?:in|out|under)|(?:is|are) (?:written|named|kept|stored|run|in (?:english|german|french|spanish|chinese|russian|portuguese)|imperative|squashed|signed|generated|off[- ]limits|forbidden|banned|not allowed|read-only)|require|get|follow|start with|end (?:with|in))(?![\w-])"
+            rf"^\W*(?:(?:and|but|also|so|please|ok|btw|no|remember|note|all|any|every|each|new|our|the|my) )*(?!(?:the )?(?:test|migration|commit|branch|pr|mr|script|version|release|import|comment|schema|fixture|mock|changelog|dependency|worktree)\b)(?:{_CORE})(?: (?:in|of|for|on|from|with|to|under|that|which|touching)(?: [^\s,;:?]+){{1,5}}?)? (?:(?:must|shall|need to|needs to|have to|has to)(?:n't| not| never| always| only)?|mustn't|can't|cannot|always|never|only|are (?:always|never|only)|should (?:always|never|only|not)|go(?:es)? (?:in|into|under|to|next to|through)|live[sd]? (?:in|under|next to)|belong(?:s)? (?:in|to|under)|stay(?:s)? (?:in|out|under)|(?:is|are) (?:written|named|kept|stored|run|in (?:english|german|french|spanish|chinese|russian|portuguese)|imperative|squashed|signed|generated|off[- ]limits|forbidden|banned|not allowed|read-only))(?![\w-])"
         ),
         firm=True,
     ),
@@ -311,7 +309,7 @@ _SIGNALS = (
         "what I prefer",
         3.0,
         plain(
-            rf"{_CLAUSE}i(?:'d| would)? (?:always |generally |usually |strongly |much |really )*(?:prefer|like|love|want|rather have|rather see|hate|dislike|can't stand|don't like|dont like|don't want|never want|do not want)(?: to (?:see|have|get))?(?: you to| it when you| when you| that you| your| all| every| always| never| no| any)? ?(?:always |never |my |your )?(?:[\w-]+ ){{0,3}}?(?:{_TALK}|{_CHOICE}|commits?|commit messages?|tests?|comments?|docstrings?|mocks?|type hints|diffs?|one-liners?|functional|guard clauses|early returns|explicit|composition|named exports|imports|small (?:prs|commits|functions))(?![\w-])"
+            rf"{_CLAUSE}i(?:'d| would)? (?:always |generally |usually |strongly |much |really )*(?:prefer|rather have|rather see|hate|dislike|can't stand|always want|never want)(?: to (?:see|have|get))?(?: you to| it when you| when you| that you| your| all| every| always| never| no| any)? ?(?:always |never |my |your )?(?:[\w-]+ ){{0,3}}?(?:{_TALK}|{_CHOICE}|commits?|commit messages?|tests?|comments?|docstrings?|mocks?|type hints|diffs?|one-liners?|functional|guard clauses|early returns|explicit|composition|named exports|imports|small (?:prs|commits|functions))(?![\w-])"
         ),
         firm=True,
     ),
@@ -350,7 +348,6 @@ _SIGNALS = (
         plain(
             rf"{_CLAUSE}(?:(?:be|stay) (?:more |less |very )*(?:brief|concise|terse|direct|blunt|critical|honest|short)\b(?! (?:about|in the|on this))|(?:keep|make) (?:your |the |all )?(?:{_TALK}) (?:short|brief|concise|terse|under|to|below)|(?:no|skip|without|fewer|less|avoid) (?:{_TALK})(?: please| ever| at the end| in (?:your|the|any)|[.!,]|$)|don't (?:apologi[sz]e|summari[sz]e|praise|flatter|over-?explain)|explain (?:things )?(?:less|more|like|step by step)|(?:short|brief|terse|concise) (?:answers|replies|responses))"
         ),
-        firm=True,
     ),
     Signal(
         "in all my work",
@@ -364,9 +361,10 @@ _SIGNALS = (
         "tells it",
         1.5,
         plain(
-            rf"{_START}(?:note|notice|please note|heads[- ]up|fyi|reminder|keep in mind|just so you know|for (?:context|your info\w*)|important)\b[:,]? ?(?:that )?"
+            rf"{_START}(?:note|notice|please note|heads[- ]up|fyi|reminder|just so you know|for (?:context|your info\w*)|important)\b[:,]? ?(?:that )?"
         ),
     ),
+    Signal("asks to keep it in mind", 2.5, words(r"(?:keep|bear) (?:(?:this|that|it|these) )?in mind")),
     # Against
     Signal(
         "a wish",

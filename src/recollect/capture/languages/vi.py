@@ -9,13 +9,13 @@ _LEAD = r"^\W*(?:(?:và|nhưng|không|ok|vâng|dạ|nhé|à|hãy|xin|làm ơn|ng
 VIETNAMESE = Language(
     code="vi",
     signals=(
-        Signal("says it is to last", 3.5, words(r"từ giờ(?: trở đi)?|từ nay(?: về sau| trở đi)?|kể từ (?:bây giờ|nay|hôm nay)|từ bây giờ|về sau|sau này|những lần sau"), firm=True),
-        Signal("asks to remember it", 3.5, words(r"(?:hãy )?(?:nhớ (?:rằng|là|kỹ|điều này)|ghi nhớ|lưu ý(?: rằng| là)?|đừng quên(?: rằng| là))"), firm=True),
+        Signal("says it is to last", 3.5, words(r"từ giờ(?: trở đi)?|từ nay(?: về sau| trở đi)?|kể từ (?:bây giờ|nay|hôm nay)|từ bây giờ|những lần sau"), firm=True),
+        Signal("asks to remember it", 3.5, words(r"(?:hãy )?(?:nhớ (?:rằng|là|kỹ|điều này)|ghi nhớ|đừng quên(?: rằng| là))"), firm=True),
         Signal("a name", 4.0, words(r"(?:hãy )?gọi (?:tôi|mình|em|anh|chị|tớ) là|tên (?:tôi|mình|em|anh|chị|tớ) là|(?:tôi|mình) tên(?: là)?"), firm=True),
         Signal("always or never, as an order", 3.5, plain(_LEAD + r"(?:luôn(?: luôn)?|không bao giờ|đừng bao giờ|tuyệt đối không)\b|\bđừng bao giờ\b|" + _LEAD + r"(?:dùng|viết|chạy|trả lời|đặt|kiểm tra|hỏi)(?: \S+){0,5} (?:luôn luôn|mọi lúc)\b"), firm=True),
         Signal("what we do", 2.5, words(r"(?:chúng (?:tôi|ta|mình)|bọn mình|team|nhóm)(?: luôn| không| chỉ| đang| ở đây)* (?:dùng|sử dụng|viết|đặt|deploy|commit|merge|lưu|chạy)")),
         Signal("names the place where it holds", 1.5, words(r"trong (?:dự án|repo|project|codebase) này|dự án này|repo này|ở đây")),
-        Signal("what I prefer", 3.0, words(r"tôi (?:thích|không thích|ghét|muốn luôn)"), firm=True),
+        Signal("what I prefer", 3.0, words(r"tôi (?:luôn thích|ghét khi|không thích khi|muốn luôn)"), firm=True),
         Signal("in which language to speak", 3.5, words(r"(?:trả lời|nói|viết)(?: cho tôi| với tôi)?(?: luôn)? bằng tiếng \w+"), firm=True),
         Signal("do not, as an order", 1.5, plain(_LEAD + r"(?:đừng|không được|cấm)\b")),
         Signal("gives a reason", 1.0, words(r"bởi vì|vì|nếu không|kẻo")),
