@@ -366,8 +366,9 @@ def test_it_wakes_once_and_that_can_be_undone(app: App, asleep: str):
 
     assert not again.found.found[0].reactivated
     assert as_object(again)["hits"][0]["_reactivated"] is False
-    assert next(entry.op for _, entry in history.log(app).entries) == "wake"
-    history.undo(app)
+    woken = next(entry for _, entry in history.log(app).entries)
+    assert woken.op == "wake"
+    history.undo(app, woken.change)
     assert states(app) == before
 
 

@@ -189,6 +189,22 @@ def history(real: Path | None, mb: int, seed: int, as_json: bool) -> int:
 
 
 @bench.command()
+@click.argument("sessions", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("labels", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--half", default="held", show_default=True, type=click.Choice(["tune", "held"]), help="Which labels.")
+@_as_json
+def signal(sessions: Path, labels: Path, half: str, as_json: bool) -> int:
+    """How much of what is kept and told is right, on labelled real sessions.
+
+    SESSIONS has a folder of transcripts for each project; LABELS has prompts.jsonl, questions.jsonl, pairs.jsonl,
+    unrelated.jsonl and turns.jsonl, whose rows bench/signal.py describes.
+    """
+    from recollect.bench.signal import run_signal
+
+    return _run(lambda folder, bar: run_signal(folder, sessions, labels, half, bar), as_json)
+
+
+@bench.command()
 @click.option("--sizes", default="1000,5000", show_default=True, help="Notes, divided by commas.")
 @_seed
 @_as_json

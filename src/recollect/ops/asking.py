@@ -117,8 +117,7 @@ def _answer(
     picked = pick.pick(ranked, query, seen=seen)
     most_chars = chars_each(len(picked.hits))
     hits = _with_pieces(stores, evidence, words, picked.hits, vector)
-    shown = tuple(answering(hit, most_chars) for hit in hits)
-    return Answer(replace(picked, hits=shown), missing, 0.0)
+    return Answer(replace(picked, hits=tuple(answering(hit, most_chars) for hit in hits)), missing, 0.0)
 
 
 def _by_bearing(

@@ -25,6 +25,7 @@ from recollect.base.text import clip, counted, one_line
 from recollect.capture.used import used
 from recollect.model.act import Act, Sitting, Speaker
 from recollect.model.codec import Json
+from recollect.model.query import Hit
 from recollect.model.result import Scope, Told
 from recollect.ops import asking, briefs, past
 from recollect.ops.app import App
@@ -46,6 +47,8 @@ class Entry:
 
     id: str
     title: str
+    at: Moment
+    """When the turn was, or when the memory was made."""
     score: float
     passage: str
     used: bool = False
@@ -95,12 +98,13 @@ def replay(
         )  # fmt: skip
         chosen = past.choose(here, path).by_project.get(at.key)
         try:
-            return _result(there, _replayed(there, chosen[1] if chosen else []), first_day, show or 0)
+            return _result(there, played(there, chosen[1] if chosen else []), first_day, show or 0)
         finally:
             there.close()
 
 
-def _replayed(app: App, transcripts: Sequence[Transcript]) -> tuple[Reckoning, list[Asked]]:
+def played(app: App, transcripts: Sequence[Transcript]) -> tuple[Reckoning, list[Asked]]:
+    """Into the memory of this app, which knows nothing before."""
     project = app.project_here()
     total = sum(one.size for one in transcripts)
     done = 0
@@ -173,13 +177,16 @@ class _Player:
         limit = self._app.settings.count("MEMORY_PROMPT_HITS")
         haste = Haste(self._app, act.text, time.monotonic() + _NO_HURRY_S)
         mind = briefs.brought_to_mind(self._app, haste, seen=self._shown, limit=limit)
-        entries = tuple(
-            Entry(hit.memory.id, hit.memory.title, round(hit.score, 2), hit.passage or hit.memory.body)
-            for hit in mind.hits
-            if hit.memory.created_at < self._began
+        hits = [hit for hit in mind.hits if _time_of(hit) < self._began]
+        self._shown.update(hit.mark for hit in hits)
+        entries = (
+            Entry(hit.memory.id, hit.memory.title, _time_of(hit), round(hit.score, 2), hit.passage) for hit in hits
         )
-        self._shown.update(entry.id for entry in entries)
-        return Asked(session, act.at, act.text, entries)
+        return Asked(session, act.at, act.text, tuple(entries))
+
+
+def _time_of(hit: Hit) -> Moment:
+    return hit.turn.at if hit.turn is not None else hit.memory.created_at
 
 
 def _follow(asked: Asked, act: Act) -> None:
