@@ -50,6 +50,7 @@ _SAID_LOOKED_AT = 1_500
 _MOST_CENTRAL = 10.0
 _SENTENCES = 4
 _HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 4.0, 3.2, 2.1, 1.2, 0.8, 0.3
+_TO_A_LIST = 0.8
 _ORDER = 1.1
 """More for what was asked to be done, or was."""
 _LATER = 0.6
@@ -82,12 +83,13 @@ def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     said = Counter(word for record in records[:EARLY] for word in _words(record))
     for number, record in enumerate(records[:EARLY]):
         for phrase, bonus in _phrases(record):
-            worth = bonus + _worth(phrase, said) - _LATER * number
+            worth = bonus + _worth(phrase, said) - _LATER * number if phrase else 0.0
             if worth > score:
                 best, score = phrase, worth
     if not best:
         best = " and ".join(topics[:2]) or _fallback(records)
-    if not is_foreign(best) and (score < _WEAK or len(best.split()) < FEWEST):
+    is_vague = not terms.names(best) and len(set(terms.content(best)) - VAGUE) < FEWEST
+    if not is_foreign(best) and (score < _WEAK or is_vague or len(best.split()) < FEWEST):
         best = _completed(best, topics)
     return clip(best, MOST_CHARS)
 
@@ -111,39 +113,44 @@ def _completed(phrase: str, topics: Sequence[str]) -> str:
 
 
 def _phrases(record: Record) -> Iterator[tuple[str, float]]:
+    """Each with what it is worth by where it stands and how much of it was cut."""
     if record.asked.startswith(PLAN):
-        yield from ((phrase, _HEADING) for phrase, _ in _headlines(record.asked.removeprefix(PLAN)))
+        yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING
     for subject in (one or other for one, other in _COMMIT.findall(record.ran)):
-        whole = not subject.endswith("\u2026")
-        found = _headlines(_CONVENTIONAL.sub("", subject.rstrip("\u2026")), is_whole=whole)
-        yield from ((phrase, _COMMITTED - cost) for phrase, cost in found)
+        phrase, cost = _headline(
+            _CONVENTIONAL.sub("", subject.rstrip("\u2026")), is_whole=not subject.endswith("\u2026")
+        )
+        yield phrase, _COMMITTED - cost
     texts = ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said[:_LOOKED_AT], _SAID))
     for text, bonus in texts:
         for number, sentence in enumerate(islice(terms.sentences(text.removeprefix(PLAN)), _SENTENCES)):
             if bonus == _SAID and _CODE_LINE.search(sentence):
                 continue
-            cuts = _headlines(
-                _without_lead(sentence[:_LOOKED_AT]),
-                is_whole=len(sentence) <= _LOOKED_AT,
-                is_request=bonus == _ASKED,
-            )
-            yield from ((phrase, bonus - cost - 0.25 * number) for phrase, cost in cuts)
+            for clause, loss in _clauses(sentence[:_LOOKED_AT]):
+                phrase, cost = _headline(clause, is_whole=len(sentence) <= _LOOKED_AT, is_request=bonus == _ASKED)
+                yield phrase, bonus - cost - loss - 0.25 * number
 
 
-def _headlines(sentence: str, *, is_whole: bool = True, is_request: bool = False) -> Iterator[tuple[str, float]]:
-    """A sentence as a headline has it, and its clauses; and what is lost by that."""
-    plain = TAIL.sub("", _PATH.sub(r"\1", _ASIDE.sub("", _JUNK.sub(" ", sentence).strip())))
+def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
+    """A sentence without what leads up to it; and its later parts, at a loss."""
+    loss = _TO_A_LIST if sentence.endswith((":", "\uff1a")) else 0.0
+    plain = _without_lead(_ASIDE.sub("", sentence))
     main = _without_lead(BEFORE_MAIN.sub("", plain))
-    clauses = dict.fromkeys((plain, main))
-    later = {_without_lead(one) for one in islice(NEXT_CLAUSE.split(main), 1, 4)} - clauses.keys()
-    for text, cost in (*((one, 0.0) for one in clauses), *((one, _LATER_CLAUSE) for one in sorted(later))):
-        plain = _ARTICLE.sub("", text.lstrip(_START_STRIP))
-        told, gain = _as_order(plain)
-        gain = _ORDER if is_request and plain.split(" ", 1)[0].casefold() in VERBS else gain
-        said, cut = _shortened(told, is_whole=is_whole)
-        cost += cut - gain + (0.8 if sentence.rstrip().endswith(":") else 0.0)
-        if said and (_names_subject(said) or len(said.split()) > 1):
-            yield _capital(said), cost
+    found = dict.fromkeys((plain, main), loss)
+    for part in islice(NEXT_CLAUSE.split(main), 1, 4):
+        found.setdefault(_without_lead(part), loss + _LATER_CLAUSE)
+    yield from found.items()
+
+
+def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> tuple[str, float]:
+    """As a headline has it, and what that costs. Empty: it makes none."""
+    plain = TAIL.sub("", _PATH.sub(r"\1", _ASIDE.sub("", _JUNK.sub(" ", text).strip())))
+    plain = _ARTICLE.sub("", plain.lstrip(_START_STRIP))
+    told, gain = _as_order(plain)
+    gain = _ORDER if is_request and plain.split(" ", 1)[0].casefold() in VERBS else gain
+    said, cost = _shortened(told, is_whole=is_whole)
+    is_phrase = _names_subject(said) or len(said.split()) > 1
+    return _capital(said) if is_phrase else "", cost - gain
 
 
 def _as_order(text: str) -> tuple[str, float]:
@@ -172,7 +179,8 @@ def _shortened(text: str, *, is_whole: bool) -> tuple[str, float]:
     ends = list(_ends(CLAUSE, text))
     for end in reversed(ends):
         said = _fitted(text[:end])
-        if said and len(said.split()) >= FEWEST and _names_subject(said):
+        is_half = " only " in said  # what it is limited to stood behind the cut
+        if said and not is_half and len(said.split()) >= FEWEST and _names_subject(said):
             return said, _AT_CLAUSE
     short = _headline_words(text[: ends[0]] if ends and _names_subject(text[: ends[0]]) else text)
     for links, cost in ((LINKS, _AT_LINK), (LOOSE_LINKS, _AT_LOOSE_LINK)):
@@ -239,7 +247,7 @@ def _worth(phrase: str, said: Counter[str]) -> float:
     if not is_foreign(phrase):
         worth -= 0.8 if len(words) < FEWEST else 0.0
         worth -= 1.5 if len(content) < 2 and not terms.names(phrase) else 0.0
-    worth -= 1.0 * sum(word in POINTS for word in words)
+    worth -= 1.3 * sum(word in POINTS for word in words)
     return worth
 
 

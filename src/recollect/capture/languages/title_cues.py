@@ -20,7 +20,7 @@ LEAD = re.compile(
     r"|(?:fix|fixe?d|solved?|resolved?|addressed|clean|do|done)(?: (?:this|it|that|these|up))* by (?=\w+ing\b)|create me (?=\S)"
     r"|(?:give|show|tell|get|send|write|dame|dime) (?:me|us) |(?:is|are) there (?:any|an?|some) |do we have (?:any|an?|some) "
     r"|(?:implement(?:ed)?|add(?:ed)?|build|built) (?:the|a|an|this) (?:\w+ )?(?:feature|option|ability|fix|support) (?:to |for |that )"
-    r"|does it make sense to |if it makes sense to |it makes sense to |what do you think (?:about|of) |found (?:and (?=fixed)|(?:the )?(?:issue|bug|problem)[,:]? )|let it "
+    r"|does it make sense to |if it makes sense to |it makes sense to |(?:let me know )?what (?:do )?you think (?:about|of) |found (?:and (?=fixed)|(?:the )?(?:issue|bug|problem)[,:]? )|let it "
     r"|(?:i think|i guess|i feel(?: like)?|i believe|i noticed|i've noticed|it seems|it looks like|looks like|seems like|let's|lets|let us|"
     r"let me|please|just|go ahead and|have a look at|take a look(?: at| in)?|look (?:at|into)|help me(?: to)?(?: understand)?|"
     r"is it possible to|do you know|any idea|can it be(?: that)?|could it be(?: that)?|make sure(?: that| to)?|try to|"
