@@ -43,21 +43,23 @@ from recollect.model.record import Record
 FEWEST, MOST = 3, 8
 MOST_CHARS = 80
 _MOST_FOREIGN_CHARS = 30
-EARLY = 3
+EARLY = 5
 """Records that a title may be made from: later ones are of what came of it."""
 _LOOKED_AT = 300
 _SAID_LOOKED_AT = 1_500
 _MOST_CENTRAL = 10.0
 _SENTENCES = 4
-_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 4.0, 3.2, 2.1, 1.2, 0.8, 0.3
+_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 3.2, 2.1, 1.2, 0.8, 0.3
 _TO_A_LIST = 0.8
 _ORDER = 1.1
 """More for what was asked to be done, or was."""
-_LATER = 0.6
+_LATER, _LATER_SENTENCE = 0.8, 0.3
 _AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 0.9, 0.7, 1.2, 3.5
 """What it costs to cut a sentence there."""
 _WEAK = 1.5
 """A phrase of less worth is followed by what it is about."""
+_CHORE = re.compile(r"(?:docs|chore|style|test|ci|build|release)(?:\([^)]*\))?!?:", re.IGNORECASE)
+_OF_CHORE = 1.2
 _CONVENTIONAL = re.compile(
     r"^\w+(?:\([^)]*\))?!?:\s*(?=\S+ \S)|\s*\(?(?:(?:closes|fixes|refs) )?#\d+\)?\s*$", re.IGNORECASE
 )
@@ -71,6 +73,7 @@ _JUNK = re.compile(
 _ARTICLE = re.compile(r"^(?:the|an?|el|la|los|las|le|les|der|die|das) (?=\S+ \S)", re.IGNORECASE)
 _ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
 _CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
+_DESCRIBES = re.compile(r"(?:\w+ ){1,2}(?:is|are|was|were|has|have|can|should|will|may)\b")
 _ASIDE = re.compile(r"\s\([^()]*\)")
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
@@ -120,7 +123,7 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
         phrase, cost = _headline(
             _CONVENTIONAL.sub("", subject.rstrip("\u2026")), is_whole=not subject.endswith("\u2026")
         )
-        yield phrase, _COMMITTED - cost
+        yield phrase, _COMMITTED - cost - (_OF_CHORE if _CHORE.match(subject) else 0.0)
     texts = ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said[:_LOOKED_AT], _SAID))
     for text, bonus in texts:
         for number, sentence in enumerate(islice(terms.sentences(text.removeprefix(PLAN)), _SENTENCES)):
@@ -128,7 +131,7 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
                 continue
             for clause, loss in _clauses(sentence[:_LOOKED_AT]):
                 phrase, cost = _headline(clause, is_whole=len(sentence) <= _LOOKED_AT, is_request=bonus == _ASKED)
-                yield phrase, bonus - cost - loss - 0.25 * number
+                yield phrase, bonus - cost - loss - _LATER_SENTENCE * number
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
@@ -158,7 +161,7 @@ def _as_order(text: str) -> tuple[str, float]:
     if (passive := DONE_TO.match(text)) and (verb := IMPERATIVES.get(passive["verb"].casefold())):
         return f"{verb} {passive['what']}{passive['rest'].lstrip()}", _ORDER
     first, _, rest = text.partition(" ")
-    if rest and (verb := IMPERATIVES.get(first.casefold())):
+    if rest and not _DESCRIBES.match(rest) and (verb := IMPERATIVES.get(first.casefold())):
         return f"{verb} {rest}", _ORDER
     told = TELLS.match(text)
     for verb in (told[1], f"{told[1]}e") if told else ():
@@ -187,7 +190,12 @@ def _shortened(text: str, *, is_whole: bool) -> tuple[str, float]:
         for at in range(min(MOST, len(short) - 1), 1, -1):
             said = _closed(short[:at])
             is_enough = terms.names(said) or len(said.split()) >= FEWEST
-            if short[at].strip(_STRIP).casefold() in links and said and is_enough and _names_subject(said):
+            if (
+                (short[at].strip(_STRIP) or short[at]).casefold() in links
+                and said
+                and is_enough
+                and _names_subject(said)
+            ):
                 return said, cost
     return _closed(short[:MOST]), _ANYWHERE
 

@@ -18,16 +18,16 @@ LEAD = re.compile(
     r"|(?:i|we) (?:want|need|have)(?: you| us)?(?: to)?\s+|(?:i|we) should (?:also )?|you (?:should|need to|can|must)\s+"
     r"|(?:i|we)(?:'ve| have) (?:now |also |just |successfully |only )*|(?:i|we)(?:'m| am|'re| are) (?:getting|seeing|trying to|looking for|having (?:an? |some )?(?:problems?|issues?|trouble) with) |(?:i|we) (?:just |also |now )?(?=(?!tried|used|wondered|asked)\w+ed\b)"
     r"|(?:fix|fixe?d|solved?|resolved?|addressed|clean|do|done)(?: (?:this|it|that|these|up))* by (?=\w+ing\b)|create me (?=\S)"
-    r"|(?:give|show|tell|get|send|write|dame|dime) (?:me|us) |(?:is|are) there (?:any|an?|some) |do we have (?:any|an?|some) "
+    r"|(?:give|show|tell|get|send|write|dame|dime) (?:me|us) |(?:is|are|was|were) there (?:any|an?|some) (?:work done (?:to|on|for) )?|do we have (?:any|an?|some) "
     r"|(?:implement(?:ed)?|add(?:ed)?|build|built) (?:the|a|an|this) (?:\w+ )?(?:feature|option|ability|fix|support) (?:to |for |that )"
     r"|does it make sense to |if it makes sense to |it makes sense to |(?:let me know )?what (?:do )?you think (?:about|of) |found (?:and (?=fixed)|(?:the )?(?:issue|bug|problem)[,:]? )|let it "
     r"|(?:i think|i guess|i feel(?: like)?|i believe|i noticed|i've noticed|it seems|it looks like|looks like|seems like|let's|lets|let us|"
     r"let me|please|just|go ahead and|have a look at|take a look(?: at| in)?|look (?:at|into)|help me(?: to)?(?: understand)?|"
     r"is it possible to|do you know|any idea|can it be(?: that)?|could it be(?: that)?|make sure(?: that| to)?|try to|"
-    r"the (?:root cause|actual problem|problem|issue|bug|fix|reason|cause|error) (?:is|was|were)(?: that)?:?|"
+    r"the (?:root cause|(?:actual |real )?(?:problem|issue)|issue|bug|fix|reason|cause|error) (?:is|was|were)(?: that)?:?|"
     r"there (?:is|was) an? (?:bug|issue|problem) (?:that|where|with)|"
     r"here(?:'s| is) (?:the|a)|i got this feedback[^:,]*[:,]|check (?:if|that|whether)|explain (?:why|how|what|when)?)\s+"
-    r"|(?:(?:me )?puedes|podrías|podemos|quiero(?: que)?|necesito(?: que)?|quisiera|hay que|tenemos que|por favor|ahora|hola|ok|pero|y|he|hemos|se ha|ya)[\s,]+"
+    r"|(?:(?:me )?puedes|podrías|podemos|quiero(?: que)?|necesito(?: que)?|quisiera|además|también|entonces|luego|hay que|tenemos que|por favor|ahora|hola|ok|pero|y|he|hemos|se ha|ya)[\s,]+"
     r"|(?:peux-tu|tu peux|pouvez-vous|je (?:veux|voudrais)(?: que tu)?|j'aimerais|il faut|on doit|j'ai|s'il te plaît|bonjour|maintenant)[\s,]+"
     r"|(?:kannst du|könntest du|bitte|ich (?:möchte|will|habe)|wir (?:müssen|sollten|haben)|jetzt|hallo|mal)[\s,]+"
     r"|(?:você pode|pode|poderia|quero(?: que)?|preciso(?: que)?|agora|olá|oi|precisamos)[\s,]+"
@@ -71,7 +71,7 @@ LOOSE_LINKS = frozenset(
 )
 """And here where it must."""
 EDGE = frozenset(
-    "a about after an and are as at be before but by can could did do does doesn't don't for from get gets had has "
+    "shows uses includes returns creates adds allows contains provides a about after an and are as at be before but by can could did do does doesn't don't for from get gets had has "
     "have if in into is isn't its may my never not of off on once or our out over per should since so some than "
     "that the their then this to too under until up very was we were when where which will with would your i you he "
     "they there's it's also just only e.g via like again too first already if today currently well anymore both all each every any most many several few more new same i'd i'm i've we're let's lets can't we'd & + how why what who whose between among against through because while during within "
@@ -92,13 +92,21 @@ GENERIC = re.compile(
     r"plan|files?|docs|commit|update|task|output|codebase|code base))\s+(?:is|are|were|was|has|have|now|pass|all|successfully|complete|fixed)\b"
     r"|^(?:commit|push|merge|continue|proceed|go on|run|retry|re-?run|show me|give me|tell me|generate|review|recheck|double.?check|summari[sz]e|"
     r"update|check|explain|group|use the|try|get back|dame|sube|vamos|levanta|dime|ok)\b(?!.*(?:[`_]|\w[/.]\w))"
+    r"|\b(?:option|opción|variante|вариант|approach|step|phase|task|item|number) (?:\d+|[a-d])\b$|^(?:the )?(?:working tree|background task|dev server|server|"
+    r"app|agent|process|script|command|job|ci)\b(?: \w+)? (?:is|are|has|was|should|will|completed|finished|returned|started|fails?)\b"
+    r"|^(?:fix|change|problem|issue|bug|answer|root cause|solution) (?:is|was|belongs|lies|lives|goes)\b|^(?:on|in) `?(?:main|master)`?\b"
+    r"|^(?:no|all|everything|nothing|starting|running|creating|spawning|proceeding)\b"
     r"|^(?:changes made|summary|what (?:i|was) (?:did|done|changed)|updated command|operation stopped|no response|ci (?:is|fails)|there (?:are|is)|an? (?:one-line|small|simple) (?:change|fix)|(?:the )?pr)\b",
     re.IGNORECASE,
 )
-POINTS = frozenset("it this that them these those they here i you we us".split())
+POINTS = frozenset(
+    "it this that them these those they here i you we us me my your esto eso este esta ese esa aquí lo tu das dies ceci cela ça "
+    "isso isto это этот этого эту так này đó".split()
+)
 STARTS = frozenset(
     "in on at from for with by of to under into as like or because noticed normal since if while until whatever than "
-    "there's then once pretty ideally not mostly neither either and but".split()
+    "there's then once pretty ideally not mostly neither either and but enough si cuando wenn falls quand если когда "
+    "khi nếu listo así".split()
 )
 """What begins with one of these is the second half of something."""
 
