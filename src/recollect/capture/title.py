@@ -31,6 +31,7 @@ from recollect.capture.languages.title_cues import (
     LOOSE_LINKS,
     NEXT_CLAUSE,
     POINTS,
+    REQUESTS,
     STARTS,
     TAIL,
     TELLS,
@@ -49,10 +50,10 @@ _LOOKED_AT = 300
 _SAID_LOOKED_AT = 1_500
 _MOST_CENTRAL = 10.0
 _SENTENCES = 4
-_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 3.2, 2.1, 1.2, 0.8, 0.3
+_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
 _TO_A_LIST = 0.8
-_ORDER = 1.1
-"""More for what was asked to be done, or was."""
+_ORDER, _ADVICE = 1.1, 0.5
+"""More for what was asked to be done, or was; less for what an agent tells the person to do."""
 _LATER, _LATER_SENTENCE = 0.8, 0.3
 _AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 0.9, 0.7, 1.2, 3.5
 """What it costs to cut a sentence there."""
@@ -65,14 +66,15 @@ _CONVENTIONAL = re.compile(
 )
 _COMMIT = re.compile(r'git commit -m "([^"]{6,})"|gh pr create [^;]*?--title "([^"]{6,})"')
 _PATH = re.compile(r"(?:~?/)?(?:[\w@.-]+/){2,}([\w@.-]+\w)(?::\d[\d:,-]*)?|(?<=\.\w\w):\d[\d:,-]*")
-_LABEL = re.compile(r"^\d+[.):]\s+|^(?:[^\W\d_]+ ){0,2}[^\W\d_]+:\s+(?=\S+ \S+ \S)")
+_LABEL = re.compile(r"^(?:\d+[.):]|[-\u2013\u2014])\s+|^(?:[^\W\d_]+ ){0,2}[^\W\d_]+:\s+(?=\S+ \S+ \S)")
 _JUNK = re.compile(
-    r"https?://\S+|^`?[\w@.-]*[./][\w@./:,-]*`?(?:\s*\([^)]*\))?\s*(?:[-\u2013\u2014:]+|\u2192)\s+|\[Image[^\]]*\]"
+    r"https?://\S+|</?[a-zA-Z][^<>]{0,200}>|\*\*|^`?[\w@.-]*[./][\w@./:,-]*`?(?:\s*\([^)]*\))?\s*(?:[-\u2013\u2014:]+|\u2192)\s+|\[Image[^\]]*\]"
     r"|[\u2713\u2714\u2705\u274c\u2022\u25cf\u276f\u26a0\ufe0f\u23bf\u2570\u256d\u2502]+"
 )
 _ARTICLE = re.compile(r"^(?:the|an?|el|la|los|las|le|les|der|die|das) (?=\S+ \S)", re.IGNORECASE)
 _ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
 _CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
+_AND_DONE = re.compile(r"^and (\w+) ")
 _DESCRIBES = re.compile(r"(?:\w+ ){1,2}(?:is|are|was|were|has|have|can|should|will|may)\b")
 _ASIDE = re.compile(r"\s\([^()]*\)")
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
@@ -120,11 +122,10 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
     if record.asked.startswith(PLAN):
         yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING
     for subject in (one or other for one, other in _COMMIT.findall(record.ran)):
-        phrase, cost = _headline(
-            _CONVENTIONAL.sub("", subject.rstrip("\u2026")), is_whole=not subject.endswith("\u2026")
-        )
+        text, is_whole = _CONVENTIONAL.sub("", subject.rstrip("\u2026")), not subject.endswith("\u2026")
+        phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
         yield phrase, _COMMITTED - cost - (_OF_CHORE if _CHORE.match(subject) else 0.0)
-    texts = ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said[:_LOOKED_AT], _SAID))
+    texts = ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
     for text, bonus in texts:
         for number, sentence in enumerate(islice(terms.sentences(text.removeprefix(PLAN)), _SENTENCES)):
             if bonus == _SAID and _CODE_LINE.search(sentence):
@@ -150,7 +151,8 @@ def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> 
     plain = TAIL.sub("", _PATH.sub(r"\1", _ASIDE.sub("", _JUNK.sub(" ", text).strip())))
     plain = _ARTICLE.sub("", plain.lstrip(_START_STRIP))
     told, gain = _as_order(plain)
-    gain = _ORDER if is_request and plain.split(" ", 1)[0].casefold() in VERBS else gain
+    if plain.split(" ", 1)[0].casefold() in REQUESTS:
+        gain = _ORDER if is_request else -_ADVICE
     said, cost = _shortened(told, is_whole=is_whole)
     is_phrase = _names_subject(said) or len(said.split()) > 1
     return _capital(said) if is_phrase else "", cost - gain
@@ -162,12 +164,16 @@ def _as_order(text: str) -> tuple[str, float]:
         return f"{verb} {passive['what']}{passive['rest'].lstrip()}", _ORDER
     first, _, rest = text.partition(" ")
     if rest and not _DESCRIBES.match(rest) and (verb := IMPERATIVES.get(first.casefold())):
-        return f"{verb} {rest}", _ORDER
+        return f"{verb} {_AND_DONE.sub(_also, rest)}", _ORDER
     told = TELLS.match(text)
     for verb in (told[1], f"{told[1]}e") if told else ():
         if verb.casefold() in VERBS:
             return f"{verb} {rest}", -0.5
     return text, 0.0
+
+
+def _also(done: re.Match[str]) -> str:
+    return f"and {IMPERATIVES.get(done[1], done[1]).lower()} "
 
 
 def _shortened(text: str, *, is_whole: bool) -> tuple[str, float]:

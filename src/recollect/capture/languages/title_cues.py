@@ -50,12 +50,12 @@ NEXT_CLAUSE = re.compile(
 )
 TAIL = re.compile(
     r"(?:[\s,]+(?:or something|or so|any ideas?|what do you think|etc\.?|please|pls|right|thanks|though|too|as well|again|for me|if possible|if necessary|"
-    r"if needed|for now|complete|completed|summary|successfully|por favor|bitte|пожалуйста|吗|呢|吧|nhé|được không))+[\s?!.]*$",
+    r"if needed|for now|completed?|successfully|por favor|bitte|пожалуйста|吗|呢|吧|nhé|được không))+[\s?!.]*$",
     re.IGNORECASE,
 )
 """What says nothing more at the end of a request."""
 BEFORE_MAIN = re.compile(
-    r"^(?:when|if|after|before|while|since|once|as|now that|cuando|si|wenn|falls|nachdem|quand|quando|se|когда|если|после|khi|nếu|sau khi)\b"
+    r"^(?:when|whenever|if|after|before|while|since|once|as|now that|cuando|si|wenn|falls|nachdem|quand|quando|se|когда|если|после|khi|nếu|sau khi)\b"
     r"[^,:]{3,80}[,:]\s+(?!(?:but|and|or|then|which)\b)",
     re.IGNORECASE,
 )
@@ -71,7 +71,7 @@ LOOSE_LINKS = frozenset(
 )
 """And here where it must."""
 EDGE = frozenset(
-    "shows uses includes returns creates adds allows contains provides a about after an and are as at be before but by can could did do does doesn't don't for from get gets had has "
+    "shows uses includes creates adds allows contains provides a about after an and are as at be before but by can could did do does doesn't don't for from get gets had has "
     "have if in into is isn't its may my never not of off on once or our out over per should since so some than "
     "that the their then this to too under until up very was we were when where which will with would your i you he "
     "they there's it's also just only e.g via like again too first already if today currently well anymore both all each every any most many several few more new same i'd i'm i've we're let's lets can't we'd & + how why what who whose between among against through because while during within "
@@ -95,7 +95,8 @@ GENERIC = re.compile(
     r"|\b(?:option|opción|variante|вариант|approach|step|phase|task|item|number) (?:\d+|[a-d])\b$|^(?:the )?(?:working tree|background task|dev server|server|"
     r"app|agent|process|script|command|job|ci)\b(?: \w+)? (?:is|are|has|was|should|will|completed|finished|returned|started|fails?)\b"
     r"|^(?:fix|change|problem|issue|bug|answer|root cause|solution) (?:is|was|belongs|lies|lives|goes)\b|^(?:on|in) `?(?:main|master)`?\b"
-    r"|^(?:no|all|everything|nothing|starting|running|creating|spawning|proceeding)\b"
+    r"|^.{0,40}\b(?:is|are|está|están) (?:now |still |already |ya )?(?:starting|running|loading|ready|done|up|clean|live|green|corriendo|list[oa])\b"
+    r"|^(?:reply|describe|let|ask|wait|press|click|fíjate|mira)\b|^(?:no|all|everything|nothing|starting|running|creating|spawning|proceeding)\b"
     r"|^(?:changes made|summary|what (?:i|was) (?:did|done|changed)|updated command|operation stopped|no response|ci (?:is|fails)|there (?:are|is)|an? (?:one-line|small|simple) (?:change|fix)|(?:the )?pr)\b",
     re.IGNORECASE,
 )
@@ -105,7 +106,7 @@ POINTS = frozenset(
 )
 STARTS = frozenset(
     "in on at from for with by of to under into as like or because noticed normal since if while until whatever than "
-    "there's then once pretty ideally not mostly neither either and but enough si cuando wenn falls quand если когда "
+    "there's then once pretty ideally not mostly neither either and but enough whenever doesn't don't didn't isn't wasn't can't won't si cuando wenn falls quand если когда "
     "khi nếu listo así".split()
 )
 """What begins with one of these is the second half of something."""
@@ -138,6 +139,13 @@ VERBS = frozenset(
     "tidy tighten track translate trim truncate tune unify update upgrade upload use validate verify warn wire wrap "
     "write".split()
 )
+REQUESTS = VERBS | frozenset(
+    "agrega añade crea arregla corrige cambia elimina quita actualiza mueve implementa agregar crear arreglar corregir cambiar "
+    "ajoute crée change supprime ajouter créer corriger changer füge erstelle ändere entferne behebe adicione crie corrija "
+    "remova добавь добавить исправь исправить сделай сделать удали удалить обнови обновить перенеси создай создать убери "
+    "замени thêm sửa xóa tạo đổi cập".split()
+)
+"""How a request begins that says what to do."""
 _IRREGULAR = {
     "built": "build", "rebuilt": "rebuild", "hid": "hide", "kept": "keep", "made": "make", "ran": "run", "sent": "send",
     "shown": "show", "wrote": "write", "written": "write", "rewrote": "rewrite", "rewritten": "rewrite", "split": "split",
