@@ -73,6 +73,7 @@ _JUNK = re.compile(
 )
 _ARTICLE = re.compile(r"^(?:the|an?|el|la|los|las|le|les|der|die|das) (?=\S+ \S)", re.IGNORECASE)
 _ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
+_SHELL = re.compile(r"\W*[\u279c\u276f$%>] ")
 _CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
 _AND_DONE = re.compile(r"^and (\w+) ")
 _DESCRIBES = re.compile(r"(?:\w+ ){1,2}(?:is|are|was|were|has|have|can|should|will|may)\b")
@@ -128,9 +129,9 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
     texts = ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
     for text, bonus in texts:
         for number, sentence in enumerate(islice(terms.sentences(text.removeprefix(PLAN)), _SENTENCES)):
-            if bonus == _SAID and _CODE_LINE.search(sentence):
+            if _SHELL.match(sentence) or (bonus == _SAID and _CODE_LINE.search(sentence)):
                 continue
-            for clause, loss in _clauses(sentence[:_LOOKED_AT]):
+            for clause, loss in _clauses(sentence[:_LOOKED_AT].replace("\u2019", "'")):
                 phrase, cost = _headline(clause, is_whole=len(sentence) <= _LOOKED_AT, is_request=bonus == _ASKED)
                 yield phrase, bonus - cost - loss - _LATER_SENTENCE * number
 
@@ -255,6 +256,7 @@ def _worth(phrase: str, said: Counter[str]) -> float:
     worth += 0.25 * min(_MOST_CENTRAL, sum(min(3.0, math.log2(1 + said[word])) for word in content))
     worth -= 1.5 if _ONLY_CODE.fullmatch(phrase) else 0.0
     worth -= 2.5 if LEANS.match(phrase) else 0.0
+    worth -= 2.0 if words[0].split("'")[0] in ("i", "we") else 0.0
     worth -= 1.2 if ASKING.match(phrase) else 0.0
     worth -= 2.0 if GENERIC.match(phrase) or is_talk(phrase) else 0.0
     worth -= 1.5 if words[0] in STARTS else 0.0

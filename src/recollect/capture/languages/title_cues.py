@@ -96,7 +96,7 @@ GENERIC = re.compile(
     r"app|agent|process|script|command|job|ci)\b(?: \w+)? (?:is|are|has|was|should|will|completed|finished|returned|started|fails?)\b"
     r"|^(?:fix|change|problem|issue|bug|answer|root cause|solution) (?:is|was|belongs|lies|lives|goes)\b|^(?:on|in) `?(?:main|master)`?\b"
     r"|^.{0,40}\b(?:is|are|está|están) (?:now |still |already |ya )?(?:starting|running|loading|ready|done|up|clean|live|green|corriendo|list[oa])\b"
-    r"|^(?:reply|describe|let|ask|wait|press|click|fíjate|mira)\b|^(?:no|all|everything|nothing|starting|running|creating|spawning|proceeding)\b"
+    r"|^.{0,50} (?:passed|passes|pass)$|^(?:reply|describe|verified|pulled|pushed|let|ask|wait|press|click|fíjate|mira)\b|^(?:no|all|everything|nothing|starting|running|creating|spawning|proceeding)\b"
     r"|^(?:changes made|summary|what (?:i|was) (?:did|done|changed)|updated command|operation stopped|no response|ci (?:is|fails)|there (?:are|is)|an? (?:one-line|small|simple) (?:change|fix)|(?:the )?pr)\b",
     re.IGNORECASE,
 )
@@ -106,7 +106,7 @@ POINTS = frozenset(
 )
 STARTS = frozenset(
     "in on at from for with by of to under into as like or because noticed normal since if while until whatever than "
-    "there's then once pretty ideally not mostly neither either and but enough whenever doesn't don't didn't isn't wasn't can't won't si cuando wenn falls quand если когда "
+    "there's then once pretty ideally not mostly neither either and but only given enough whenever doesn't don't didn't isn't wasn't can't won't si cuando wenn falls quand если когда "
     "khi nếu listo así".split()
 )
 """What begins with one of these is the second half of something."""
@@ -136,7 +136,7 @@ VERBS = frozenset(
     "reorganize repair replace report reproduce require rerun reset resolve restore restrict restructure retry "
     "return reuse revert review rewrite rework rotate round run save scan select send separate serialize set ship show "
     "simplify skip sort speed split stop store streamline strip style support suppress switch sync test throttle "
-    "tidy tighten track translate trim truncate tune unify update upgrade upload use validate verify warn wire wrap "
+    "tidy tighten track translate trim truncate tune unify update upgrade upload use validate warn wire wrap "
     "write".split()
 )
 REQUESTS = VERBS | frozenset(
