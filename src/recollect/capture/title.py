@@ -174,7 +174,8 @@ def _as_order(text: str) -> tuple[str, float]:
 
 
 def _also(done: re.Match[str]) -> str:
-    return f"and {IMPERATIVES.get(done[1], done[1]).lower()} "
+    """`Created and tested` says `Create and test`."""
+    return f"and {IMPERATIVES.get(done[1].casefold(), done[1]).lower()} "
 
 
 def _shortened(text: str, *, is_whole: bool) -> tuple[str, float]:
