@@ -55,7 +55,7 @@ _TO_A_LIST = 0.8
 _ORDER, _ADVICE = 1.1, 0.5
 """More for what was asked to be done, or was; less for what an agent tells the person to do."""
 _LATER, _LATER_SENTENCE = 0.8, 0.3
-_AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 0.9, 0.7, 1.2, 3.5
+_AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
 """What it costs to cut a sentence there."""
 _WEAK = 1.5
 """A phrase of less worth is followed by what it is about."""
@@ -73,6 +73,8 @@ _JUNK = re.compile(
 )
 _ARTICLE = re.compile(r"^(?:the|an?|el|la|los|las|le|les|der|die|das) (?=\S+ \S)", re.IGNORECASE)
 _ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
+_LOG = re.compile(r"\s\[(?:\d{1,2}:\d\d|[A-Z]\w+\] )")
+"""Where a pasted log begins."""
 _SHELL = re.compile(r"\W*[\u279c\u276f$%>] ")
 _CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
 _AND_DONE = re.compile(r"^and (\w+) ")
@@ -126,9 +128,10 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
         text, is_whole = _CONVENTIONAL.sub("", subject.rstrip("\u2026")), not subject.endswith("\u2026")
         phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
         yield phrase, _COMMITTED - cost - (_OF_CHORE if _CHORE.match(subject) else 0.0)
-    texts = ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
+    asked = _LOG.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
+    texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
     for text, bonus in texts:
-        for number, sentence in enumerate(islice(terms.sentences(text.removeprefix(PLAN)), _SENTENCES)):
+        for number, sentence in enumerate(islice(terms.sentences(text), _SENTENCES)):
             if _SHELL.match(sentence) or (bonus == _SAID and _CODE_LINE.search(sentence)):
                 continue
             for clause, loss in _clauses(sentence[:_LOOKED_AT].replace("\u2019", "'")):
