@@ -120,7 +120,7 @@ FILLER = frozenset(
 VAGUE = frozenset(
     "branch changes change feature feedback findings thing stuff places place issues option options way case cases "
     "summary plan step steps comment comments problem question task result results item items code codebase everything "
-    "following contents note notes approach implementation time existing current".split()
+    "following contents note notes example examples full approach implementation time existing current".split()
 )
 """Words that name nothing by themselves."""
 VERBS = frozenset(
