@@ -79,7 +79,7 @@ def test_a_plan_that_is_handed_on_begins_a_turn_and_is_no_word_of_a_person():
     assert [len(one.acts) for one in turns(acts, 0, finished=False)] == [2, 4, 2]
     assert list(turns([plan], 0, finished=False)) == [], "the agent has not answered yet"
     found = record(turn(plan, added, edited("f"), said("Jobs are retried now.")))
-    assert (found.asked, found.decided) == ("Retries with backoff", "keep the old queue")
+    assert (found.asked, found.decided) == ("Plan: Retries with backoff", "keep the old queue")
     assert found.ended == "Jobs are retried now."
     assert "because nobody waits" in found.said
 
@@ -96,12 +96,6 @@ def test_what_a_person_chose_or_said_in_refusing_is_decided():
 
     assert record(one).decided == "Which linter? biome use pnpm here"
     assert len(list(turns(one.acts, 0, finished=True))) == 1
-
-
-def test_what_clients_wrote_is_no_word_of_anybody():
-    text = "<command-message>review</command-message><command-args>look at the cart</command-args>"
-
-    assert record(turn(asked(text))).asked == "look at the cart"
 
 
 def test_pasted_blocks_are_cut_out_of_what_was_asked():

@@ -13,7 +13,6 @@ from recollect.capture.records import record
 from recollect.capture.summary import MOST_CHARS, summary
 from recollect.capture.threads import FULL, Candidate, Continue, Leave, Open, Subject, decide, shared_files, subject
 from recollect.capture.ties import ties
-from recollect.capture.title import title
 from recollect.capture.topics import Source, topics
 from recollect.capture.turn import Turn, message_id
 from recollect.model.bridge import BridgeType
@@ -132,39 +131,7 @@ def test_cues():
     assert not turns_away("the deploy failed")
 
 
-# Title, topics, summary
-
-
-@pytest.mark.parametrize(
-    ("prompt", "wanted"),
-    [
-        ("can you please fix the flaky outbox test on CI?", "Fix the flaky outbox test on CI"),
-        ("unrelated: product search misses umlauts, any idea?", "Product search misses umlauts"),
-        ("Hi! I want you to add --json to `agentctl status` so scripts can read it", "Add --json to `agentctl status`"),
-    ],
-)
-def test_a_title_is_the_persons_subject(prompt: str, wanted: str):
-    assert title([Record(asked=prompt, ended="Done.")], ("x", "y")) == wanted
-
-
-def test_fix_it_is_no_title():
-    assert (
-        title([Record(asked="fix it", ended="The WAL no longer loses its torn tail.")], ())
-        == "The WAL no longer loses its torn tail"
-    )
-    assert (
-        title([Record(asked="fix it", ended="Done.")], ("parse_header", "http parser"))
-        == "parse_header and http parser"
-    )
-
-
-@pytest.mark.parametrize("prompt", ["fix it", "", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! .."])
-def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
-    found = title([Record(asked=prompt)], ())
-
-    assert found
-    assert len(found.split()) <= 8
-    assert len(found) <= 80
+# Topics, summary
 
 
 def test_topics_are_names_files_and_phrases():

@@ -42,7 +42,9 @@ def record(turn: Turn) -> Record:
     own = [act for act in turn.acts if not act.agent]
     said = [act for act in own if act.speaker is Speaker.AGENT and not act.plan and not _is_nod(act.text)]
     first = own[0] if own and (own[0].speaker is Speaker.PERSON or own[0].plan) else None
-    asked = "" if first is None else sentence.heading(first.text) if first.plan else _asked(first.text)
+    asked = (
+        "" if first is None else f"{sentence.PLAN}{sentence.heading(first.text)}" if first.plan else _asked(first.text)
+    )
     if asked and sentence.says_nothing(asked) and (offer := sentence.offer(turn.before)):
         asked = clip(f"{asked}: {offer}", ASKED_CHARS)
     last = said[-1].text if said else ""
@@ -93,7 +95,6 @@ def _asked(text: str) -> str:
     plan = sentence.plan_heading(text)
     if plan:
         return f"{sentence.PLAN}{plan}"
-    text = sentence.without_tags(text)
     seen = masked(text)
     kept = "".join(" " if mark == BLOT else char for char, mark in zip(text, seen, strict=True))
     plain = one_line(kept) if re.search(r"\w", kept) else one_line(text)
@@ -119,7 +120,6 @@ def _chosen(question: str, answer: str) -> str:
 
 
 def _statements(text: str) -> Iterator[str]:
-    text = sentence.without_tags(text)
     seen = masked(text)
     kept = "".join(" " if mark == BLOT else char for char, mark in zip(text, seen, strict=True))
     lines = list(terms.sentences(kept))
@@ -269,7 +269,7 @@ def _shortened(text: str, most: int) -> str:
     kept: list[str] = []
     fenced = rows = 0
     in_fence = False
-    for line in sentence.without_tags(text).splitlines():
+    for line in text.splitlines():
         if line.lstrip().startswith(("```", "~~~")):
             in_fence, fenced = not in_fence, 0
             continue

@@ -31,10 +31,6 @@ _OFFERS = re.compile(
     r"|^ready (?:for me )?to ",
     re.IGNORECASE,
 )
-_TAGGED = re.compile(r"<([a-zA-Z][\w]*[-_][\w-]*)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.DOTALL)
-_TAG = re.compile(r"</?[a-zA-Z][\w]*[-_][\w-]*(?:\s[^<>]{0,200})?/?>")
-_TYPED = frozenset({"command-args", "bash-input", "user_query", "user-prompt"})
-"""What stands between these a person wrote."""
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*)$", re.MULTILINE)
 _PLAN = re.compile(
     r"^\s*(?:please\s+)?(?:implement|execute|carry out|follow)\s+(?:the\s+)?(?:following|this|attached)\s+plan\b",
@@ -62,7 +58,7 @@ class Line:
 
 def lines(text: str) -> Iterator[Line]:
     """The prose of a message: no code, no tables."""
-    plain = _FENCE.sub("\n", without_tags(text))
+    plain = _FENCE.sub("\n", text)
     for number, raw in enumerate(plain.splitlines()):
         if number > _MOST_LINES:
             return
@@ -79,14 +75,6 @@ def lines(text: str) -> Iterator[Line]:
 def without_marks(line: str) -> str:
     """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
     return _LINK.sub(r"\1", _EMPHASIS.sub("", line)).rstrip()
-
-
-def without_tags(text: str) -> str:
-    """Without what clients write around a text; what a person typed inside it stays."""
-    if "<" not in text:
-        return text
-    text = _TAGGED.sub(lambda found: found[2] if found[1].lower() in _TYPED else " ", text)
-    return _TAG.sub(" ", text).strip()
 
 
 PLAN = "Plan: "

@@ -1,7 +1,8 @@
 """A title of three to eight words that names the matter of a piece of work.
 
-Several phrases are taken out of its first records (the plan's heading, the subject of the commit, what was asked, what
-was found, how it ended), and the one that best stands alone is taken: it names something, leans on nothing, is whole.
+Several phrases are taken out of its first records (the plan's heading, the subject of the commit, what was asked, how
+it ended, what was found), each worded like a headline, and the one that best stands alone is taken: it names
+something, leans on nothing, is whole.
 """
 
 from __future__ import annotations
@@ -10,48 +11,78 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from recollect.base.text import clip
 from recollect.capture import terms
 from recollect.capture.languages.title_cues import (
     ASKING,
     BEFORE_MAIN,
+    BREAK,
     CLAUSE,
+    DONE_TO,
     EDGE,
+    FILLER,
     GENERIC,
+    IMPERATIVES,
     LEAD,
     LEANS,
     LINKS,
+    LOOSE_LINKS,
+    NEXT_CLAUSE,
     POINTS,
+    REQUESTS,
     STARTS,
+    TAIL,
+    TELLS,
+    VAGUE,
+    VERBS,
 )
 from recollect.capture.sentence import PLAN, is_foreign, is_talk
 from recollect.model.record import Record
 
 FEWEST, MOST = 3, 8
 MOST_CHARS = 80
-EARLY = 3
+_MOST_FOREIGN_CHARS = 30
+EARLY = 5
 """Records that a title may be made from: later ones are of what came of it."""
 _LOOKED_AT = 300
 _SAID_LOOKED_AT = 1_500
 _MOST_CENTRAL = 10.0
 _SENTENCES = 4
-_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND = 4.0, 2.6, 2.6, 0.4, 0.5
-_LATER = 0.7
-_WEAK = 3.8
+_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
+_TO_A_LIST = 0.8
+_ORDER, _ADVICE = 1.1, 0.5
+"""More for what was asked to be done, or was; less for what an agent tells the person to do."""
+_LATER, _LATER_SENTENCE = 0.8, 0.3
+_AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
+"""What it costs to cut a sentence there."""
+_WEAK = 1.5
 """A phrase of less worth is followed by what it is about."""
+_CHORE = re.compile(r"(?:docs|chore|style|test|ci|build|release)(?:\([^)]*\))?!?:", re.IGNORECASE)
+_OF_CHORE = 1.2
 _CONVENTIONAL = re.compile(
-    r"^(?:feat|fix|chore|refactor|docs|test|build|ci|perf|style|revert)(?:\([^)]*\))?!?:\s*", re.IGNORECASE
+    r"^\w+(?:\([^)]*\))?!?:\s*(?=\S+ \S)|\s*\(?(?:(?:closes|fixes|refs) )?#\d+\)?\s*$", re.IGNORECASE
 )
-_COMMIT = re.compile(r'git commit -m "([^"]{6,})"')
+_COMMIT = re.compile(r'git commit -m "([^"]{6,})"|gh pr create [^;]*?--title "([^"]{6,})"')
 _PATH = re.compile(r"(?:~?/)?(?:[\w@.-]+/){2,}([\w@.-]+\w)(?::\d[\d:,-]*)?|(?<=\.\w\w):\d[\d:,-]*")
-_LABEL = re.compile(r"^\d+[.):]\s+|^(?:[^\W\d_]+ )?[^\W\d_]+:\s+(?=\S+ \S+ \S)")
-_GERUND = re.compile(r"^\w+ing\b")
+_LABEL = re.compile(r"^(?:\d+[.):]|[-\u2013\u2014])\s+|^(?:[^\W\d_]+ ){0,2}[^\W\d_]+:\s+(?=\S+ \S+ \S)")
 _JUNK = re.compile(
-    r"https?://\S+|^`?[\w@.-]*[./][\w@./:-]*`?(?:\s*\([^)]*\))?\s*(?:[-\u2013\u2014:]+|\u2192)\s+|\[Image[^\]]*\]"
-    r"|[\u2713\u2714\u2705\u274c\u2022\u2192\u25cf\u276f\u26a0\ufe0f\u23bf\u2570\u256d\u2502]+"
+    r"https?://\S+|</?[a-zA-Z][^<>]{0,200}>|\*\*|^`?[\w@.-]*[./][\w@./:,-]*`?(?:\s*\([^)]*\))?\s*(?:[-\u2013\u2014:]+|\u2192)\s+|\[Image[^\]]*\]"
+    r"|[\u2713\u2714\u2705\u274c\u2022\u25cf\u276f\u26a0\ufe0f\u23bf\u2570\u256d\u2502]+"
 )
-_STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\"
+_ARTICLE = re.compile(r"^(?:the|an?|el|la|los|las|le|les|der|die|das) (?=\S+ \S)", re.IGNORECASE)
+_ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
+_LOG = re.compile(r"\s\[(?:\d{1,2}:\d\d|[A-Z]\w+\] )")
+"""Where a pasted log begins."""
+_SHELL = re.compile(r"\W*[\u279c\u276f$%>] ")
+_CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
+_AND_DONE = re.compile(r"^and (\w+) ")
+_DESCRIBES = re.compile(r"(?:\w+ ){1,2}(?:is|are|was|were|has|have|can|should|will|may)\b")
+_ASIDE = re.compile(r"\s\([^()]*\)")
+_STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
+_START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
+_END_STRIP = " \t.,:;!?-–—([{*#>|=+&\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 
 
 def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
@@ -60,16 +91,15 @@ def title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     said = Counter(word for record in records[:EARLY] for word in _words(record))
     for number, record in enumerate(records[:EARLY]):
         for phrase, bonus in _phrases(record):
-            worth = bonus + _worth(phrase, said) - _LATER * number
+            worth = bonus + _worth(phrase, said) - _LATER * number if phrase else 0.0
             if worth > score:
                 best, score = phrase, worth
     if not best:
         best = " and ".join(topics[:2]) or _fallback(records)
-    is_weak = score < _WEAK or any(word.casefold() in POINTS for word in best.split())
-    about = next((topic for topic in topics if topic.casefold() not in best.casefold()), "") if is_weak else ""
-    if best and about and len(best.split()) + len(about.split()) <= MOST:
-        best = f"{best}: {about}"
-    return clip(_filled(best, topics), MOST_CHARS)
+    is_vague = not terms.names(best) and len(set(terms.content(best)) - VAGUE) < FEWEST
+    if not is_foreign(best) and (score < _WEAK or is_vague or len(best.split()) < FEWEST):
+        best = _completed(best, topics)
+    return clip(best, MOST_CHARS)
 
 
 def _fallback(records: Sequence[Record]) -> str:
@@ -81,52 +111,139 @@ def _fallback(records: Sequence[Record]) -> str:
     return "Work"
 
 
+def _completed(phrase: str, topics: Sequence[str]) -> str:
+    """With the first topic that it does not name behind it, where there is room."""
+    for topic in topics:
+        fits = len(phrase.split()) + len(topic.split()) <= MOST and len(phrase) + len(topic) + 2 <= MOST_CHARS
+        if fits and topic.casefold() not in phrase.casefold():
+            return f"{phrase}: {topic}" if phrase else topic
+    return phrase
+
+
 def _phrases(record: Record) -> Iterator[tuple[str, float]]:
+    """Each with what it is worth by where it stands and how much of it was cut."""
     if record.asked.startswith(PLAN):
-        yield from ((phrase, _HEADING) for phrase, _ in _cut_to(record.asked.removeprefix(PLAN), is_title=True))
-        return
-    for subject in _COMMIT.findall(record.ran):
-        found = _cut_to(_CONVENTIONAL.sub("", subject.rstrip("\u2026")), is_title=True)
-        yield from ((phrase, _COMMITTED - cost / 2) for phrase, cost in found)
-    for text, bonus in ((record.asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND)):
-        for number, sentence in enumerate(terms.sentences(text)):
-            if number == _SENTENCES:
-                break
-            found = _cut_to(sentence[:_LOOKED_AT])
-            yield from ((phrase, bonus - cost - 0.25 * number) for phrase, cost in found)
+        yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING
+    for subject in (one or other for one, other in _COMMIT.findall(record.ran)):
+        text, is_whole = _CONVENTIONAL.sub("", subject.rstrip("\u2026")), not subject.endswith("\u2026")
+        phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
+        yield phrase, _COMMITTED - cost - (_OF_CHORE if _CHORE.match(subject) else 0.0)
+    asked = _LOG.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
+    texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
+    for text, bonus in texts:
+        for number, sentence in enumerate(islice(terms.sentences(text), _SENTENCES)):
+            if _SHELL.match(sentence) or (bonus == _SAID and _CODE_LINE.search(sentence)):
+                continue
+            for clause, loss in _clauses(sentence[:_LOOKED_AT].replace("\u2019", "'")):
+                phrase, cost = _headline(clause, is_whole=len(sentence) <= _LOOKED_AT, is_request=bonus == _ASKED)
+                yield phrase, bonus - cost - loss - _LATER_SENTENCE * number
 
 
-def _cut_to(sentence: str, *, is_title: bool = False) -> Iterator[tuple[str, float]]:
-    """A sentence, cut to a title: without what leads up to it, at the end of a clause. And what the cut costs."""
-    plain = _PATH.sub(r"\1", _JUNK.sub(" ", sentence).strip())
-    plain = plain if is_title else _without_lead(plain)
-    main = plain if is_title else _without_lead(BEFORE_MAIN.sub("", plain))
-    for text in dict.fromkeys((main, plain)):
-        said, cost = _first_clause(text, is_title=is_title)
-        if is_foreign(said) and len(said.split()) < FEWEST:
-            yield clip(said.strip(_STRIP), 40), 0.0
-        elif _names_subject(said) or (is_title and len(said.split()) > 1):
-            yield _capital(said), cost
+def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
+    """A sentence without what leads up to it; and its later parts, at a loss."""
+    loss = _TO_A_LIST if sentence.endswith((":", "\uff1a")) else 0.0
+    plain = _without_lead(_ASIDE.sub("", sentence))
+    main = _without_lead(BEFORE_MAIN.sub("", plain))
+    found = dict.fromkeys((plain, main), loss)
+    for part in islice(NEXT_CLAUSE.split(main), 1, 4):
+        found.setdefault(_without_lead(part), loss + _LATER_CLAUSE)
+    yield from found.items()
 
 
-def _first_clause(text: str, *, is_title: bool) -> tuple[str, float]:
-    """As long as a title may be; cut before a word that begins another part of the sentence."""
-    clause, cost = text.rstrip(_STRIP), 0.0
-    for found in () if is_title and len(clause.split()) <= MOST else CLAUSE.finditer(clause):
+def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> tuple[str, float]:
+    """As a headline has it, and what that costs. Empty: it makes none."""
+    plain = TAIL.sub("", _PATH.sub(r"\1", _ASIDE.sub("", _JUNK.sub(" ", text).strip())))
+    plain = _ARTICLE.sub("", plain.lstrip(_START_STRIP))
+    told, gain = _as_order(plain)
+    if plain.split(" ", 1)[0].casefold() in REQUESTS:
+        gain = _ORDER if is_request else -_ADVICE
+    said, cost = _shortened(told, is_whole=is_whole)
+    is_phrase = _names_subject(said) or len(said.split()) > 1
+    return _capital(said) if is_phrase else "", cost - gain
+
+
+def _as_order(text: str) -> tuple[str, float]:
+    """`Added a retry` and `A retry has been added` say `Add a retry`. And how much that is worth."""
+    if (passive := DONE_TO.match(text)) and (verb := IMPERATIVES.get(passive["verb"].casefold())):
+        return f"{verb} {passive['what']}{passive['rest'].lstrip()}", _ORDER
+    first, _, rest = text.partition(" ")
+    if rest and not _DESCRIBES.match(rest) and (verb := IMPERATIVES.get(first.casefold())):
+        return f"{verb} {_AND_DONE.sub(_also, rest)}", _ORDER
+    told = TELLS.match(text)
+    for verb in (told[1], f"{told[1]}e") if told else ():
+        if verb.casefold() in VERBS:
+            return f"{verb} {rest}", -0.5
+    return text, 0.0
+
+
+def _also(done: re.Match[str]) -> str:
+    """`Created and tested` says `Create and test`."""
+    return f"and {IMPERATIVES.get(done[1].casefold(), done[1]).lower()} "
+
+
+def _shortened(text: str, *, is_whole: bool) -> tuple[str, float]:
+    """To at most eight words: without asides and small words, else cut where a part of the sentence ends."""
+    cost = 0.0
+    if end := next((at for at in _ends(BREAK, text) if _names_subject(text[:at])), 0):
+        text, cost, is_whole = text[:end], _AT_BREAK if text[end:].strip(_STRIP) else 0.0, True
+    if is_foreign(text):
+        return (text, cost) if len(text) <= _MOST_FOREIGN_CHARS else (clip(text, _MOST_FOREIGN_CHARS), _AT_LINK)
+    if is_whole and (said := _fitted(text)):
+        return said, cost
+    ends = list(_ends(CLAUSE, text))
+    for end in reversed(ends):
+        said = _fitted(text[:end])
+        is_half = " only " in said  # what it is limited to stood behind the cut
+        if said and not is_half and len(said.split()) >= FEWEST and _names_subject(said):
+            return said, _AT_CLAUSE
+    short = _headline_words(text[: ends[0]] if ends and _names_subject(text[: ends[0]]) else text)
+    for links, cost in ((LINKS, _AT_LINK), (LOOSE_LINKS, _AT_LOOSE_LINK)):
+        for at in range(min(MOST, len(short) - 1), 1, -1):
+            said = _closed(short[:at])
+            is_enough = terms.names(said) or len(said.split()) >= FEWEST
+            if (
+                (short[at].strip(_STRIP) or short[at]).casefold() in links
+                and said
+                and is_enough
+                and _names_subject(said)
+            ):
+                return said, cost
+    return _closed(short[:MOST]), _ANYWHERE
+
+
+def _ends(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    """Where it may be cut: not inside quotation marks."""
+    for found in pattern.finditer(text):
         before = text[: found.start()]
-        if before.count("`") % 2 == 0 and len(before.split()) >= FEWEST and _names_subject(before):
-            clause, cost = before, 0.5
-            break
-    words = clause.split()
-    if len(words) > MOST:
-        links = [at for at in range(4, MOST + 1) if words[at].strip(_STRIP).casefold() in LINKS]
-        words, cost = (words[: links[-1]], cost + 0.7) if links else (words[:MOST], cost + 1.5)
-    if cost and _GERUND.match(clause):
-        cost += 1.0  # what is done with it stood behind the cut
+        if before.count("`") % 2 == before.count('"') % 2 == 0:
+            yield found.start()
+
+
+def _fitted(text: str) -> str:
+    """Empty: it is too long, or no phrase."""
+    for words in (text.split(), _headline_words(text)):
+        if len(words) <= MOST:
+            return _closed(words)
+    return ""
+
+
+def _headline_words(text: str) -> list[str]:
+    return [word for word in text.split() if word.casefold() not in FILLER]
+
+
+def _closed(words: list[str]) -> str:
+    """Without the word that leans on the next one, and without half a pair of marks. Empty: it is too long."""
+    words = list(words)
     while words and words[-1].strip(_STRIP).casefold() in EDGE:
         words.pop()
-        cost += 0.4
-    return _closed(" ".join(words).strip(_STRIP)), cost
+    text = " ".join(words).rstrip(_END_STRIP)
+    for mark in '"`':
+        if text.count(mark) % 2:
+            text = text.replace(mark, "")
+    for start, end in ("()", "[]", "{}"):
+        if text.count(start) != text.count(end):
+            text = text.replace(start, "").replace(end, "")
+    return text if len(text) <= MOST_CHARS else ""
 
 
 def _words(record: Record) -> Iterator[str]:
@@ -137,34 +254,31 @@ def _words(record: Record) -> Iterator[str]:
 
 def _worth(phrase: str, said: Counter[str]) -> float:
     """How well it names something by itself, and how much of what is spoken of again and again."""
-    words = phrase.split()
-    content = set(terms.content(phrase))
+    words = [word.strip(_STRIP).casefold() for word in phrase.split()]
+    content = set(terms.content(phrase)) - VAGUE
     worth = 0.2 * min(len(content), 5) + (0.8 if terms.names(phrase) else 0.0)
     worth += 0.25 * min(_MOST_CENTRAL, sum(min(3.0, math.log2(1 + said[word])) for word in content))
+    worth -= 1.5 if _ONLY_CODE.fullmatch(phrase) else 0.0
     worth -= 2.5 if LEANS.match(phrase) else 0.0
+    worth -= 2.0 if words[0].split("'")[0] in ("i", "we") else 0.0
     worth -= 1.2 if ASKING.match(phrase) else 0.0
     worth -= 2.0 if GENERIC.match(phrase) or is_talk(phrase) else 0.0
-    worth -= 1.5 if words and words[0].casefold() in STARTS else 0.0
-    worth -= 0.8 if len(words) < FEWEST and not is_foreign(phrase) else 0.0
-    worth -= 0.5 * sum(word.casefold() in POINTS for word in words)
+    worth -= 1.5 if words[0] in STARTS else 0.0
+    if not is_foreign(phrase):
+        worth -= 0.8 if len(words) < FEWEST else 0.0
+        worth -= 1.5 if len(content) < 2 and not terms.names(phrase) else 0.0
+    worth -= 1.3 * sum(word in POINTS for word in words)
     return worth
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _closed(text: str) -> str:
-    """A quotation mark without its other half says nothing."""
-    for mark in '"`':
-        if text.count(mark) % 2:
-            text = text.replace(mark, "")
-    return text
+    first = text.split(" ", 1)[0]
+    return text if terms.names(first) or re.search(r"[\d_.()/]", first) else text[:1].upper() + text[1:]
 
 
 def _without_lead(sentence: str) -> str:
     for _ in range(6):
-        shorter = _LABEL.sub("", LEAD.sub("", sentence, count=1))
+        shorter = _LABEL.sub("", LEAD.sub("", sentence.lstrip("\u00bf\u00a1 "), count=1))
         if shorter == sentence or not shorter.strip():
             break
         sentence = shorter
@@ -174,13 +288,3 @@ def _without_lead(sentence: str) -> str:
 def _names_subject(text: str) -> bool:
     """Two words that may name one, or a name as programs have it."""
     return bool(terms.names(text)) or len(set(terms.content(text))) >= 2 or is_foreign(text)
-
-
-def _filled(said: str, topics: Sequence[str]) -> str:
-    """With a topic behind it where it is short."""
-    for topic in topics:
-        if len(said.split()) >= FEWEST or is_foreign(said):
-            break
-        if topic.casefold() not in said.casefold():
-            said = f"{said}: {topic}" if said and ":" not in said else f"{said} {topic}".strip()
-    return " ".join(said.split()[:MOST])
