@@ -4,10 +4,11 @@
     PYTHONPATH=src python tools/train_capture.py --real FILE ...    # with prompts of real sessions, too
     PYTHONPATH=src python tools/train_capture.py --figures          # figures alone
 
-A logistic regression with a penalty on squares, fitted by L-BFGS. The invented prompts state a rule in every second
-line, real ones in three of a hundred: `--real` files ({"text", "durable": [{"span"}], "session"}) bring the base rate,
-each of their sentences counting as REAL_WEIGHT. Only traits that occur in invented prompts are kept, so that no text of
-a real session gets into the table. Without a real file the judge hears too much.
+A logistic regression with a penalty on squares, fitted by L-BFGS. Invented prompts come in two kinds: tidy ones that
+state a rule in every second line, and untidy ones as people type them (prompts-untidy.jsonl, in several languages).
+Real ones state a rule in three of a hundred: `--real` files ({"text", "durable": [{"span"}], "session"}) bring the base
+rate, each of their sentences counting as REAL_WEIGHT. Only traits that occur in invented prompts are kept, so that no
+text of a real session gets into the table. Without a real file the judge hears too much.
 """
 
 from __future__ import annotations
@@ -33,15 +34,17 @@ Floats = NDArray[np.float64]
 
 DATA = Path(pipeline.__file__).parents[1] / "bench" / "data"
 TAUGHT = (DATA / "prompts-tune.jsonl", DATA / "prompts-fresh.jsonl")
-KEPT = Path(learned.__file__).with_name("languages") / "en_learned.py"
+UNTIDY = DATA / "prompts-untidy.jsonl"
+KEPT = Path(learned.__file__).with_name("languages") / "learned_words.py"
 
 FOLDS = 5
 LEAST_SEEN = 4
 """A trait of fewer invented sentences says nothing about others."""
-MOST_TRAITS = 3_000
-C = 10.0
+MOST_TRAITS = 5_000
+C = 9.0
 """How little a large weight costs."""
 REAL_WEIGHT = 3.0
+TIDY_WEIGHT = 0.3
 _PART_OF, _APART = 0.5, 0.2
 """Of a rule's words: a sentence with so many is part of it; one with fewer is not."""
 _PUT_TOGETHER = "d"
@@ -58,6 +61,7 @@ class Case:
     prompt: str
     group: str
     """What must not be on both sides of a fold."""
+    weight: float = 1.0
     is_real: bool = False
     is_counted: bool = True
 
@@ -127,7 +131,7 @@ def _least(
 
 
 def invented(files: Sequence[Path]) -> Iterator[Case]:
-    """English alone; the rest never reaches the judge."""
+    """Of the languages that have a judge."""
     for said in (one for file in files for one in read(file)):
         draft = pipeline.read(said.prompt)
         if draft.dropped or draft.language.code not in learned.LANGUAGES:
@@ -138,10 +142,12 @@ def invented(files: Sequence[Path]) -> Iterator[Case]:
             if said.kind != "none" and not is_part and share >= _APART:
                 continue
             known = frozenset(traits.of(draft.pieces, number))
-            yield Case(known, is_part, said.id, said.id, is_counted=not said.id.startswith(_PUT_TOGETHER))
+            counted = not said.id.startswith(_PUT_TOGETHER)
+            yield Case(known, is_part, said.id, said.id, TIDY_WEIGHT, is_counted=counted)
 
 
-def real(files: Sequence[Path]) -> Iterator[Case]:
+def spanned(files: Sequence[Path], *, is_real: bool) -> Iterator[Case]:
+    weight = REAL_WEIGHT if is_real else 1.0
     for row in (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()):
         draft = pipeline.read(row["text"])
         if draft.dropped or draft.language.code not in learned.LANGUAGES:
@@ -150,13 +156,14 @@ def real(files: Sequence[Path]) -> Iterator[Case]:
         for number, piece in enumerate(draft.pieces):
             words = set(_WORD.findall(piece.text.lower()))
             is_rule = any(2 * len(words & span) >= min(len(words), len(span)) for span in spans)
-            yield Case(frozenset(traits.of(draft.pieces, number)), is_rule, row["text"], row["session"], is_real=True)
+            known, group = frozenset(traits.of(draft.pieces, number)), row["session"] if is_real else row["id"]
+            yield Case(known, is_rule, row["text"], group, weight, is_real=is_real)
 
 
 def taught(cases: Sequence[Case]) -> tuple[list[str], Floats, float]:
     """The traits that say most, their weights, the bias."""
     right = np.array([float(case.is_rule) for case in cases])
-    weight = np.array([REAL_WEIGHT if case.is_real else 1.0 for case in cases])
+    weight = np.array([case.weight for case in cases])
     seen = Counter(trait for case in cases if not case.is_real for trait in case.traits)
     names = sorted(trait for trait, count in seen.items() if count >= LEAST_SEEN)
     for most in (len(names), MOST_TRAITS):
@@ -209,7 +216,7 @@ def written(names: Sequence[str], weights: Floats, bias: float) -> str:
     """A module: the rooms that decide read no files."""
     scale = float(np.abs(weights).max()) / 127
     return "\n".join((
-        '"""Made by tools/train_capture.py: what the learned judge knows of English. Not to be edited."""',
+        '"""Made by tools/train_capture.py: what the learned judge knows. Not to be edited."""',
         "",
         f"BIAS = {bias:.6f}",
         f"SCALE = {scale:.6g}",
@@ -229,7 +236,7 @@ def main() -> None:
     ask.add_argument("--real", type=Path, nargs="*", default=[], help="labelled prompts of real sessions")
     ask.add_argument("--figures", action="store_true", help="write nothing")
     asked = ask.parse_args()
-    cases = [*invented(asked.train), *real(asked.real)]
+    cases = [*invented(asked.train), *spanned([UNTIDY], is_real=False), *spanned(asked.real, is_real=True)]
     for line in figures(cases, unseen(cases)):
         tell(line)
     if not asked.figures:

@@ -18,12 +18,20 @@ def judge() -> learned.Judge:
 
 
 def test_the_table_is_small_and_names_no_trait_twice():
-    assert 1_000 < len(judge().shares) <= 3_000
+    assert 1_000 < len(judge().shares) <= 5_000
 
 
-@pytest.mark.parametrize("code", ["de", "fr", "es", "pt", "ru", "vi", "ja", "zh"])
-def test_other_languages_have_patterns_alone(code: str):
+@pytest.mark.parametrize("code", ["ja", "zh"])
+def test_languages_without_spaces_have_patterns_alone(code: str):
     assert learned.judge(code) is None
+
+
+def test_words_only_add_what_waits_in_other_languages():
+    draft = capture("ya no usamos jenkins, ahora todo corre en github actions. arregla el build")
+
+    assert [(one.action, one.span) for one in draft.found] == [
+        (Action.INBOX, "ya no usamos jenkins, ahora todo corre en github actions.")
+    ]
 
 
 def test_names_paths_and_numbers_are_one_class_each():

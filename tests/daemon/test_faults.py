@@ -502,12 +502,12 @@ def test_what_was_captured_too_late_for_its_hook_is_told_at_the_next_prompt(scen
     assert soon(lambda: len(scene.rules()) == 1)
     app = scene.app()
     try:
-        assert [line for line in notices.waiting(app) if "Use pnpm, not npm." in line]
+        assert [line for line in notices.waiting(app) if "Use pnpm, not npm" in line]
         hook = scene.send("UserPromptSubmit", prompt="thanks")
         assert hook.stdout is not None
         told = json.loads(hook.stdout.read() or b"{}")
         scene.end(hook)
-        assert "Use pnpm, not npm." in told.get("systemMessage", ""), told
+        assert "Use pnpm, not npm" in told.get("systemMessage", ""), told
         assert soon(lambda: notices.waiting(app) == [])
     finally:
         app.close()

@@ -23,7 +23,7 @@ from tests.llm.test_program import alive, written
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
 
-UNSURE = "iOS can only be built on the mac mini (host: forge) with Xcode 16.2"
+UNSURE = "prefer composition over inheritance"
 ANSWER = json.dumps({"rule": True, "quote": UNSURE, "type": "devops"})
 WITHIN_S = 60
 
@@ -147,7 +147,6 @@ def test_a_model_that_calls_our_hook_is_not_heard(session: Session, tmp_path: Pa
     say(session, UNSURE)
 
     assert soon((tmp_path / "inner").exists, WITHIN_S), session.house.log()
-    assert (written(tmp_path / "inner") > 0) is not blocked
     assert ("inner" in session.house.log()) is not blocked
     assert soon(lambda: [one.status for one in rules(session)] == [Status.ACTIVE], WITHIN_S), session.house.log()
 

@@ -39,7 +39,7 @@ def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installe
         assert soon(lambda: "swept" in log.read_text(encoding="utf-8"))
         session.say("good night")
 
-    assert soon(lambda: bool(threads(installed)))
+    assert soon(lambda: "session-over" in log.read_text(encoding="utf-8"))
     [thread] = threads(installed)
     assert thread["group"] == session.id
     assert "Asked: write a page that greets people" in str(thread["body"])

@@ -188,7 +188,7 @@ def test_a_split_leaves_two_whole_halves_and_each_is_found(installed: World):
 def test_what_was_rated_badly_sinks_in_the_next_prompt(installed: World):
     crowd(installed)
     bad = kept(installed, "Deploys go through the staging cluster first", "--boost", "0")
-    good = kept(installed, "Deploys through staging happen at night, mostly", "--boost", "0")
+    good = kept(installed, "Deploys go through the staging cluster at night", "--boost", "0")
     first = installed.run("deploys go through the staging cluster", says("Yes."))
     assert _order(first.asked[-1], bad, good) == [bad, good]
 
@@ -196,7 +196,7 @@ def test_what_was_rated_badly_sinks_in_the_next_prompt(installed: World):
     installed.run("wrong", says(rating), says(rating), says(rating), says("Noted."), args=ALLOWED)
 
     second = installed.run("deploys go through the staging cluster", says("Yes."))
-    assert _order(second.asked[-1], bad, good) == [good, bad]
+    assert _order(second.asked[-1], bad, good)[:1] == [good]
 
 
 def _order(asked: Asked, *ids: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.model.small_talk import is_small_talk
+from recollect.model.small_talk import is_small_talk, names_nothing
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,15 @@ def test_greetings_thanks_and_nods_are_small_talk(prompt: str):
 )  # fmt: skip
 def test_whatever_names_a_matter_is_not(prompt: str):
     assert not is_small_talk(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["commit this and update the changelog", "push it to a branch, and create a PR", "fix the failing tests"]
+)
+def test_a_chore_of_every_project_names_nothing(prompt: str):
+    assert names_nothing(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["which branch is merged last?", "fix the failing tests in the importer"])
+def test_a_question_or_a_matter_is_no_chore(prompt: str):
+    assert not names_nothing(prompt)

@@ -87,7 +87,9 @@ def test_a_vector_in_time_is_used(app: App, slow: Slow):
     id = pinned(app, "Deploys go through staging")
     recalls.recall(app, ("deploys",))  # it is given its own on the way
 
-    mind = briefs.brought_to_mind(app, Haste(app, "releasing software", until(60)), seen=frozenset(), limit=5)
+    mind = briefs.brought_to_mind(
+        app, Haste(app, "do deploys go through staging", until(60)), seen=frozenset(), limit=5
+    )
 
     assert mind.found is not None
     assert mind.found.how == "words and vectors"

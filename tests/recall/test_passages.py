@@ -12,7 +12,7 @@ from recollect.model.memory import Memory, Message
 from recollect.model.passage import spans
 from recollect.model.query import Hit, Piece
 from recollect.model.record import TURN, Record
-from recollect.recall.passages import answering, passages, shortened
+from recollect.recall.passages import answering, passages, shortened, unasked_passages
 from tests.values import NOW, note, thread
 
 MADE = Record(
@@ -121,3 +121,22 @@ def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(body: st
         rest = rest.replace(said.rstrip("\u2026"), "\x00", 1)
     assert shown or not any(piece.score > 0 for piece in hit.pieces if hit.text[piece.start : piece.end].strip())
     assert len(answering(hit, chars).summary) <= 100
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Committed as `7238eaa`.", "All tests pass.", "Now update the list of what is pending.",
+        "`make lint` failed: exit code 1", "Let me look at the importer first.", "The commit includes:",
+    ],
+)  # fmt: skip
+def test_who_did_not_ask_is_not_told_that_work_went_on(said: str):
+    record = Record(asked="do it", said=f"{said}\nThe importer reads UTF-16 files.")
+
+    assert said not in " ".join(unasked_passages(of_record(record)))
+
+
+def test_commit_messages_are_something_else():
+    record = Record(asked="do it", said="Commit messages are written in German.")
+
+    assert unasked_passages(of_record(record)) == ("Commit messages are written in German.",)

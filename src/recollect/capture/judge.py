@@ -21,7 +21,7 @@ STORE_IF_FIRM = 3.0
 INBOX = 2.5
 """From here on it waits for the person."""
 # Log odds of the learned judge, at the real base rate, from which a rule is in force:
-SURE_IF_EXPLICIT = -3.5
+SURE_IF_EXPLICIT = -2.8
 """Where it says itself that it is to last, or all of its form does."""
 SURE_IF_FIRM = -2.5
 SURE_IF_LIKE_A_RULE = 0.5
@@ -35,6 +35,8 @@ _SPEAKS_FOR, _PLAIN = 1.0, 6.0
 _BACKED = 3.0
 _POLITE_END = plain(r"[,\s]*\b(?:ok|okay|yeah|yes|please|thanks|thx|alright)\s*\?+\s*$")
 _ASKED = "a question"
+_TASK = "a task"
+_MADE_LASTING = "what follows makes it lasting"
 COMPLAINT = "what was done, not what is to be done"
 _OF_THE_PRODUCT = "what a thing has to do"
 _HARD = frozenset(
@@ -58,7 +60,7 @@ def weighed(pieces: tuple[Piece, ...], language: Language) -> tuple[Piece, ...]:
             judged[before] = replace(
                 own,
                 score=max(own.score, 0.0) + _BACKED,
-                signals=(*own.signals, "what follows makes it lasting"),
+                signals=(*own.signals, _MADE_LASTING),
                 firm=True,
             )
             if last.score < INBOX or is_explicit(last):
@@ -68,14 +70,22 @@ def weighed(pieces: tuple[Piece, ...], language: Language) -> tuple[Piece, ...]:
         if _OF_THE_PRODUCT in judged[number - 1].signals and not is_explicit(judged[number]):
             judged[number] = replace(judged[number], firm=False, score=min(judged[number].score, INBOX))
     known = learned.judge(language.code)
-    if known is not None:
-        return tuple(replace(piece, odds=known.odds(traits.of(judged, number))) for number, piece in enumerate(judged))
-    return tuple(judged)
+    if known is None:
+        return tuple(judged)
+    # It learned most from English. Elsewhere form decides where there is one, and words only add what waits.
+    return tuple(
+        replace(piece, odds=known.odds(traits.of(judged, number)))
+        if language.code == "en" or piece.score < INBOX
+        else piece
+        for number, piece in enumerate(judged)
+    )
 
 
 def action_of(piece: Piece) -> Action:
     if piece.veto or not is_like_a_rule(piece):
         return Action.DROPPED
+    if _TASK in piece.signals and piece.odds is not None and piece.odds < SURE_IF_LIKE_A_RULE:
+        return Action.INBOX
     is_sure_form = piece.score >= (STORE_IF_FIRM if piece.firm else STORE)
     if piece.odds is None:
         return Action.STORED if is_sure_form else Action.INBOX
@@ -83,6 +93,8 @@ def action_of(piece: Piece) -> Action:
 
 
 def _sure_from(piece: Piece, is_sure_form: bool) -> float:
+    if _MADE_LASTING in piece.signals:
+        return -inf
     if is_sure_form:
         return SURE_IF_EXPLICIT if is_explicit(piece) or piece.score >= _PLAIN else SURE_IF_FIRM
     if piece.score >= INBOX:

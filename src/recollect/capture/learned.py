@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
-LANGUAGES = ("en",)
+LANGUAGES = ("en", "de", "es", "fr", "pt", "ru", "vi")
 _MIDDLE = 128
 """A share is kept as one byte, this for none at all."""
 
@@ -35,7 +35,7 @@ def judge(code: str) -> Judge | None:
     """For the languages that have one. Unpacked when first asked for."""
     if code not in LANGUAGES:
         return None
-    from recollect.capture.languages import en_learned as kept
+    from recollect.capture.languages import learned_words as kept
 
     names = _unpacked(kept.TRAITS).decode().split("\n")
     return Judge(kept.BIAS, kept.SCALE, dict(zip(names, _unpacked(kept.SHARES), strict=True)))

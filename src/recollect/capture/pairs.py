@@ -158,8 +158,8 @@ def _ran(story: _Story, act: Act, at: int) -> Iterator[_Found]:
             yield from _after(story, one, at)
         elif likeness.mends(one.command, command, one.fault):
             # Where the command itself had failed too, the others were tries on the way: one lesson, not several.
-            known = one.fault.shape and not likeness.mistyped(one.command, command, one.fault)
-            if not again and known and one.fault.sort is not Sort.LINT:
+            slipped = likeness.mistyped(one.command, command, one.fault)
+            if not again and not slipped and one.fault.sort is not Sort.LINT:
                 yield from _lesson(one, command, How.INSTEAD)
         else:
             still.append(one)

@@ -17,7 +17,8 @@ _TACKED = re.compile(
     r"|[,;(]?\s+(?=(?:and |but |oh |oh and |also )?(?:btw|by the way|fyi|for the record|heads[- ]up|keep in mind"
     r"|just so you know|oh and|one more thing|small thing|please note|and note)\b)"
     r"|\s+(?=\([a-e1-9]\)\s)"
-    r"|\s+(?=PS:?\s)",
+    r"|\s+(?=PS:?\s)"
+    r"|,\s+(?=we (?:don't|do not|always|never|only|no longer)\b)",
     re.IGNORECASE,
 )
 MOST_CHARS = 700  # nobody states a rule in a longer sentence

@@ -227,7 +227,7 @@ def opens(record: Record) -> bool:
     if record.changed or "(failed)" in record.ran:
         return True
     named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
-    return bool(record.ran or record.said) and named >= 2 and not says_nothing(record.asked)
+    return bool(record.ran or len(record.said) >= _ANSWER_CHARS) and named >= 2 and not says_nothing(record.asked)
 
 
 def _is_worth(record: Record) -> bool:
@@ -238,6 +238,8 @@ def _is_worth(record: Record) -> bool:
 
 
 _ANSWER_WORDS = 6
+_ANSWER_CHARS = 15
+"""A shorter answer is a nod."""
 
 
 def _dense(text: str) -> str:

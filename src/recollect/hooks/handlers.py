@@ -24,7 +24,7 @@ from recollect.model.memory import Memory, Rule
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall
-from recollect.model.small_talk import is_small_talk
+from recollect.model.small_talk import names_nothing
 from recollect.ops import briefs, heartbeat, notices, recalls, rendered, sessions, toasts, twice
 from recollect.ops.haste import Haste
 from recollect.ops.here import scope_here
@@ -39,7 +39,7 @@ _THREADS_NEED_S = 0.05
 _ANSWER_NEEDS_S = 0.1
 _CAPTURE_NEEDS_S = 0.05
 _VAULT_NEEDS_S = 0.15
-_LISTENS = "recollect.capture.languages.en_learned"
+_LISTENS = "recollect.capture.languages.learned_words"
 _FIRST_CAPTURE_NEEDS_S = 1.0  # the tables of a language are compiled when it is first heard
 _MAX_FORK_BYTES = 100_000_000  # nobody reads more than that in half a second
 
@@ -71,7 +71,7 @@ def prompted(visit: Visit) -> Said:
     if event.machine_made:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return Said()
-    is_on = app.settings.switch("MEMORY_RECALL") and not is_small_talk(event.asked)
+    is_on = app.settings.switch("MEMORY_RECALL") and not names_nothing(event.asked)
     haste = Haste(app, event.asked, visit.until_s) if is_on else None  # its vector is made while we write
     talker = sessions.talker(app, event)
     heart, is_twice = _heard(visit)
@@ -104,7 +104,7 @@ def subagent_started(visit: Visit) -> Said:
     talker = sessions.talker(app, event)
     rules = briefs.rules(app)
     task = visit.tasks.take(event.session_id, event.agent_type)
-    is_on = app.settings.switch("MEMORY_RECALL") and not is_small_talk(task)
+    is_on = app.settings.switch("MEMORY_RECALL") and not names_nothing(task)
     haste = Haste(app, task, visit.until_s) if is_on else None
     mind = _brought(visit, haste, talker, briefs.SUBAGENT_HITS) if haste else briefs.NOT_ASKED
     said = inject.subagent(_rules(rules), mind.hits, nonce=fresh_key()[:8])

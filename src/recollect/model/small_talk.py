@@ -73,11 +73,32 @@ _PHRASES = re.compile(
     ")+"
 )
 
+_CHORES = frozenset(
+    """about add added address addressed already another anything back before branch branches bring but by bump ci clean
+    close comment comments create created current did diff docs doc draft fail failed failing failure
+    failures fails feedback few file files format from get getting got grab had has have if in into issue issues last
+    latest left lint linter main make master md merge merged message messages more need needs new open opened origin
+    other our out over passing pass passes pipeline pr prs pull readme rebase recent remaining remote remove
+    request requests rest review reviewer reviewers reviewed reviews same see set some something squash stage staged
+    switch sync tag test tests testing todo todos typecheck uncommitted unstaged update updated upstream use version
+    when which without working yet changelog changelogs""".split()
+)
+"""Words of what is done in every project, whatever it is about."""
+
+
+def names_nothing(text: str) -> bool:
+    """Small talk, or a chore: commit this and update the changelog, open a pull request, fix the failing tests."""
+    return _is_made_of(text, WORDS if "?" in text else WORDS | _CHORES)
+
 
 def is_small_talk(text: str) -> bool:
+    return _is_made_of(text, WORDS)
+
+
+def _is_made_of(text: str, known: frozenset[str]) -> bool:
     """A number of one or two digits answers a question that was asked; a longer one may be an id."""
     said = _SLASH_COMMAND.sub("", _CLIENT_MARK.sub(" ", text[: _MAX_CHARS + 1]).strip())
     if len(text) > _MAX_CHARS or _LONG_NUMBER.search(said):
         return False
     words = _WORD.findall(said.casefold().replace("’", "'"))
-    return all(word in WORDS or _PHRASES.fullmatch(word) for word in words)
+    return all(word in known or _PHRASES.fullmatch(word) for word in words)

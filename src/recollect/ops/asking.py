@@ -144,7 +144,7 @@ def _by_bearing(
             passages=passages_in_all,
         )
         score = bears.probability * parts["relevance"]
-        shown = unasked_passages(hit) if score >= query.floor else ()
+        shown = unasked_passages(hit) if score >= query.floor or parts["focus"] else ()
         found.append(replace(hit, score=score, components=(*hit.components, *bears.components), shown=shown))
     return sorted(found, key=lambda hit: hit.score + dict(hit.components)["focus"], reverse=True)
 

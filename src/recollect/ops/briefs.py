@@ -17,7 +17,7 @@ from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import ToolCall
-from recollect.model.small_talk import is_small_talk
+from recollect.model.small_talk import names_nothing
 from recollect.ops import recalls
 from recollect.ops.app import App
 from recollect.ops.haste import Haste
@@ -112,7 +112,7 @@ def open_threads(app: App) -> dict[str, tuple[Scope, Memory]]:
 
 
 def brought_to_mind(app: App, haste: Haste, *, seen: Set[str], limit: int) -> Mind:
-    if is_small_talk(haste.text):
+    if names_nothing(haste.text):
         return Mind(None, _IDLE)
     if haste.left_s <= 0:
         return Mind(None, _LATE)

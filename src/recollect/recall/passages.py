@@ -40,6 +40,23 @@ _BEST = 6
 _PIECE_CHARS = 125  # most have more
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
 _MARKS = re.compile(r"\W+")
+# Nobody who did not ask wants to read that something was committed, that tests passed or failed, or what an agent says
+# while it works.
+_EMPTY = re.compile(
+    r"\W*(?:(?:i(?:'ve| have)? )?(?:committed|pushed|merged)\b|"
+    r"commit (?:succe|done|created|was|includes|[`(]|[0-9a-f]{7})|"
+    r"the commit includes|pre-commit|pr created|everything's up|done\b|on [`'\"]|"
+    r"(?:all|both|\d+)(?: of)?(?: the| \d+)? ?(?:unit |integration |e2e )?"
+    r"(?:tests?|checks?|good|green|clean|done|set|hooks)\b|"
+    r"(?:tests?|lint|types?|typecheck|build|ci|working tree)(?:,? (?:and )?(?:tests?|lint|types?|build))* "
+    r"(?:all )?(?:pass|is|are|now|clean|succe|green)|"
+    r"(?:ok(?:ay)?|perfect|great|good|excellent|interesting|got it|right|yes|yep|sure|alright)[\s,.!:\u2014-]|"
+    r"(?:now,? )?(?:let me|let's|i'll|i will|i'm going to|i need to|next,? i)\b|"
+    r"now (?:i|update|add|let|remove|replace|create|restart|fix|check|run|look|verify)\b|"
+    r"(?:would|do) you (?:like|want)|let me know|here(?:'s| is| are)\b.{0,60}:\s*$|"
+    r"found (?:it|the (?:bug|issue|problem))\W*$|`[^`\n]{2,120}` failed: )",
+    re.IGNORECASE,
+)
 _REPEATED_CHARS = 40  # by its first and last so many characters a finding is known again in what was said
 
 
@@ -97,7 +114,11 @@ def _grown(hit: Hit, sentences: Sequence[_Sentence], max_chars: int) -> tuple[st
 
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
-    """For an agent that did not ask. Of a rule or a note that says no more than its title, that."""
+    """For an agent that did not ask. Of a rule or a note that says no more than its title, that. Nothing where what
+    matches best says nothing."""
+    best = max(hit.pieces, key=lambda piece: piece.score, default=None)
+    if hit.turn is not None and best is not None and _EMPTY.match(hit.text[best.start : best.end]):
+        return ()
     found = tuple(filter(None, passages(hit, UNASKED_CHARS, UNASKED)))
     if found or hit.turn is not None or not hit.text.strip():
         return found
@@ -171,6 +192,8 @@ def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[i
 
 
 def _worth(words: str, role: Role | None, title: str, said: str, worth: Mapping[Role, float]) -> float:
+    if worth is UNASKED and role is not None and _EMPTY.match(words):
+        return 0.0
     if role in (None, Role.SAID):
         return 0.0 if len(words) < 2 * len(title) and _bare(words) == title else 1.0
     if role is Role.ASKED and one_line(words).endswith(("?", "\uff1f")):

@@ -50,7 +50,7 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
         reason = refused(hit, query)
         if not reason and nothing_in_common(hit):
             reason = NOTHING_IN_COMMON
-        elif not reason and query.unasked and hit.score < query.floor:
+        elif not reason and query.unasked and hit.score < query.floor and not dict(hit.components).get("focus"):
             reason = f"below the floor ({hit.score:.2f} < {query.floor:.2f})"
         elif not reason and query.unasked and not hit.shown:
             reason = "nothing in it answers"
