@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 
-_UNASKED = frozenset({register.SYNC, "thread", "episode", "learning", "learn", "promote", "propose", "wake"})
+_UNASKED = frozenset({register.SYNC, "thread", "learning", "learn", "promote", "propose", "wake"})
 
 
 def log(

@@ -20,6 +20,8 @@ _COMPARED_CHARS = 200  # of the beginning and of the end
 BY_CHANCE = 0.15  # cosine of two texts about nothing alike, by the shipped model
 
 NOTHING_IN_COMMON = "nothing in common"
+BESIDE_THE_BEST = 0.8
+"""Of the best one's probability: what bears on a prompt much less surely is not told beside it."""
 
 _Key = tuple[int, str]
 """A memory: one id may stand in two stores."""
@@ -52,6 +54,8 @@ def pick(ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset()) -
             reason = NOTHING_IN_COMMON
         elif not reason and query.unasked and hit.score < query.floor and not dict(hit.components).get("focus"):
             reason = f"below the floor ({hit.score:.2f} < {query.floor:.2f})"
+        elif not reason and query.unasked and hits and hit.score < BESIDE_THE_BEST * hits[0].score:
+            reason = "far below the best"
         elif not reason and query.unasked and not hit.shown:
             reason = "nothing in it answers"
         elif not reason and is_entered(seen, hit.mark):
