@@ -74,7 +74,7 @@ def session(app: App, tmp_path: Path) -> Session:
 
 
 @pytest.mark.parametrize(
-    ("next_words", "marks"), [("thanks, now the docs", "+"), ("still broken, that did not work", "-")]
+    ("next_words", "marks"), [("thanks, now document the importer", "+"), ("still broken, that did not work", "-")]
 )
 def test_what_a_turn_used_is_marked_by_how_the_turn_ended(app: App, session: Session, next_words: str, marks: str):
     told = thread("Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh")
@@ -95,7 +95,7 @@ def test_what_a_turn_did_not_use_gets_no_mark(app: App, session: Session):
     session.replies("The parser is renamed.")
     session.runs("ls", "a")
 
-    session.asks("thanks, now the docs")
+    session.asks("thanks, now document the importer")
 
     assert trail(app, told) == ""
     assert outcomes.outcomes(app) == []

@@ -21,7 +21,7 @@ from recollect.model.record import Part, Role, parts
 
 ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
-_ANSWER_CHARS = 5_000  # of all that are shown together: many turns come with less of each
+_ANSWER_CHARS = 8_000  # of all that are shown together: many turns come with less of each
 SUMMARY_CHARS = 100
 
 _BESIDE = 0.15  # what standing next to something that is shown is worth: an answer is rarely one sentence long
