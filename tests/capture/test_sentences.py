@@ -127,6 +127,10 @@ def test_a_sentence_may_make_the_one_before_it_lasting():
     ]
 
 
+def test_what_somebody_asks_to_remember_is_in_force():
+    assert capture("make sure to memorize this: the api key rotates weekly").verdict.action is Action.STORED
+
+
 def test_a_rule_by_its_form_that_the_words_speak_against_waits():
     assert capture("this repo is a mess of scripts that run on cron").verdict.action is not Action.STORED
     assert capture("we prefer many small functions over comments").verdict.action is not Action.DROPPED

@@ -93,7 +93,7 @@ def action_of(piece: Piece) -> Action:
 
 
 def _sure_from(piece: Piece, is_sure_form: bool) -> float:
-    if _MADE_LASTING in piece.signals:
+    if _MADE_LASTING in piece.signals or (is_explicit(piece) and ": " in piece.seen):  # "remember this: ..."
         return -inf
     if is_sure_form:
         return SURE_IF_EXPLICIT if is_explicit(piece) or piece.score >= _PLAIN else SURE_IF_FIRM
