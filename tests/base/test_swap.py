@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,16 @@ def test_where_names_cannot_be_swapped_it_is_still_theirs(folder: Path, monkeypa
     assert (path.read_bytes(), alone(folder)) == (b"ours", ["settings.json"])
 
 
+def test_what_somebody_else_removed_meanwhile_is_removed(folder: Path):
+    path = file(folder)
+    found = look(path)
+    path.unlink()
+
+    remove(found)
+
+    assert alone(folder) == []
+
+
 def test_a_file_is_removed_only_if_it_is_what_was_found(folder: Path):
     path = file(folder)
     found = look(path)
@@ -240,9 +251,19 @@ def test_no_edit_of_another_writer_is_lost(
     path = file(folder, b'{"ours": 0, "theirs": 0}')
     done = threading.Event()
 
-    def they_write() -> None:
-        for _ in range(rounds):
+    def they_read(written: int) -> dict[str, int]:
+        """For a moment the file may hold ours before theirs is put back. What is lost stays lost."""
+        value: dict[str, int] = json.loads(path.read_bytes())
+        for _ in range(500):
+            if value["theirs"] >= written:
+                break
+            time.sleep(0.001)
             value = json.loads(path.read_bytes())
+        return value
+
+    def they_write() -> None:
+        for number in range(rounds):
+            value = they_read(number)
             value["theirs"] += 1
             if way == "rename":
                 spare = folder / "theirs.tmp"

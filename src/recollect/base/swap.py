@@ -93,10 +93,13 @@ def replace(found: Found, content: bytes, *, new_mode: int = 0o600) -> None:
 
 
 def remove(found: Found) -> None:
-    """Take it away. Conflict where it is no longer what was found."""
+    """Take it away. Conflict where it is no longer what was found; where it is gone, somebody else did it."""
     aside = _spare_name(found.target)
     try:
-        os.rename(found.target, aside)
+        try:
+            os.rename(found.target, aside)
+        except FileNotFoundError:
+            return
         if digest(_read(aside)) == found.digest:
             os.unlink(aside)
             return
