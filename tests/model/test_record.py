@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.base.text import one_line
-from recollect.model.record import Record, Role, parts, read, role_at
+from recollect.model.record import Record, Role, parts, read
 
 WORDS = st.text(st.sampled_from("ab .:\nAskedFoundSaid"), max_size=40)
 
@@ -16,8 +16,6 @@ def test_parts_stand_in_order_one_line_each() -> None:
     text = record.text()
     assert text == "Asked: why does it fail?\nFound: The clock is wrong.\nChanged: a.py, b.py\nSaid: One.\n\nTwo."
     assert [part.role for part in parts(text)] == [Role.ASKED, Role.FOUND, Role.CHANGED, Role.SAID]
-    assert role_at(text, text.index("Two")) is Role.SAID
-    assert role_at(text, text.index("clock")) is Role.FOUND
 
 
 def test_labels_inside_what_was_said_are_words() -> None:

@@ -26,7 +26,6 @@ _LONG_WORDS, _LONG_SENTENCES, _LONG_LIST = 200, 14, 5
 """From so many on a prompt is a specification, a plan or a paste: nobody tells a rule in passing there."""
 _LINE_OF_A_LIST = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
 _PASTES = re.compile(rf"{mask.BLOT}[{mask.BLOT}\s]*")
-_WORK_TO_DO = frozenset(("a task", "a wish"))
 _LONG = "in a long text, which reads like a specification or a paste"
 
 Step = Callable[[Draft], Draft]

@@ -92,7 +92,3 @@ def read(text: str) -> Record | None:
     """None: it is no record."""
     found = {part.role.value: text[part.start : part.end] for part in parts(text)}
     return Record(**found) if found else None
-
-
-def role_at(text: str, start: int) -> Role | None:
-    return next((part.role for part in parts(text) if part.start <= start < max(part.end, part.start + 1)), None)
