@@ -303,9 +303,13 @@ class Server:
         self._take_off(talk)
         talk.close()
         if talk.after is not None:
-            self._count_confirmation(talk, confirmed)
-            self._work.put(partial(talk.after, confirmed))
+            self._work.put(partial(self._after, talk, talk.after, confirmed))
             talk.after = None
+
+    def _after(self, talk: _Talk, after: Callable[[bool], None], confirmed: bool) -> None:
+        """Counted when it is done: who reads the count then finds what was shown in the ledger."""
+        after(confirmed)
+        self._count_confirmation(talk, confirmed)
 
     def _count_confirmation(self, talk: _Talk, confirmed: bool) -> None:
         if confirmed:
@@ -360,8 +364,7 @@ class Server:
             self.tally.busy += 1
         talk.due_s = request.until_s
         if not self._reply(talk, answer) and answer.after is not None:
-            self._count_confirmation(talk, confirmed=False)
-            self._do(partial(answer.after, False))
+            self._do(partial(self._after, talk, answer.after, False))
 
     def _hold(self, talk: _Talk, seconds: float) -> bool:
         """Called by the thread that answers it, which then counts neither as one that can answer nor as one that is
