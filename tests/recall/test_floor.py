@@ -10,23 +10,54 @@ from recollect.model.evidence import NO_BACKGROUND, Background, TermEvidence, Wo
 from recollect.recall import floor
 from recollect.recall.floor import Features, Prompt
 
-FLOOR = 0.5
+FLOOR = 0.4
 LARGE = Background(500, 500 * 0.15, 500 * (0.15**2 + 0.1**2))
 PROMPT = Prompt.of("why does the nightly build fail on the runner?")
 
 
-def bears(near: float | None, cover: float, background: Background = LARGE, text: str = "", prompt: Prompt = PROMPT):
+def bears(
+    near: float | None,
+    cover: float,
+    background: Background = LARGE,
+    text: str = "",
+    prompt: Prompt = PROMPT,
+    kept: bool = False,
+):
     return floor.features(
-        prompt, text, near=near, cover=cover, background=background, passages=background.passages
+        prompt, text, near=near, cover=cover, background=background, passages=background.passages, kept=kept
     ).probability
 
 
-@pytest.mark.parametrize("feature", ["lift", "stands_out", "cover", "names", "length"])
+@pytest.mark.parametrize("feature", ["lift", "stands_out", "cover", "names", "kept"])
 def test_more_of_any_feature_never_makes_it_less_sure(feature: str):
-    less = Features(lift=0.3, stands_out=2.0, cover=0.2, names=0, length=1.0, fresh=0.1)
+    less = Features(lift=0.3, stands_out=2.0, cover=0.2, names=0, prompt=PROMPT, fresh=0.1, kept=False)
     more = replace(less, **{feature: getattr(less, feature) + 1})
 
     assert more.probability > less.probability
+
+
+def test_a_prompt_that_says_more_is_surer_of_what_bears_on_it():
+    assert bears(0.5, 0.3, prompt=Prompt.of("deploy fails")) < bears(0.5, 0.3)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "rename tmp2 in the nightly build of the runner",
+        "remove the commented-out code of the nightly build",
+        "what is the difference between a nightly build and a runner?",
+        "how do i run one single nightly test with python's unittest",
+    ],
+)
+def test_little_bears_on_tidying_and_on_questions_about_a_language(prompt: str):
+    assert bears(0.65, 0.4, prompt=Prompt.of(prompt)) < bears(0.65, 0.4)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["what does tools/nightly.sh do?", "how do we run the nightly tests in the container?"]
+)
+def test_a_question_about_the_project_is_not_general(prompt: str):
+    assert not Prompt.of(prompt).is_general
 
 
 def test_what_is_near_and_speaks_of_it_passes_and_what_is_merely_usual_does_not():
@@ -52,7 +83,7 @@ def test_in_a_small_store_what_fits_passes_and_what_does_not_is_silent(passages:
 
 def test_a_store_of_one_is_not_its_own_background():
     assert bears(0.5, 0.2, Background(1, 0.5, 0.25)) == pytest.approx(
-        floor.features(PROMPT, "", near=0.5, cover=0.2, background=NO_BACKGROUND, passages=1).probability
+        floor.features(PROMPT, "", near=0.5, cover=0.2, background=NO_BACKGROUND, passages=1, kept=False).probability
     )
 
 

@@ -52,6 +52,22 @@ def test_what_a_person_states_is_shown():
     assert passages(hit, 1_200) == ("The staging server moved to Zurich.",)
 
 
+def test_what_a_person_states_has_room_beside_a_long_answer():
+    asked = "We no longer ship to Zurich. Can you look at the rates?"
+    hit = of_record(Record(asked=asked, said="The rates are read once a day. " * 100), lambda piece: "rates" in piece)
+
+    shown = " ".join(passages(hit, 400))
+
+    assert "We no longer ship to Zurich." in shown
+    assert "Can you look" not in shown
+
+
+def test_what_says_nothing_takes_no_room():
+    hit = of_record(Record(asked="go on?", said="The clock is an hour behind.\n\n---\n\n2.\n\nDone.\n\nIt is :8081."))
+
+    assert passages(hit, 1_200) == ("The clock is an hour behind.", "It is :8081.")
+
+
 def test_decisions_and_what_was_said_come_before_commands_and_files():
     shown = passages(of_record(MADE), 1_200)
 

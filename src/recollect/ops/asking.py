@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
-from recollect.model.memory import Status
+from recollect.model.memory import Kind, Status
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.voice import asks_of_self
 from recollect.recall import floor, fuse, lexical, pick, weigh, when
@@ -142,6 +142,7 @@ def _by_bearing(
             cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
             background=background,
             passages=passages_in_all,
+            kept=hit.memory.kind is not Kind.THREAD,
         )
         score = bears.probability * parts["relevance"]
         shown = unasked_passages(hit) if score >= query.floor or parts["focus"] else ()

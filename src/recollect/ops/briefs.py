@@ -155,7 +155,13 @@ def _near(app: App, text: str, in_force: Mapping[str, tuple[Scope, Rule]], until
     prompt, least = floor.Prompt.of(text), app.settings.figure("MEMORY_RECALL_FLOOR")
     bears = {
         id: floor.features(
-            prompt, in_force[id][1].body, near=how, cover=0.0, background=background, passages=background.passages
+            prompt,
+            in_force[id][1].body,
+            near=how,
+            cover=0.0,
+            background=background,
+            passages=background.passages,
+            kept=True,
         ).probability
         for id, how in near.items()
     }

@@ -2,7 +2,9 @@
 
 Ranking says which comes first; this says whether any of it is worth saying. It looks at how near the best passage is,
 how far that stands out from the other passages of the stores, which share of the prompt's information the passage
-covers, which names (files, identifiers, options) both have, and how much the prompt says at all.
+covers, which names (files, identifiers, options) both have, how much the prompt says at all, and what kind of prompt
+it is: little that was remembered bears on a rename, and next to nothing on a question about a language. What was kept
+on purpose, as a rule or a note, bears on more than a record of past work does.
 
 In a store of a few passages there is little to stand out from. What is usual for unrelated texts then fills in, as if
 a handful of such passages were there too.
@@ -32,12 +34,15 @@ class Weights:
     names: float = 0.0
     length: float = 0.0
     fresh: float = 0.0
+    tidying: float = -1.63
+    general: float = -5.6
+    kept: float = 1.21
 
 
-WITH_VECTORS = Weights(bias=-7.18, lift=8.09, stands_out=0.33, cover=4.98, names=1.65, length=0.18, fresh=4.06)
+WITH_VECTORS = Weights(bias=-11.31, lift=7.85, stands_out=0.39, cover=8.06, names=0.82, length=1.37, fresh=5.59)
 # Fitted likewise, then made stricter: with words alone more of what is unrelated looks alike, in small stores above
 # all.
-WORDS_ALONE = Weights(bias=-6.29, cover=11.52, names=1.46, length=0.74, fresh=1.2)
+WORDS_ALONE = Weights(bias=-6.29, cover=11.52, names=1.46, length=0.74, fresh=1.2, kept=0.0)
 
 # What the shipped model says of texts that have nothing to do with each other. Other scripts than Latin, and letters
 # with accents, mean little to it: everything in them is near to everything.
@@ -55,6 +60,18 @@ _LOOKED_AT = 4_000
 _NAME = re.compile(
     r"`[^`\n]{2,60}`|(?:[\w@.-]+/)+[\w@.-]*\w|\b\w[\w-]*\.[A-Za-z]\w{0,5}\b|\b\w+_\w+\b"
     r"|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z0-9]+[A-Z]\w*\b|(?<!\w)--\w[\w-]+"
+)
+_TIDYING = re.compile(
+    r"\b(?:renam(?:e|ing)|sort(?:ing)?|reformat|re-?indent|typos?|unused|commented[- ]out|spelling|whitespace"
+    r"|indentation|merge conflicts?|line endings?|alphabetical\w*|badge|copyright)\b",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"\b(?:what(?:'s| is| are) the (?:differences?|default)\b|(?:what|which|how) .{0,60}\bdifferences? between"
+    r"|what does .{1,40} (?:do|mean) in \w|in general\b"
+    r"|how (?:do|can|would) (?:i|you) .{3,80}\b(?:in|with) (?:python|rust|typescript|javascript|java|go|bash|sql|css"
+    r"|git|docker|kubernetes|postgres|react|vim|c\+\+|ruby|php|\w+'s)\b)",
+    re.IGNORECASE,
 )
 # Small talk and the words of every piece of work, as the index has them.
 _COMMON = SMALL_TALK | frozenset(
@@ -75,6 +92,10 @@ class Prompt:
     names: frozenset[str]
     foreign: float
     """The share of its letters that are not plain Latin ones."""
+    is_tidying: bool = False
+    """Renaming, sorting, removing what is unused."""
+    is_general: bool = False
+    """A question about a language or a tool, not about this project."""
 
     @classmethod
     def of(cls, text: str) -> Prompt:
@@ -82,7 +103,8 @@ class Prompt:
         letters = [char for char in said if char.isalpha()]
         foreign = sum(not char.isascii() for char in letters) / max(1, len(letters))
         names = frozenset(found.group().strip("`").casefold() for found in _NAME.finditer(said))
-        return cls(math.log(1 + min(len(said.split()), _MOST_WORDS)), names, foreign)
+        length = math.log(1 + min(len(said.split()), _MOST_WORDS))
+        return cls(length, names, foreign, bool(_TIDYING.search(said)), bool(_GENERAL.search(said)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +115,18 @@ class Features:
     """How many standard deviations above the other passages."""
     cover: float
     names: int
-    length: float
+    prompt: Prompt
     fresh: float
     """1 in an empty store, nearly 0 in one of hundreds of passages: the more there are, the more are near by chance."""
+    kept: bool
+    """A rule or a note."""
 
     @property
     def probability(self) -> float:
         by = WORDS_ALONE if self.lift is None else WITH_VECTORS
-        score = by.bias + by.cover * self.cover + by.names * self.names + by.length * self.length
+        score = by.bias + by.cover * self.cover + by.names * self.names + by.length * self.prompt.length
         score += by.lift * (self.lift or 0.0) + by.stands_out * self.stands_out + by.fresh * self.fresh
+        score += by.tidying * self.prompt.is_tidying + by.general * self.prompt.is_general + by.kept * self.kept
         return 1 / (1 + math.exp(-score))
 
     @property
@@ -111,7 +136,14 @@ class Features:
 
 
 def features(
-    prompt: Prompt, text: str, *, near: float | None, cover: float, background: Background, passages: int
+    prompt: Prompt,
+    text: str,
+    *,
+    near: float | None,
+    cover: float,
+    background: Background,
+    passages: int,
+    kept: bool,
 ) -> Features:
     """`near`: the cosine of the best passage, None without vectors. `cover`: of the passage that covers most.
     `passages`: how many there are."""
@@ -119,10 +151,10 @@ def features(
     lowered = text.casefold() if prompt.names else ""
     names = min(_MOST_NAMES, sum(name in lowered for name in prompt.names))
     if near is None or prompt.foreign > _MOSTLY_FOREIGN:
-        return Features(None, 0.0, cover, names, prompt.length, fresh)
+        return Features(None, 0.0, cover, names, prompt, fresh, kept)
     mean, deviation = _usual(prompt, near, background)
     stands_out = min(_MOST_STANDING_OUT, (near - mean) / deviation)
-    return Features((near - mean) / (1 - mean), stands_out, cover, names, prompt.length, fresh)
+    return Features((near - mean) / (1 - mean), stands_out, cover, names, prompt, fresh, kept)
 
 
 def _usual(prompt: Prompt, near: float, background: Background) -> tuple[float, float]:

@@ -2,7 +2,8 @@
 
 Takes a hit whose pieces are scored and returns the passages to show, best first: the best piece, grown by its
 neighbours, and others that match nearly as well, until the room is used. Decisions, findings and what the agent said
-come before commands and files; an earlier question is never an answer, nor is the title.
+come before commands and files; an earlier question is never an answer, nor is the title. What the person stated in
+the prompt always has a little room, for one who asked: nobody else says it with as much authority.
 
 Does not rank hits (fuse.py, weigh.py), does not word anything (render).
 """
@@ -23,6 +24,8 @@ ASKED_CHARS = 1_200
 UNASKED_CHARS = 240
 _ANSWER_CHARS = 8_000  # of all that are shown together: many turns come with less of each
 SUMMARY_CHARS = 100
+_STATED_CHARS = 240  # of what the person stated in the prompt
+_LEAST_STATED = 16
 
 _BESIDE = 0.15  # what standing next to something that is shown is worth: an answer is rarely one sentence long
 ASKED = {
@@ -57,6 +60,10 @@ _EMPTY = re.compile(
     r"found (?:it|the (?:bug|issue|problem))\W*$|`[^`\n]{2,120}` failed: )",
     re.IGNORECASE,
 )
+_LEAST_SAID = 12  # letters and digits, as bytes: list numbers, rules and "Done." fill the room and say nothing
+_FIGURE = re.compile(r"\d{3}|`")
+# What the agent said is shown there, among its neighbours; what the person decided, where that alone stands.
+_REPEATED_IN = {Role.FOUND: Role.SAID, Role.ENDED: Role.SAID, Role.ASKED: Role.DECIDED}
 _REPEATED_CHARS = 40  # by its first and last so many characters a finding is known again in what was said
 
 
@@ -84,7 +91,8 @@ def answering(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> 
     sentences = list(_sentences(hit, max_chars, worth))
     first = max(sentences, key=lambda sentence: sentence.score, default=None)
     line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
-    return replace(hit, shown=_grown(hit, sentences, max_chars), summary=shortened(line, SUMMARY_CHARS))
+    stated = _stated(hit, sentences) if worth is ASKED else []
+    return replace(hit, shown=_grown(hit, sentences, stated, max_chars), summary=shortened(line, SUMMARY_CHARS))
 
 
 def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> tuple[str, ...]:
@@ -92,9 +100,23 @@ def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> t
     return answering(hit, max_chars, worth).shown
 
 
-def _grown(hit: Hit, sentences: Sequence[_Sentence], max_chars: int) -> tuple[str, ...]:
-    chosen: set[int] = set()
-    room = max_chars
+def _stated(hit: Hit, sentences: Sequence[_Sentence]) -> list[int]:
+    """What the person's prompt says beside its questions, as far as there is room for it."""
+    asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
+    found: list[int] = []
+    room = _STATED_CHARS
+    own = [number for number, sentence in enumerate(sentences) if sentence.part in asked and sentence.score > 0]
+    for number in sorted(own, key=lambda number: -sentences[number].score):
+        size = sentences[number].end - sentences[number].start
+        if _LEAST_STATED <= size <= room:
+            found.append(number)
+            room -= size
+    return found
+
+
+def _grown(hit: Hit, sentences: Sequence[_Sentence], stated: Sequence[int], max_chars: int) -> tuple[str, ...]:
+    chosen = set(stated)
+    room = max_chars - sum(sentences[number].end - sentences[number].start for number in stated)
     waiting = [(-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0]
     heapq.heapify(waiting)
     while waiting:
@@ -159,9 +181,10 @@ def _sentences(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterato
     """Sentence by sentence. One that stands in two pieces matches as well as they do, by their shares."""
     text, title = hit.text, _bare(hit.memory.title)
     roles = tuple(parts(text)) if hit.turn is not None else ()
-    said = _bare(text[roles[-1].start :]) if roles and roles[-1].role is Role.SAID else ""
+    known = {part.role: _bare(text[part.start : part.end]) for part in roles if part.role in _REPEATED_IN.values()}
     for number, pieces in _regions(_around_best(hit.pieces, max_chars), roles):
         role = roles[number].role if number >= 0 else None
+        elsewhere = known.get(_REPEATED_IN[role], "") if role in _REPEATED_IN else ""
         at = 0
         for found in _SENTENCE.finditer(text, pieces[0].start, pieces[-1].end):
             start, end = found.span()
@@ -173,7 +196,7 @@ def _sentences(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterato
             if pieces[at].end < end:
                 shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
                 score = sum(share * score for share, score in shares if share > 0) / (end - start)
-            yield _Sentence(number, start, end, score * _worth(found[0], role, title, said, worth))
+            yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, worth))
 
 
 def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[int, list[Piece]]]:
@@ -191,17 +214,23 @@ def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[i
         yield number, region
 
 
-def _worth(words: str, role: Role | None, title: str, said: str, worth: Mapping[Role, float]) -> float:
+def _worth(words: str, role: Role | None, title: str, elsewhere: str, worth: Mapping[Role, float]) -> float:
+    """`elsewhere`: the part that is shown instead, where that says it too."""
     if worth is UNASKED and role is not None and _EMPTY.match(words):
         return 0.0
     if role in (None, Role.SAID):
-        return 0.0 if len(words) < 2 * len(title) and _bare(words) == title else 1.0
+        is_title = len(words) < 2 * len(title) and _bare(words) == title
+        return 0.0 if is_title or (role is Role.SAID and _says_nothing(words)) else 1.0
     if role is Role.ASKED and one_line(words).endswith(("?", "\uff1f")):
         return 0.0
     bare = _bare(words)
-    is_said = role in (Role.FOUND, Role.ENDED) and bare[:_REPEATED_CHARS] in said and bare[-_REPEATED_CHARS:] in said
-    # What was also said is shown there, among its neighbours.
+    is_said = role in _REPEATED_IN and bare[:_REPEATED_CHARS] in elsewhere and bare[-_REPEATED_CHARS:] in elsewhere
     return 0.0 if is_said or bare == title else worth[role]
+
+
+def _says_nothing(words: str) -> bool:
+    said = "".join(filter(str.isalnum, words[: 4 * _LEAST_SAID]))
+    return len(said.encode()) < _LEAST_SAID and not _FIGURE.search(words)
 
 
 def _bare(text: str) -> str:
