@@ -144,6 +144,7 @@ def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(body: st
     [
         "Committed as `7238eaa`.", "All tests pass.", "Now update the list of what is pending.",
         "`make lint` failed: exit code 1", "Let me look at the importer first.", "The commit includes:",
+        "CHANGELOG.md updated with an entry for 0.3.1.", "Commit: `e9dd4d8`.",
     ],
 )  # fmt: skip
 def test_who_did_not_ask_is_not_told_that_work_went_on(said: str):

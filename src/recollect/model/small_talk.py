@@ -81,7 +81,8 @@ _CHORES = frozenset(
     other our out over passing pass passes pipeline pr prs pull readme rebase recent remaining remote remove
     request requests rest review reviewer reviewers reviewed reviews same see set some something squash stage staged
     switch sync tag test tests testing todo todos typecheck uncommitted unstaged update updated upstream use version
-    when which without working yet changelog changelogs""".split()
+    when which without working yet changelog changelogs entry entries line sentence short small brief bullet
+    accordingly""".split()
 )
 """Words of what is done in every project, whatever it is about."""
 

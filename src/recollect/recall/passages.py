@@ -57,6 +57,8 @@ _EMPTY = re.compile(
     r"(?:now,? )?(?:let me|let's|i'll|i will|i'm going to|i need to|next,? i)\b|"
     r"now (?:i|update|add|let|remove|replace|create|restart|fix|check|run|look|verify)\b|"
     r"(?:would|do) you (?:like|want)|let me know|here(?:'s| is| are)\b.{0,60}:\s*$|"
+    r"(?:the )?(?:changelog|readme|[\w-]+\.md)\W+(?:has been |was |is |now )*(?:updated|bumped)|commit: |"
+    r"(?:the )?(?:remaining )?(?:modified|changed) files|"
     r"found (?:it|the (?:bug|issue|problem))\W*$|`[^`\n]{2,120}` failed: )",
     re.IGNORECASE,
 )
