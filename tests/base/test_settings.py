@@ -99,7 +99,7 @@ def test_the_floor_is_a_number_or_off(given: str, floor: float):
 def test_another_floor_is_refused_and_it_is_said_what_would_do(given: str):
     (problem,) = load(None, None, {"MEMORY_RECALL_FLOOR": given}).problems
 
-    assert str(problem).endswith(f"MEMORY_RECALL_FLOOR={given}: must be a number from 0 to 1 or off. Using 0.45.")
+    assert str(problem).endswith(f"MEMORY_RECALL_FLOOR={given}: must be a number from 0 to 1 or off. Using 0.5.")
 
 
 # The layers

@@ -10,7 +10,7 @@ from recollect.model.evidence import NO_BACKGROUND, Background, TermEvidence, Wo
 from recollect.recall import floor
 from recollect.recall.floor import Features, Prompt
 
-FLOOR = 0.45
+FLOOR = 0.5
 LARGE = Background(500, 500 * 0.15, 500 * (0.15**2 + 0.1**2))
 PROMPT = Prompt.of("why does the nightly build fail on the runner?")
 

@@ -163,7 +163,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     # What a prompt brings.
     Setting(
-        "MEMORY_RECALL_FLOOR", "0.45", "figure", "never",
+        "MEMORY_RECALL_FLOOR", "0.5", "figure", "never",
         "How sure it must be that a memory bears on a prompt before it is shown unasked; off shows the best anyway.",
         low=0, high=1, choices=("off",),
     ),

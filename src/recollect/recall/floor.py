@@ -34,12 +34,12 @@ class Weights:
     names: float = 0.0
     length: float = 0.0
     fresh: float = 0.0
-    tidying: float = -1.18
-    general: float = -5.34
-    kept: float = 1.51
+    tidying: float = -1.2
+    general: float = -5.3
+    kept: float = 1.2
 
 
-WITH_VECTORS = Weights(bias=-7.73, lift=11.26, stands_out=0.14, cover=6.53, names=0.78, fresh=2.92)
+WITH_VECTORS = Weights(bias=-7.18, lift=8.09, stands_out=0.33, cover=4.98, names=1.65, length=0.18, fresh=4.06)
 # Fitted likewise, then made stricter: with words alone more of what is unrelated looks alike, in small stores above
 # all.
 WORDS_ALONE = Weights(bias=-6.29, cover=11.52, names=1.46, length=0.74, fresh=1.2, kept=0.0)
