@@ -55,6 +55,7 @@ def test_a_standing_rule_is_heard(said: str, sort: Sort):
         "the function must always return a list",
         "this test always fails on my machine",
         "the server is running on port 3000 now, check it",
+        "update the sentence so that it names all kinds of files, also for all agents that we support",
         "never mind",
         "write in the README that we always run make lint before pushing",
         "create a CLAUDE.md section that says we prefer composition over inheritance",

@@ -38,7 +38,7 @@ _SIGNALS = (
         "says it is to last",
         4.0,
         plain(
-            rf"{_CLAUSE}(?:from (?:now|here|this point|today) on(?:wards?)?(?: out)?|going forward(?! with)|moving forward(?! with)|henceforth|in (?:the )?future,? (?:please|always|never|don't|do not|when|use|make|run|you|if you|i want|just)|for (?:all )?future (?:tasks|commits|prs|changes|sessions|work|reference|\w+s\b)|as a (?:general )?rule|(?:once and )?for all|for good)\b|\b(?:from now on(?:wards?)?|going forward)\W*$"
+            rf"{_CLAUSE}(?:from (?:now|here|this point|today) on(?:wards?)?(?: out)?|going forward(?! with)|moving forward(?! with)|henceforth|in (?:the )?future,? (?:please|always|never|don't|do not|when|use|make|run|you|if you|i want|just)|for (?:all )?future (?:tasks|commits|prs|changes|sessions|work|reference|\w+s\b)|as a (?:general )?rule|once and for all|for good)\b|\b(?:from now on(?:wards?)?|going forward)\W*$"
         ),
         firm=True,
     ),
