@@ -62,6 +62,13 @@ _EMPTY = re.compile(
     r"found (?:it|the (?:bug|issue|problem))\W*$|`[^`\n]{2,120}` failed: )",
     re.IGNORECASE,
 )
+_ORDER = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|yeah|now|so|and|then|please|also|great|perfect|cool|hm+|wait|while [^,]{3,40},)[\s,]+)*"
+    r"(?:please |let'?s |can you |could you |i want you to )?(?:add|fix|check|run|write|create|make|update|remove"
+    r"|implement|look|review|commit|push|merge|test|try|explain|show|tell|find|do(?! not)|go|change|move|rename|start"
+    r"|continue|give|let|proceed|read|open|deploy|ensure)\b",
+    re.IGNORECASE,
+)
 _LEAST_SAID = 12  # letters and digits, as bytes: list numbers, rules and "Done." fill the room and say nothing
 _FIGURE = re.compile(r"\d{3}|`")
 # What the agent said is shown there, among its neighbours; what the person decided, where that alone stands.
@@ -103,16 +110,16 @@ def passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> t
 
 
 def _stated(hit: Hit, sentences: Sequence[_Sentence]) -> list[int]:
-    """What the person's prompt says beside its questions, as far as there is room for it."""
+    """What the person's prompt says beside its questions and orders, as far as there is room for it."""
     asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
     found: list[int] = []
     room = _STATED_CHARS
     own = [number for number, sentence in enumerate(sentences) if sentence.part in asked and sentence.score > 0]
     for number in sorted(own, key=lambda number: -sentences[number].score):
-        size = sentences[number].end - sentences[number].start
-        if _LEAST_STATED <= size <= room:
+        start, end = sentences[number].start, sentences[number].end
+        if _LEAST_STATED <= end - start <= room and not _ORDER.match(hit.text, start, end):
             found.append(number)
-            room -= size
+            room -= end - start
     return found
 
 
