@@ -54,7 +54,13 @@ def test_little_bears_on_tidying_and_on_questions_about_a_language(prompt: str):
 
 
 @pytest.mark.parametrize(
-    "prompt", ["what does tools/nightly.sh do?", "how do we run the nightly tests in the container?"]
+    "prompt",
+    [
+        "what does tools/nightly.sh do?",
+        "what is the default branch?",
+        "what's the difference between our staging and prod?",
+        "how do we run the nightly tests in the container?",
+    ],
 )
 def test_a_question_about_the_project_is_not_general(prompt: str):
     assert not Prompt.of(prompt).is_general

@@ -67,12 +67,13 @@ _TIDYING = re.compile(
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
-    r"\b(?:what(?:'s| is| are) the (?:differences?|default)\b|(?:what|which|how) .{0,60}\bdifferences? between"
-    r"|what does .{1,40} (?:do|mean) in \w|in general\b"
-    r"|how (?:do|can|would) (?:i|you) .{3,80}\b(?:in|with) (?:python|rust|typescript|javascript|java|go|bash|sql|css"
-    r"|git|docker|kubernetes|postgres|react|vim|c\+\+|ruby|php|\w+'s)\b)",
+    r"\b(?:what(?:'s| is| are) the differences?\b|(?:what|which|how) .{0,60}\bdifferences? between"
+    r"|(?:what(?:'s| is) the default|what does|how (?:do|can|would) (?:i|you)) .{1,80}\b(?:in|with|of)"
+    r" (?:python|rust|typescript|javascript|java|go|bash|sql|css|git|docker|kubernetes|postgres|react|vim|c\+\+|ruby"
+    r"|php|\w+'s)\b)",
     re.IGNORECASE,
 )
+_OURS = re.compile(r"\b(?:our|ours|we|us|this (?:repo(?:sitory)?|project|code(?:base)?))\b", re.IGNORECASE)
 # Small talk and the words of every piece of work, as the index has them.
 _COMMON = SMALL_TALK | frozenset(
     """ad add ani befor bug build call chang check code command commit config creat current dai data debug delet
@@ -104,7 +105,8 @@ class Prompt:
         foreign = sum(not char.isascii() for char in letters) / max(1, len(letters))
         names = frozenset(found.group().strip("`").casefold() for found in _NAME.finditer(said))
         length = math.log(1 + min(len(said.split()), _MOST_WORDS))
-        return cls(length, names, foreign, bool(_TIDYING.search(said)), bool(_GENERAL.search(said)))
+        is_general = _GENERAL.search(said) is not None and not _OURS.search(said)
+        return cls(length, names, foreign, bool(_TIDYING.search(said)), is_general)
 
 
 @dataclass(frozen=True, slots=True)
