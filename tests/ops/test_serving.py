@@ -175,14 +175,16 @@ def test_where_the_agent_keeps_its_files_elsewhere_it_is_told_there(
 @pytest.mark.skipif(sys.platform == "win32", reason="the server is started by a shell")
 def test_doctor_starts_the_server(app: App, state: Path):
     install.install(app)
-    (well,) = [check for check in health.doctor(app).checks if check.name == "tools"]
-    assert well.mark is Mark.GOOD
-
+    Path(stub.script_path(str(app.home.root))).unlink()  # a hook would start a daemon, which mends the server
     Path(serving.command(app)).write_text("#!/bin/sh\necho broken >&2\n", encoding="ascii")
     (ill,) = [check for check in health.doctor(app).checks if check.name == "tools"]
     assert ill.mark is Mark.BAD
     assert "broken" in ill.detail
     assert ill.repair == "recollect install --user"
+
+    install.install(app)
+    (well,) = [check for check in health.doctor(app).checks if check.name == "tools"]
+    assert well.mark is Mark.GOOD
 
     state.unlink()
     (none,) = [check for check in health.doctor(app).checks if check.name == "tools"]
