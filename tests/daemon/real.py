@@ -46,6 +46,16 @@ def alive_in(home: Path) -> list[int]:
     return found
 
 
+def has_ended(pid: int) -> bool:
+    """All of its threads have, so its files are closed. It is off the list above before that."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return len(threads) == 1 and state in "ZX"
+
+
 class House:
     """A home with at most one daemon."""
 

@@ -32,7 +32,7 @@ from recollect.model.result import Scope
 from recollect.ops import notices, sessions, tally
 from recollect.ops.app import App
 from recollect.wire import spawn, stub
-from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
+from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, has_ended, soon
 
 pytestmark = [FORKS, pytest.mark.skipif(not LINUX, reason="looks for processes in /proc")]
 
@@ -155,7 +155,7 @@ class Scene:
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        assert soon(lambda: pids.isdisjoint(self.house.alive()))
+        assert soon(lambda: all(map(has_ended, pids)))
 
     def signal(self, number: signal.Signals) -> None:
         for pid in self.house.alive():
