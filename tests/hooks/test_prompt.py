@@ -74,7 +74,7 @@ def test_each_entry_names_kind_id_lane_and_score(app: App, talk: Talk):
     line = next(line for line in talk.say("how do we deploy?").context.splitlines() if id in line)
 
     assert line.startswith(f"- thread {id}#body.0 [agent] ")
-    assert 0.6 <= float(line.split("] ")[1].split(":")[0]) <= 1
+    assert 0.5 <= float(line.split("] ")[1].split(":")[0]) <= 1
 
 
 def test_the_person_sees_what_was_loaded(app: App, talk: Talk):
@@ -272,8 +272,16 @@ def test_a_prompt_without_content_gets_nothing(app: App, talk: Talk, prompt: str
     assert "nothing to look for" in log_of(app)
 
 
-@pytest.mark.parametrize("prompt", ["write a haiku about autumn", "what is the capital of Peru?", "explain monads"])
-def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, talk: Talk, prompt: str):
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("write a haiku about autumn", "nothing in common"),
+        ("what is the capital of Peru?", "nothing in common"),
+        ("explain monads", "nothing in common"),
+        ("which cluster is the cheapest to rent?", r"below the floor \(0\.[0-4]\d < 0\.50\)"),
+    ],
+)
+def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, talk: Talk, prompt: str, reason: str):
     id = pinned(app, "Deploys go through the staging cluster first")
     pinned(app, "Use pnpm, not npm")
     asking.fill_vectors(app.writing(Scope.PROJECT), app.embedder, 100)
@@ -281,7 +289,7 @@ def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, t
     assert talk.say(prompt).raw == b""
     (recall,) = recalls.why(app, id).recalls
     dropped = {drop["id"]: drop["reason"] for drop in recall["dropped"]}  # type: ignore[union-attr, index, call-overload]
-    assert re.fullmatch(r"below the floor \(0\.\d\d < 0\.60\)|nothing in common", str(dropped[id]))
+    assert re.fullmatch(reason, str(dropped[id]))
 
 
 def test_the_floor_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
