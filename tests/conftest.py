@@ -156,6 +156,5 @@ _changed = pytest.StashKey[list[str]]()
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     for path in config.stash.get(_changed, []):
         terminalreporter.write_line(
-            f"CHANGED {path}: by a test, or by you during the run; either way this run proves nothing",
-            red=True,
+            f"CHANGED {path}: by a test, or by you during the run; either way this run proves nothing", red=True
         )

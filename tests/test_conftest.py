@@ -20,7 +20,6 @@ def test_every_test_has_a_home_of_its_own(tmp_path: Path):
 
 def test_a_test_starts_in_an_empty_folder_that_is_in_no_repository():
     here = Path.cwd()
-
     assert list(here.iterdir()) == []
     assert not [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
 
@@ -31,7 +30,6 @@ def test_nothing_of_the_callers_settings_reaches_a_test():
 
 def test_what_is_checked_is_the_same_each_run_and_only_exploring_draws_anew():
     checked, exploring = (hypothesis.settings.get_profile(name) for name in ("recollect", "recollect-explore"))
-
     assert (checked.derandomize, exploring.derandomize) == (True, False)
     assert checked.deadline is exploring.deadline is None
 

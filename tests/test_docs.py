@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from recollect.base.setting import SETTINGS
-from recollect.cli.command import command_of, parameters
-from recollect.cli.docs import operations_page
-from recollect.cli.main import program
+from recollect.base.settings import SETTINGS
+from recollect.cli.op_command import command_of, parameters
+from recollect.cli.tree import group_rows
 from recollect.ops.table import OPS, Effect, Op
+from tests.cli.run import parsed
+from tools import make_tree
+from tools.make_docs import man_page, operations_page
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "operations.md"
@@ -36,29 +38,17 @@ def commands_in(markdown: str) -> Iterator[str]:
                 yield found[1]
 
 
-def parsed(command_line: str) -> None:
-    """Raises where the command line could not be run; runs nothing."""
-    words = shlex.split(command_line, comments=True)
-    command: click.Command = program
-    context = click.Context(program, info_name="recollect")
-    while isinstance(command, click.Group):
-        if not words or words[0].startswith("-"):
-            return
-        _, found, words = command.resolve_command(context, words)
-        assert found is not None
-        command = found
-        context = click.Context(command, info_name=command.name, parent=context)
-    command.make_context(command.name, words, parent=context, resilient_parsing=False)
-
-
 def test_the_page_of_operations_is_made_from_the_tables():
-    assert text(PAGE) == operations_page(), "run: python -m recollect.cli.docs > docs/operations.md"
+    assert text(PAGE) == operations_page(), "run: python tools/make_docs.py > docs/operations.md"
+
+
+def test_the_man_page_is_made_from_the_tables():
+    assert text(ROOT / "docs" / "recollect.1") == man_page(), "run: python tools/make_docs.py man > docs/recollect.1"
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_documented_with_its_default_and_reason(setting):
     (row,) = [line for line in text(PAGE).splitlines() if line.startswith(f"| `{setting.name}` |")]
-
     assert f"`{setting.default}`" in row
     assert setting.reason in row
 
@@ -73,14 +63,13 @@ def test_every_operation_has_a_function_whose_every_parameter_is_explained(op: O
 
 @by_name
 def test_every_operation_is_a_command_with_help(op: Op):
-    listed = program.get_help(click.Context(program, info_name="recollect"))
     help_text = command_of(op).get_help(click.Context(command_of(op), info_name=op.name))
 
-    assert re.search(rf"^  {op.name.split()[0]}\s", listed, re.MULTILINE)
+    assert (op.name, op.summary) in group_rows(op.group)
     assert op.summary.split(";")[0].split(",")[0] in " ".join(help_text.split())
     assert "--json" in help_text
     assert ("--dry-run" in help_text) == (op.effect is not Effect.READ)
-    assert ("--yes" in help_text) == (op.effect is Effect.ERASE)
+    assert ("--yes" in help_text) == bool(op.erases)
 
 
 @by_name
@@ -100,9 +89,29 @@ def test_a_command_that_does_not_exist_is_noticed():
             parsed(wrong)
 
 
+def test_the_list_of_files_and_the_tree_are_made_from_the_files():
+    architecture = text(make_tree.ARCHITECTURE)
+
+    assert text(make_tree.FILES) == make_tree.files_page(), "run: python tools/make_tree.py"
+    assert architecture == make_tree.with_tree(architecture), "run: python tools/make_tree.py"
+
+
 def test_the_readme_begins_with_the_two_commands():
     assert "./recollect demo" in text(README)
     assert "./check" in text(README)
+
+
+def test_links_of_the_readme_are_whole_and_lead_to_files_of_this_repository():
+    """It is read on the package index, too, where a relative link leads nowhere."""
+    urls = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]["urls"]
+    links = re.findall(r"\]\(([^)]+)\)", text(README) + text(ROOT / "docs" / "HOWTO.md"))
+
+    assert links
+    for link in links:
+        home, _, path = link.partition("/blob/main/")
+        assert home == urls["Homepage"]
+        assert (ROOT / path.partition("?")[0]).is_file(), link
+    assert urls["Homepage"] in man_page()
 
 
 def test_every_command_shown_in_the_docs_exists():

@@ -12,7 +12,7 @@ from recollect.lifecycle.strength import AgeRules
 from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.memory import Memory, Message, Note, Rule, Thread
 from recollect.model.plan import Change, Plan
-from recollect.store import Act
+from recollect.store import ChangeHeader
 
 NOW = Moment.parse("2026-02-01T08:30:00Z")
 AGE = AgeRules()
@@ -56,8 +56,8 @@ def plan(*changes: Change) -> Plan:
     return Plan.of(changes)
 
 
-def act(op: str = "test", *, undoes: str | None = None, summary: str = "", at: Moment = NOW) -> Act:
-    return Act(MINT.draw("change"), op, "user", summary, at, undoes)
+def act(op: str = "test", *, undoes: str | None = None, summary: str = "", at: Moment = NOW) -> ChangeHeader:
+    return ChangeHeader(MINT.draw("change"), op, "user", summary, at, undoes)
 
 
 def renamed(memory: M, title: str) -> M:

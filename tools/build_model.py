@@ -29,11 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from recollect.embed import weights
-from recollect.embed.minilm import HEAD_DIM, LAYERS, MAX_TOKENS, WORD_GROUP
-from recollect.embed.model import SHIPPED, SHIPPED_FILE
+from recollect.embed.embedder import SHIPPED_FOLDER
+from recollect.embed.tensors import Tensors
 
 Floats = NDArray[np.float32]
+
+CONFIG = json.loads((SHIPPED_FOLDER / "config.json").read_text(encoding="utf-8"))
+DIM, LAYERS, MAX_TOKENS = CONFIG["hidden_size"], CONFIG["num_hidden_layers"], CONFIG["max_position_embeddings"]
+HEAD_DIM, WORD_GROUP = DIM // CONFIG["num_attention_heads"], CONFIG["word_scale_size"]
+UPSTREAM_PLACES = 512
 
 UPSTREAM = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -56,7 +60,7 @@ _NAMES = {"float32": "F32", "int8": "I8", "uint8": "U8"}
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the embedding model that Recollect ships.")
     parser.add_argument("upstream", type=Path, help="folder with model.safetensors, vocab.txt and tokenizer.json")
-    parser.add_argument("--out", type=Path, default=SHIPPED_FILE)
+    parser.add_argument("--out", type=Path, default=SHIPPED_FOLDER / "model.safetensors")
     options = parser.parse_args()
     for name, sha256 in UPSTREAM.items():
         if hashlib.sha256((options.upstream / name).read_bytes()).hexdigest() != sha256:
@@ -67,21 +71,21 @@ def main() -> None:
     options.out.write_bytes(built)
 
     sha256 = hashlib.sha256(built).hexdigest()
-    same = "as shipped" if sha256 == SHIPPED.sha256 else "NOT the one in embed/model.py"
+    same = "as shipped" if sha256 == CONFIG["sha256"] else "NOT the one in shipped_model/config.json"
     sys.stdout.write(f"{options.out}: {len(built):,} bytes, sha256 {sha256} ({same})\n")
 
 
 def build(upstream: Path) -> bytes:
-    source = weights.parse(np.fromfile(upstream / "model.safetensors", np.uint8))
+    source = Tensors(np.fromfile(upstream / "model.safetensors", np.uint8))
     vocabulary = (upstream / "vocab.txt").read_bytes()
     characters = characters_of(Tokenizer.from_file(str(upstream / "tokenizer.json")), vocabulary.decode().split("\n"))
-    table = source["embeddings.word_embeddings.weight"]
+    table = source.floats("embeddings.word_embeddings.weight", CONFIG["vocab_size"], DIM)
     words = _quantised("words", table.reshape(len(table), -1, WORD_GROUP), axis=2)
     tensors = {
         "words": words["words"],
         "positions": (
-            source["embeddings.position_embeddings.weight"][:MAX_TOKENS]
-            + source["embeddings.token_type_embeddings.weight"][0]
+            source.floats("embeddings.position_embeddings.weight", UPSTREAM_PLACES, DIM)[:MAX_TOKENS]
+            + source.floats("embeddings.token_type_embeddings.weight", 2, DIM)[0]
         ),
         **_norm("norm", source, "embeddings.LayerNorm"),
     }
@@ -94,15 +98,15 @@ def build(upstream: Path) -> bytes:
     return pack(tensors)
 
 
-def _layer(name: str, source: weights.Tensors, origin: str) -> dict[str, NDArray[Any]]:
+def _layer(name: str, source: Tensors, origin: str) -> dict[str, NDArray[Any]]:
     attention = f"{origin}attention."
     query, key, value = (_linear(source, f"{attention}self.{part}") for part in ("query", "key", "value"))
     damped = (query[0] / np.float32(math.sqrt(HEAD_DIM)), query[1] / np.float32(math.sqrt(HEAD_DIM)))
     matrices = {
         "attend": tuple(np.concatenate(parts) for parts in zip(damped, key, value, strict=True)),
         "gather": _linear(source, f"{attention}output.dense"),
-        "widen": _linear(source, f"{origin}intermediate.dense"),
-        "narrow": _linear(source, f"{origin}output.dense"),
+        "widen": _linear(source, f"{origin}intermediate.dense", DIM, CONFIG["intermediate_size"]),
+        "narrow": _linear(source, f"{origin}output.dense", CONFIG["intermediate_size"], DIM),
     }
     tensors: dict[str, NDArray[Any]] = {}
     for matrix, (weight, bias) in matrices.items():
@@ -113,12 +117,15 @@ def _layer(name: str, source: weights.Tensors, origin: str) -> dict[str, NDArray
     return tensors
 
 
-def _linear(source: weights.Tensors, origin: str) -> tuple[Floats, Floats]:
-    return source[f"{origin}.weight"], source[f"{origin}.bias"]
+def _linear(source: Tensors, origin: str, takes: int = DIM, gives: int = DIM) -> tuple[Floats, Floats]:
+    return source.floats(f"{origin}.weight", gives, takes), source.floats(f"{origin}.bias", gives)
 
 
-def _norm(name: str, source: weights.Tensors, origin: str) -> dict[str, NDArray[Any]]:
-    return {f"{name}.gain": source[f"{origin}.weight"], f"{name}.bias": source[f"{origin}.bias"]}
+def _norm(name: str, source: Tensors, origin: str) -> dict[str, NDArray[Any]]:
+    return {
+        f"{name}.gain": source.floats(f"{origin}.weight", DIM),
+        f"{name}.bias": source.floats(f"{origin}.bias", DIM),
+    }
 
 
 def _quantised(name: str, matrix: Floats, axis: int) -> dict[str, NDArray[Any]]:

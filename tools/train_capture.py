@@ -1,8 +1,8 @@
-"""Teaches the judge of sentences (capture/learned.py) from labelled prompts. The same files give the same bytes.
+"""Teaches the judge of sentences (capture/judge.py) from labelled prompts. The same files give the same bytes.
 
-    PYTHONPATH=src python tools/train_capture.py                    # figures by cross-validation, then the weights
-    PYTHONPATH=src python tools/train_capture.py --real FILE ...    # with prompts of real sessions, too
-    PYTHONPATH=src python tools/train_capture.py --figures          # figures alone
+    PYTHONPATH=. python tools/train_capture.py                    # figures by cross-validation, then the weights
+    PYTHONPATH=. python tools/train_capture.py --real FILE ...    # with prompts of real sessions, too
+    PYTHONPATH=. python tools/train_capture.py --figures          # figures alone
 
 A logistic regression with a penalty on squares, fitted by L-BFGS. Invented prompts come in two kinds: tidy ones that
 state a rule in every second line, and untidy ones as people type them (prompts-untidy.jsonl, in several languages).
@@ -18,7 +18,6 @@ import json
 import re
 import sys
 import zlib
-from base64 import b85encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,15 +26,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.bench.capture import content_share, read
-from recollect.capture import learned, pipeline, traits
+from bench.capture import content_share, read
+from recollect.capture import judge
+from recollect.capture.prompt_rules import judge_prompt
 
 Floats = NDArray[np.float64]
 
-DATA = Path(pipeline.__file__).parents[1] / "bench" / "data"
+DATA = Path(__file__).parents[1] / "bench" / "data"
 TAUGHT = (DATA / "prompts-tune.jsonl", DATA / "prompts-fresh.jsonl")
 UNTIDY = DATA / "prompts-untidy.jsonl"
-KEPT = Path(learned.__file__).with_name("languages") / "learned_words.py"
+WEIGHTS = Path(judge.__file__).parent / "data" / judge.WEIGHTS
 
 FOLDS = 5
 LEAST_SEEN = 4
@@ -133,15 +133,15 @@ def _least(
 def invented(files: Sequence[Path]) -> Iterator[Case]:
     """Of the languages that have a judge."""
     for said in (one for file in files for one in read(file)):
-        draft = pipeline.read(said.prompt)
-        if draft.dropped or draft.language.code not in learned.LANGUAGES:
+        draft = judge_prompt(said.prompt)
+        if draft.dropped or draft.language.code not in judge.JUDGED_LANGUAGES:
             continue
         shares = [content_share(said.rule, piece.text) for piece in draft.pieces]
         for number, share in enumerate(shares):
             is_part = said.kind != "none" and (share == max(shares) or share >= _PART_OF)
             if said.kind != "none" and not is_part and share >= _APART:
                 continue
-            known = frozenset(traits.of(draft.pieces, number))
+            known = frozenset(judge.traits(draft.pieces, number))
             counted = not said.id.startswith(_PUT_TOGETHER)
             yield Case(known, is_part, said.id, said.id, TIDY_WEIGHT, is_counted=counted)
 
@@ -149,14 +149,14 @@ def invented(files: Sequence[Path]) -> Iterator[Case]:
 def spanned(files: Sequence[Path], *, is_real: bool) -> Iterator[Case]:
     weight = REAL_WEIGHT if is_real else 1.0
     for row in (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()):
-        draft = pipeline.read(row["text"])
-        if draft.dropped or draft.language.code not in learned.LANGUAGES:
+        draft = judge_prompt(row["text"])
+        if draft.dropped or draft.language.code not in judge.JUDGED_LANGUAGES:
             continue
         spans = [set(_WORD.findall(one["span"].lower())) for one in row["durable"]]
         for number, piece in enumerate(draft.pieces):
             words = set(_WORD.findall(piece.text.lower()))
             is_rule = any(2 * len(words & span) >= min(len(words), len(span)) for span in spans)
-            known, group = frozenset(traits.of(draft.pieces, number)), row["session"] if is_real else row["id"]
+            known, group = frozenset(judge.traits(draft.pieces, number)), row["session"] if is_real else row["id"]
             yield Case(known, is_rule, row["text"], group, weight, is_real=is_real)
 
 
@@ -206,24 +206,12 @@ def figures(cases: Sequence[Case], odds: Floats) -> Iterator[str]:
             )
 
 
-def quoted(name: str, raw: bytes) -> str:
-    text = b85encode(zlib.compress(raw, 9)).decode()
-    lines = "\n".join(text[start : start + 118] for start in range(0, len(text), 118))
-    return f'{name} = """\n{lines}\n"""'
-
-
 def written(names: Sequence[str], weights: Floats, bias: float) -> str:
-    """A module: the rooms that decide read no files."""
+    """As judge.LearnedJudge reads it: each weight as one byte, 128 for none."""
     scale = float(np.abs(weights).max()) / 127
-    return "\n".join((
-        '"""Made by tools/train_capture.py: what the learned judge knows. Not to be edited."""',
-        "",
-        f"BIAS = {bias:.6f}",
-        f"SCALE = {scale:.6g}",
-        quoted("TRAITS", "\n".join(names).encode()),
-        quoted("SHARES", (np.round(weights / scale) + 128).astype(np.uint8).tobytes()),
-        "",
-    ))  # fmt: skip
+    shares = dict(zip(names, (np.round(weights / scale) + 128).astype(int).tolist(), strict=True))
+    kept = {"bias": round(bias, 6), "scale": float(f"{scale:.6g}"), "shares": dict(sorted(shares.items()))}
+    return json.dumps(kept, ensure_ascii=False, indent=0, separators=(",", ":")) + "\n"
 
 
 def tell(line: str) -> None:
@@ -240,8 +228,8 @@ def main() -> None:
     for line in figures(cases, unseen(cases)):
         tell(line)
     if not asked.figures:
-        KEPT.write_text(written(*taught(cases)), encoding="utf-8")
-        tell(f"{KEPT.name}: {KEPT.stat().st_size:,} bytes")
+        WEIGHTS.write_text(written(*taught(cases)), encoding="utf-8")
+        tell(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

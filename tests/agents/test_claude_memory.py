@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents import Keepsake, Places, Skill, claude_memory, seal
+from recollect.agents import Places, RuleCopy, Skill, agent, claude_memory
 from recollect.base.errors import NoProject
 from recollect.model.memory import Lane, RuleType
 from tests.values import NOW
 
 HOME = Path("/home/ann")
+claude = agent("claude-code")
 
 
-def keepsake(words: str, rule_type: RuleType = RuleType.CORRECTION, *, everywhere: bool = False) -> Keepsake:
-    return Keepsake("rule_20260201_083000_abc123", words, rule_type, Lane.USER, everywhere, NOW)
+def copy(words: str, rule_type: RuleType = RuleType.CORRECTION, *, everywhere: bool = False) -> RuleCopy:
+    return RuleCopy("rule_20260201_083000_abc123", words, rule_type, Lane.USER, everywhere, NOW)
 
 
 def places(project: str | None = "/work/shop", **environ: str) -> Places:
@@ -43,8 +44,8 @@ def test_a_project_has_the_name_that_the_client_gives_it(root: str, name: str):
 
 
 def test_the_agent_s_own_variable_moves_its_memory():
-    assert claude_memory.shelf(places()).folder == HOME / ".claude/projects/-work-shop/memory"
-    moved = claude_memory.shelf(places(CLAUDE_CONFIG_DIR="/etc/claude"))
+    assert claude.own_memory(places()).folder == HOME / ".claude/projects/-work-shop/memory"
+    moved = claude.own_memory(places(CLAUDE_CONFIG_DIR="/etc/claude"))
     assert (moved.base, moved.folder) == (Path("/etc/claude"), Path("/etc/claude/projects/-work-shop/memory"))
 
 
@@ -52,36 +53,35 @@ def test_a_folder_that_the_user_chose_is_taken(tmp_path: Path):
     settings = tmp_path / "settings.json"
     for chosen, folder in (("~/mem", HOME / "mem"), ("/srv/mem/", Path("/srv/mem"))):
         settings.write_text(json.dumps({"autoMemoryDirectory": chosen}))
-        assert claude_memory.shelf(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder == folder
+        assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder == folder
     settings.write_text('{"autoMemoryDirectory": "relative"}')
-    assert claude_memory.shelf(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder.is_relative_to(tmp_path)
+    assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder.is_relative_to(tmp_path)
 
 
 def test_it_is_said_when_the_client_would_not_read_it(tmp_path: Path):
-    assert claude_memory.shelf(places(CLAUDE_CONFIG_DIR=str(tmp_path))).unread == ""
-    assert "DISABLE" in claude_memory.shelf(places(CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")).unread
+    assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).unread == ""
+    assert "DISABLE" in claude.own_memory(places(CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")).unread
     (tmp_path / "settings.json").write_text('{"autoMemoryEnabled": false}')
-    assert "autoMemoryEnabled" in claude_memory.shelf(places(CLAUDE_CONFIG_DIR=str(tmp_path))).unread
+    assert "autoMemoryEnabled" in claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).unread
 
 
 def test_without_a_project_there_is_no_such_memory():
     with pytest.raises(NoProject):
-        claude_memory.shelf(places(None))
+        claude.own_memory(places(None))
     with pytest.raises(NoProject):
-        claude_memory.skills_folder(places(None))
+        claude.skills_folder(places(None))
 
 
 # One rule
 
 
 def test_a_memory_is_spelt_as_the_client_s_own_are():
-    text = claude_memory.keepsake_text(keepsake('Say "pnpm", never npm: it: breaks'))
+    text = claude.rule_file_text(copy('Say "pnpm", never npm: it: breaks'))
 
     assert text.startswith(
         '---\nname: recollect-say-pnpm-never-npm-it-br-abc123\ndescription: "Say \\"pnpm\\", never npm: it: breaks"\n'
         'metadata:\n  type: feedback\n---\n\nSay "pnpm", never npm: it: breaks\n\n**Why:** The user said so, 2026-02-01'
     )
-    assert seal.is_intact(text)
 
 
 @pytest.mark.parametrize(
@@ -95,23 +95,23 @@ def test_a_memory_is_spelt_as_the_client_s_own_are():
     ],
 )
 def test_each_kind_of_rule_has_its_type(rule_type: RuleType, everywhere: bool, expected: str):
-    assert f"\n  type: {expected}\n" in claude_memory.keepsake_text(keepsake("x", rule_type, everywhere=everywhere))
+    assert f"\n  type: {expected}\n" in claude.rule_file_text(copy("x", rule_type, everywhere=everywhere))
 
 
 @given(st.text(max_size=3_000))
 def test_a_memory_stays_within_what_the_client_shows(words: str):
-    one = keepsake(" ".join(words.split()))
+    one = copy(" ".join(words.split()))
 
-    assert len(claude_memory.keepsake_text(one).encode("utf-8", "surrogatepass")) <= 4_096
-    line = claude_memory.keepsake_line(one)
+    assert len(claude.rule_file_text(one).encode("utf-8", "surrogatepass")) <= 4_096
+    line = claude.rule_index_line(one)
     assert len(line) <= 200
     assert "\n" not in line
-    assert claude_memory.is_keepsake_name(claude_memory.keepsake_name(one))
+    assert claude.is_rule_file_name(claude.rule_file_name(one))
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "recollect.md", "recollect-notes.txt", "user_role.md", "recollect-a.md"])
 def test_other_files_do_not_have_a_name_of_ours(name: str):
-    assert not claude_memory.is_keepsake_name(name)
+    assert not claude.is_rule_file_name(name)
 
 
 def test_words_make_the_client_neither_run_nor_read_anything():
@@ -127,17 +127,17 @@ def test_words_make_the_client_neither_run_nor_read_anything():
 
 
 def test_the_room_in_an_index_is_what_others_leave():
-    assert claude_memory.index_room("") == (187, 24_000)
-    assert claude_memory.index_room("a\n" * 100)[0] == 87
-    assert claude_memory.index_room("a\n" * 300)[0] == 0
-    assert claude_memory.index_room("ä" * 12_000) == (186, 0)
+    assert claude.index_room("") == (190, 24_000)
+    assert claude.index_room("a\n" * 100)[0] == 90
+    assert claude.index_room("a\n" * 300)[0] == 0
+    assert claude.index_room("ä" * 12_000) == (189, 0)
 
 
 # Skills
 
 
 def test_a_skill_says_what_it_was_made_of():
-    text = claude_memory.skill_text(Skill("corrections", "Corrections", ("Use pnpm", "Tabs, not !`spaces`"), NOW))
+    text = claude.skill_text(Skill("corrections", "Corrections", ("Use pnpm", "Tabs, not !`spaces`"), NOW))
 
     assert text.startswith("---\nname: auto-corrections\ndescription: ")
     assert "\nsource: recollect\n---\n\n# Corrections\n\n" in text
@@ -145,17 +145,3 @@ def test_a_skill_says_what_it_was_made_of():
         "\n\nAuto-generated from 2 memories. Last updated: 2026-02-01.\n\n## Rules\n\n- Use pnpm\n- Tabs, not !" in text
     )
     assert "!`" not in text
-    assert seal.is_intact(text)
-
-
-# Seals
-
-
-@given(st.text(), st.text(min_size=1))
-def test_a_seal_breaks_when_anything_is_added(text: str, more: str):
-    whole = seal.sealed(text)
-
-    assert seal.is_intact(whole)
-    assert not seal.is_intact(more + whole)
-    assert not seal.is_intact(whole + more)
-    assert not seal.is_intact(text)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.agents import claude_code
+from recollect.agents import agent
 from recollect.agents.transcript import Voice
 from recollect.model.outcome import State
+
+claude_code = agent("claude-code")
 
 REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
@@ -38,7 +40,6 @@ def test_a_refusal_is_known_by_its_text(text: str):
 )
 def test_a_refusal_is_known_by_what_stands_beside_it(kind: str | None, refused: bool):
     [said] = claude_code.utterances(result("Some words", toolDenialKind=kind))
-
     assert said.call is not None
     assert said.call.refused is refused
 
@@ -50,14 +51,12 @@ def test_a_command_that_failed_was_not_refused():
 def test_that_a_request_was_interrupted_is_not_said_by_the_person():
     content = [{"type": "text", "text": "[Request interrupted by user for tool use]"}]
     line = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": content}}
-
     [said] = claude_code.utterances(line)
-
     assert (said.voice, said.machine_made) == (Voice.PROMPT, True)
 
 
 def test_a_notification_tells_how_a_subagent_ended():
-    report = claude_code.reported(
+    report = claude_code.subagent_report(
         "<task-notification>\n<task-id>a5c0ffee</task-id>\n<tool-use-id>toolu_01</tool-use-id>\n"
         '<status>failed</status>\n<summary>Agent "find readers" failed</summary>\n<note>It fires each time.</note>\n'
         "<result>Nothing found.</result>\n</task-notification>"
@@ -70,8 +69,7 @@ def test_a_notification_tells_how_a_subagent_ended():
 
 def test_a_command_in_the_background_is_no_subagent():
     text = '<task-notification>\n<status>failed</status>\n<summary>Background command "make" failed</summary>'
-
-    assert claude_code.reported(text) is None
+    assert claude_code.subagent_report(text) is None
 
 
 def test_what_a_person_says_with_a_refusal_is_said_by_the_person():
@@ -87,16 +85,13 @@ def test_what_a_person_says_with_a_refusal_is_said_by_the_person():
 @pytest.mark.parametrize("after", ["", "\n\nNote: The user's next message may contain a correction or preference."])
 def test_an_older_client_puts_the_words_of_a_refusal_among_its_own(after: str):
     refused = f"{REJECTED} To tell you how to proceed, the user said:\nuse pnpm\n\nand rebase first{after}"
-
     _, said = claude_code.utterances(result(refused))
-
     assert (said.voice, said.text) == (Voice.PROMPT, "use pnpm\n\nand rebase first")
     assert said.call is not None
 
 
 def test_a_refusal_without_words_says_nothing():
     stop = f"{REJECTED} STOP what you are doing and wait for the user to tell you how to proceed."
-
     assert len(list(claude_code.utterances(result(stop)))) == 1
 
 

@@ -7,26 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents import Places, Tail, gemini, parse, render, utterances
+from recollect.agents import Tail, agent, parse, render, utterances
 from recollect.agents.transcript import Utterance, Voice
-from recollect.base.errors import BadInput
 from recollect.model.act import Deed
-from recollect.model.session import Event, EventName, Reply
+from recollect.model.session import Event, Reply
 from tests.values import NOW
 
+gemini = agent("gemini")
+
 PAYLOADS = Path(__file__).parent / "payloads" / "gemini"
-RECORDED = sorted(path.name for path in PAYLOADS.glob("*.json"))
-NAMES = {
-    "SessionStart-startup": EventName.SESSION_STARTED,
-    "BeforeAgent": EventName.PROMPT,
-    "BeforeTool-read_file": EventName.OTHER,
-    "BeforeTool-read_file-virtual": EventName.TOOL_CALLED,
-    "BeforeTool-run_shell_command": EventName.OTHER,
-    "AfterTool-run_shell_command": EventName.TOOLS_RAN,
-    "AfterTool-read_file-error": EventName.TOOL_FAILED,
-    "AfterAgent": EventName.TURN_ENDED,
-    "SessionEnd-exit": EventName.SESSION_ENDED,
-}
 
 
 def recorded(name: str) -> Event:
@@ -39,23 +28,6 @@ def said(event: str, body: bytes) -> Event:
 
 def spoken() -> list[Utterance]:
     return list(utterances("gemini", Tail(PAYLOADS / "transcript.jsonl")))
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_every_recorded_event_is_understood(name: str):
-    told = json.loads((PAYLOADS / name).read_bytes())
-
-    event = recorded(name.removesuffix(".json"))
-
-    assert event.name is NAMES[name.removesuffix(".json")]
-    assert (event.host, event.at, event.session_id) == ("gemini", NOW, told["session_id"])
-    assert (event.cwd, event.transcript) == (told["cwd"], told["transcript_path"])
-
-
-def test_every_event_that_we_ask_for_is_recorded():
-    asked = {hook.event for hook in gemini.hooks(Places(Path("/home/ada"), None, {}))}
-
-    assert asked == {name.removesuffix(".json").split("-")[0] for name in RECORDED}
 
 
 def test_what_hooks_put_in_front_of_a_prompt_is_no_part_of_it():
@@ -79,42 +51,18 @@ def test_a_prompt_is_what_the_person_wrote(prompt: str, text: str):
 
 def test_a_failed_call_says_why():
     event = recorded("AfterTool-read_file-error")
-
     assert "file_not_found" in event.text
     assert [call.failed for call in event.tools] == [True]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"session_id": 3}', b"\xff"])
-def test_what_is_no_event_is_refused(body: bytes):
-    with pytest.raises(BadInput):
-        said("SessionStart", body)
-
-
-def test_what_we_say_is_added_where_it_reaches_the_model():
-    answer = json.loads(render("gemini", "BeforeAgent", Reply(context="it is remembered", notice="kept")))
-
-    assert answer == {
-        "systemMessage": "kept",
-        "hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "it is remembered"},
-    }
-
-
-@pytest.mark.parametrize("event", ["BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"])
-def test_nothing_is_printed_where_it_would_do_something_else(event: str):
-    assert render("gemini", event, Reply(context="x", notice="y")) == b""
-
-
 def test_a_read_is_redirected_by_the_name_of_the_file_alone():
     reply = Reply(read_instead="/x/answer.md", read_input={"file_path": ".ai/recall/port", "end_line": 5})
-
     answer = json.loads(render("gemini", "BeforeTool", reply))
-
     assert answer["hookSpecificOutput"]["tool_input"] == {"file_path": "/x/answer.md"}
 
 
 def test_an_answer_stands_where_the_client_may_read_it():
     event = recorded("BeforeTool-read_file-virtual")
-
     assert event.reads_below == "/home/ada/.gemini/tmp/proj/recollect/recalls"
 
 
@@ -122,7 +70,6 @@ def test_a_transcript_elsewhere_names_no_place():
     event = said(
         "BeforeTool", b'{"session_id": "s", "tool_name": "read_file", "transcript_path": "/etc/chats/x.jsonl"}'
     )
-
     assert event.reads_below == ""
 
 
@@ -137,7 +84,6 @@ def test_a_transcript_is_read_as_what_was_said():
 
 def test_what_hooks_put_in_is_no_ones_word():
     injected = [one.text for one in spoken() if one.voice is Voice.INJECTION]
-
     assert any("imperative mood" in text for text in injected)
     assert [one.text for one in spoken() if "hook_context" in one.text or "session_context" in one.text] == []
 

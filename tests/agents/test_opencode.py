@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import Level, Places, opencode, parse, render
-from recollect.base.errors import BadInput, NoProject
+from recollect.agents import Level, Places, agent, parse, render
+from recollect.base.errors import NoProject
 from recollect.model.session import Event, EventName, Reply
 from tests.values import NOW
 
+opencode = agent("opencode")
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None or os.name != "posix", reason="node is not on PATH")
 # Plays a session: a first prompt, a second one, a read of a virtual file and of another.
@@ -110,19 +111,15 @@ UNTOUCHED = {"told": [[], [], [], []], "reads": [".ai/recall/port", "a.txt"]}
 
 
 @needs_node
-@pytest.mark.parametrize("hook", ["", "exit 3", "echo no JSON", "echo '{}'"])
-def test_whatever_goes_wrong_the_session_goes_on_as_it_is(tmp_path: Path, hook: str):
-    assert played(tmp_path, hook)[0] == UNTOUCHED
-
-
-@needs_node
-def test_a_hook_that_hangs_is_ended(tmp_path: Path):
-    assert played(tmp_path, "exec sleep 600", wait_ms=100)[0] == UNTOUCHED
-
-
-@needs_node
-def test_a_hook_that_cannot_be_run_is_none(tmp_path: Path):
-    assert played(tmp_path, "", mode=0o600)[0] == UNTOUCHED
+@pytest.mark.parametrize(
+    ("hook", "more"),
+    [
+        ("", {}), ("exit 3", {}), ("echo no JSON", {}), ("echo '{}'", {}), ("exec sleep 600", {"wait_ms": 100}),
+        ("", {"mode": 0o600}),
+    ],
+)  # fmt: skip
+def test_whatever_goes_wrong_the_session_goes_on_as_it_is(tmp_path: Path, hook: str, more: dict[str, int]):
+    assert played(tmp_path, hook, **more)[0] == UNTOUCHED
 
 
 def test_an_answer_is_what_the_plugin_takes():
@@ -150,11 +147,6 @@ def test_the_quotes_of_the_command_line_are_no_part_of_a_prompt(prompt: str, tex
     assert said("UserPromptSubmit", {"session_id": "s", "prompt": prompt}).text == text
 
 
-def test_what_is_no_event_is_refused():
-    with pytest.raises(BadInput):
-        said("SessionStart", {"cwd": "/x"})
-
-
 def test_its_plugin_and_its_settings_stand_where_it_looks(tmp_path: Path):
     at = places(tmp_path, tmp_path / "shop")
 
@@ -170,14 +162,11 @@ def test_settings_with_comments_are_used_where_there_are_some(tmp_path: Path):
     commented = tmp_path / ".config" / "opencode" / "opencode.jsonc"
     commented.parent.mkdir(parents=True)
     commented.write_text("{}")
-
     assert opencode.server_place(Level.USER, places(tmp_path)).path == commented
 
 
 def test_any_name_of_a_home_is_spelt_safely(tmp_path: Path):
     home = Path('/home/it\'s "here"\n')
-
     text = opencode.plugin(Level.USER, places(tmp_path), home).text
-
     assert f"const HOOK = {json.dumps(str(home) + '/bin/hook')}\n" in text
     assert "@HOOK@" not in text

@@ -52,9 +52,7 @@ def test_no_line_is_passed_over_in_which_something_is_said(
     fields: list[tuple[str, object]], separators: tuple[str, str], ascii: bool
 ):
     line = dict(fields)
-
     raw = json.dumps(line, separators=separators, ensure_ascii=ascii).encode()
-
     assert SPEAKS.may_speak(raw) or not list(SPEAKS.utterances(line))
 
 
@@ -126,13 +124,11 @@ def test_what_cannot_be_read_is_named_with_the_reason(left: Path, tmp_path: Path
 def test_a_transcript_that_may_not_be_read_is_named(left: Path, tmp_path: Path):
     (left / "private.jsonl").write_text("{}\n")
     (left / "private.jsonl").chmod(0)
-
     (found,) = listed(tmp_path)
     assert found.problem == "Permission denied"
 
 
 def test_one_file_can_be_named(left: Path, tmp_path: Path):
     shutil.copy(PAYLOADS / "transcript.jsonl", left / "s-1.jsonl")
-
     assert [one.session for one in listed(tmp_path, left / "s-1.jsonl")] == ["s-1"]
     assert listed(tmp_path, left / "none.jsonl") == []

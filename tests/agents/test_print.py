@@ -7,9 +7,9 @@ import json
 import pytest
 
 from recollect import agents
-from recollect.model.ask import Heard
+from recollect.model.ask import Answer
 
-ASKED = agents.answers()
+ASKED = agents.model_client()
 
 
 def printed(**more: object) -> bytes:
@@ -41,18 +41,18 @@ def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
 @pytest.mark.parametrize(
     ("out", "heard"),
     [
-        (printed(), Heard("yes")),
-        (printed(usage={"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 10}), Heard("yes", 17)),
-        (printed(usage={"input_tokens": -5, "output_tokens": "2", "other": 9}), Heard("yes", 0)),
-        (printed(usage=7), Heard("yes")),
-        (printed(is_error=True, result="Not logged in"), Heard(problem="it said: Not logged in")),
-        (printed(subtype="error_max_turns", is_error=True), Heard(problem="it said: error_max_turns")),
-        (printed(result=["yes"]), Heard(problem="it said: nothing")),
-        (b'{"type": "assistant"}', Heard(problem="what it printed is no result")),
-        (b"[" * 100_000, Heard(problem="what it printed cannot be read")),
-        (b"\xff", Heard(problem="what it printed cannot be read")),
-        (b"", Heard(problem="what it printed cannot be read")),
+        (printed(), Answer("yes")),
+        (printed(usage={"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 10}), Answer("yes", 17)),
+        (printed(usage={"input_tokens": -5, "output_tokens": "2", "other": 9}), Answer("yes", 0)),
+        (printed(usage=7), Answer("yes")),
+        (printed(is_error=True, result="Not logged in"), Answer(problem="it said: Not logged in")),
+        (printed(subtype="error_max_turns", is_error=True), Answer(problem="it said: error_max_turns")),
+        (printed(result=["yes"]), Answer(problem="it said: nothing")),
+        (b'{"type": "assistant"}', Answer(problem="what it printed is not a result")),
+        (b"[" * 100_000, Answer(problem="what it printed cannot be read")),
+        (b"\xff", Answer(problem="what it printed cannot be read")),
+        (b"", Answer(problem="what it printed cannot be read")),
     ],
 )
-def test_what_it_prints_is_read_or_is_a_problem(out: bytes, heard: Heard):
-    assert ASKED.heard(out) == heard
+def test_what_it_prints_is_read_or_is_a_problem(out: bytes, heard: Answer):
+    assert ASKED.read_answer(out) == heard

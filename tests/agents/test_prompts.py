@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import agents
-from recollect.agents import Tail, claude_code, codex, gemini, opencode, pi, prompts
+from recollect.agents import Tail, agent, prompts
 from recollect.agents.prompts import Forms, Prompt
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.model.session import Event
+
+claude_code = agent("claude-code")
 
 PLAN = "# Move the cart to Redis\n\n## Steps\n1. Always write through the adapter.\n2. Never read the cookie."
 HINT = (
@@ -153,7 +155,7 @@ TABLES: dict[str, list[tuple[str, str, str]]] = {
 }  # fmt: skip
 EVENTS = {"gemini": "BeforeAgent", "pi": "input"}
 CASES = [(host, *case) for host, table in TABLES.items() for case in table]
-FORMS: list[Forms] = [module._FORMS for module in (claude_code, codex, gemini, opencode, pi)]
+FORMS: list[Forms] = [agent(host).FORMS for host in TABLES]
 
 
 def heard(host: str, text: str) -> Event:
@@ -186,14 +188,12 @@ def by(said: list[Utterance], voice: Voice) -> str:
 @pytest.mark.parametrize(("host", "text", "words", "plan"), CASES)
 def test_a_hook_hears_the_person_alone(host: str, text: str, words: str, plan: str):
     event = heard(host, text)
-
     assert (event.text, event.plan, event.machine_made) == (words, plan, not words and not plan)
 
 
 @pytest.mark.parametrize(("host", "text", "words", "plan"), [case for case in CASES if case[0] != "opencode"])
 def test_a_transcript_tells_the_same(tmp_path: Path, host: str, text: str, words: str, plan: str):
     said = spoken(host, tmp_path / "t.jsonl", line(host, text))
-
     assert (by(said, Voice.PROMPT), by(said, Voice.PLAN)) == (words, plan)
 
 
@@ -202,9 +202,7 @@ def test_a_transcript_tells_the_same(tmp_path: Path, host: str, text: str, words
 
 def test_what_an_ide_tells_in_a_block_of_its_own_is_no_prompt(tmp_path: Path):
     blocks = [{"type": "text", "text": OPENED}, {"type": "text", "text": "add an owner"}, {"type": "image"}]
-
     (said,) = spoken("claude-code", tmp_path / "t.jsonl", {"type": "user", "message": {"content": blocks}})
-
     assert (said.voice, said.text, said.machine_made) == (Voice.PROMPT, "add an owner", False)
 
 
@@ -220,9 +218,7 @@ def test_what_was_typed_while_the_agent_worked_is_the_persons(
     tmp_path: Path, mode: str, prompt: object, is_typed: bool
 ):
     attachment = {"type": "queued_command", "prompt": prompt, "commandMode": mode}
-
     (said,) = spoken("claude-code", tmp_path / "t.jsonl", {"attachment": attachment, "type": "attachment"})
-
     assert (said.voice, said.machine_made) == (Voice.PROMPT, not is_typed)
     assert not is_typed or said.text == "docker runs on the host"
 
@@ -230,7 +226,6 @@ def test_what_was_typed_while_the_agent_worked_is_the_persons(
 @pytest.mark.parametrize("more", [{"promptSource": "system"}, {"isSidechain": True}])
 def test_what_the_client_says_is_its_own_is_no_persons(tmp_path: Path, more: dict[str, object]):
     (said,) = spoken("claude-code", tmp_path / "t.jsonl", {**line("claude-code", "we use tabs"), **more})
-
     assert said.machine_made
 
 
@@ -251,7 +246,6 @@ def parts(said: Prompt) -> Iterator[str]:
 @given(texts, st.sampled_from(FORMS))
 def test_nothing_is_invented_and_reading_again_changes_nothing(text: str, forms: Forms):
     said = prompts.read(text, forms)
-
     assert all(word in text for word in parts(said))
     assert prompts.read(said.words, forms) == Prompt(said.words)
 
@@ -263,5 +257,4 @@ def test_plain_words_are_the_persons(text: str, forms: Forms):
 
 def test_a_long_text_of_broken_tags_is_read_at_once():
     text = "<system-reminder>\n<a-b>\n" * 50_000
-
-    assert prompts.read(f"x\n{text}", claude_code._FORMS).words.startswith("x")
+    assert prompts.read(f"x\n{text}", claude_code.FORMS).words.startswith("x")

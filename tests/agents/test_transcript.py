@@ -58,32 +58,27 @@ def test_results_are_joined_to_their_calls_and_failures_marked():
 
 def test_what_a_hook_put_in_is_marked():
     (injected,) = [one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.INJECTION]
-
     assert injected.text == "You once wrote: carts live in the session."
 
 
 def test_what_no_person_wrote_is_marked():
     said = [one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.PROMPT and one.machine_made]
-
     assert [one.text[:20] for one in said] == ["<task-notification>\n", "<command-name>/compa", "<local-command-stdou"]
 
 
 def test_a_summary_is_no_prompt():
     (summary,) = [one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.SUMMARY]
-
     assert summary.text.startswith("This session is being continued")
 
 
 def test_a_subagent_s_prompt_is_the_agent_s_not_a_person_s():
     first, *rest = spoken(PAYLOADS / "transcript-subagent.jsonl")
-
     assert (first.voice, first.machine_made, first.agent_id) == (Voice.PROMPT, True, "a5c0ffee")
     assert [one.voice for one in rest] == [Voice.TOOL_CALL, Voice.TOOL_RESULT, Voice.REPLY]
 
 
 def test_every_line_has_its_moment_and_prompt():
     first = next(one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.PROMPT)
-
     assert first.at is not None
     assert first.at.iso() == "2026-02-01T07:06:16.630000Z"
     assert first.prompt_id == "00000008-0000-4000-8000-000000000000"
@@ -102,7 +97,6 @@ def test_every_line_has_its_moment_and_prompt():
 )  # fmt: skip
 def test_any_shape_of_a_line_is_endured(tmp_path: Path, shape: object):
     path = write(tmp_path / "t.jsonl", json.dumps(shape).encode(), line("after"))
-
     assert texts(path)[-1] == "after"
 
 
@@ -137,9 +131,7 @@ def test_a_line_that_is_not_whole_yet_waits(tmp_path: Path):
 def test_a_reader_that_stops_early_misses_nothing(tmp_path: Path):
     path = write(tmp_path / "t.jsonl", line("one"), line("two"))
     tail = Tail(path)
-
     next(iter(tail))
-
     assert texts(path, tail.cursor) == ["two"]
 
 
@@ -181,7 +173,6 @@ def test_however_a_file_grows_each_line_comes_once(tmp_path: Path, said: list[st
 def test_garbage_is_counted_and_passed_over(tmp_path: Path, garbage: bytes):
     path = write(tmp_path / "t.jsonl", line("before"), garbage, b"", line("after"))
     tail = Tail(path)
-
     assert [one.text for one in utterances(HOST, tail)] == ["before", "after"]
     assert tail.skipped == 1
 
@@ -190,13 +181,11 @@ def test_garbage_is_counted_and_passed_over(tmp_path: Path, garbage: bytes):
 def test_a_huge_line_is_passed_over(tmp_path: Path, size: int):
     path = write(tmp_path / "t.jsonl", line("before"), line("x" * size), line("after"))
     tail = Tail(path)
-
     assert [one.text for one in utterances(HOST, tail)] == ["before", "after"]
     assert tail.skipped == 1
 
 
 def test_a_transcript_that_is_not_there_says_nothing(tmp_path: Path):
     (tmp_path / "folder").mkdir()
-
     for path in (tmp_path / "missing", tmp_path / "folder", Path("nul\x00"), tmp_path / "missing" / "below"):
         assert texts(path) == []

@@ -3,28 +3,20 @@ some hundred megabytes each."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.agents_e2e.programs import AGENT_TYPES, Agent, lacking
-from tests.e2e.client import World
+from tests.e2e.client import World, scratch_world
 
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    """No process of a test may outlive it."""
     if request.config.getoption("--agents") is not True:
         pytest.skip("real agents other than the first: ./check --agents")
-    root = Path(tempfile.mkdtemp(prefix="a")).resolve()
-    world = World(root)
-    yield world
-    left = world.end()
-    shutil.rmtree(root)
-    assert not left, f"still running: {left}"
+    with scratch_world() as world:
+        yield world
 
 
 @pytest.fixture(params=AGENT_TYPES, ids=lambda one: one.name)

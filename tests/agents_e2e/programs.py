@@ -38,8 +38,7 @@ class Agent:
     """One program, in one world."""
 
     name = ""
-    program = ""
-    """Below `.agents`, as a pattern."""
+    program = ""  # Below `.agents`, as a pattern
 
     def __init__(self, world: World) -> None:
         self.world = world

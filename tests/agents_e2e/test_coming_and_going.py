@@ -33,9 +33,7 @@ def test_uninstalling_leaves_every_byte_as_it_was(other: Agent, world: World):
     before = write_theirs(other, world)
     world.recollect("install", "--agent", other.name)
     assert {name: (world.home / name).read_text() for name in before} != before
-
     world.recollect("uninstall")
-
     assert {name: (world.home / name).read_text() for name in before} == before
     assert traces(world) == []
 
@@ -43,26 +41,21 @@ def test_uninstalling_leaves_every_byte_as_it_was(other: Agent, world: World):
 def test_a_session_after_uninstalling_knows_nothing(other: Agent, world: World):
     other.install()
     world.recollect("rule", "add", RULE)
-    assert other.run("hello", says("Good day.")).asked[0].holds(RULE) == 1
-
+    assert other.run("hello", says("Good day.")).heard[0].holds(RULE) == 1
     other.uninstall()
-
-    assert other.run("hello", says("Good day.")).asked[0].holds(RULE) == 0
+    assert other.run("hello", says("Good day.")).heard[0].holds(RULE) == 0
     assert traces(world) == []
 
 
 def test_where_there_was_nothing_nothing_is_left(other: Agent, world: World):
     world.recollect("install", "--agent", other.name)
     world.recollect("uninstall")
-
     assert sorted(path.name for path in world.home.iterdir()) == [".recollect"]
 
 
 def test_doctor_looks_at_each_agent(other: Agent, world: World):
     other.install()
-
     told = json.loads(world.recollect("doctor", "--json", check=False).stdout)
-
     found = {check["name"]: check["mark"] for check in told["checks"]}
     assert f"{TITLES[other.name]} (user)" in found
     assert found["tools"] == "good"
@@ -71,12 +64,10 @@ def test_doctor_looks_at_each_agent(other: Agent, world: World):
 def test_the_tools_are_offered_and_answer(other: Agent, world: World):
     other.install()
     world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
-
     service = other.run(
         "ask memory", says(use(RECALLS[other.name], query="port of the staging database")), says("There.")
     )
-
-    assert service.asked[1].holds("5544") >= 1
+    assert service.heard[1].holds("5544") >= 1
 
 
 def test_codex_tells_us_when_it_has_compacted(world: World):
@@ -89,7 +80,7 @@ def test_codex_tells_us_when_it_has_compacted(world: World):
 
     service = codex.run("look", says(use("exec_command", cmd="true")), says("Done."))
 
-    assert service.asked[-1].holds(RULE) == 1, "told again once the context was lost"
+    assert service.heard[-1].holds(RULE) == 1, "told again once the context was lost"
 
 
 def traces(world: World) -> list[Path]:

@@ -17,10 +17,8 @@ SAID = "From now on always run the linter with make lint before you commit."
 def test_a_rule_is_told_at_the_start_and_once(other: Agent):
     other.install()
     other.world.recollect("rule", "add", RULE)
-
     service = other.run("hello there", says("Good day."))
-
-    [asked] = service.asked
+    [asked] = service.heard
     assert asked.holds(RULE) == 1
 
 
@@ -28,9 +26,7 @@ def test_what_is_said_to_one_agent_is_told_to_another(other: Agent, world: World
     other.install()
     other.run(SAID, says("I will."))
     world.install()
-
     session = world.run("hello", says("Good day."))
-
     assert session.asked[0].holds("make lint") == 1
 
 
@@ -38,19 +34,15 @@ def test_what_is_said_to_another_agent_is_told_to_this_one(other: Agent, world: 
     world.install()
     world.run(SAID, says("I will."))
     other.install()
-
     service = other.run("hello", says("Good day."))
-
-    assert service.asked[0].holds("make lint") == 1
+    assert service.heard[0].holds("make lint") == 1
 
 
 def test_what_is_kept_comes_to_mind_with_a_prompt(other: Agent, world: World):
     other.install()
     world.recollect("pin", "The staging database listens on port 5544, not on 5432.")
-
     service = other.run("On which port does the staging database listen?", says("On 5544."))
-
-    assert service.asked[0].holds("5544") >= 1
+    assert service.heard[0].holds("5544") >= 1
 
 
 @pytest.mark.parametrize("kind", [Codex, Gemini], ids=lambda one: one.name)
@@ -79,7 +71,7 @@ def test_a_virtual_file_is_read_where_the_agent_reads_files(world: World, kind: 
 
     service = other.run("look it up", says(use(tool, **{key: path})), says("There."))
 
-    assert "5544" in next(text for role, text in service.asked[1].texts() if role == "tool")
+    assert "5544" in next(text for role, text in service.heard[1].messages if role == "tool")
     other.uninstall()
     assert not [path for path in world.home.rglob("recollect") if path.is_dir()]
 
@@ -91,6 +83,6 @@ def test_codex_is_reminded_of_a_rule_before_the_call_that_it_bears_on(world: Wor
 
     service = codex.run("go on", says(use("exec_command", cmd="git push origin main")), says("Done."))
 
-    assert service.asked[0].holds("git push without --dry-run") == 1
-    assert service.asked[1].holds("git push without --dry-run") == 2
-    assert service.asked[1].roles("git push without --dry-run") == {"developer"}
+    assert service.heard[0].holds("git push without --dry-run") == 1
+    assert service.heard[1].holds("git push without --dry-run") == 2
+    assert service.heard[1].roles("git push without --dry-run") == {"developer"}

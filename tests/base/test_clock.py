@@ -6,7 +6,6 @@ from recollect.base.moment import Moment
 
 def test_a_fixed_clock_stands_still_until_it_is_set():
     clock = FixedClock(Moment(5))
-
     assert (clock.now(), clock.now()) == (Moment(5), Moment(5))
     clock.at = Moment(9)
     assert clock.now() == Moment(9)

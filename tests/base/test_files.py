@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,55 +23,42 @@ def mode(path: Path) -> int:
 
 @posix
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
-def test_a_written_file_is_private_whatever_the_umask(tmp_path: Path, umask: int):
+def test_a_written_file_is_private_whatever_the_umask_and_whoever_could_read_it_before(tmp_path: Path, umask: int):
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "old").chmod(0o666)
     os.umask(umask)
-
-    write_private(tmp_path / "a", "text")
+    for name in ("a", "old"):
+        write_private(tmp_path / name, "text")
     make_private_folder(tmp_path / "b")
+    assert [mode(tmp_path / name) for name in ("a", "old", "b")] == [0o600, 0o600, 0o700]
 
-    assert (mode(tmp_path / "a"), mode(tmp_path / "b")) == (0o600, 0o700)
 
-
-def test_writing_again_replaces_the_whole_and_leaves_nothing_else(tmp_path: Path):
+def test_writing_again_replaces_the_whole_or_changes_nothing(tmp_path: Path):
     folder = tmp_path / "home"
-
     write_private(folder / "a", "a long first text")
     write_private(folder / "a", "ä\r\n")
-
+    with pytest.raises(UnicodeEncodeError):
+        write_private(folder / "a", "\ud800")
     assert (folder / "a").read_bytes() == "ä\r\n".encode()
     assert os.listdir(folder) == ["a"]
 
 
+NO_PLAIN_FILE = {
+    "link": lambda target, root: target.symlink_to(root / "outside"),
+    "dangling": lambda target, root: target.symlink_to(root / "nowhere"),
+    "loop": lambda target, root: target.symlink_to(target),
+    "hard link": lambda target, root: target.hardlink_to(root / "outside"),
+    "folder": lambda target, root: target.mkdir(),
+    "pipe": lambda target, root: os.mkfifo(target),
+}
+
+
 @posix
-def test_an_open_file_that_others_could_read_becomes_private(tmp_path: Path):
-    (tmp_path / "a").write_text("old")
-    (tmp_path / "a").chmod(0o666)
-
-    write_private(tmp_path / "a", "new")
-
-    assert mode(tmp_path / "a") == 0o600
-
-
-@posix
-@pytest.mark.parametrize("layout", ["link", "dangling", "loop", "hard link", "folder", "pipe"])
-def test_what_is_no_plain_file_is_refused_and_left_as_it_was(tmp_path: Path, layout: str):
+@pytest.mark.parametrize("make", NO_PLAIN_FILE.values(), ids=NO_PLAIN_FILE)
+def test_what_is_no_plain_file_is_refused_and_left_as_it_was(tmp_path: Path, make: Callable[[Path, Path], None]):
     outside, target = tmp_path / "outside", tmp_path / "home" / "a"
     outside.write_text("theirs")
-    match layout:
-        case "link":
-            target.symlink_to(outside)
-        case "dangling":
-            target.symlink_to(tmp_path / "nowhere")
-        case "loop":
-            target.symlink_to(target)
-        case "hard link":
-            target.hardlink_to(outside)
-        case "folder":
-            target.mkdir()
-        case "pipe":
-            os.mkfifo(target)
-        case _:
-            raise AssertionError(layout)
+    make(target, tmp_path)
     before = target.lstat()
 
     with pytest.raises(HomeRefused) as refused:
@@ -83,35 +71,17 @@ def test_what_is_no_plain_file_is_refused_and_left_as_it_was(tmp_path: Path, lay
     assert (target.lstat().st_ino, target.lstat().st_mode) == (before.st_ino, before.st_mode)
 
 
-def test_text_that_cannot_be_encoded_changes_nothing(tmp_path: Path):
-    target = tmp_path / "home" / "a"
-    write_private(target, "before")
-
-    with pytest.raises(UnicodeEncodeError):
-        write_private(target, "\ud800")
-
-    assert target.read_text() == "before"
-    assert os.listdir(target.parent) == ["a"]
-
-
-def test_a_new_file_never_overwrites(tmp_path: Path):
-    target = tmp_path / "home" / "a"
-
-    assert create_new(target, "first", mode=0o644)
-    assert not create_new(target, "second", mode=0o644)
-    assert target.read_text() == "first"
-    assert os.listdir(target.parent) == ["a"]
-
-
 @posix
-def test_a_new_file_is_not_made_at_the_end_of_a_link_nor_in_a_linked_folder(tmp_path: Path):
+def test_a_new_file_never_overwrites_nor_is_made_through_a_link(tmp_path: Path):
     (tmp_path / "work" / "a").symlink_to(tmp_path / "nowhere")
     (tmp_path / "linked").symlink_to(tmp_path / "home")
 
+    assert [create_new(tmp_path / "work" / "b", text, mode=0o644) for text in ("first", "second")] == [True, False]
     assert not create_new(tmp_path / "work" / "a", "ours", mode=0o644)
     with pytest.raises(OSError, match=r".*"):
         create_new(tmp_path / "linked" / "b", "ours", mode=0o644)
 
+    assert (tmp_path / "work" / "b").read_text() == "first"
     assert not (tmp_path / "nowhere").exists()
     assert os.listdir(tmp_path / "home") == []
 
@@ -167,35 +137,23 @@ def test_a_folder_swapped_for_a_link_meanwhile_lets_nothing_out(tmp_path: Path):
     assert os.listdir(outside) == []
 
 
-def test_a_read_has_a_limit(tmp_path: Path):
-    (tmp_path / "a").write_bytes(b"12345")
-
-    assert read_limited(tmp_path / "a", 5) == b"12345"
-    with pytest.raises(OSError, match="Larger"):
-        read_limited(tmp_path / "a", 4)
-
-
 @posix
-def test_a_pipe_a_device_and_a_folder_are_not_read(tmp_path: Path):
+def test_a_plain_file_is_read_up_to_a_limit_and_a_link_only_where_that_was_asked_for(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
     os.mkfifo(tmp_path / "pipe")
 
+    assert read_limited(tmp_path / "a", 5) == read_limited(tmp_path / "link", 5, follow=True) == b"12345"
+    with pytest.raises(OSError, match="Larger"):
+        read_limited(tmp_path / "a", 4)
+    with pytest.raises(OSError, match=r".*"):
+        read_limited(tmp_path / "link", 10)
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
         with pytest.raises(OSError, match=r"regular|directory"):
             read_limited(path, 10)
 
 
-@posix
-def test_a_link_is_read_only_where_that_was_asked_for(tmp_path: Path):
-    (tmp_path / "a").write_text("text")
-    (tmp_path / "link").symlink_to(tmp_path / "a")
-
-    assert read_limited(tmp_path / "link", 10, follow=True) == b"text"
-    with pytest.raises(OSError, match=r".*"):
-        read_limited(tmp_path / "link", 10)
-
-
 def test_a_folder_is_made_but_not_the_path_to_it(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         make_private_folder(tmp_path / "not" / "there")
-
     assert not (tmp_path / "not").exists()

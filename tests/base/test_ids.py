@@ -18,7 +18,6 @@ STEPS = st.lists(st.integers(-5_000_000, 5_000_000), max_size=50)
 
 def test_an_id_says_its_kind_and_its_second_in_utc():
     id = Mint(FixedClock(START)).draw("thread")
-
     assert id.startswith("thread_20260201_083000_")
     assert is_id(id)
 
@@ -40,7 +39,6 @@ def test_ids_rise_even_when_the_clock_is_set_back(steps: list[int]):
 def test_ids_of_two_processes_sort_by_the_millisecond(later_ms: int):
     first = Mint(FixedClock(START)).draw("note")
     second = Mint(FixedClock(Moment(START.micros + later_ms * 1_000))).draw("note")
-
     assert first < second
 
 
@@ -48,7 +46,6 @@ def test_an_instant_that_runs_out_of_ids_borrows_from_the_next_second():
     mint = Mint(FixedClock(START))
     # Drawing the sixteen million before it would take minutes.
     mint._last = (START.micros // 1_000_000, 0xFFFFFE)
-
     assert mint.draw("thread") == "thread_20260201_083000_ffffff"
     assert mint.draw("thread") == "thread_20260201_083001_000000"
     assert mint.draw("thread") == "thread_20260201_083001_000001"

@@ -22,18 +22,14 @@ def every_mode(root: Path) -> set[int]:
     return {stat.S_IMODE(path.lstat().st_mode) for path in (root, *root.rglob("*"))}
 
 
-def test_the_home_is_what_the_environment_names(tmp_path: Path):
-    assert home({"RECOLLECT_HOME": str(tmp_path / "x"), "HOME": "/h"}) == tmp_path / "x"
-
-
 @posix
 @pytest.mark.parametrize(
     ("environ", "expected"),
     [({"HOME": "/h"}, "/h/.recollect"), ({"HOME": "/h", "RECOLLECT_HOME": ""}, "/h/.recollect"),
      ({"HOME": "/h", "RECOLLECT_HOME": "~/mem"}, "/h/mem"), ({"HOME": "/h", "RECOLLECT_HOME": "~"}, "/h"),
-     ({"HOME": "/h/../i/"}, "/i/.recollect")],
+     ({"HOME": "/h/../i/"}, "/i/.recollect"), ({"RECOLLECT_HOME": "/x", "HOME": "/h"}, "/x")],
 )  # fmt: skip
-def test_otherwise_it_stands_in_the_users_home(environ: dict[str, str], expected: str):
+def test_the_home_is_what_the_environment_names_or_stands_in_the_users(environ: dict[str, str], expected: str):
     assert str(home(environ)) == expected
 
 
@@ -45,7 +41,6 @@ def test_a_relative_name_is_made_absolute(tmp_path: Path):
 @pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"HOME": "relative"}])
 def test_without_home_the_list_of_users_is_asked(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(paths, "_listed_home", lambda: "/listed")
-
     assert user_home(environ) == Path("/listed")
 
 
@@ -53,10 +48,8 @@ def test_without_home_the_list_of_users_is_asked(environ: dict[str, str], monkey
 @pytest.mark.parametrize("listed", [None, "", "relative"])
 def test_a_user_without_any_home_is_told_what_to_set(listed: str | None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(paths, "_listed_home", lambda: listed)
-
     with pytest.raises(HomeRefused) as refused:
         home({})
-
     assert "RECOLLECT_HOME" in refused.value.hint
     assert home({"RECOLLECT_HOME": "/x"}) == Path("/x")
 
@@ -77,7 +70,6 @@ def test_a_user_who_is_in_no_list_is_refused():
 
 def test_naming_and_checking_a_home_makes_nothing(tmp_path: Path):
     there = Home(tmp_path / "home" / ".recollect")
-
     assert there.check() is False
     assert (there.conf.name, there.user_store.parts[-2:]) == ("agent.conf", ("user", "memory.db"))
     assert {there.projects.name, there.logs.name, there.vault.name} == {"projects", "logs", "vault"}
@@ -86,39 +78,28 @@ def test_naming_and_checking_a_home_makes_nothing(tmp_path: Path):
 
 @posix
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
-def test_a_prepared_home_is_private_whatever_the_umask(tmp_path: Path, umask: int):
+def test_a_prepared_home_is_private_whatever_the_umask_and_one_that_others_can_enter_is_shut(
+    tmp_path: Path, umask: int
+):
     os.umask(umask)
     there = Home(tmp_path / "home" / ".recollect")
-
     there.prepare()
-    there.prepare()
-
     assert every_mode(there.root) == {0o700}
-    assert there.projects.is_dir()
-    assert there.logs.is_dir()
-    assert there.user_store.parent.is_dir()
-    assert there.check() is True
-
-
-@posix
-def test_a_home_that_others_can_enter_is_shut(tmp_path: Path):
-    there = Home(tmp_path / "home" / ".recollect")
-    there.prepare()
     there.root.chmod(0o777)
     there.logs.chmod(0o755)
 
     there.prepare()
 
     assert every_mode(there.root) == {0o700}
+    assert all(folder.is_dir() for folder in (there.projects, there.logs, there.user_store.parent))
+    assert there.check() is True
 
 
 @posix
 def test_a_home_may_be_a_link_to_a_folder_of_ours(tmp_path: Path):
     (tmp_path / "disk").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "disk")
-
     Home(tmp_path / "linked").prepare()
-
     assert (tmp_path / "disk" / "projects").is_dir()
 
 
@@ -129,26 +110,17 @@ def check_refused(root: Path, *, says: str) -> None:
     assert refused.value.exit_code == 10
 
 
-def test_a_file_in_its_place_is_refused(tmp_path: Path):
-    (tmp_path / "mem").write_text("mine")
-
-    check_refused(tmp_path / "mem", says="not a folder")
-    check_refused(tmp_path / "mem" / "deeper", says="cannot be used")
-
-
 @posix
-def test_a_dangling_link_and_a_loop_are_refused(tmp_path: Path):
+def test_a_place_that_cannot_be_a_home_is_refused_and_the_path_to_one_is_never_made(tmp_path: Path):
+    (tmp_path / "mem").write_text("mine")
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-
+    check_refused(tmp_path / "mem", says="not a folder")
+    check_refused(tmp_path / "mem" / "deeper", says="cannot be used")
     check_refused(tmp_path / "dangling", says="link to a place that is not there")
     check_refused(tmp_path / "loop", says="cannot be used")
-    assert not (tmp_path / "nowhere").exists()
-
-
-def test_the_path_to_the_home_is_never_made(tmp_path: Path):
     check_refused(tmp_path / "nonexistent" / ".recollect", says="nonexistent is not there")
-
+    assert not (tmp_path / "nowhere").exists()
     assert not (tmp_path / "nonexistent").exists()
 
 
@@ -161,7 +133,6 @@ def test_a_place_that_cannot_be_written_is_refused():
 def test_another_users_home_is_refused_for_reading_too(tmp_path: Path):
     (tmp_path / "theirs").mkdir()
     os.chown(tmp_path / "theirs", 54321, 54321)
-
     check_refused(tmp_path / "theirs", says="belongs to user 54321")
     with pytest.raises(HomeRefused):
         Home(tmp_path / "theirs").check()
@@ -171,5 +142,4 @@ def test_another_users_home_is_refused_for_reading_too(tmp_path: Path):
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root can write everywhere")
 def test_a_read_only_home_is_refused(tmp_path: Path):
     (tmp_path / "sealed").mkdir(mode=0o500)
-
     check_refused(tmp_path / "sealed" / "mem", says="cannot be used")

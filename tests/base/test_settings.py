@@ -12,8 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from recollect.base import settings
-from recollect.base.setting import SETTINGS, Setting
-from recollect.base.settings import Settings, load
+from recollect.base.settings import SETTINGS, Setting, Settings, load
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
 NAMES = [setting.name for setting in SETTINGS]
@@ -53,37 +52,27 @@ def test_every_promised_setting_is_in_the_table_once():
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=NAMES)
-def test_every_setting_has_a_default_it_would_take_itself_and_a_reason(setting: Setting):
+def test_every_setting_takes_its_own_default_has_a_reason_and_a_policy_that_fits_its_kind(setting: Setting):
     assert settings.canonical(setting, setting.default) == setting.default
     assert setting.reason.endswith(".")
     assert setting.name.startswith("MEMORY_")
     assert settings.expected(setting)
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=NAMES)
-def test_a_policy_fits_its_kind(setting: Setting):
     assert setting.narrow != "off_only" or setting.kind == "switch" or "off" in setting.choices
     assert setting.narrow != "lower_only" or setting.kind in {"count", "figure"}
     if setting.kind in {"text", "pair", "choice", "schedule"} and "off" not in setting.choices:
         assert setting.narrow == "never"
 
 
-def test_nothing_that_costs_or_writes_elsewhere_is_on_by_default():
-    defaults = load(None, None, {})
-
-    for name in ("MEMORY_LLM", "MEMORY_RULES_SYNC", "MEMORY_SKILLS", "MEMORY_TOASTS"):
-        assert defaults.switch(name) is False
-
-
 def test_values_have_the_type_that_was_asked_for():
     defaults = load(None, None, {})
-
     assert defaults.switch("MEMORY_RECALL") is True
     assert defaults.count("MEMORY_BUSY_TIMEOUT_MS") == 15_000
     assert defaults.figure("MEMORY_HALF_LIFE_DAYS") == 3.0
     assert defaults.text("MEMORY_RECALL_SCHEME") == "off"
     assert defaults.schedule("MEMORY_VALIDATION_SCHEDULE") == (75, 100)
     assert defaults.pair("MEMORY_RECALL_MODELS") == ("opus", "opus")
+    for name in ("MEMORY_LLM", "MEMORY_RULES_SYNC", "MEMORY_SKILLS", "MEMORY_TOASTS"):
+        assert defaults.switch(name) is False, "nothing that costs or writes elsewhere is on by default"
     with pytest.raises(TypeError):
         defaults.switch("MEMORY_BUSY_TIMEOUT_MS")
 
@@ -91,15 +80,7 @@ def test_values_have_the_type_that_was_asked_for():
 @pytest.mark.parametrize(("given", "floor"), [("0.7", 0.7), (".3", 0.3), ("off", 0.0), ("OFF", 0.0), ("1", 1.0)])
 def test_the_floor_is_a_number_or_off(given: str, floor: float):
     loaded = load(None, None, {"MEMORY_RECALL_FLOOR": given})
-
     assert (loaded.figure("MEMORY_RECALL_FLOOR"), loaded.problems) == (floor, ())
-
-
-@pytest.mark.parametrize("given", ["1.5", "-1", "low", "55%"])
-def test_another_floor_is_refused_and_it_is_said_what_would_do(given: str):
-    (problem,) = load(None, None, {"MEMORY_RECALL_FLOOR": given}).problems
-
-    assert str(problem).endswith(f"MEMORY_RECALL_FLOOR={given}: must be a number from 0 to 1 or off. Using 0.5.")
 
 
 # The layers
@@ -122,9 +103,7 @@ def test_each_layer_lies_over_the_one_before(tmp_path: Path):
 @pytest.mark.parametrize("here", ["http://127.0.0.1:1/v1#m", "http://localhost/v1", "http://[::1]:8/v1", "/models/x"])
 def test_what_stays_on_this_machine_may_be_set_in_the_environment(here: str):
     loaded = load(None, None, {"MEMORY_EMBEDDING_MODEL": here})
-
-    assert loaded.text("MEMORY_EMBEDDING_MODEL") == here
-    assert loaded.problems == ()
+    assert (loaded.text("MEMORY_EMBEDDING_MODEL"), loaded.problems) == (here, ())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +111,6 @@ def test_what_stays_on_this_machine_may_be_set_in_the_environment(here: str):
 )
 def test_another_machine_is_named_by_the_user_s_own_file_alone(tmp_path: Path, away: str):
     mine = written(tmp_path, f"MEMORY_EMBEDDING_MODEL={away}", "user.conf")
-
     assert load(mine, None, {}).text("MEMORY_EMBEDDING_MODEL") == away
     loaded = load(None, None, {"MEMORY_EMBEDDING_MODEL": away})
     assert loaded.text("MEMORY_EMBEDDING_MODEL") == "shipped"
@@ -165,34 +143,23 @@ NARROWING = [
 def test_a_project_and_a_hooks_environment_only_narrow(tmp_path: Path, stands: str, says: str, then: str):
     key, _, value = says.partition("=")
     mine = written(tmp_path, stands, "user.conf")
-
     by_file = load(mine, written(tmp_path, says), {})
     by_hook = load(mine, None, {key: value}, hook=True)
+    by_shell = load(mine, None, {key: value})
 
     for loaded, owner in ((by_file, "a project"), (by_hook, "a hook's environment")):
         assert loaded.text(key) == then
-        taken = then != stands.partition("=")[2]
-        assert bool(loaded.problems) is not taken
-        if not taken:
+        if then != stands.partition("=")[2]:
+            assert not loaded.problems
+        else:
             (problem,) = loaded.problems
-            assert problem.wrong.startswith(owner)
-            assert problem.used == then
+            assert (problem.wrong.startswith(owner), problem.used) == (True, then)
             assert source(loaded, key) == f"{mine}:1"
-
-
-@pytest.mark.parametrize(("stands", "says", "then"), NARROWING)
-def test_the_users_own_shell_may_set_anything(tmp_path: Path, stands: str, says: str, then: str):
-    key, _, value = says.partition("=")
-
-    loaded = load(written(tmp_path, stands), None, {key: value})
-
-    assert loaded.problems == ()
-    assert source(loaded, key) == "environment"
+    assert (by_shell.problems, source(by_shell, key)) == ((), "environment"), "the user's own shell may set anything"
 
 
 def test_saying_what_already_stands_is_no_problem(tmp_path: Path):
     loaded = project(tmp_path, "MEMORY_LLM_COMMAND=claude\nMEMORY_RECALL=on\n")
-
     assert loaded.problems == ()
     assert source(loaded, "MEMORY_LLM_COMMAND") == "default"
 
@@ -203,9 +170,9 @@ WILD = st.sampled_from(["on", "off", "0", "1", "7", "50", "99999", "0.5", "singl
 @given(st.dictionaries(st.sampled_from(NAMES), WILD), st.dictionaries(st.sampled_from(NAMES), WILD))
 def test_no_hook_environment_ever_widens(shell: dict[str, str], hook: dict[str, str]):
     before = load(None, None, shell)
-    sheet = settings._Sheet()
-    sheet.take_environment(shell, narrow_only=False)
-    sheet.take_environment(hook, narrow_only=True)
+    sheet = settings._Layers()
+    sheet.add_environment(shell, narrow_only=False)
+    sheet.add_environment(hook, narrow_only=True)
     after = sheet.settings()
 
     for setting in SETTINGS:
@@ -223,62 +190,40 @@ def test_no_hook_environment_ever_widens(shell: dict[str, str], hook: dict[str, 
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "MEMORY_TOASTS=on",
-        "  MEMORY_TOASTS = on  ",
-        "export MEMORY_TOASTS=on",
-        "MEMORY_TOASTS='on'",
-        'MEMORY_TOASTS="on" # so that I see it',
-        "MEMORY_TOASTS=on\t# comment",
-        "MEMORY_TOASTS=ON",
-        "MEMORY_TOASTS=yes",
-        "\ufeffMEMORY_TOASTS=on",
-        "MEMORY_TOASTS=on\r",
-        "# first\r\n\r\nMEMORY_TOASTS=on\r\n",
-        "#\rMEMORY_TOASTS=on\r",
-    ],
-)
+    ["MEMORY_TOASTS=on", "  MEMORY_TOASTS = on  ", "export MEMORY_TOASTS=on", "MEMORY_TOASTS='on'",
+     'MEMORY_TOASTS="on" # so that I see it', "MEMORY_TOASTS=on\t# comment", "MEMORY_TOASTS=ON", "MEMORY_TOASTS=yes",
+     "\ufeffMEMORY_TOASTS=on", "MEMORY_TOASTS=on\r", "# first\r\n\r\nMEMORY_TOASTS=on\r\n",
+     "#\rMEMORY_TOASTS=on\r"],
+)  # fmt: skip
 def test_every_usual_way_to_write_a_line_is_read(tmp_path: Path, line: str):
     loaded = user(tmp_path, line)
-
-    assert loaded.problems == ()
-    assert loaded.switch("MEMORY_TOASTS") is True
+    assert (loaded.switch("MEMORY_TOASTS"), loaded.problems) == (True, ())
 
 
 def test_a_command_keeps_its_words_and_its_inner_marks(tmp_path: Path):
     loaded = user(tmp_path, "MEMORY_LLM_COMMAND=\"my llm --tag #1 'x'\"")
-
     assert loaded.text("MEMORY_LLM_COMMAND") == "my llm --tag #1 'x'"
 
 
-BAD = [
-    ("MEMORY_RECALL=maybe", "on or off"),
-    ("MEMORY_RECALL=", "on or off"),
-    ("MEMORY_BACKUPS_KEPT=2", "a whole number from 3 to 1000"),
-    ("MEMORY_BACKUPS_KEPT=many", "a whole number from 3 to 1000"),
-    ("MEMORY_BACKUPS_KEPT=٥", "a whole number from 3 to 1000"),
-    ("MEMORY_BACKUPS_KEPT=5_0", "a whole number from 3 to 1000"),
-    ("MEMORY_BACKUPS_KEPT=" + "9" * 900, "a whole number from 3 to 1000"),
-    ("MEMORY_JOURNAL_DAYS=29", "a whole number from 30 to 36500"),
-    ("MEMORY_HALF_LIFE_DAYS=nan", "a number from 0.1 to 3650"),
-    ("MEMORY_HALF_LIFE_DAYS=inf", "a number from 0.1 to 3650"),
-    ("MEMORY_HALF_LIFE_DAYS=0", "a number from 0.1 to 3650"),
-    ("MEMORY_SUSPEND_BELOW=-1", "a number from 0 to 1"),
-    ("MEMORY_RECALL_SCHEME=triple", "single or double"),
-    ("MEMORY_FORGETTING_SCHEDULE=200/200", "offset/cycle"),
-    ("MEMORY_FORGETTING_SCHEDULE=0/0", "offset/cycle"),
-    ("MEMORY_FORGETTING_SCHEDULE=7", "offset/cycle"),
-    ("MEMORY_RECALL_PROMPTS=../../x", "two names"),
-    ("MEMORY_RECALL_MODELS=opus", "two names"),
-    ("MEMORY_LLM_COMMAND=a\x1b[2Jb", "one line"),
-    ("MEMORY_LLM_COMMAND=" + "x" * 2_000, "one line"),
-]
+BAD = {
+    "on or off": ["RECALL=maybe", "RECALL="],
+    "a whole number from 3 to 1000": [f"BACKUPS_KEPT={value}" for value in ("2", "many", "٥", "5_0", "9" * 900)],
+    "a whole number from 30 to 36500": ["JOURNAL_DAYS=29"],
+    "a number from 0.1 to 3650": ["HALF_LIFE_DAYS=nan", "HALF_LIFE_DAYS=inf", "HALF_LIFE_DAYS=0"],
+    "a number from 0 to 1": ["SUSPEND_BELOW=-1"],
+    "a number from 0 to 1 or off": [f"RECALL_FLOOR={value}" for value in ("1.5", "-1", "low", "55%")],
+    "single or double": ["RECALL_SCHEME=triple"],
+    "offset/cycle": [f"FORGETTING_SCHEDULE={value}" for value in ("200/200", "0/0", "7")],
+    "two names": ["RECALL_PROMPTS=../../x", "RECALL_MODELS=opus"],
+    "one line": ["LLM_COMMAND=a\x1b[2Jb", "LLM_COMMAND=" + "x" * 2_000],
+}
 
 
-@pytest.mark.parametrize(("line", "wanted"), BAD)
+@pytest.mark.parametrize(
+    ("line", "wanted"), [(f"MEMORY_{line}", wanted) for wanted, lines in BAD.items() for line in lines]
+)
 def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(tmp_path: Path, line: str, wanted: str):
     loaded = user(tmp_path, f"# mine\n{line}\n")
-
     key = line.partition("=")[0]
     (problem,) = loaded.problems
     assert (problem.source, problem.line, problem.key) == (str(tmp_path / "agent.conf"), 2, key)
@@ -286,13 +231,12 @@ def test_a_bad_value_is_reported_with_file_and_line_and_the_default_is_used(tmp_
     assert problem.used == loaded.text(key) == load(None, None, {}).text(key)
     assert len(problem.value) <= 80
     assert f"agent.conf:2: {key}" in str(problem)
+    assert str(problem).endswith(f". Using {problem.used}.")
 
 
 def test_a_bad_value_leaves_the_layer_below_standing(tmp_path: Path):
     mine = written(tmp_path, "MEMORY_BACKUPS_KEPT=9")
-
     loaded = load(mine, None, {"MEMORY_BACKUPS_KEPT": "lots"})
-
     assert loaded.count("MEMORY_BACKUPS_KEPT") == 9
     assert [(p.source, p.line, p.used) for p in loaded.problems] == [("environment", 0, "9")]
 
@@ -309,7 +253,6 @@ def test_a_bad_value_leaves_the_layer_below_standing(tmp_path: Path):
 )
 def test_an_unknown_key_is_reported_with_what_was_probably_meant(tmp_path: Path, line: str, meant: str):
     (problem,) = user(tmp_path, line).problems
-
     assert problem.wrong == (f"unknown setting (did you mean {meant}?)" if meant else "unknown setting")
 
 
@@ -320,7 +263,6 @@ def test_other_programs_variables_are_not_our_business():
 
 def test_of_a_key_set_twice_the_last_counts_and_it_is_said(tmp_path: Path):
     loaded = user(tmp_path, "MEMORY_BACKUPS_KEPT=7\nMEMORY_TOASTS=on\nMEMORY_BACKUPS_KEPT=8\n")
-
     assert loaded.count("MEMORY_BACKUPS_KEPT") == 8
     (problem,) = loaded.problems
     assert (problem.line, problem.wrong) == (1, "set again on line 3")
@@ -329,7 +271,6 @@ def test_of_a_key_set_twice_the_last_counts_and_it_is_said(tmp_path: Path):
 @pytest.mark.parametrize("line", ["just words", "=on", "MEMORY-TOASTS=on", 'MEMORY_TOASTS="on', "MEMORY_TOASTS='on'x"])
 def test_a_line_that_is_no_setting_is_reported_and_the_rest_is_read(tmp_path: Path, line: str):
     loaded = user(tmp_path, f"{line}\nMEMORY_SKILLS=on\n")
-
     assert [problem.line for problem in loaded.problems] == [1]
     assert loaded.switch("MEMORY_SKILLS") is True
 
@@ -339,7 +280,6 @@ def test_a_line_that_is_no_setting_is_reported_and_the_rest_is_read(tmp_path: Pa
 
 def test_no_file_is_no_problem(tmp_path: Path):
     (tmp_path / "file").write_text("")
-
     for path in (tmp_path / "none", tmp_path / "file" / "none", None):
         assert load(path, path, {}) == load(None, None, {})
 
@@ -356,7 +296,6 @@ def test_no_file_is_no_problem(tmp_path: Path):
 )
 def test_a_file_that_is_no_settings_file_is_left_whole_and_reported_once(tmp_path: Path, content: bytes):
     loaded = user(tmp_path, content)
-
     (problem,) = loaded.problems
     assert (problem.source, problem.line) == (str(tmp_path / "agent.conf"), 0)
     assert "cannot be read" in problem.wrong
@@ -366,7 +305,6 @@ def test_a_file_that_is_no_settings_file_is_left_whole_and_reported_once(tmp_pat
 @posix
 def test_a_folder_a_pipe_and_a_device_are_reported(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
-
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         assert len(load(path, None, {}).problems) == 1
 
@@ -375,14 +313,12 @@ def test_a_folder_a_pipe_and_a_device_are_reported(tmp_path: Path):
 def test_the_users_file_may_be_a_link_and_a_projects_may_not(tmp_path: Path):
     written(tmp_path, "MEMORY_RECALL=off", "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-
     assert load(tmp_path / "link", None, {}).switch("MEMORY_RECALL") is False
     assert load(None, tmp_path / "link", {}).switch("MEMORY_RECALL") is True
 
 
 def test_a_file_full_of_mistakes_does_not_flood(tmp_path: Path):
     loaded = user(tmp_path, "x\n" * 10_000)
-
     assert len(loaded.problems) == 21
     assert loaded.problems[-1].wrong == "9980 more lines could not be taken"
 
@@ -408,8 +344,6 @@ def test_nothing_makes_it_raise(tmp_path: Path, content: bytes, data: st.DataObj
 
 def test_the_environment_is_handed_out_as_a_copy(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_TOASTS", "on")
-
     handed = settings.environment()
     handed["MEMORY_TOASTS"] = "off"
-
     assert settings.environment()["MEMORY_TOASTS"] == "on"

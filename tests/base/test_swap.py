@@ -41,9 +41,7 @@ def alone(folder: Path) -> list[str]:
 def test_a_file_is_replaced_whole_and_keeps_its_mode(folder: Path):
     for mode in (0o600, 0o644, 0o664):
         path = file(folder, mode=mode)
-
         replace(look(path), b"new")
-
         assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", mode)
         assert alone(folder) == ["settings.json"]
 
@@ -65,35 +63,22 @@ def test_attributes_stay(folder: Path):
 def test_a_new_file_gets_the_mode_that_was_asked_for(folder: Path):
     path = folder / "settings.json"
     found = look(path)
-
     replace(found, b"new", new_mode=0o640)
-
     assert (found.content, path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (None, b"new", 0o640)
 
 
 @posix
-def test_a_link_to_a_dotfile_stays_a_link(folder: Path):
+@pytest.mark.parametrize("is_there", [True, False], ids=["a dotfile", "a file that is not there yet"])
+def test_a_link_stays_a_link_and_is_written_through(folder: Path, is_there: bool):
     dotfiles = folder / "dotfiles"
     dotfiles.mkdir()
-    target = file(dotfiles)
+    if is_there:
+        file(dotfiles)
     path = folder / "settings.json"
     path.symlink_to(Path("dotfiles") / "settings.json")
-
     replace(look(path), b"new")
-
     assert path.is_symlink()
-    assert (target.read_bytes(), alone(dotfiles)) == (b"new", ["settings.json"])
-
-
-@posix
-def test_a_link_to_a_file_that_is_not_there_yet_is_written_through(folder: Path):
-    path = folder / "settings.json"
-    path.symlink_to(folder / "real.json")
-
-    replace(look(path), b"new")
-
-    assert path.is_symlink()
-    assert (folder / "real.json").read_bytes() == b"new"
+    assert ((dotfiles / "settings.json").read_bytes(), alone(dotfiles)) == (b"new", ["settings.json"])
 
 
 @posix
@@ -109,39 +94,24 @@ def test_a_link_out_of_a_project_is_refused(folder: Path):
 
 
 @posix
-@pytest.mark.parametrize("layout", ["loop", "folder", "pipe"])
-def test_what_is_no_file_is_refused(folder: Path, layout: str):
-    path = folder / "settings.json"
-    if layout == "loop":
-        path.symlink_to(path)
-    elif layout == "folder":
-        path.mkdir()
-    else:
-        os.mkfifo(path)
-
-    with pytest.raises(BadInput, match="cannot be read"):
-        look(path)
+def test_what_is_no_file_is_refused(folder: Path):
+    (folder / "loop").symlink_to(folder / "loop")
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    for name in ("loop", "folder", "pipe"):
+        with pytest.raises(BadInput, match="cannot be read"):
+            look(folder / name)
 
 
 @posix
-def test_a_file_that_is_not_to_be_written_is_left(folder: Path):
-    path = file(folder, mode=0o444)
-
-    with pytest.raises(BadInput, match="not to be written"):
+@pytest.mark.parametrize(("mode", "names", "says"), [(0o444, 1, "not to be written"), (0o644, 2, "other names")])
+def test_a_file_that_is_not_to_be_written_or_has_other_names_is_left(folder: Path, mode: int, names: int, says: str):
+    path = file(folder, mode=mode)
+    if names == 2:
+        os.link(path, folder / "other")
+    with pytest.raises(BadInput, match=says):
         replace(look(path), b"new")
-
-    assert (path.read_bytes(), alone(folder)) == (b"{}", ["settings.json"])
-
-
-@posix
-def test_a_file_with_another_name_is_left(folder: Path):
-    path = file(folder)
-    os.link(path, folder / "other")
-
-    with pytest.raises(BadInput, match="other names"):
-        replace(look(path), b"new")
-
-    assert path.read_bytes() == b"{}"
+    assert (path.read_bytes(), len(alone(folder))) == (b"{}", names)
 
 
 def test_what_is_too_large_or_not_utf8_is_refused(folder: Path):
@@ -165,80 +135,57 @@ def test_a_folder_that_cannot_be_written_is_an_error_not_a_crash(folder: Path):
 # Others write too
 
 
-@pytest.mark.parametrize("content", [b"theirs", None])
-def test_a_file_that_was_changed_meanwhile_is_theirs(folder: Path, content: bytes | None):
-    path = file(folder)
+@pytest.mark.parametrize("was", [b"{}", None])
+@pytest.mark.parametrize("now", [b"theirs", None])
+@pytest.mark.parametrize("can_swap_names", [True, False])
+def test_a_file_that_came_went_or_was_changed_meanwhile_is_theirs(
+    folder: Path, was: bytes | None, now: bytes | None, can_swap_names: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if not can_swap_names:
+        monkeypatch.setattr(swap, "_exchange_names", lambda one, other: False)
+    path = folder / "settings.json"
+    if was is not None:
+        file(folder, was)
     found = look(path)
-    path.write_bytes(content) if content is not None else path.unlink()
+    if now is not None:
+        path.write_bytes(now)
+    else:
+        path.unlink(missing_ok=True)
 
-    with pytest.raises(Conflict):
+    if was is now is None:
         replace(found, b"ours")
+        replace(look(path), b"again")
+        now = b"again"
+    else:
+        with pytest.raises(Conflict):
+            replace(found, b"ours")
 
-    assert (path.read_bytes() if path.exists() else None) == content
-    assert alone(folder) == (["settings.json"] if content else [])
-
-
-def test_a_file_that_came_meanwhile_is_theirs(folder: Path):
-    found = look(folder / "settings.json")
-    path = file(folder, b"theirs")
-
-    with pytest.raises(Conflict):
-        replace(found, b"ours")
-
-    assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
+    assert (path.read_bytes() if path.exists() else None) == now
+    assert alone(folder) == (["settings.json"] if now else [])
 
 
-def test_where_names_cannot_be_swapped_it_is_still_theirs(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(swap, "_exchanged", lambda one, other: False)
-    path = file(folder)
-    found = look(path)
-    replace(found, b"ours")
-    assert path.read_bytes() == b"ours"
-
-    with pytest.raises(Conflict):
-        replace(found, b"again")
-
-    assert (path.read_bytes(), alone(folder)) == (b"ours", ["settings.json"])
-
-
-def test_what_somebody_else_removed_meanwhile_is_removed(folder: Path):
-    path = file(folder)
-    found = look(path)
-    path.unlink()
-
-    remove(found)
-
-    assert alone(folder) == []
-
-
-def test_a_file_is_removed_only_if_it_is_what_was_found(folder: Path):
-    path = file(folder)
-    found = look(path)
-    path.write_bytes(b"theirs")
-
-    with pytest.raises(Conflict):
-        remove(found)
-    assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
-
-    remove(look(path))
-    assert alone(folder) == []
-
-
-def test_where_there_are_no_hard_links_another_s_file_gets_its_name_back(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    """As on some network mounts."""
+@pytest.mark.parametrize("has_hard_links", [True, False], ids=["a disk", "some network mounts"])
+def test_a_file_is_removed_only_if_it_is_what_was_found(
+    folder: Path, has_hard_links: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Another's file gets its name back."""
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
+    if not has_hard_links:
+        monkeypatch.setattr(os, "link", refuse)
     path = file(folder)
     found = look(path)
     path.write_bytes(b"theirs")
-    monkeypatch.setattr(os, "link", refuse)
-
     with pytest.raises(Conflict):
         remove(found)
-
     assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
+
+    found = look(path)
+    remove(found)
+    assert alone(folder) == []
+    remove(found)  # somebody else was faster: no harm
 
 
 @posix

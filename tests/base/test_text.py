@@ -20,7 +20,6 @@ BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 @given(ANY)
 def test_what_is_storable_can_be_encoded_and_stays_as_it_is(raw: str):
     stored = text.storable(raw)
-
     stored.encode("utf-8")
     assert "\x00" not in stored
     assert len(stored) == len(raw)
@@ -36,7 +35,6 @@ def test_ordinary_text_is_stored_and_shown_untouched(raw: str):
 @given(ANY)
 def test_nothing_that_a_terminal_obeys_or_that_reorders_text_is_shown(raw: str):
     shown = text.visible(raw)
-
     left = {c for c in shown if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"}} - {"\t", "\n"}
     assert left == set()
     assert [c for c in shown if unicodedata.bidirectional(c) in BIDI] == []
@@ -62,7 +60,6 @@ def test_a_control_is_shown_as_an_escape_that_can_be_read(raw: str, shown: str):
 @given(st.dictionaries(ANY, ANY))
 def test_json_made_visible_still_says_the_same(value: dict[str, str]):
     document = text.json_visible(json.dumps(value, ensure_ascii=False, indent=2))
-
     assert text.visible(document) == document
     assert json.loads(document) == json.loads(json.dumps(value))
 
@@ -70,7 +67,6 @@ def test_json_made_visible_still_says_the_same(value: dict[str, str]):
 @given(ANY, st.integers(1, 50))
 def test_a_clipped_text_keeps_its_limit_and_begins_as_before(raw: str, max_chars: int):
     clipped = text.clip(raw, max_chars)
-
     assert len(clipped) <= max_chars
     assert clipped == raw or raw.startswith(clipped.removesuffix("…"))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.capture import SHIPPED, read, run_capture
 from recollect.base.errors import BadInput
-from recollect.bench.capture import SHIPPED, read, run_capture
 
 
 def labelled(path: Path, *rows: tuple[str, str]) -> Path:
@@ -37,6 +37,5 @@ def test_the_shipped_halves_are_whole():
 
 def test_what_is_no_file_of_prompts_is_refused(tmp_path: Path):
     (tmp_path / "x").write_text("{}", encoding="utf-8")
-
     with pytest.raises(BadInput):
         run_capture([tmp_path / "x"])

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.injections import InjectionReport, run_injections
+from bench.pairs import HALVES, Script, read, run_pairs
+from bench.payloads import DISGUISES, ORDERS, payloads
 from recollect.base.errors import BadInput
-from recollect.bench.injections import InjectionReport, run_injections
-from recollect.bench.pairs import HALVES, Script, read, run_pairs
-from recollect.bench.payloads import DISGUISES, ORDERS, payloads
 from recollect.store.protocol import silent
 
 
@@ -43,7 +43,6 @@ def test_pairs_are_scored_by_what_was_told_beside_the_simple_way(tmp_path: Path)
 
 def test_what_is_no_file_of_sessions_is_refused(tmp_path: Path):
     (tmp_path / "x").write_text("{}", encoding="utf-8")
-
     with pytest.raises(BadInput):
         read(tmp_path / "x")
 

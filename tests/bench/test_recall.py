@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench import recall as bench_recall
+from bench import suites
+from bench.embeddings import Embeddings
+from bench.engine import run_engine
+from bench.recall import OURS, RecallReport, run_recall
+from bench.scores import MEASURES
+from bench.systems import BASELINES, Baselines, RecallAgent
+from recollect.app.memory_search import Answer, search_stores
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.moment import Moment
-from recollect.bench import suites
-from recollect.bench.embeddings import Embeddings
-from recollect.bench.engine import run_engine
-from recollect.bench.recall import OURS, RecallReport, run_recall
-from recollect.bench.recall_agent import RecallAgent
-from recollect.bench.scores import MEASURES
-from recollect.bench.systems import BASELINES, Baselines
-from recollect.ops import asking
+from recollect.embed import Embedder
 from recollect.store.protocol import silent
 from tests.cli.run import run
 from tests.llm.standin import StandIn
@@ -112,9 +113,7 @@ def test_a_sample_is_the_same_every_time_and_drops_tasks_without_a_question():
 def test_the_held_out_half_is_every_second_question_over_all_tasks():
     suite = suites.read(suites.OWN)
     every = [question for task in suite.tasks for question in task.questions]
-
     held = [question for task in suite.held_out().tasks for question in task.questions]
-
     assert held == every[1::2]
 
 
@@ -153,7 +152,7 @@ def test_a_mix_puts_first_what_both_put_high(mix: str):
 # Embeddings
 
 
-class Counting:
+class Counting(Embedder):
     """An embedder that says how much it was asked."""
 
     id, dim, at_once = "counting", 2, 1
@@ -206,7 +205,7 @@ def test_recall_is_behind_no_baseline_beyond_chance(own: RecallReport, measure: 
 
 
 def test_every_system_has_every_measure_and_only_ours_a_difference(own: RecallReport):
-    listed = own.to_json()
+    listed = own.to_json()["figures"]
 
     assert [one["system"] for one in listed] == [OURS, *BASELINES]
     for one in listed:
@@ -222,14 +221,13 @@ def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_
 
     assert shown.code == listed.code == 0, shown.err + listed.err
     assert "any@1" in shown.out
-    assert "best baseline" in shown.out
-    assert [one["any@1"] for one in listed.json if one["system"] == OURS] == [1.0]
+    assert "differences any@1 baseline" in shown.out
+    assert [one["any@1"] for one in listed.json["figures"] if one["system"] == OURS] == [1.0]
     assert list((tmp_path / "home" / ".recollect" / "cache").iterdir())
 
 
 def test_a_suite_that_is_wrong_ends_with_its_line(tmp_path: Path):
     ran = run("bench", "recall", str(written(tmp_path, "{")), "--json")
-
     assert ran.code == 2
     assert "small.jsonl, line 1" in ran.error["message"]
 
@@ -265,13 +263,13 @@ def test_questions_are_asked_at_their_own_time_or_at_the_last_date(
     more: dict[str, str], asked_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     asked: list[Moment] = []
-    ask = asking.ask
+    ask = search_stores
 
-    def watched(*stores: Any, now: Moment, **given: Any) -> asking.Answer:
+    def watched(*stores: Any, now: Moment, **given: Any) -> Answer:
         asked.append(now)
         return ask(*stores, now=now, **given)
 
-    monkeypatch.setattr(asking, "ask", watched)
+    monkeypatch.setattr(bench_recall, "search_stores", watched)
     folder = tmp_path / "bench"
     folder.mkdir()
 
@@ -289,36 +287,30 @@ def test_a_time_of_questions_that_is_no_date_is_refused(tmp_path: Path):
 # The recall agent
 
 
-def test_the_recall_agent_is_one_more_system_and_its_silence_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    model = StandIn(tmp_path / "model", "Something else entirely.")
+def agent_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str) -> tuple[RecallReport, StandIn]:
+    model = StandIn(tmp_path / "model", answer)
     for name, value in {"LLM": "on", "LLM_COMMAND": model.command, "RECALL_SCHEME": "single"}.items():
         monkeypatch.setenv(f"MEMORY_{name}", value)
-    suite = suites.read(written(tmp_path, TASK, TASK))
     agent = RecallAgent(tmp_path)
-    folder = tmp_path / "bench"
-    folder.mkdir()
-    report = run_recall(folder, [suite], cache=tmp_path, progress=silent, agent=agent)
+    (tmp_path / "bench").mkdir()
+    suite = suites.read(written(tmp_path, TASK, TASK))
+    report = run_recall(tmp_path / "bench", [suite], cache=tmp_path, progress=silent, agent=agent)
     agent.close()
+    assert agent.asked == 2
+    return report, model
 
-    assert (agent.asked, report.fell_back) == (2, 2)
+
+def test_the_recall_agent_is_one_system_more_and_its_silence_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    report, model = agent_report(tmp_path, monkeypatch, "Something else entirely.")
+
+    assert report.fell_back == 2
     assert report.of("small", "recall-agent").measures == report.of("small", OURS).measures
     assert "who writes the cache?" in model.texts[0]
     assert "The cache is written by the worker." in model.texts[0]
 
 
 def test_what_the_agent_chose_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    model = StandIn(tmp_path / "model", "NONE")
-    for name, value in {"LLM": "on", "LLM_COMMAND": model.command, "RECALL_SCHEME": "single"}.items():
-        monkeypatch.setenv(f"MEMORY_{name}", value)
-    agent = RecallAgent(tmp_path)
-    folder = tmp_path / "bench"
-    folder.mkdir()
-
-    report = run_recall(folder, [suites.read(written(tmp_path, TASK))], cache=tmp_path, progress=silent, agent=agent)
-    agent.close()
-
+    report, _ = agent_report(tmp_path, monkeypatch, "NONE")
     assert report.of("small", "recall-agent").measures["recall@5"] == 0
     assert report.of("small", OURS).measures["recall@5"] == 1
     assert report.fell_back == 0
@@ -326,6 +318,5 @@ def test_what_the_agent_chose_is_scored(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_without_a_model_there_is_nothing_to_measure(tmp_path: Path):
     done = run("bench", "recall", "--system", "recall-agent")
-
     assert done.code == 2
     assert "MEMORY_RECALL_SCHEME=double" in done.err

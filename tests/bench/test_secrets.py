@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench import secret_cost, secrets
-from recollect.bench.secret_rules import load_rules, sees
-from recollect.bench.secret_samples import TEMPLATES, draw
-from recollect.bench.secrets import SecretsReport, run_secrets
+from bench import secret_cost, secrets
+from bench.secret_rules import load_rules, sees
+from bench.secret_samples import TEMPLATES, draw
+from bench.secrets import SecretsReport, run_secrets
 from recollect.redact import Cleaned, Redactor
-from recollect.redact.redactor import ROWS
+from recollect.redact.secret_table import ROWS
 
 SINKS = ("database", "full_text", "vector_texts", "journal", "logs", "exports")
 
@@ -47,9 +47,7 @@ def test_without_redaction_every_sink_shows_them(tmp_path: Path, monkeypatch: py
 
 def test_what_is_taken_for_a_secret_and_is_none_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Redactor, "clean", lambda _, text: Cleaned(text.replace("import", "[x]"), (("x", 1),)))
-
     ordinary = secrets._ordinary(2_000, lambda _: None)
-
     assert ordinary.changed > 0
     assert ordinary.share == pytest.approx(ordinary.changed / 2_000, abs=1e-4)
 
@@ -60,7 +58,6 @@ def test_every_row_of_the_table_has_its_samples():
 
 def test_the_same_seed_draws_the_same_secrets():
     drawn = [secrets._drawn(number, 1) for number in range(300)]
-
     assert drawn == [secrets._drawn(number, 1) for number in range(300)]
     assert drawn != [secrets._drawn(number, 2) for number in range(300)]
     assert {sample.kind for sample in drawn} == {row.kind for row in ROWS}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.steer import run_steer
+from bench.steer import run_steer
 from tests.daemon.real import FORKS
 
 pytestmark = [FORKS, pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what it measures")]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.corpus import Corpus
-from recollect.bench.report import percentile, share
-from recollect.bench.store import run_store
+from bench.corpus import Corpus
+from bench.report import percentile, share
+from bench.store import run_store
 
 
 def test_every_size_has_its_figures(tmp_path: Path):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.capture_cost import run_capture_cost
+from bench.echo import run_echo
+from bench.threads import HALVES, NONE, SHIPPED, read, run_threads, score
 from recollect.base.errors import BadInput
-from recollect.bench.capture_cost import run_capture_cost
-from recollect.bench.echo import run_echo
-from recollect.bench.threads import HALVES, NONE, SHIPPED, read, run_threads, score
 
 
 def silent(_done: int, _total: int) -> None:
@@ -51,21 +51,18 @@ def test_scores_are_those_of_a_small_example():
 
 def test_what_is_no_file_of_sessions_is_refused(tmp_path: Path):
     (tmp_path / "x").write_text(json.dumps({"half": "tune"}), encoding="utf-8")
-
     with pytest.raises(BadInput):
         read(tmp_path / "x")
 
 
 def test_an_echo_leaves_nothing(tmp_path: Path):
     report = run_echo(tmp_path, turns=40, progress=silent)
-
     assert report.passed
     assert report.said_new_kept > 0.9
 
 
 def test_the_cost_is_measured_at_every_size(tmp_path: Path):
     report = run_capture_cost(tmp_path, sizes=(20, 40), turns=8, progress=silent)
-
     assert [one.memories for one in report.sizes] == [20, 40]
     assert all(0 < one.p50_cpu_ms <= one.p95_cpu_ms for one in report.sizes)
     assert 0.2 < report.sizes[0].went_on < 0.8

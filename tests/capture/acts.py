@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from recollect.model.act import Act, Deed, Doing, Sitting, Speaker
+from recollect.capture.turns import Turn
+from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
 from tests.values import NOW
 
 _numbers = count(1)
@@ -19,8 +20,8 @@ def call(deed: Deed, what: str = "", output: str = "", *files: str, failed: bool
     )  # fmt: skip
 
 
-def ran(command: str, output: str = "ok") -> Act:
-    return call(Deed.RUN, command, output)
+def ran(command: str, output: str = "ok", *, failed: bool = False, refused: bool = False) -> Act:
+    return call(Deed.RUN, command, output, failed=failed, refused=refused)
 
 
 def failed(command: str, output: str = "Exit code 1") -> Act:
@@ -31,8 +32,8 @@ def refused(command: str) -> Act:
     return call(Deed.RUN, command, "The user doesn't want to proceed with this tool use.", failed=True, refused=True)
 
 
-def edited(file: str) -> Act:
-    return call(Deed.EDIT, "", "updated", file)
+def edited(*files: str) -> Act:
+    return call(Deed.EDIT, "", "updated", *files)
 
 
 def missed(file: str) -> Act:
@@ -48,5 +49,13 @@ def said(text: str, speaker: Speaker = Speaker.PERSON) -> Act:
     return Act(id=f"u{number}", at=NOW.plus(seconds=60 * number), speaker=speaker, text=text)
 
 
-def sitting(*acts: Act, new_from: int = 0, session: str = "s-1", agent: str = "") -> Sitting:
-    return Sitting(host="claude-code", session=session, agent=agent, acts=acts, new_from=new_from)
+def replied(text: str) -> Act:
+    return said(text, Speaker.AGENT)
+
+
+def turn(*acts: Act) -> Turn:
+    return Turn(acts)
+
+
+def sitting(*acts: Act, new_from: int = 0, session: str = "s-1", agent: str = "") -> SessionPart:
+    return SessionPart(host="claude-code", session=session, agent=agent, acts=acts, new_from=new_from)

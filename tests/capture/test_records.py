@@ -8,29 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.commands import looks_only, telling
-from recollect.capture.records import DECIDED_CHARS, ENDED_CHARS, FOUND_CHARS, SAID_CHARS, joined, record
-from recollect.capture.sentence import says_nothing
-from recollect.capture.turn import MOST_WAITING, Turn, turns
-from recollect.model.act import Act, Deed, Doing, Speaker
+from recollect.capture.records import DECIDED_CHARS, ENDED_CHARS, FOUND_CHARS, SAID_CHARS, join_records, make_record
+from recollect.capture.sentence_kinds import says_nothing
+from recollect.capture.shown_memories import is_quote, is_used, own_words
+from recollect.capture.titles import make_title
+from recollect.capture.turn_commands import only_shows, telling_lines
+from recollect.capture.turns import MAX_WAITING_ACTS, Turn, split_turns
+from recollect.model.act import Act, Deed, Speaker
+from recollect.model.record import Record
 from recollect.model.record import read as read_record
-from tests.capture.turns import asked, call, edited, ran, read, said, turn
+from tests.capture.acts import call, edited, looked, ran, replied, said, turn
+from tests.capture.cases import cases
 from tests.values import NOW
 
 FIX = turn(
-    asked("the nightly build fails, can you look? keep everything in UTC"),
-    said("Let me look at the logs."),
+    said("the nightly build fails, can you look? keep everything in UTC"),
+    replied("Let me look at the logs."),
     ran("make nightly 2>&1 | tail -5", "Error: token from the future", failed=True),
-    said("The problem is that the container's clock is an hour behind, so tokens look expired."),
+    replied("The problem is that the container's clock is an hour behind, so tokens look expired."),
     edited("docker/entrypoint.sh"),
     edited("docker/entrypoint.sh", "tests/clock.py"),
     ran("cd /srv && make nightly", "ok"),
-    said("Done! The entrypoint sets the clock from the host now, and the nightly build passes.\n\nShall I commit?"),
+    replied("Done! The entrypoint sets the clock from the host now, and the nightly build passes.\n\nShall I commit?"),
 )
 
 
 def test_a_turn_leaves_what_was_asked_found_decided_changed_and_run_and_how_it_ended():
-    found = record(FIX)
+    found = make_record(FIX)
 
     assert found.asked == "the nightly build fails, can you look? keep everything in UTC"
     assert found.found.startswith("The problem is that the container's clock is an hour behind")
@@ -44,106 +48,105 @@ def test_a_turn_leaves_what_was_asked_found_decided_changed_and_run_and_how_it_e
 
 def test_an_empty_last_word_is_no_outcome():
     one = turn(
-        asked("commit"), said("The retry queue keeps its order now."), ran("git commit -m x"), said("Committed.")
+        said("commit"), replied("The retry queue keeps its order now."), ran("git commit -m x"), replied("Committed.")
     )
-
-    assert record(one).ended == "The retry queue keeps its order now."
+    assert make_record(one).ended == "The retry queue keeps its order now."
 
 
 def test_a_commit_that_nobody_speaks_of_ends_with_its_subject():
-    one = turn(asked("commit"), ran('git add -A && git commit -m "Keep the order of retries"'), said("Committed."))
-
-    assert record(one).ended == "Committed: Keep the order of retries"
+    one = turn(said("commit"), ran('git add -A && git commit -m "Keep the order of retries"'), replied("Committed."))
+    assert make_record(one).ended == "Committed: Keep the order of retries"
 
 
 def test_a_list_belongs_to_the_words_before_it():
     one = turn(
-        asked("clean up"), edited("a.py"), said("Done! I've:\n\n1. **Removed** the old cache\n2. Renamed `a` to `b`")
+        said("clean up"), edited("a.py"), replied("Done! I've:\n\n1. **Removed** the old cache\n2. Renamed `a` to `b`")
     )
-
-    assert record(one).ended == "I've: Removed the old cache; Renamed `a` to `b`"
+    assert make_record(one).ended == "I've: Removed the old cache; Renamed `a` to `b`"
 
 
 def test_a_plan_is_asked_for_by_its_heading():
     plan = "Implement the following plan:\n\n# Plan: Retries with backoff\n\n## Context\nAlways use two spaces."
-
-    assert record(turn(asked(plan), said("Implemented."))).asked == "Plan: Retries with backoff"
+    assert make_record(turn(said(plan), replied("Implemented."))).asked == "Plan: Retries with backoff"
 
 
 def test_a_plan_that_is_handed_on_begins_a_turn_and_is_no_word_of_a_person():
     text = "# Plan: Retries with backoff\n\nThe queue drops jobs because nobody waits. Always use two spaces."
-    plan = replace(said(text), plan=True)
-    added = replace(asked("keep the old queue"), id=plan.id)
-    acts = [asked("a"), said("x"), plan, added, edited("f"), said("Jobs are retried now."), asked("b"), said("z")]
+    plan = replace(replied(text), plan=True)
+    added = replace(said("keep the old queue"), id=plan.id)
+    acts = [
+        said("a"),
+        replied("x"),
+        plan,
+        added,
+        edited("f"),
+        replied("Jobs are retried now."),
+        said("b"),
+        replied("z"),
+    ]
 
-    assert [len(one.acts) for one in turns(acts, 0, finished=False)] == [2, 4, 2]
-    assert list(turns([plan], 0, finished=False)) == [], "the agent has not answered yet"
-    found = record(turn(plan, added, edited("f"), said("Jobs are retried now.")))
+    assert [len(one.acts) for one in split_turns(acts, 0, finished=False)] == [2, 4, 2]
+    assert list(split_turns([plan], 0, finished=False)) == [], "the agent has not answered yet"
+    found = make_record(turn(plan, added, edited("f"), replied("Jobs are retried now.")))
     assert (found.asked, found.decided) == ("Plan: Retries with backoff", "keep the old queue")
     assert found.ended == "Jobs are retried now."
     assert "because nobody waits" in found.said
 
 
 def test_what_a_person_chose_or_said_in_refusing_is_decided():
-    question = Doing(Deed.OTHER, "ask", "")
     refusal = Act(id="r", at=NOW, speaker=Speaker.PERSON, text="use pnpm here", refuses="c")
     one = turn(
-        asked("add a linter"),
-        call(question, 'User has answered your questions: "Two fit. Which linter?"="biome". You can go on.'),
+        said("add a linter"),
+        call(Deed.OTHER, "", 'User has answered your questions: "Two fit. Which linter?"="biome". You can go on.'),
         ran("npm i biome", refused=True),
         refusal,
     )
 
-    assert record(one).decided == "Which linter? biome use pnpm here"
-    assert len(list(turns(one.acts, 0, finished=True))) == 1
+    assert make_record(one).decided == "Which linter? biome use pnpm here"
+    assert len(list(split_turns(one.acts, 0, finished=True))) == 1
 
 
 def test_pasted_blocks_are_cut_out_of_what_was_asked():
     paste = "why does this fail?\n```\nTraceback: boom\n```"
-
-    assert record(turn(asked(paste))).asked == "why does this fail?"
+    assert make_record(turn(said(paste))).asked == "why does this fail?"
 
 
 def test_a_report_of_a_subagent_is_kept_without_its_boilerplate():
-    report = call(Doing(Deed.DELEGATE, "Task", "look"), "The cache is never emptied.\nagentId: a1 (for resuming)")
-    found = record(turn(asked("why is it slow?"), report, said("It is the cache, which is never emptied.")))
-
+    report = call(Deed.DELEGATE, "look", "The cache is never emptied.\nagentId: a1 (for resuming)")
+    found = make_record(turn(said("why is it slow?"), report, replied("It is the cache, which is never emptied.")))
     assert "The cache is never emptied." in found.said
     assert "agentId" not in found.said
 
 
-@pytest.mark.parametrize(
-    "cause",
-    [
-        "Die Ursache ist ein alter Cache.", "El problema es la caché vieja.", "La cause est un vieux cache.",
-        "Причина в старом кэше.", "原因是缓存没有清空。", "原因は古いキャッシュです。", "Nguyên nhân là bộ nhớ đệm cũ.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("cause", cases("records", "a_cause_is_found_in_other_languages"))
 def test_a_cause_is_found_in_other_languages(cause: str):
-    assert record(turn(asked("?"), edited("a.py"), said(cause))).found == cause
+    assert make_record(turn(said("?"), edited("a.py"), replied(cause))).found == cause
 
 
 def test_looks_leave_nothing():
-    found = record(turn(asked("hi"), ran("ls", "a"), ran("git status"), read("a.py"), said("Let me check the files.")))
-
+    found = make_record(
+        turn(said("hi"), ran("ls", "a"), ran("git status"), looked("a.py"), replied("Let me check the files."))
+    )
     assert (found.ran, found.changed, found.found, found.ended) == ("", "", "", "")
 
 
 def test_the_rest_of_a_turn_joins_its_record_once():
-    old, rest = record(FIX), record(turn(edited("b.py"), ran("make all"), said("Everything is deployed now.")))
+    old, rest = (
+        make_record(FIX),
+        make_record(turn(edited("b.py"), ran("make all"), replied("Everything is deployed now."))),
+    )
 
-    both = joined(old, rest)
+    both = join_records(old, rest)
 
     assert both.asked == old.asked
     assert both.changed.endswith(", b.py")
     assert both.ended == "Everything is deployed now."
-    assert joined(both, rest) == both
+    assert join_records(both, rest) == both
 
 
 @given(st.text(max_size=500), st.text(max_size=6_000))
 def test_any_turn_has_a_record_within_its_limits(prompt: str, reply: str):
-    found = record(turn(asked(prompt), edited("a.py"), said(reply), said(reply)))
-
+    found = make_record(turn(said(prompt), edited("a.py"), replied(reply), replied(reply)))
     assert len(found.found) <= FOUND_CHARS
     assert len(found.decided) <= DECIDED_CHARS
     assert len(found.ended) <= ENDED_CHARS
@@ -154,16 +157,14 @@ def test_any_turn_has_a_record_within_its_limits(prompt: str, reply: str):
 # Commands, nods, turns
 
 
-@pytest.mark.parametrize("command", ["ls -la", "git status", "cat a | grep b", "cd x && git log", "FOO=1 rg x"])
+@pytest.mark.parametrize("command", cases("records", "commands_that_only_look"))
 def test_commands_that_only_look(command: str):
-    assert looks_only(command)
+    assert only_shows(command)
 
 
-@pytest.mark.parametrize(
-    "command", ["pytest", "git push", "cat a > b", "ls && rm x", "sed -i s/a/b/ c", "find . -delete"]
-)
+@pytest.mark.parametrize("command", cases("records", "commands_that_do_something"))
 def test_commands_that_do_something(command: str):
-    assert not looks_only(command)
+    assert not only_shows(command)
 
 
 def test_nods_say_nothing():
@@ -174,16 +175,117 @@ def test_nods_say_nothing():
 
 def test_the_telling_lines_of_a_failure():
     output = "\n".join(["collected 3 items", *["..."] * 50, "E   assert 1 == 2", "1 failed in 0.1s"])
-
-    assert telling(output, 100) == "E   assert 1 == 2\n1 failed in 0.1s"
+    assert telling_lines(output, 100) == "E   assert 1 == 2\n1 failed in 0.1s"
 
 
 def test_a_turn_waits_for_its_end_but_not_for_ever():
-    short = [asked("fix it"), *(ran("make") for _ in range(5))]
-    long = [asked("fix it"), *(ran("make") for _ in range(MOST_WAITING))]
+    short = [said("fix it"), *(ran("make") for _ in range(5))]
+    long = [said("fix it"), *(ran("make") for _ in range(MAX_WAITING_ACTS))]
 
-    assert not list(turns(short, 0, finished=False))
-    assert len(list(turns(short, 0, finished=True))) == 1
-    (found,) = turns(long, 0, finished=False)
+    assert not list(split_turns(short, 0, finished=False))
+    assert len(list(split_turns(short, 0, finished=True))) == 1
+    (found,) = split_turns(long, 0, finished=False)
     assert isinstance(found, Turn)
     assert not found.over
+
+
+# Titles: three to eight words that name the matter, taken out of untidy records.
+
+
+TOPICS = ("parse_header", "http parser")
+
+
+@pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_request_is_named_without_what_leads_up_to_it"))
+def test_a_request_is_named_without_what_leads_up_to_it(prompt: str, wanted: str):
+    assert make_title([Record(asked=prompt, ended="Done.")], ("x", "y")).casefold() == wanted.casefold()
+
+
+@pytest.mark.parametrize(("ended", "wanted"), cases("titles", "where_the_request_names_nothing_the_outcome_does"))
+@pytest.mark.parametrize("asked", cases("titles", "requests_that_name_nothing"))
+def test_where_the_request_names_nothing_the_outcome_does(asked: str, ended: str, wanted: str):
+    assert make_title([Record(asked=asked, ended=ended)], ()) == wanted
+
+
+def test_a_plan_is_named_by_its_heading_and_a_commit_by_its_subject():
+    plan = Record(asked="Plan: Move Session Tokens to Redis (Phase 2)", ended="I've added a token table.")
+    commit = Record(
+        asked="commit",
+        ran='git commit -m "fix(inventory): stop double counting returned items (#42)"',
+        ended="Committed.",
+    )
+    request = Record(asked="open a PR", ran='gh pr create --title "feat: offline mode for the map view"', ended="Done.")
+
+    assert make_title([plan]) == "Move Session Tokens to Redis"
+    assert make_title([commit]) == "Stop double counting returned items"
+    assert make_title([request]) == "Offline mode for the map view"
+
+
+def test_a_long_sentence_is_cut_where_a_part_of_it_ends():
+    long = "The `resume()` function may incorrectly mark an active job as lost if it has just started and has no lease"
+    quoted = 'The loop in `drain()` is safe, and the "stop if the queue is empty" rule keeps it from spinning for ever'
+    assert make_title([Record(asked="hm", ended=long)]) == "`resume()` function may mark active job as lost"
+    assert make_title([Record(asked="hm", ended=quoted)]) == "Loop in `drain()` is safe"
+
+
+@pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_title_is_in_the_language_of_the_request"))
+def test_a_title_is_in_the_language_of_the_request(prompt: str, wanted: str):
+    assert make_title([Record(asked=prompt)], TOPICS) == wanted
+
+
+def test_topics_stand_in_for_what_nobody_named():
+    assert make_title([Record(asked="fix it", ended="Done.")], TOPICS) == "parse_header and http parser"
+
+
+@pytest.mark.parametrize(
+    "prompt", ["fix it", "", "日本語のタイトル", "a" * 500, '"""', "src/a/b/c.py", "?? !! ..", "`" * 9]
+)
+def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
+    found = make_title([Record(asked=prompt)], ())
+    assert found
+    assert len(found.split()) <= 8
+    assert len(found) <= 80
+
+
+# What a turn does with the memories it was shown: uses them beyond what the prompt said, or only repeats them.
+
+
+PASSAGE = "The nightly import fails because `parse_row` treats an empty column as zero."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "did", "files"),
+    [
+        ("the import is broken again", "I looked at parse_row and it drops the header.", ()),
+        ("the import is broken again", "The nightly run treats an empty column as nothing.", ()),
+        ("the import is broken again", "Done.", ("src/parse_row.py",)),
+    ],
+)
+def test_what_the_turn_speaks_of_was_used(prompt: str, did: str, files: tuple[str, ...]) -> None:
+    assert is_used(PASSAGE, prompt, did, files)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "did"),
+    [
+        ("the import is broken again", "I added a badge to the README."),
+        ("why does parse_row fail on an empty column in the nightly import?", "I fixed parse_row."),
+        ("hello", ""),
+    ],
+)
+def test_what_the_prompt_said_itself_does_not_count(prompt: str, did: str) -> None:
+    assert not is_used(PASSAGE, prompt, did)
+
+
+def test_a_literal_quote_is_an_echo_and_other_words_are_not():
+    told = ["webhooks\nThe handler stores the event id and returns early on a duplicate, so the mail goes out once."]
+    assert own_words(f"From memory: {told[0]}", told) == ""
+    assert own_words("- thread thread_20260101_000000_0000ff [user] " + told[0].splitlines()[1], told) == ""
+    assert is_quote("stores the event id and returns early on a duplicate", told)
+    paraphrase = "Duplicated Stripe deliveries are dropped because we remember what we have already processed before."
+    assert own_words(paraphrase, told) == paraphrase
+
+
+def test_what_is_said_beside_a_quote_is_kept():
+    told = ["The handler stores the event id and returns early on a duplicate."]
+    news = "Beyond that the reconciliation job now compares Stripe balances with ledger totals every night at two."
+    assert own_words(f"{told[0]} {news}", told) == news

@@ -6,95 +6,96 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture import weave
-from recollect.capture.cue import leaning, turns_away
-from recollect.capture.echo import is_quote, own_words
-from recollect.capture.records import record
-from recollect.capture.summary import MOST_CHARS, summary
-from recollect.capture.threads import FULL, Candidate, Continue, Leave, Open, Subject, decide, shared_files, subject
-from recollect.capture.ties import ties
-from recollect.capture.topics import Source, topics
-from recollect.capture.turn import Turn, message_id
+from recollect.capture import thread_growth
+from recollect.capture.records import make_record, summarize_records
+from recollect.capture.shown_memories import own_words
+from recollect.capture.thread_choice import (
+    MAX_TURNS,
+    Candidate,
+    Continue,
+    Leave,
+    Open,
+    Subject,
+    choose_thread,
+    leaning,
+    shared_files,
+    subject_of,
+    turns_away,
+)
+from recollect.capture.topics import Source, find_topics
+from recollect.capture.turns import Turn, message_id
 from recollect.model.bridge import BridgeType
 from recollect.model.memory import Anchor, Lane, Status, Thread
 from recollect.model.record import TURN, Record
-from tests.capture.turns import asked, edited, ran, read, said, turn
+from tests.capture.acts import edited, looked, ran, replied, said, turn
+from tests.capture.cases import cases
 from tests.values import messages, thread
 
 TAX = thread("Wrong tax for Quebec", topics=("tax", "quebec"), anchors=(Anchor("services/tax.py"),), drift=("tax",))
-WORK = turn(asked("Shipping in Quebec needs the same tax"), edited("services/tax.py"), said("Shipping is taxed now."))
+WORK = turn(said("Shipping in Quebec needs the same tax"), edited("services/tax.py"), replied("Shipping is taxed now."))
 
 
 def about(one: Turn) -> Subject:
-    return subject(one, record(one))
+    return subject_of(one, make_record(one))
 
 
-def entry(one: Turn) -> weave.Entry:
-    return weave.Entry(message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), record(one))
+def entry(one: Turn) -> thread_growth.Entry:
+    return thread_growth.Entry(message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), make_record(one))
 
 
 def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
-    return decide(about(one), record(one), candidates)
+    return choose_thread(about(one), make_record(one), candidates)
 
 
 # Deciding
 
 
-def test_the_same_files_and_words_go_on_with_a_thread():
-    found = decided(WORK, Candidate(TAX, cover=0.3))
-
-    assert isinstance(found, Continue)
-    assert found.thread is TAX
-
-
-def test_nothing_in_common_opens_a_thread_of_its_own():
-    found = decided(WORK, Candidate(thread("Dark mode"), near=0.1, place=0))
-
-    assert isinstance(found, Open)
-    assert found.parent is None
-
-
-def test_what_is_near_in_meaning_goes_on_without_a_shared_word():
-    assert isinstance(decided(WORK, Candidate(thread("GST and QST"), near=0.8)), Continue)
-    assert isinstance(decided(WORK, Candidate(thread("GST and QST"), near=0.4)), Open)
+@pytest.mark.parametrize(
+    ("candidate", "goes_on"),
+    [
+        (Candidate(TAX, cover=0.3), True),  # the same files and words
+        (Candidate(thread("Dark mode"), near=0.1, place=0), False),  # nothing in common
+        (Candidate(thread("GST and QST"), near=0.8), True),  # near in meaning, without a shared word
+        (Candidate(thread("GST and QST"), near=0.4), False),
+    ],
+)
+def test_what_a_turn_has_in_common_with_a_thread_decides(candidate: Candidate, goes_on: bool):
+    found = decided(WORK, candidate)
+    assert found.thread is candidate.thread if isinstance(found, Continue) else isinstance(found, Open)
+    assert isinstance(found, Continue) is goes_on
 
 
 def test_the_nearest_of_several_is_taken():
     far, near = thread("far"), thread("near")
-
     found = decided(WORK, Candidate(far, near=0.65), Candidate(near, near=0.8))
-
     assert isinstance(found, Continue)
     assert found.thread is near
 
 
 def test_a_prompt_that_names_nothing_means_what_is_at_hand():
-    yes = turn(asked("yes do that"), edited("other/place.py"))
-
+    yes = turn(said("yes do that"), edited("other/place.py"))
     assert decided(yes, Candidate(TAX, place=0)) == Continue(TAX)
     assert isinstance(decided(yes, Candidate(TAX, place=1)), Open)
     assert isinstance(decided(yes, Candidate(TAX, place=0, idle_minutes=10_000)), Open)
 
 
 def test_a_topic_switch_is_never_dropped():
-    switch = turn(asked("unrelated: why is the login page so slow?"), read("web/login.ts"), said("It loads all users."))
-
+    switch = turn(
+        said("unrelated: why is the login page so slow?"), looked("web/login.ts"), replied("It loads all users.")
+    )
     assert isinstance(decided(switch, Candidate(TAX, place=0, near=0.2)), Open)
 
 
 def test_what_nearly_belongs_to_the_thread_at_hand_is_forked_from_it():
     found = decided(WORK, Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1))
-
     assert isinstance(found, Open)
     assert found.parent is not None
     assert found.is_fork
 
 
 def test_a_thread_that_is_full_is_gone_on_with_in_a_new_one():
-    full = thread("Long", anchors=TAX.anchors, activations=FULL)
-
+    full = thread("Long", anchors=TAX.anchors, activations=MAX_TURNS)
     found = decided(WORK, Candidate(full, cover=0.3, near=0.9))
-
     assert isinstance(found, Open)
     assert found.parent is full
     assert not found.is_fork
@@ -103,11 +104,11 @@ def test_a_thread_that_is_full_is_gone_on_with_in_a_new_one():
 @pytest.mark.parametrize(
     "junk",
     [
-        turn(asked("hi"), said("Hello! How can I help?")),
-        turn(asked("thanks!"), said("You're welcome.")),
-        turn(asked("ls"), ran("ls", "a b"), said("Two files.")),
-        turn(asked("what time is it")),
-        turn(asked("")),
+        turn(said("hi"), replied("Hello! How can I help?")),
+        turn(said("thanks!"), replied("You're welcome.")),
+        turn(said("ls"), ran("ls", "a b"), replied("Two files.")),
+        turn(said("what time is it")),
+        turn(said("")),
     ],
 )
 def test_small_talk_and_trifles_make_no_thread(junk: Turn):
@@ -117,7 +118,6 @@ def test_small_talk_and_trifles_make_no_thread(junk: Turn):
 
 def test_files_that_everyone_touches_say_little():
     touched = Subject("", "", edited=("README.md", "src/a.py"))
-
     assert shared_files(touched, thread("a", anchors=(Anchor("src/a.py"),))) == 0.5
     assert shared_files(touched, thread("a", anchors=(Anchor("README.md"),))) < 0.2
 
@@ -135,17 +135,16 @@ def test_cues():
 
 
 def test_topics_are_names_files_and_phrases():
-    found = topics(
+    found = find_topics(
         [Source("The retry queue drops events in `drain_once`. The retry queue is too short.")], ["src/outbox.py"]
     )
-
     assert {"drain_once", "outbox", "retry queue"} <= set(found)
     assert not {"the", "is", "too"} & set(found)
-    assert topics([]) == ()
+    assert find_topics([]) == ()
 
 
 def test_a_summary_says_what_was_asked_found_and_decided_and_how_it_stands():
-    found = summary(
+    found = summarize_records(
         [
             Record(asked="hm"),
             Record(asked="Stripe webhooks come twice. Mails, too.", found="No id is stored.", ended="Ids are unique."),
@@ -163,36 +162,34 @@ def test_a_summary_says_what_was_asked_found_and_decided_and_how_it_stands():
 
 @given(st.text(max_size=400), st.text(max_size=200))
 def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: str, reply: str):
-    one = turn(asked(prompt), edited("a.py"), said(reply))
-    new, _ = weave.opened("t", "s", entry(one))
+    one = turn(said(prompt), edited("a.py"), replied(reply))
+    new, _ = thread_growth.open_thread("t", "s", entry(one))
 
     assert new.title.strip()
     assert len(new.title) <= 80
     assert len(new.title.split()) <= 8
-    assert len(new.body) <= MOST_CHARS
+    assert len(new.body) <= 800
     assert len(new.topics) <= 8
     assert all(len(topic) <= 40 for topic in new.topics)
-    grown, _ = weave.gone_on(new, (), entry(one))
+    grown, _ = thread_growth.continue_thread(new, (), entry(one))
     assert grown.topics == new.topics
-    ties(about(one), [TAX], Open(), session="s")
+    thread_growth.thread_links(about(one), [TAX], Open(), session="s")
 
 
-@pytest.mark.parametrize("part", ["a-", "@", "; ", "ok, ", "a/", "`", "once ", "a_-", ".", "/"])
+@pytest.mark.parametrize("part", cases("threads", "text_that_is_made_to_be_slow_is_looked_at_in_part"))
 def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
     text = part * (8_000 // len(part))
-    one = turn(asked(text), edited("a.py"), said(text))
-
-    new, _ = weave.opened("t", "s", entry(one))
-
-    assert isinstance(decide(about(one), record(one), [Candidate(new, place=0)]), Continue)
+    one = turn(said(text), edited("a.py"), replied(text))
+    new, _ = thread_growth.open_thread("t", "s", entry(one))
+    assert isinstance(choose_thread(about(one), make_record(one), [Candidate(new, place=0)]), Continue)
     assert own_words(text, [text[:4_000]]) in ("", text)
 
 
-# Weaving
+# What a thread becomes
 
 
 def test_a_thread_is_opened_with_all_it_needs():
-    new, message = weave.opened("thread_1", "s-1", entry(WORK))
+    new, message = thread_growth.open_thread("thread_1", "s-1", entry(WORK))
 
     assert new.title == "Shipping in Quebec needs the same tax"
     assert new.lane is Lane.AGENT
@@ -205,16 +202,15 @@ def test_a_thread_is_opened_with_all_it_needs():
 
 
 def test_without_the_agents_words_the_lane_is_the_tools():
-    one = turn(asked("Run the tests of tax"), ran("pytest tax", "failed", failed=True))
-
-    assert weave.opened("t", "s", entry(one))[0].lane is Lane.TOOL
+    one = turn(said("Run the tests of tax"), ran("pytest tax", "failed", failed=True))
+    assert thread_growth.open_thread("t", "s", entry(one))[0].lane is Lane.TOOL
 
 
 def test_going_on_wakes_and_counts():
     asleep = thread("Tax", status=Status.SUSPENDED, topics=("tax",), activations=1, lane=Lane.TOOL)
     before = messages(asleep, "Asked: The tax of Quebec is wrong")
 
-    grown, _ = weave.gone_on(asleep, before, entry(WORK))
+    grown, _ = thread_growth.continue_thread(asleep, before, entry(WORK))
 
     assert grown.status is Status.ACTIVE
     assert grown.activations == 2
@@ -223,31 +219,28 @@ def test_going_on_wakes_and_counts():
 
 
 def test_a_turn_that_goes_on_takes_its_own_place():
-    begun = weave.opened("t", "s", entry(WORK))
-    more = Turn((*WORK.acts, edited("services/shipping.py"), said("Shipping by air is taxed too.")))
-
-    grown, message = weave.gone_on(begun[0], (begun[1],), entry(more))
-
+    begun = thread_growth.open_thread("t", "s", entry(WORK))
+    more = Turn((*WORK.acts, edited("services/shipping.py"), replied("Shipping by air is taxed too.")))
+    grown, message = thread_growth.continue_thread(begun[0], (begun[1],), entry(more))
     assert message.id == begun[1].id
     assert grown.activations == 1
     assert "air" in grown.body
 
 
 def test_drift_grows_only_when_the_topic_moves():
-    one = turn(asked("quebec tax again"), edited("services/tax.py"))
-    other = turn(asked("the billing webhook drops events"), edited("billing/webhook.py"))
-
-    assert weave.gone_on(TAX, (), entry(one))[0].drift == ("tax",)
-    moved = weave.gone_on(TAX, (), entry(other))[0]
+    one = turn(said("quebec tax again"), edited("services/tax.py"))
+    other = turn(said("the billing webhook drops events"), edited("billing/webhook.py"))
+    assert thread_growth.continue_thread(TAX, (), entry(one))[0].drift == ("tax",)
+    moved = thread_growth.continue_thread(TAX, (), entry(other))[0]
     assert len(moved.drift) == 2
     assert moved.drift[1] in moved.topics
 
 
-# Ties
+# Links
 
 
 def types(about: Subject, *others: Thread, decision: Continue | Open | None = None) -> list[BridgeType]:
-    return [tie.type for tie in ties(about, others, decision or Open(), session="s-1")]
+    return [link.type for link in thread_growth.thread_links(about, others, decision or Open(), session="s-1")]
 
 
 def test_bridges_come_from_evidence():
@@ -263,26 +256,5 @@ def test_bridges_come_from_evidence():
 
 def test_likeness_alone_is_no_bridge():
     alike = thread("Outbox table for mails", topics=("outbox table", "mail worker"))
-
     assert types(Subject("the outbox table and the mail worker are slow", ""), alike) == []
     assert types(Subject("replace the old thing", ""), alike) == []
-
-
-# Echo
-
-
-def test_a_literal_quote_is_an_echo_and_other_words_are_not():
-    told = ["webhooks\nThe handler stores the event id and returns early on a duplicate, so the mail goes out once."]
-
-    assert own_words(f"From memory: {told[0]}", told) == ""
-    assert own_words("- thread thread_20260101_000000_0000ff [user] " + told[0].splitlines()[1], told) == ""
-    assert is_quote("stores the event id and returns early on a duplicate", told)
-    paraphrase = "Duplicated Stripe deliveries are dropped because we remember what we have already processed before."
-    assert own_words(paraphrase, told) == paraphrase
-
-
-def test_what_is_said_beside_a_quote_is_kept():
-    told = ["The handler stores the event id and returns early on a duplicate."]
-    news = "Beyond that the reconciliation job now compares Stripe balances with ledger totals every night at two."
-
-    assert own_words(f"{told[0]} {news}", told) == news

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+import click
+
 from recollect.cli import main
+from recollect.cli.main import program as commands
 
 CODES = frozenset({0, 2, 3, 4, 5, 6, 7, 8, 9, 10})
 
@@ -48,6 +52,21 @@ def run(*args: str, stdin: bytes = b"") -> Ran:
 
 def program(*args: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, "-m", "recollect", *args], capture_output=True, timeout=120, **options)
+
+
+def parsed(command_line: str) -> None:
+    """Raises where the command line could not be run; runs nothing."""
+    words = shlex.split(command_line, comments=True)
+    command: click.Command = commands
+    context = click.Context(commands, info_name="recollect")
+    while isinstance(command, click.Group):
+        if not words or words[0].startswith("-"):
+            return
+        _, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command = found
+        context = click.Context(command, info_name=command.name, parent=context)
+    command.make_context(command.name, words, parent=context, resilient_parsing=False)
 
 
 def pinned(*args: str) -> str:

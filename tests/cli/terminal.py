@@ -9,6 +9,10 @@ import threading
 import time
 from collections.abc import Mapping
 
+import pytest
+
+needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
+
 
 def at_terminal(*args: str, typed: bytes = b"", env: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     """Exit code, and every byte that the terminal was given."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.run import run
-from tests.cli.terminal import with_keys
-
-needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
+from tests.cli.terminal import needs_pty, with_keys
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +29,8 @@ def calls_us(name: str) -> bool:
 @needs_pty
 def test_those_that_a_person_chooses_are_installed():
     code, shown = with_keys("install", keys=[b"n\n", b"y\n"])
-
     assert code == 0, shown
-    assert "Codex is here" in shown
+    assert "Codex was found" in shown
     assert (calls_us(".codex/hooks.json"), calls_us(".gemini/settings.json")) == (False, True)
     assert not calls_us(".claude/settings.json")
     assert run("uninstall").code == 0
@@ -43,7 +39,6 @@ def test_those_that_a_person_chooses_are_installed():
 @needs_pty
 def test_where_all_are_declined_nothing_is_written():
     code, shown = with_keys("install", keys=[b"n\n", b"n\n"])
-
     assert code == 130, shown
     assert not calls_us(".claude/settings.json")
     assert not (Path.home() / ".recollect" / "bin").exists()
@@ -51,7 +46,6 @@ def test_where_all_are_declined_nothing_is_written():
 
 def test_without_a_terminal_it_is_the_usual_one_and_the_others_are_mentioned():
     done = run("install")
-
     assert done.code == 0
     assert calls_us(".claude/settings.json")
     assert not calls_us(".codex/hooks.json")
@@ -61,7 +55,6 @@ def test_without_a_terminal_it_is_the_usual_one_and_the_others_are_mentioned():
 
 def test_an_agent_is_named_as_often_as_one_likes():
     assert run("install", "--agent", "codex", "--agent", "gemini").code == 0
-
     assert calls_us(".codex/hooks.json")
     assert calls_us(".gemini/settings.json")
     assert run("uninstall", "--agent", "codex").code == 0

@@ -12,14 +12,13 @@ from typing import Any
 import click
 import pytest
 
-from recollect.cli.command import Parameter, command_of, parameters, values_from
-from recollect.mcp.request import request
-from recollect.mcp.tools import TOOLS, Tool
+from recollect.app.core import App
+from recollect.cli.op_command import Parameter, command_of, parameters, values_from
+from recollect.mcp.tool_list import TOOLS, Tool, request
 from recollect.model.memory import Status
 from recollect.model.plan import Plan, Update
 from recollect.model.result import Scope
-from recollect.ops.app import App
-from recollect.ops.calls import read
+from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Op
 from tests.cli.run import pinned, run
 
@@ -57,16 +56,14 @@ def _flag(one: Parameter) -> str:
 def test_a_command_without_options_calls_its_function_with_the_functions_own_defaults(
     op: Op, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("recollect.cli.command._from_stdin", lambda: "-")  # which `-` stands for
-
+    monkeypatch.setattr("recollect.cli.op_command._from_stdin", lambda: "-")  # which `-` stands for
     taken = parsed(op)
-
     assert {name: taken[name] for name in function_defaults(op)} == function_defaults(op)
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_every_switch_can_be_set_both_ways(op: Op, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("recollect.cli.command._from_stdin", lambda: "-")
+    monkeypatch.setattr("recollect.cli.op_command._from_stdin", lambda: "-")
     for one in parameters(op.function):
         if one.type is bool:
             flag = _flag(one)
@@ -115,7 +112,7 @@ def test_a_tool_without_options_calls_its_function_with_the_functions_own_defaul
     defaults = function_defaults(BY_OP[tool.op])
     as_null = {name: None for name, schema in tool.arguments.items() if schema.get("default", ...) is None}
     for given in (needed, needed | as_null):
-        call = read(json.dumps(request(tool.name, given).call).encode())
+        call = parse_call(json.dumps(request(tool.name, given).call).encode())
         assert not call.dry_run
         assert {name: value for name, value in call.values.items() if name in defaults} == {}
 
@@ -133,7 +130,7 @@ def test_a_recall_on_the_command_line_finds_sleeping_threads_unless_told_not_to(
 
 
 def _put_to_sleep(id: str) -> None:
-    app = App.here(Path.cwd())
+    app = App.open(Path.cwd())
     memory = app.find(id)[1]
     asleep = replace(memory, pinned=False, boost=0.0, status=Status.SUSPENDED, weight=0.1)
     app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Update.between(memory, asleep)]), lambda _: "asleep")

@@ -14,10 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from recollect import __version__
-from recollect.cli.hook import hook
-from recollect.cli.logs import logs
+from recollect.app.core import App
+from recollect.cli.extras import hook, logs
 from recollect.ops import rules
-from recollect.ops.app import App
 
 
 def run(command: click.Command, *args: str, given: dict[str, Any] | None = None) -> Result:
@@ -31,16 +30,14 @@ def started(session: str) -> dict[str, Any]:
 
 
 def ruled() -> None:
-    app = App.here(Path.cwd())
+    app = App.open(Path.cwd())
     rules.add(app, "Use pnpm, never npm")
     app.close()
 
 
 def test_an_event_is_answered_as_an_agent_would_get_it():
     ruled()
-
     said = json.loads(run(hook, "SessionStart", given=started("s-1")).output)
-
     assert "Use pnpm, never npm" in said["hookSpecificOutput"]["additionalContext"]
 
 
@@ -60,18 +57,14 @@ def test_the_log_tells_what_was_decided_in_a_session():
     ruled()
     for session in ("s-1", "s-2"):
         run(hook, "SessionStart", given=started(session))
-
     lines = run(logs, "--session", "s-2", "--json").output.splitlines()
-
     assert [json.loads(line)["event"] for line in lines] == ["session-started"]
     assert json.loads(lines[0])["shown"] == "1"
 
 
 def test_what_agents_call_can_be_made_without_changing_settings():
     home = Path(os.environ["RECOLLECT_HOME"])
-
     run(hook, "--prepare")
-
     assert {path.name for path in (home / "bin").iterdir()} == {"hook", "hook.pyc", "mcp", "recollect"}
     assert not (home / "installed.json").exists()
 
@@ -80,14 +73,11 @@ def test_what_agents_call_can_be_made_without_changing_settings():
 def test_a_plugin_reaches_the_program_through_the_home():
     run(hook, "--prepare")
     program = Path(os.environ["RECOLLECT_HOME"]) / "bin" / "recollect"
-
     ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60)
-
     assert ran.stdout == f"recollect {__version__}\n"
 
 
 def test_an_event_has_to_be_named():
     result = CliRunner().invoke(hook, [], input="{}")
-
     assert result.exit_code == 2
     assert "EVENT" in result.output

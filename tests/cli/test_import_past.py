@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from bench.past_sessions import AS_BEFORE, AS_NOW, Sessions
+from recollect.app import rule_keeping
+from recollect.app.core import App
 from recollect.base.moment import Moment
-from recollect.bench.past_sessions import AS_BEFORE, AS_NOW, Sessions
 from recollect.model.memory import Kind
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.ops import capture
-from recollect.ops.app import App
 
 _SESSIONS = 8
 _BYTES = 300_000
@@ -40,14 +40,14 @@ def project(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def remembered() -> dict[str, object]:
     """What was said as a rule, when, and how often; and where the user's own stand."""
-    app = App.here(Path.cwd())
+    app = App.open(Path.cwd())
     try:
-        own = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), limit=5_000))
-        everywhere = app.reading(Scope.USER).find(Query(kinds=(Kind.RULE,), limit=5_000))
+        own = app.reader(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), limit=5_000))
+        everywhere = app.reader(Scope.USER).find(Query(kinds=(Kind.RULE,), limit=5_000))
         said = {
             one.body: (one.created_at, one.last_active_at, one.seen, one.status)
             for one in own
-            if one.origin == capture.ORIGIN
+            if one.origin == rule_keeping.ORIGIN
         }
         return {**said, "everywhere": sorted(one.body for one in everywhere)}
     finally:
@@ -55,9 +55,9 @@ def remembered() -> dict[str, object]:
 
 
 def marked() -> int:
-    app = App.here(Path.cwd())
+    app = App.open(Path.cwd())
     try:
-        return len(app.reading(Scope.PROJECT).sessions.states("past:"))
+        return len(app.reader(Scope.PROJECT).states("cursor:"))
     finally:
         app.close()
 

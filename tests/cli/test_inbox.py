@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from recollect.ops.app import App
 from tests.cli.run import run
-from tests.cli.terminal import with_keys
+from tests.cli.terminal import needs_pty, with_keys
 from tests.values import act, plan, rule
-
-needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
 
 
 @pytest.fixture
 def waiting() -> list[str]:
-    app = App.here(Path.cwd())
+    app = App.open(Path.cwd())
     for text in ("Use conventional commits.", "Use snapshot tests.", "Use guard clauses."):
-        app.writing(Scope.USER).apply(plan(Create(rule(text, body=text, status=Status.CANDIDATE))), act())
+        app.writer(Scope.USER).apply(plan(Create(rule(text, body=text, status=Status.CANDIDATE))), act())
     app.close()
     return [card["body"] for card in run("inbox", "--json").json]
 
@@ -34,7 +31,6 @@ def in_force() -> set[str]:
 @needs_pty
 def test_one_key_decides(waiting: list[str]):
     code, shown = with_keys("inbox", keys=[b"a", b"r", b"q"])
-
     assert (code, in_force()) == (0, {waiting[0]})
     assert [card["body"] for card in run("inbox", "--json").json] == waiting[2:]
     assert "2 decided, 1 left." in shown
@@ -43,14 +39,12 @@ def test_one_key_decides(waiting: list[str]):
 @needs_pty
 def test_a_rule_is_put_in_other_words(waiting: list[str]):
     with_keys("inbox", keys=[b"e", b"Write commits as Conventional Commits.\n", b"q"])
-
     assert in_force() == {"Write commits as Conventional Commits."}
 
 
 @needs_pty
 def test_a_wrong_key_is_taken_back_and_others_do_nothing(waiting: list[str]):
     _, shown = with_keys("inbox", keys=[b"x", b"s", b"a", b"u", b"q"])
-
     assert in_force() == set()
     assert "Undid" in shown
     assert len(run("inbox", "--json").json) == len(waiting)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.text import storable
+from recollect.cli import extras
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from recollect.ops.app import App
-from tests.cli.run import pinned, program, run
-from tests.cli.terminal import at_terminal
+from tests.cli.run import parsed, pinned, program, run
+from tests.cli.terminal import at_terminal, needs_pty
 from tests.naughty import NAUGHTY
 from tests.values import act, plan, thread
+from tools import make_picture
 
 # What a terminal obeys or what reorders a line, apart from the colours that are ours.
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-
-needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
 
 
 def remember_everything_naughty() -> dict[str, str]:
     """The ids, by text."""
     short = [storable(text) for text in NAUGHTY if len(text) < 400]
     found = {text: thread(f"t {text}", body=f"a {text} b", topics=(text,)) for text in short}
-    app = App.here(Path.cwd())
-    app.writing(Scope.PROJECT).apply(plan(*map(Create, found.values())), act(summary=" ".join(short)))
+    app = App.open(Path.cwd())
+    app.writer(Scope.PROJECT).apply(plan(*map(Create, found.values())), act(summary=" ".join(short)))
     app.close()
     return {text: memory.id for text, memory in found.items()}
 
@@ -53,14 +57,12 @@ def test_nothing_that_is_stored_can_command_the_terminal():
 def test_what_an_error_repeats_cannot_command_the_terminal_either():
     for args in [("show", "\x1b]0;title\x07\u202e"), ("\x1b[2J",), ("pin", "x", "--boost", "\x1b[2J\x9b31m")]:
         code, shown = at_terminal(*args)
-
         assert code in {2, 3}
         assert UNSAFE.findall(shown.decode("utf-8").replace("\r\n", "\n")) == []
 
 
 def test_a_pipe_gets_no_escapes_and_json_comes_back_as_it_was():
     ids = remember_everything_naughty()
-
     for args in [("threads", "--limit", "1000"), ("log", "--limit", "1000"), ("config",), ("status",), ("doctor",)]:
         assert UNSAFE.findall(run(*args).out) == []
         assert UNSAFE.findall(run(*args, "--json").out) == []
@@ -71,7 +73,6 @@ def test_a_pipe_gets_no_escapes_and_json_comes_back_as_it_was():
 @needs_pty
 def test_colours_know_when_to_stay_away():
     pinned("x")
-
     assert b"\x1b[" in at_terminal("threads")[1]
     assert b"\x1b" not in at_terminal("threads", env={"NO_COLOR": "1"})[1]
     assert b"\x1b[" in at_terminal("threads", env={"NO_COLOR": ""})[1]
@@ -82,36 +83,29 @@ def test_colours_know_when_to_stay_away():
 @needs_pty
 def test_json_at_a_terminal_is_json():
     id = pinned("x")
-
     _, shown = at_terminal("show", id, "--json")
-
     assert json.loads(shown)["id"] == id
 
 
 @needs_pty
 def test_a_narrow_terminal_cuts_no_id():
     id = pinned("A title that is much longer than a narrow terminal is wide, and then some.")
-
-    assert id.encode() in at_terminal("threads", env={"COLUMNS": "50"})[1]
+    assert id[-6:].encode() in at_terminal("threads", env={"COLUMNS": "50"})[1]
 
 
 @needs_pty
 def test_a_purge_asks_a_person():
     id = pinned("x")
-
     code, shown = at_terminal("purge", id, typed=b"n\n")
     assert (code, b"cannot be undone. Go on?" in shown) == (130, True)
     assert run("show", id).code == 0
-
     assert at_terminal("purge", id, typed=b"y\n")[0] == 0
     assert run("show", id).code == 3
 
 
 def test_what_was_kept_out_is_told():
     secret = "ghp_" + "a1B2" * 9
-
     ran = run("pin", f"token {secret}")
-
     assert "Kept out: " in ran.out
     assert secret not in ran.out
 
@@ -119,9 +113,86 @@ def test_what_was_kept_out_is_told():
 def test_a_table_in_a_pipe_is_aligned():
     pinned("first")
     pinned("second")
-
     head, *rows = run("threads").out.splitlines()
-
     assert (
         len({row.index(word) for row, word in zip(rows, ("second", "first"), strict=True)} | {head.index("TITLE")}) == 1
     )
+
+
+# What is loaded for help, and the demo.
+
+
+LOADED = """
+import sys
+sys.argv = ["recollect", *sys.argv[1:]]
+from recollect.cli import main
+try:
+    main()
+except SystemExit:
+    print(" ".join(sys.modules), file=sys.stderr)
+"""
+
+
+def loaded_by(*args: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", LOADED, *args], capture_output=True, text=True, timeout=60)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("rule",)])
+def test_help_loads_no_room_but_the_table(args: tuple[str, ...]):
+    loaded = loaded_by(*args)
+    assert not loaded & {"apsw", "rich", "re2", "recollect.store", "recollect.redact", "recollect.app.core", "json"}
+
+
+def test_help_of_a_command_loads_no_database():
+    assert not loaded_by("pin", "--help") & {"apsw", "rich", "re2", "recollect.store", "recollect.redact"}
+
+
+def test_a_pipe_never_loads_rich():
+    assert "rich" not in loaded_by("config")
+
+
+def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = sorted(tmp_path.rglob("*"))
+
+    done = program("demo", env={**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)})
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    said = done.stdout.decode()
+    assert [line[0] for line in said.splitlines() if re.match(r"\d+\. ", line)] == list("12345")
+    for words in ('noted "Use pnpm, not npm"', "`pnpm test` fails here", "Undid inbox accept", "recollect install"):
+        assert words in said
+    assert "Use pnpm, not npm." in said.partition("what the agent is given")[2], "the next session is told"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_full_demo_keeps_a_password_out_and_its_commands_exist():
+    said, steps = run("demo", "--full").out, run("demo", "--full", "--json").json
+    assert "Kept out: url-password" in said
+    assert said.count("correct-" + "horse") == 1, "only in the command that was typed"
+    for step in steps:
+        if not step["command"].startswith(">"):
+            parsed(step["command"].split("recollect ", 1)[1])
+
+
+def test_the_demo_does_not_look_at_what_is_remembered_here(tmp_path: Path):
+    run("pin", "xylographer")
+    assert "xylographer" not in run("demo").out
+    assert Path(tempfile.gettempdir()).exists()
+
+
+def test_an_installed_program_without_a_clone_says_where_the_benchmarks_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(extras, "_CLONE", tmp_path)
+    ran = run("bench", "recall")
+    assert (ran.code, "Clone the repository" in ran.err) == (1, True)
+
+
+def test_the_picture_in_the_readme_is_what_the_demo_prints():
+    svg = make_picture.PICTURE.read_text(encoding="utf-8")
+    drawn = "".join(html.unescape(part) for part in re.findall(r"<text [^>]*>(.*?)</text>", svg, re.DOTALL))
+    printed = "".join(text for text, _ in make_picture.demo_lines())
+    assert "".join(drawn.split()).endswith("".join(printed.split())), "run: python tools/make_picture.py"

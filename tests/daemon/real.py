@@ -23,8 +23,7 @@ LINUX = sys.platform == "linux"
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
-PATIENCE_S = 60
-"""Whether, not how fast: as long as no machine needs, however much it does beside."""
+PATIENCE_S = 60  # Whether, not how fast: as long as no machine needs, however much it does beside
 
 
 def soon(holds: Callable[[], Any], within_s: float = PATIENCE_S) -> bool:

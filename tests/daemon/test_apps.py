@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterator
@@ -10,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.base.clock import FixedClock, SystemClock
-from recollect.base.errors import ModelError, StoreBusy, StoreDamaged
-from recollect.base.moment import Moment
+from recollect.app.core import App
+from recollect.base.clock import SystemClock
+from recollect.base.errors import ModelLoading, StoreBusy, StoreDamaged
 from recollect.base.paths import Home
 from recollect.daemon import apps as apps_module
 from recollect.daemon.apps import Apps
-from recollect.daemon.model import LOADING, Model
+from recollect.daemon.model_loader import Model
 from recollect.model.result import Scope
-from recollect.ops import heartbeat, memories, recalls
-from recollect.ops.app import App
+from recollect.ops import memories, recall
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def home() -> Home:
 
 @pytest.fixture
 def apps(home: Home, model: Model) -> Iterator[Apps]:
-    found = Apps(home, Path.home(), SystemClock(), model, most=3)
+    found = Apps(home, Path.home(), SystemClock(), model, max_apps=3)
     yield found
     found.close()
 
@@ -54,17 +52,13 @@ def folder(tmp_path: Path, name: str) -> str:
     return str(made)
 
 
-def pin(app: App, text: str) -> None:
-    memories.pin(app, text)
-
-
 def titles(app: App) -> list[str]:
     return [card.memory.title for card in memories.threads(app).cards]
 
 
 def test_each_project_has_its_own_and_gets_it_again(apps: Apps, tmp_path: Path):
     with apps.app(folder(tmp_path, "a"), "", {}) as first:
-        pin(first, "Deploys go through staging")
+        memories.pin(first, "Deploys go through staging")
     with apps.app(folder(tmp_path, "b"), "", {}) as second:
         assert titles(second) == []
     with apps.app("", folder(tmp_path, "a"), {}) as again:
@@ -85,14 +79,11 @@ def test_a_folder_that_is_gone_is_a_project_only_if_something_was_kept_of_it(app
 
 
 def test_no_more_are_open_than_the_limit_and_their_files_are_closed(apps: Apps, tmp_path: Path):
-    for number in range(8):
+    few = 0
+    for number in range(24):
         with apps.app(folder(tmp_path, f"p{number}"), "", {}) as app:
-            pin(app, "A thing to keep")
-    few = len(os.listdir("/dev/fd"))
-    for number in range(8, 24):
-        with apps.app(folder(tmp_path, f"p{number}"), "", {}) as app:
-            pin(app, "A thing to keep")
-
+            memories.pin(app, "A thing to keep")
+        few = len(os.listdir("/dev/fd")) if number == 7 else few
     assert len(apps.names()) == 3
     assert len(os.listdir("/dev/fd")) <= few
     apps.close()
@@ -102,10 +93,9 @@ def test_no_more_are_open_than_the_limit_and_their_files_are_closed(apps: Apps, 
 def test_one_that_is_in_use_is_closed_by_who_has_it(apps: Apps, tmp_path: Path):
     before = len(os.listdir("/dev/fd"))
     with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        pin(app, "A thing to keep")
+        memories.pin(app, "A thing to keep")
         apps.close()
         assert titles(app)
-
     assert len(os.listdir("/dev/fd")) == before
 
 
@@ -131,19 +121,11 @@ def test_two_threads_never_have_the_same_one(apps: Apps, tmp_path: Path, monkeyp
 
 
 def test_a_changed_setting_holds_from_the_next_time_on(apps: Apps, home: Home, tmp_path: Path):
-    here = folder(tmp_path, "a")
-
-    def half_life() -> float:
-        with apps.app(here, "", {}) as app:
-            return app.settings.figure("MEMORY_HALF_LIFE_DAYS")
-
-    assert half_life() == 3
-    home.conf.write_text("MEMORY_HALF_LIFE_DAYS=7\n")
-    assert half_life() == 7
-    home.conf.write_text("MEMORY_HALF_LIFE_DAYS=21\n")
-    assert half_life() == 21
-    home.conf.unlink()
-    assert half_life() == 3
+    for written, held in ("", 3), ("MEMORY_HALF_LIFE_DAYS=7", 7), ("MEMORY_HALF_LIFE_DAYS=21", 21), ("", 3):
+        home.conf.write_text(f"MEMORY_BUSY_TIMEOUT_MS=60000\n{written}\n")
+        with apps.app(folder(tmp_path, "a"), "", {}) as app:
+            assert app.settings.figure("MEMORY_HALF_LIFE_DAYS") == held
+            assert app.settings.count("MEMORY_BUSY_TIMEOUT_MS") <= 300, "no longer than a hook can wait"
 
 
 def test_a_project_and_a_hook_s_environment_may_only_narrow(apps: Apps, tmp_path: Path):
@@ -161,29 +143,18 @@ def test_a_project_and_a_hook_s_environment_may_only_narrow(apps: Apps, tmp_path
         assert app.settings.switch("MEMORY_UPDATE"), "the next session's environment is its own"
 
 
-def test_it_waits_for_other_writers_no_longer_than_a_hook_can(apps: Apps, home: Home, tmp_path: Path):
-    home.conf.write_text("MEMORY_BUSY_TIMEOUT_MS=60000\n")
-    with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        assert app.settings.count("MEMORY_BUSY_TIMEOUT_MS") <= 300
-
-
 def test_a_database_that_was_replaced_is_opened_anew(apps: Apps, tmp_path: Path):
-    with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        pin(app, "Of the first")
-        path = app.store_path(Scope.PROJECT)
-        assert path
-    with apps.app(folder(tmp_path, "b"), "", {}) as app:
-        pin(app, "Of the second")
-        other = app.store_path(Scope.PROJECT)
-        assert other
+    paths = []
+    for name in ("a", "b"):
+        with apps.app(folder(tmp_path, name), "", {}) as app:
+            memories.pin(app, f"Of {name}")
+            paths.append(str(app.store_path(Scope.PROJECT)))
     apps.close()
     with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        assert titles(app) == ["Of the first"]
-
-    os.replace(other, path)
-
+        assert titles(app) == ["Of a"]
+    os.replace(paths[1], paths[0])
     with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        assert titles(app) == ["Of the second"]
+        assert titles(app) == ["Of b"]
 
 
 def test_after_a_failure_of_its_store_the_next_one_is_a_new_one(apps: Apps, tmp_path: Path):
@@ -196,21 +167,13 @@ def test_after_a_failure_of_its_store_the_next_one_is_a_new_one(apps: Apps, tmp_
 
 def test_until_the_model_is_there_words_answer_alone_and_it_is_said(apps: Apps, tmp_path: Path):
     with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        pin(app, "Deploys go through staging")
-        with pytest.raises(ModelError, match=LOADING):
+        memories.pin(app, "Deploys go through staging")
+        with pytest.raises(ModelLoading):
             _ = app.embedder
-        answer = recalls.recall(app, ("staging",)).found
+        answer = recall.recall(app, ("staging",)).found
 
     assert [one.hit.memory.title for one in answer.found] == ["Deploys go through staging"]
-    assert answer.how == f"words alone: {LOADING.rstrip('.')}"
-
-
-def test_once_it_is_there_vectors_answer_too(home: Home, loaded: Model, tmp_path: Path):
-    apps = Apps(home, Path.home(), SystemClock(), loaded)
-    with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        pin(app, "Deploys go through staging")
-        assert recalls.recall(app, ("staging",)).found.how.startswith("words and vectors")
-    apps.close()
+    assert answer.how == f"words alone: {ModelLoading().message.rstrip('.')}"
 
 
 def test_a_large_store_is_warmed_aside_and_then_takes_over(
@@ -220,8 +183,8 @@ def test_a_large_store_is_warmed_aside_and_then_takes_over(
     apps = Apps(home, Path.home(), SystemClock(), loaded)
     here = folder(tmp_path, "a")
     with apps.app(here, "", {}) as app:
-        pin(app, "Deploys go through staging")
-        assert recalls.recall(app, ("staging",)).found.how.startswith("words alone")
+        memories.pin(app, "Deploys go through staging")
+        assert recall.recall(app, ("staging",)).found.how.startswith("words alone")
     assert apps.names() == [("a", False)]
 
     assert apps.warm_one()
@@ -229,7 +192,7 @@ def test_a_large_store_is_warmed_aside_and_then_takes_over(
 
     assert apps.names() == [("a", True)]
     with apps.app(here, "", {}) as app:
-        assert recalls.recall(app, ("staging",)).found.how.startswith("words and vectors")
+        assert recall.recall(app, ("staging",)).found.how.startswith("words and vectors")
     apps.close()
 
 
@@ -239,30 +202,14 @@ def test_a_model_that_cannot_be_loaded_is_said_each_time(home: Home, tmp_path: P
     apps = Apps(home, Path.home(), SystemClock(), model)
     here = folder(tmp_path, "a")
     with apps.app(here, "", {}) as app:
-        pin(app, "Deploys go through staging")
-        recalls.recall(app, ("staging",))
+        memories.pin(app, "Deploys go through staging")
+        recall.recall(app, ("staging",))
 
     assert not model.load()
 
     assert "nonsense" in model.state
     with apps.app(here, "", {}) as app:
-        assert recalls.recall(app, ("staging",)).found.found
-    apps.close()
-
-
-def test_every_open_project_s_heart_beats(home: Home, model: Model, tmp_path: Path):
-    clock = FixedClock(Moment.parse("2026-02-01T08:30:00Z"))
-    apps = Apps(home, Path.home(), clock, model)
-    for name in ("a", "b"):
-        with apps.app(folder(tmp_path, name), "", {}) as app:
-            heartbeat.interact(app)
-
-    clock.at = clock.at.plus(seconds=3 * 300)
-    for app in apps.each():
-        heartbeat.tick(app)
-
-    shown = [json.loads((tmp_path / name / ".ai" / "heartbeat.json").read_text())["beat"] for name in ("a", "b")]
-    assert shown == [3, 3]
+        assert recall.recall(app, ("staging",)).found.found
     apps.close()
 
 
@@ -270,10 +217,10 @@ def test_a_recall_gives_no_vectors_on_its_way(home: Home, loaded: Model, tmp_pat
     """Others wait for this App meanwhile; a chore gives them, on connections of its own."""
     apps = Apps(home, Path.home(), SystemClock(), loaded)
     with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        pin(app, "Deploys go through staging")
+        memories.pin(app, "Deploys go through staging")
     with apps.app(folder(tmp_path, "a"), "", {}) as app:
-        found = recalls.recall(app, ("deploys",)).found
-        assert len(app.reading(Scope.PROJECT).vectorless(app.embedder.id, 9)) == 1
+        found = recall.recall(app, ("deploys",)).found
+        assert len(app.reader(Scope.PROJECT).vectorless(app.embedder.id, 9)) == 1
     apps.close()
 
     assert [one.hit.memory.body for one in found.found] == ["Deploys go through staging"]

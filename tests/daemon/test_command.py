@@ -50,7 +50,6 @@ def test_status_says_that_restarts_were_many(house: House):
     house.start()
     now_s = time.monotonic()
     Path(house.place.spawn_lock).write_text(f"4 {now_s}\n")
-
     assert "4 in a row" in run("daemon", "status", "--json").json["restarts"]
     assert "restarts are slowed down" in run("daemon", "status").out
 
@@ -72,6 +71,5 @@ def test_in_the_foreground_it_serves_until_it_is_interrupted(house: House):
 
 def test_a_home_that_is_not_ours_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RECOLLECT_HOME", "/proc/nowhere")
-
     for command in (["daemon", "start"], ["daemon", "run"]):
         assert run(*command).code == 10, command

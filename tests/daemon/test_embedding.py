@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.clock import SystemClock
-from recollect.base.errors import EndpointFailed, ModelError
 from recollect.base.paths import Home
-from recollect.daemon import model as model_module
+from recollect.daemon import model_loader as model_module
 from recollect.daemon.apps import Apps
-from recollect.daemon.chores import Vectors
-from recollect.daemon.model import Model
-from recollect.embed.shipment import SHIPPED
+from recollect.daemon.model_loader import Model
+from recollect.embed import shipped_id
+from recollect.jobs import job_table
+from recollect.jobs.runner import Task
 from recollect.model.result import Scope
-from recollect.ops import health, memories, recalls, upkeep
-from recollect.ops.app import App
+from recollect.ops import health, memories, recall, upkeep
 from tests.daemon.real import FORKS, LINUX, House, soon
 from tests.daemon.test_service import Session
 from tests.embed import folders
@@ -49,7 +48,7 @@ class Work:
         self.home = home
         self.model = Model()
         self.apps = Apps(home, Path.home(), SystemClock(), self.model)
-        self.vectors = Vectors(self.apps, self.model)
+        self.vectors = Task(job_table.job("vectors"), self.apps)
         self.project = project
         project.mkdir(exist_ok=True)
 
@@ -59,16 +58,15 @@ class Work:
     def how(self) -> str:
         """A prompt comes, and is answered."""
         with self.apps.app(str(self.project), "", {}) as app:
-            found = recalls.recall(app, ("deploy", "staging")).found
+            found = recall.recall(app, ("deploy", "staging")).found
             assert found.found, "recall goes on whatever the vectors do"
             return found.how
 
     def fill(self) -> None:
         """Until nothing is left to do."""
         self.take_up()
-        with suppress(ModelError):
-            while self.vectors.fill():
-                pass
+        while self.vectors.step():
+            pass
 
     def take_up(self) -> None:
         """The changed setting is seen, and its model loaded; every project is due again."""
@@ -78,12 +76,11 @@ class Work:
         self.be_due()
 
     def be_due(self) -> None:
-        for kept in self.apps._snapshot():
-            kept.filled_s = float("-inf")
+        self.vectors._done_s.clear()
 
     def counts(self) -> dict[str, int]:
         with self.apps.app(str(self.project), "", {}) as app:
-            return app.reading(Scope.PROJECT).vector_counts()
+            return app.reader(Scope.PROJECT).vector_counts()
 
 
 @pytest.fixture
@@ -94,33 +91,21 @@ def work(home: Home, tmp_path: Path) -> Iterator[Work]:
         for text in PINS:
             memories.pin(app, text)
     found.fill()
-    assert found.counts() == {SHIPPED.id: len(PINS)}
+    assert found.counts() == {shipped_id(): len(PINS)}
     yield found
     found.vectors.close()
     found.apps.close()
 
 
-def test_a_changed_setting_gives_every_passage_a_new_vector_and_then_the_old_ones_go(work: Work, tmp_path: Path):
+def test_a_changed_setting_gives_every_passage_a_new_vector_and_only_then_the_old_ones_go(work: Work, tmp_path: Path):
     work.choose(str(folders.save(tmp_path / "tiny")))
-
     assert work.how().startswith("words alone: The embedding model is still being loaded")
-    work.fill()
-
-    [(model, count)] = work.counts().items()
-    assert model.startswith("tiny:")
-    assert count == len(PINS)
-    assert work.how() == "words and vectors"
-
-
-def test_half_way_the_old_ones_stay_and_only_the_new_ones_are_compared(work: Work, tmp_path: Path):
-    work.choose(str(folders.save(tmp_path / "tiny")))
     work.take_up()
     for _ in range(4):
-        assert work.vectors.fill()
+        assert work.vectors.step()
 
     counts = work.counts()
-
-    assert counts.pop(SHIPPED.id) == len(PINS)
+    assert counts.pop(shipped_id()) == len(PINS)
     assert list(counts.values()) == [4]
     assert work.how() == "words and vectors (5 passages have no vector yet)"
     with work.apps.app(str(work.project), "", {}) as app:
@@ -128,18 +113,24 @@ def test_half_way_the_old_ones_stay_and_only_the_new_ones_are_compared(work: Wor
     assert told is not None
     assert (told.passages, told.vectors, told.others, told.waiting) == (9, 4, 9, 5)
 
-
-def test_who_changes_back_half_way_finds_the_old_ones(work: Work, tmp_path: Path):
-    work.choose(str(folders.save(tmp_path / "tiny")))
-    work.take_up()
-    assert work.vectors.fill()
-    given = work.vectors.given
-
-    work.choose("shipped")
     work.fill()
 
-    assert work.counts() == {SHIPPED.id: len(PINS)}
-    assert work.vectors.given == given, "none had to be made again"
+    [(model, count)] = work.counts().items()
+    assert (model.partition(":")[0], count) == ("tiny", len(PINS))
+    assert work.how() == "words and vectors"
+
+
+def test_who_changes_back_half_way_finds_the_old_ones(work: Work, tmp_path: Path, monkeypatch):
+    work.choose(str(folders.save(tmp_path / "tiny")))
+    work.take_up()
+    assert work.vectors.step()
+
+    work.choose("shipped")
+    work.take_up()
+    monkeypatch.setattr(type(work.model.embedder("shipped")), "embed", None)  # none has to be made again
+    work.fill()
+
+    assert work.counts() == {shipped_id(): len(PINS)}
 
 
 def test_a_project_that_nobody_spoke_of_since_does_not_bring_the_old_model_back(work: Work, tmp_path: Path):
@@ -151,15 +142,14 @@ def test_a_project_that_nobody_spoke_of_since_does_not_bring_the_old_model_back(
     work.fill()
 
     with work.apps.app(str(other), "", {}) as app:
-        assert [model.partition(":")[0] for model in app.reading(Scope.PROJECT).vector_counts()] == ["tiny"]
+        assert [model.partition(":")[0] for model in app.reader(Scope.PROJECT).vector_counts()] == ["tiny"]
     assert work.model.wanted.endswith("tiny")
 
 
-def test_a_model_that_cannot_be_used_leaves_the_old_vectors_and_says_why(work: Work, tmp_path: Path):
-    work.choose(str(tmp_path / "gone"))
+def test_a_model_that_cannot_be_used_leaves_the_old_vectors_says_why_and_is_left_alone(work: Work, tmp_path: Path):
+    work.choose(str(tmp_path / "tiny"))
     work.fill()
 
-    assert work.counts() == {SHIPPED.id: len(PINS)}
     assert "is not there" in work.how()
     assert "is not there" in work.model.state
     with work.apps.app(str(work.project), "", {}) as app:
@@ -168,10 +158,13 @@ def test_a_model_that_cannot_be_used_leaves_the_old_vectors_and_says_why(work: W
         assert "is not there" in told.problem
         [check] = [check for check in health.doctor(app).checks if check.name == "model"]
     assert "words alone" in check.detail
+    folders.save(tmp_path / "tiny")
+    work.fill()
+    assert work.counts() == {shipped_id(): len(PINS)}, "not tried again so soon"
 
 
 def test_a_folder_that_is_written_at_last_is_taken_up(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(model_module, "AGAIN_S", (0.0, 0.0))
+    monkeypatch.setattr(model_module, "RETRY_S", (0.0, 0.0))
     path = folders.save(tmp_path / "tiny")
     whole = (path / "model.safetensors").read_bytes()
     (path / "model.safetensors").write_bytes(whole[:1_000])
@@ -185,30 +178,19 @@ def test_a_folder_that_is_written_at_last_is_taken_up(work: Work, tmp_path: Path
     assert [model.partition(":")[0] for model in work.counts()] == ["tiny"]
 
 
-def test_while_a_model_that_failed_is_left_alone_it_is_not_tried(work: Work, tmp_path: Path):
-    path = tmp_path / "tiny"
-    work.choose(str(path))
-    work.fill()
-    folders.save(path)
-
-    work.fill()
-
-    assert work.counts() == {SHIPPED.id: len(PINS)}
-
-
 def test_an_endpoint_that_ends_half_way_is_waited_for(work: Work, server: Server, tmp_path: Path):
     work.choose(server.url)
     work.take_up()
-    assert work.vectors.fill()
+    assert work.vectors.step()
     server.status = 503
-    with pytest.raises(EndpointFailed, match="503"):
-        work.vectors.fill()
-    work.be_due()
-    assert not work.vectors.fill(), "said once, then quiet"
+    for _ in range(3):
+        work.be_due()
+        work.vectors.step()
+    assert (work.home.logs / "recollect.log").read_text().count("no-vectors") == 1, "said once, then quiet"
 
     counts = work.counts()
 
-    assert counts[SHIPPED.id] == len(PINS)
+    assert counts[shipped_id()] == len(PINS)
     assert sum(counts.values()) == len(PINS) + 8
     assert "503" in work.how()
 
@@ -228,10 +210,9 @@ def test_a_daemon_that_is_killed_half_way_leaves_nothing_wrong_and_the_next_goes
 
     def counts() -> tuple[int, int]:
         """Old and new ones."""
-        app = session.app()
-        found = app.reading(Scope.PROJECT).vector_counts()
-        app.close()
-        return found.pop(SHIPPED.id, 0), sum(found.values())
+        with session.store() as store:
+            found = store.vector_counts()
+        return found.pop(shipped_id(), 0), sum(found.values())
 
     server.waits_s = 0.3
     pid = house.start()
@@ -253,5 +234,5 @@ def test_a_daemon_that_is_killed_half_way_leaves_nothing_wrong_and_the_next_goes
 
 
 def check_sound(app: App) -> None:
-    assert app.writing(Scope.PROJECT).verify() == []
+    assert app.writer(Scope.PROJECT).verify() == []
     app.close()

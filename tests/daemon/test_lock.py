@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.daemon import lock
-from recollect.daemon.desk import version_key
+from recollect.daemon.requests import version_key
 from tests.daemon.real import LINUX, soon
 
 HOLD = "import sys, time; from pathlib import Path; from recollect.daemon import lock; "
@@ -44,7 +44,6 @@ def test_a_deleted_or_replaced_file_no_longer_stands(tmp_path: Path):
 
 def test_a_link_is_not_followed(tmp_path: Path):
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-
     with pytest.raises(OSError, match="symbolic links"):
         lock.take(tmp_path / "lock")
     assert not (tmp_path / "elsewhere").exists()

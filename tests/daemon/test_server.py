@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.daemon import server as servers
-from recollect.daemon.server import HOOK_GONE, STARTING, Answer, Request, Server
+from recollect.daemon import socket_server as servers
+from recollect.daemon.socket_server import HOOK_GONE, STARTING, Answer, Request, Server
 from recollect.wire import frame, transport
 from recollect.wire.place import Place
 from tests.daemon.real import FORKS, PATIENCE_S, soon
@@ -104,34 +104,23 @@ def running(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.
     found.end()
 
 
-def test_a_request_is_answered(running: Running):
-    assert running.ask(b"hello", event="echo") == ("ok", b"hello")
-
-
 @pytest.mark.parametrize("size", [0, 1, 65_536, 1_000_000, frame.MAX_BODY_BYTES])
 def test_a_body_comes_back_whole_whatever_its_size(running: Running, size: int):
     body = bytes(range(256)) * (size // 256 + 1)
-
     assert running.ask(body[:size]) == ("ok", body[:size])
 
 
 def test_what_is_printed_counts_as_shown_only_when_it_is_confirmed(running: Running):
-    with running.line() as line:
-        line.sendall(frame.encode_request({"event": "show"}, b"first"))
-        frame.read_reply(line.recv)
-        line.sendall(frame.SHOWN)
-    with running.line() as line:
-        line.sendall(frame.encode_request({"event": "show"}, b"second"))
-        frame.read_reply(line.recv)
-    with running.line() as line:
-        line.sendall(frame.encode_request({"event": "show"}, b"third"))
-        frame.read_reply(line.recv)
-        line.sendall(b"?")
+    for body, confirmation in ((b"first", frame.SHOWN), (b"second", b""), (b"third", b"?")):
+        with running.line() as line:
+            line.sendall(frame.encode_request({"event": "show"}, body))
+            frame.read_reply(line.recv)
+            line.sendall(confirmation)
 
     assert soon(lambda: running.desk.shown == [b"first"] and not running.server.connections)
     assert soon(lambda: sorted(running.desk.unshown) == [b"second", b"third"])
-    assert (running.server.tally.confirmed, running.server.tally.late) == (1, 2)
-    assert running.server.tally.reasons == {HOOK_GONE: 2}
+    assert (running.server.counters.confirmed, running.server.counters.late) == (1, 2)
+    assert running.server.counters.reasons == {HOOK_GONE: 2}
 
 
 def test_who_asks_does_not_wait_for_what_comes_after(running: Running):
@@ -146,7 +135,6 @@ def test_what_comes_after_is_done_for_a_client_that_has_gone_and_may_fail(runnin
     running.ask(b"break", event="after")
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "after"}, b"gone"))
-
     assert soon(lambda: running.desk.afterwards == [b"gone"])
     assert soon(lambda: running.desk.problems == ["ZeroDivisionError"])
 
@@ -154,9 +142,7 @@ def test_what_comes_after_is_done_for_a_client_that_has_gone_and_may_fail(runnin
 def test_a_server_that_stops_does_first_what_comes_after(running: Running):
     running.ask(b"x", event="after")
     threading.Timer(0.1, running.desk.go_on.set).start()
-
     running.end()
-
     assert running.desk.afterwards == [b"x"]
 
 
@@ -188,7 +174,7 @@ def test_clients_that_send_slowly_or_nothing_keep_nobody_waiting(running: Runnin
         line.sendall(b"RCL1\nevent: ec")
 
     assert running.ask(b"x") == ("ok", b"x")
-    assert (running.server.connections >= len(slow), running.server.tally.slow) == (True, 0), "they are still there"
+    assert (running.server.connections >= len(slow), running.server.counters.slow) == (True, 0), "they are still there"
 
     slow[0].sendall(b"ho\n\n" + (1).to_bytes(8, "big") + b"y")
     assert frame.read_reply(slow[0].recv) == ("ok", b"y")
@@ -200,13 +186,12 @@ def test_a_request_that_never_becomes_whole_is_ended(running: Running, monkeypat
     monkeypatch.setattr(servers, "REQUEST_WITHIN_S", 0.2)
     with running.line() as line:
         line.sendall(b"RCL1\n")
-
         assert line.recv(1) == b""
-    assert soon(lambda: running.server.tally.slow == 1)
+    assert soon(lambda: running.server.counters.slow == 1)
 
 
 def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(servers, "MOST_TALKS", 3)
+    monkeypatch.setattr(servers, "MAX_CONNECTIONS", 3)
     idle = [running.line() for _ in range(3)]
     assert soon(lambda: running.server.connections == 3)
 
@@ -216,7 +201,7 @@ def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, mo
     else:
         with running.line() as line:
             assert frame.read_reply(line.recv) == ("busy", b"")
-    assert running.server.tally.busy == 1
+    assert running.server.counters.busy == 1
     for one in idle:
         one.close()
     assert soon(lambda: running.server.connections == 0)
@@ -224,14 +209,14 @@ def test_beyond_the_limit_of_connections_the_answer_is_busy(running: Running, mo
 
 
 def test_beyond_the_limit_of_bytes_the_answer_is_busy(running: Running, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(servers, "MOST_BUFFERED_BYTES", 100_000)
+    monkeypatch.setattr(servers, "MAX_BUFFERED_BYTES", 100_000)
     with running.line() as line:
         with suppress(ConnectionError):
             line.sendall(frame.encode_request({}, bytes(1_000_000))[:-1])
         with suppress(ConnectionError):
             assert frame.read_reply(line.recv) == ("busy", b"")
 
-    assert soon(lambda: running.server.tally.busy == 1)
+    assert soon(lambda: running.server.counters.busy == 1)
     assert running.ask(b"x") == ("ok", b"x")
 
 
@@ -239,17 +224,17 @@ def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered
     waiting = [threading.Thread(target=running.ask, kwargs={"event": "wait"}) for _ in range(servers.WORKERS)]
     for thread in waiting:
         thread.start()
-    assert soon(lambda: running.server.waiting == servers.WORKERS)
+    assert soon(lambda: running.server.active == servers.WORKERS)
     with running.line() as line:
         line.sendall(frame.encode_request({"event": "show", "deadline_ms": "50"}, b"late"))
-        assert soon(lambda: running.server.waiting == servers.WORKERS + 1)
+        assert soon(lambda: running.server.active == servers.WORKERS + 1)
         time.sleep(0.2)  # its time passes
         running.desk.go_on.set()
         assert line.recv(100) == b""
     for thread in waiting:
         thread.join(PATIENCE_S)
 
-    assert (running.server.tally.late, running.server.tally.reasons) == (1, {STARTING: 1})
+    assert (running.server.counters.late, running.server.counters.reasons) == (1, {STARTING: 1})
     assert running.desk.shown == running.desk.unshown == []
 
 
@@ -257,7 +242,7 @@ def test_a_stop_answers_who_is_connected_and_then_ends(running: Running):
     done: list[tuple[str, bytes]] = []
     asking = threading.Thread(target=lambda: done.append(running.ask(b"last", event="wait")))
     asking.start()
-    assert soon(lambda: running.server.waiting == 1)
+    assert soon(lambda: running.server.active == 1)
     with running.line() as line:
         running.server.stop("asked")
         line.sendall(frame.encode_request({}, b"also"))
@@ -283,9 +268,9 @@ def test_some_thousands_of_requests_leave_no_descriptor_behind(running: Running)
             if number % 3 == 1:
                 line.sendall(frame.SHOWN)
 
-    assert soon(lambda: running.server.connections == 0 and running.server.waiting == 0)
+    assert soon(lambda: running.server.connections == 0 and running.server.active == 0)
     assert soon(lambda: len(os.listdir("/dev/fd")) <= before)
-    assert running.server.tally.confirmed == len(running.desk.shown) == 500
+    assert running.server.counters.confirmed == len(running.desk.shown) == 500
 
 
 def test_over_tcp_a_wrong_token_is_refused(tmp_path: Path):
@@ -298,8 +283,8 @@ def test_over_tcp_a_wrong_token_is_refused(tmp_path: Path):
             line.sendall(b"f" * 32 + frame.encode_request({}, b"secret?"))
             with suppress(ConnectionError):
                 assert line.recv(100) == b""
-        assert soon(lambda: running.server.tally.refused == 1)
-        assert running.server.tally.requests == 0
+        assert soon(lambda: running.server.counters.refused == 1)
+        assert running.server.counters.requests == 0
     finally:
         running.end()
 
@@ -325,13 +310,13 @@ def test_another_user_is_refused(tmp_path: Path):
                 os._exit(1 if line.recv(100) else 0)
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
-        assert soon(lambda: running.server.tally.refused == 1)
+        assert soon(lambda: running.server.counters.refused == 1)
     finally:
         running.end()
 
 
 def test_however_many_wait_for_long_others_are_answered_at_once(running: Running):
-    most = servers.MOST_HELD
+    most = servers.MAX_LONG_WAITS
     with ExitStack() as stack:
         lines = [stack.enter_context(running.line()) for _ in range(most + 3)]
         for number, line in enumerate(lines):
@@ -343,7 +328,7 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
         assert [body for kind, body in told if kind == "wait"] == [b"30000"] * most
         assert soon(lambda: sorted(running.desk.held) == [False] * 3 + [True] * most)
         # Those who think do not keep chores waiting.
-        assert soon(lambda: running.server.waiting == 0)
+        assert soon(lambda: running.server.active == 0)
 
         running.desk.go_on.set()
         assert [frame.read_reply(line.recv)[0] for line in waiting] == ["ok"] * most
@@ -365,6 +350,5 @@ def test_a_client_that_goes_while_it_is_waited_for_costs_nothing(running: Runnin
         line.sendall(frame.encode_request({"event": "hold", "deadline_ms": "60000"}, b""))
         frame.read_reply(line.recv)
     running.desk.go_on.set()
-
     assert soon(lambda: running.ask(b"x") == ("ok", b"x"))
     assert running.desk.problems == []

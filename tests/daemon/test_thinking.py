@@ -14,7 +14,6 @@ import pytest
 from recollect.base.clock import SystemClock
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
-from recollect.model.result import Scope
 from recollect.wire import stub
 from tests.daemon.real import FORKS, LINUX, House, soon
 from tests.daemon.test_service import Session
@@ -56,17 +55,14 @@ def say(session: Session, prompt: str) -> None:
 
 
 def rules(session: Session) -> list[Rule]:
-    app = session.app()
-    found = app.reading(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), limit=100))
-    app.close()
+    with session.store() as store:
+        found = store.find(Query(kinds=(Kind.RULE,), limit=100))
     return [one for one in found if isinstance(one, Rule)]
 
 
 def digested(session: Session) -> bool:
-    app = session.app()
-    found = app.reading(Scope.PROJECT).sessions.state("digested")
-    app.close()
-    return found == "3"
+    with session.store() as store:
+        return store.state("digested") == "3"
 
 
 def test_a_prompt_that_is_unsure_waits_and_is_in_force_once_a_model_says_so(session: Session, tmp_path: Path):
@@ -83,17 +79,22 @@ def test_a_prompt_that_is_unsure_waits_and_is_in_force_once_a_model_says_so(sess
     assert call["cwd"] == str(session.house.home.root / "llm")
 
 
-def test_while_a_model_hangs_hooks_are_answered_and_a_killed_daemon_takes_it_along(session: Session, tmp_path: Path):
-    code = """
-        import os, time
-        if os.fork() == 0:
-            os.setsid()
-            open("{0}/child", "w").write(f"{{os.getpid()}}\\n")
-            time.sleep(600)
-        open("{0}/pid", "w").write(f"{{os.getpid()}}\\n")
+HANGS = """
+    import os, time
+    if os.fork() == 0:
+        os.setsid()
+        open("{0}/child", "w").write(f"{{os.getpid()}}\\n")
         time.sleep(600)
-    """
-    switch_on(session.house, program(tmp_path, code.format(tmp_path)))
+    open("{0}/pid", "w").write(f"{{os.getpid()}}\\n")
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_while_a_model_hangs_hooks_are_answered_and_a_daemon_that_ends_takes_it_along(
+    session: Session, tmp_path: Path, number: signal.Signals
+):
+    switch_on(session.house, program(tmp_path, HANGS.format(tmp_path)))
     daemon = session.house.start()
     say(session, UNSURE)
     assert soon((tmp_path / "pid").exists, WITHIN_S), session.house.log()
@@ -102,24 +103,10 @@ def test_while_a_model_hangs_hooks_are_answered_and_a_killed_daemon_takes_it_alo
 
     kind, printed = session.hook("UserPromptSubmit", prompt="how does the Solana validator restart")
 
-    assert kind == "ok"
-    assert b"vestibule" in printed
+    assert (kind, b"vestibule" in printed) == ("ok", True)
     assert all(map(alive, pids))
-    os.kill(daemon, signal.SIGKILL)
+    os.kill(daemon, number)
     assert soon(lambda: not any(map(alive, pids)), WITHIN_S)
-
-
-def test_a_daemon_that_is_told_to_end_takes_it_along(session: Session, tmp_path: Path):
-    code = f"import os, time; open('{tmp_path}/pid', 'w').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
-    switch_on(session.house, program(tmp_path, code))
-    daemon = session.house.start()
-    say(session, UNSURE)
-    assert soon((tmp_path / "pid").exists, WITHIN_S), session.house.log()
-    pid = written(tmp_path / "pid")
-
-    os.kill(daemon, signal.SIGTERM)
-
-    assert soon(lambda: not alive(pid) and not alive(daemon), WITHIN_S)
 
 
 @pytest.mark.parametrize("blocked", [True, False])
@@ -167,6 +154,5 @@ def test_with_models_off_the_program_is_never_run(session: Session, tmp_path: Pa
 
     assert soon(lambda: digested(session), WITHIN_S)
     assert model.calls == []
-    app = session.app()
-    assert app.reading(Scope.PROJECT).sessions.state("doubts") is None
-    app.close()
+    with session.store() as store:
+        assert store.state("doubts") is None

@@ -27,14 +27,13 @@ def write(path: Path, at: Moment, *lines: tuple[str, object]) -> None:
 def threads(session: Session) -> list[Memory]:
     app = session.app()
     try:
-        return [memory for memory, _ in app.reading(Scope.PROJECT).each()]
+        return [memory for memory, _ in app.reader(Scope.PROJECT).each()]
     finally:
         app.close()
 
 
-def test_a_thread_appears_after_a_turn_and_the_next_session_sees_it(house: House, tmp_path: Path):
-    house.start()
-    session = Session(house, tmp_path / "work")
+def test_a_thread_appears_after_a_turn_and_the_next_session_sees_it(shared: House, tmp_path: Path):
+    session = Session(shared, tmp_path / "work")
     transcript = tmp_path / "t.jsonl"
     session.hook("SessionStart", source="startup", transcript_path=str(transcript))
     file = str(session.project / "services" / "tax.py")
@@ -52,11 +51,11 @@ def test_a_thread_appears_after_a_turn_and_the_next_session_sees_it(house: House
 
     session.hook("Stop", transcript_path=str(transcript), prompt_id="p-1")
 
-    assert soon(lambda: threads(session)), house.log()
+    assert soon(lambda: threads(session)), shared.log()
     (found,) = threads(session)
     assert found.title == "Cart shows wrong tax for customers in Quebec"
     assert [anchor.path for anchor in found.anchors] == ["services/tax.py"]
 
-    _, printed = Session(house, session.project, "s2").hook("SessionStart", source="startup")
+    _, printed = Session(shared, session.project, "s2").hook("SessionStart", source="startup")
     assert found.id in printed.decode()
     assert found.title in printed.decode()

@@ -13,13 +13,9 @@ from typing import Any
 
 import pytest
 
-from recollect.base import project as projects
-from recollect.base.clock import SystemClock
-from recollect.base.settings import load
-from recollect.ops import memories
-from recollect.ops.app import App
 from recollect.wire import frame, stub, transport
 from tests.daemon.real import FORKS, LINUX, House, soon
+from tests.daemon.test_service import Session
 from tests.llm.standin import StandIn
 
 pytestmark = [pytest.mark.skipif(not LINUX, reason="looks at processes in /proc"), FORKS]
@@ -28,12 +24,12 @@ HANGS = "#!/bin/sh\necho $$ >> {pids}\nsleep 600 &\nwait\n"
 PROMPT = "how do we deploy to staging?"
 
 
-class Site:
+class Site(Session):
+    """A project whose prompts wait for a language model."""
+
     def __init__(self, house: House, folder: Path, seconds: int) -> None:
-        self.house = house
+        super().__init__(house, folder / "shop")
         self.model = StandIn(folder / "model", "NONE")
-        self.project = folder / "shop"
-        self.project.mkdir()
         self.pids = folder / "pids"
         house.home.conf.write_text(
             f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={self.model.command}\nMEMORY_RECALL_SCHEME=single\n"
@@ -48,30 +44,13 @@ class Site:
         pids = self.pids.read_text().split() if self.pids.exists() else []
         return [int(pid) for pid in pids if Path(f"/proc/{pid}").exists()]
 
-    def pin(self, text: str) -> str:
-        found = projects.find(self.project, Path.home())
-        app = App(home=self.house.home, project=found, settings=load(None, None, {}), clock=SystemClock())
-        try:
-            return memories.pin(app, text).plan.touched()[0]
-        finally:
-            app.close()
-
-    def line(self, event: str, session: str, patience_ms: int = 0, **fields: Any) -> socket.socket:
+    def line(self, event: str, session: str, **fields: Any) -> socket.socket:
+        """Of a hook that can wait."""
         line = socket.socket(fileno=transport.connect(self.house.place, 10).detach())
         line.settimeout(30)
-        header = {
-            "op": "hook", "host": "claude-code", "event": event, "cwd": str(self.project), "deadline_ms": "5000",
-            "env-CLAUDE_PROJECT_DIR": str(self.project),
-        }  # fmt: skip
-        if patience_ms:
-            header["patience_ms"] = str(patience_ms)
-        body = {"session_id": session, "cwd": str(self.project), "hook_event_name": event, **fields}
-        line.sendall(frame.encode_request(header, json.dumps(body).encode()))
+        header = {**self.header(event), "deadline_ms": "5000", "patience_ms": "60000"}
+        line.sendall(frame.encode_request(header, self.payload(event, session_id=session, **fields)))
         return line
-
-    def ask(self, event: str, session: str, **fields: Any) -> tuple[str, bytes]:
-        with self.line(event, session, **fields) as line:
-            return frame.read_reply(line.recv)
 
 
 def test_while_a_model_hangs_every_other_hook_is_answered(house: House, tmp_path: Path):
@@ -81,15 +60,16 @@ def test_while_a_model_hangs_every_other_hook_is_answered(house: House, tmp_path
     house.start()
     with ExitStack() as stack:
         for number in range(5):  # one more than there are threads that answer
-            waiting = site.line("UserPromptSubmit", f"s{number}", 60_000, prompt=PROMPT, prompt_id="p")
+            waiting = site.line("UserPromptSubmit", f"s{number}", prompt=PROMPT, prompt_id="p")
             stack.enter_context(waiting)
             assert frame.read_reply(waiting.recv) == ("wait", b"60000"), house.log()
         assert soon(lambda: len(site.hanging()) == 5, 20)
 
-        start, start_said = site.ask("SessionStart", "other", source="startup")
-        prompt, said = site.ask("UserPromptSubmit", "other", prompt=PROMPT, prompt_id="p")
-        same, _ = site.ask("PreToolUse", "s0", tool_name="Bash", tool_input={"command": "make"}, tool_use_id="t")
-        stop, _ = site.ask("Stop", "s0")
+        start, start_said = site.hook("SessionStart", session_id="other", source="startup")
+        prompt, said = site.hook("UserPromptSubmit", session_id="other", prompt=PROMPT, prompt_id="p")
+        call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t"}
+        same, _ = site.hook("PreToolUse", session_id="s0", **call)
+        stop, _ = site.hook("Stop", session_id="s0")
 
         assert (start, prompt, same, stop) == ("ok", "ok", "ok", "ok")
         assert pinned.encode() in said + start_said
@@ -102,7 +82,7 @@ def test_a_model_that_hangs_is_gone_and_ordinary_recall_stands(house: House, tmp
     pinned = site.pin("Deploys to staging go first")
     house.start()
 
-    with site.line("UserPromptSubmit", "s1", 60_000, prompt=PROMPT, prompt_id="p") as line:
+    with site.line("UserPromptSubmit", "s1", prompt=PROMPT, prompt_id="p") as line:
         rest = bytearray()
         assert frame.read_reply(line.recv, rest) == ("wait", b"3000")
         kind, said = frame.read_reply(line.recv, rest)
@@ -118,7 +98,7 @@ def test_a_daemon_that_ends_leaves_no_model_behind(house: House, tmp_path: Path)
     site.hang()
     site.pin("Deploys to staging go first")
     house.start()
-    with site.line("UserPromptSubmit", "s1", 60_000, prompt=PROMPT, prompt_id="p") as line:
+    with site.line("UserPromptSubmit", "s1", prompt=PROMPT, prompt_id="p") as line:
         frame.read_reply(line.recv)
         assert soon(lambda: site.hanging(), 20)
 

@@ -17,12 +17,15 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -39,8 +42,7 @@ WAIT_S = 120
 PATIENCE_MS = 4_000  # within the client's own time-out for our hooks
 # A model with a small window compacts only once the service refuses a request, unless this is set.
 WINDOW_TOKENS = 100_000
-FULL = 990_000
-"""What a turn claims to have read to make the client compact by itself before the next."""
+FULL = 990_000  # what a turn claims to have read to make the client compact by itself before the next
 
 # Context reaches the first in messages of the role "system", the second in parts of the user's messages.
 MODELS = ("claude-sonnet-5", "claude-haiku-4-5-20251001")
@@ -49,6 +51,13 @@ one_model = pytest.mark.parametrize("world", MODELS[:1], indirect=True)
 
 
 PACKAGE = "@anthropic-ai/claude-code"
+
+# What tests keep, and look for in what the model is told.
+RULE = "Write every commit subject in the imperative mood"
+VALIDATORS = "Solana validators restart with the vestibule flag"
+BREAD = "Sourdough wants eleven hours in the cellar"
+SUMMARY = "<summary>We spoke of one thing and another.</summary>"
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def binary() -> Path:
@@ -128,7 +137,7 @@ class World:
         self, *script: Turn, args: Iterable[str] = (), model: str = "", environ: Mapping[str, str] | None = None
     ) -> Session:
         """The client in the project, where the model will say just what the script says."""
-        return Session(self, StandIn(script), ["--model", model or self.model, *args], environ or {})
+        return Session(self, script, ["--model", model or self.model, *args], environ or {})
 
     def run(
         self, prompt: str, *script: Turn, args: Iterable[str] = (), model: str = "",
@@ -146,6 +155,10 @@ class World:
         )  # fmt: skip
         assert done.returncode == 0 or not check, (args, done.returncode, done.stdout, done.stderr)
         return done
+
+    def json(self, *args: str, check: bool = True) -> Any:
+        """What a command says as data; nothing where it says nothing."""
+        return json.loads(self.recollect(*args, "--json", check=check).stdout or "{}")
 
     def install(self) -> None:
         """Recollect in this world, its daemon at work, and all the time for its hooks that they may want.
@@ -201,30 +214,42 @@ class World:
         return left
 
 
-class Session:
-    """The client without a terminal: prompts in, answers out, as often as the test likes."""
+@contextmanager
+def scratch_world(model: str = MODELS[0]) -> Iterator[World]:
+    """No process of a test may outlive it."""
+    # Not tmp_path: the path of a socket may have about 100 bytes, and pytest's folders take most of them.
+    root = Path(tempfile.mkdtemp(prefix="e")).resolve()
+    world = World(root, model)
+    yield world
+    left = world.end()
+    shutil.rmtree(root)
+    assert not left, f"still running: {left}"
 
-    def __init__(self, world: World, service: StandIn, args: list[str], environ: Mapping[str, str]) -> None:
-        self.service = service
-        self.id = ""
-        self.hooks: list[HookRun] = []
+
+class Piped:
+    """A client without a terminal: lines of JSON in, lines of JSON out, and a stand-in for its model service."""
+
+    def __init__(self, world: World, script: Iterable[Turn]) -> None:
+        self.service = StandIn(script)
         self._world = world
-        self._args = args
-        self._environ = environ
 
     @property
     def asked(self) -> list[Asked]:
         """What the main conversation asked."""
         return self.service.of(Lane.MAIN)
 
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def environ(self) -> Mapping[str, str]:
+        raise NotImplementedError
+
     def __enter__(self) -> Self:
         self.service.__enter__()
         self._errors = (self._world.root / "client.err").open("w+", encoding="utf-8")
-        streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         self._client = subprocess.Popen(
-            [str(binary()), "-p", *streams, "--include-hook-events", *self._args],
-            cwd=self._world.project, env={**self._world.client_environ(self.service), **self._environ},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            self.command(), cwd=self._world.project, env=self.environ(), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self._errors, text=True,
         )  # fmt: skip
         # Reading a line has no time-out of its own.
         self._watch = threading.Timer(WAIT_S, self._client.kill)
@@ -235,29 +260,57 @@ class Session:
         _, code = self._client.communicate(), self._client.returncode
         self._watch.cancel()
         self.service.__exit__(kind, error, at)
-        self._errors.seek(0)
-        said = self._errors.read()
+        said = self.errors()
         self._errors.close()
         if error is None:
-            unsaid = self.service.unsaid()
-            failed = [run for run in self.hooks if run.code]
             assert (code, said) == (0, ""), f"the client ended with {code}: {said}"
-            assert not unsaid, f"the model was never asked for {unsaid}"
-            assert not failed, f"hooks that failed: {failed}"
+            assert not self.service.unsaid(), f"the model was never asked for {self.service.unsaid()}"
+
+    def errors(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read()
+
+    def send(self, message: Mapping[str, object]) -> None:
+        assert self._client.stdin is not None
+        self._client.stdin.write(json.dumps(message) + "\n")
+        self._client.stdin.flush()
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        assert self._client.stdout is not None
+        yield from map(json.loads, self._client.stdout)
+        raise AssertionError(f"the client ended before it answered: {self.errors()}")
+
+
+class Session(Piped):
+    """Prompts in, answers out, as often as the test likes."""
+
+    def __init__(self, world: World, script: Iterable[Turn], args: list[str], environ: Mapping[str, str]) -> None:
+        super().__init__(world, script)
+        self.id = ""
+        self.hooks: list[HookRun] = []
+        self._args = args
+        self._environ = environ
+
+    def command(self) -> list[str]:
+        streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        return [str(binary()), "-p", *streams, "--include-hook-events", *self._args]
+
+    def environ(self) -> Mapping[str, str]:
+        return {**self._world.client_environ(self.service), **self._environ}
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        super().__exit__(kind, error, at)
+        failed = [run for run in self.hooks if run.code]
+        assert error or not failed, f"hooks that failed: {failed}"
 
     def say(self, prompt: str) -> str:
         """The client's answer to a prompt, all its tools used and its hooks run."""
-        assert self._client.stdin is not None
-        message = {"type": "user", "message": {"role": "user", "content": prompt}}
-        self._client.stdin.write(json.dumps(message) + "\n")
-        self._client.stdin.flush()
+        self.send({"type": "user", "message": {"role": "user", "content": prompt}})
         return self.hear()
 
     def hear(self) -> str:
         """The client's next answer, to a prompt of its own making perhaps."""
-        assert self._client.stdout is not None
-        for line in self._client.stdout:
-            told: dict[str, Any] = json.loads(line)
+        for told in self.lines():
             self.id = told.get("session_id", self.id)
             match told:
                 case {"type": "system", "subtype": "hook_response"}:
@@ -267,5 +320,4 @@ class Session:
                     return str(told["result"])
                 case _:
                     pass
-        self._errors.seek(0)
-        raise AssertionError(f"the client ended before it answered: {self._errors.read()}")
+        raise AssertionError

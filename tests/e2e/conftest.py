@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.e2e.client import MODELS, World, lacking
+from tests.e2e.client import MODELS, World, lacking, scratch_world
 from tests.e2e.terminal import TMUX
 
 # Read when the tests are collected: they have an environment of their own later.
@@ -40,14 +37,8 @@ def tmux() -> None:
 
 @pytest.fixture(params=MODELS)
 def world(request: pytest.FixtureRequest, client: None) -> Iterator[World]:
-    """No process of a test may outlive it."""
-    # Not tmp_path: the path of a socket may have about 100 bytes, and pytest's folders take most of them.
-    root = Path(tempfile.mkdtemp(prefix="e")).resolve()
-    world = World(root, request.param)
-    yield world
-    left = world.end()
-    shutil.rmtree(root)
-    assert not left, f"still running: {left}"
+    with scratch_world(request.param) as world:
+        yield world
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ look with `Asked.holds`, which looks everywhere.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,18 +27,16 @@ SUMMARY_ASKED_FOR = "Your task is to create a detailed summary"
 AGENT_HEADERS = {"x-claude-code-agent-id", "x-claude-code-parent-agent-id"}
 OF_A_SUBAGENT = "cc_is_subagent=true"
 HELD_S = 60
+_TOKENS_LEFT = re.compile(r"\s*<system-reminder>\s*<total_tokens>[^<]*</total_tokens>\s*</system-reminder>")
 
 
 class Lane(StrEnum):
     """Who is asking."""
 
     MAIN = "main"
-    SUB = "sub"
-    """A subagent."""
-    COMPACT = "compact"
-    """The client, for a summary to go on with."""
-    ASIDE = "aside"
-    """The client, for itself: a title, say. Such a request carries no tools."""
+    SUB = "sub"  # A subagent
+    COMPACT = "compact"  # the client, for a summary to go on with
+    ASIDE = "aside"  # the client, for itself: a title, say. Such a request carries no tools.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,7 @@ class Turn:
 
     says: tuple[str | Use, ...]
     lane: Lane = Lane.MAIN
-    tokens: int = 0
-    """Claimed as read, when not 0: a figure near the model's limit makes the client compact by itself."""
+    tokens: int = 0  # Claimed as read, when not 0: a figure near the model's limit makes the client compact by itself
 
 
 def says(*parts: str | Use, lane: Lane = Lane.MAIN, tokens: int = 0) -> Turn:
@@ -89,9 +87,15 @@ class Asked:
         return sum(text.count(marker) for _, text in self.messages)
 
     def results(self) -> tuple[tuple[str, bool], ...]:
-        """Text of every tool's result, and whether it is an error, in the order in which the tools were asked for."""
+        """Text of every tool's result, and whether it is an error, in the order in which the tools were asked for.
+
+        Without the count of tokens left: the client adds it to the result that it lists last, whichever came back last.
+        """
         found = {
-            part["tool_use_id"]: ("\n".join(_texts(part.get("content", ""))), bool(part.get("is_error")))
+            part["tool_use_id"]: (
+                _TOKENS_LEFT.sub("", "\n".join(_texts(part.get("content", "")))),
+                bool(part.get("is_error")),
+            )
             for message in self.body["messages"]
             if not isinstance(message["content"], str)
             for part in message["content"]
@@ -109,28 +113,29 @@ class StandIn:
         self.asked: list[Asked] = []
         self.refused: list[str] = []
         self._turns: dict[Lane, deque[Turn]] = {lane: deque() for lane in Lane}
-        self.script(*script)
         self._may_speak = {lane: threading.Event() for lane in Lane}
         for lane in Lane:
             self.release(lane)
         self._lock = threading.Lock()
+        self.script(*script)
         self._ids = count(1)
-        self._server = _Server(self)
+        self._server = _Server(self, self.door())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     def script(self, *turns: Turn) -> None:
         """What is said next, after all that is still to be said."""
-        for turn in turns:
-            self._turns[turn.lane].append(turn)
+        with self._lock:
+            for turn in turns:
+                self._turns[turn.lane].append(turn)
+
+    @staticmethod
+    def door() -> type[Door]:
+        """What speaks to the client."""
+        return Door
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
-
-    def add(self, turn: Turn) -> None:
-        """One turn more, for what could not be known when the script was written."""
-        with self._lock:
-            self._turns[turn.lane].append(turn)
 
     def unsaid(self) -> list[Turn]:
         """Turns of the script that nobody asked for: the session did not go as the test thinks."""
@@ -199,15 +204,15 @@ def _lane(body: Mapping[str, Any], headers: frozenset[str]) -> Lane:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, stand_in: StandIn) -> None:
-        super().__init__(("127.0.0.1", 0), _Door)
+    def __init__(self, stand_in: StandIn, door: type[Door]) -> None:
+        super().__init__(("127.0.0.1", 0), door)
         self.stand_in = stand_in
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that goes away in mid-sentence is nothing to report."""
 
 
-class _Door(BaseHTTPRequestHandler):
+class Door(BaseHTTPRequestHandler):
     server: _Server
     protocol_version = "HTTP/1.1"
 
@@ -225,22 +230,25 @@ class _Door(BaseHTTPRequestHandler):
 
     def _refuse(self) -> None:
         self.server.stand_in.refuse(f"{self.command} {self.path}")
-        refusal = b'{"type":"error","error":{"type":"not_found_error","message":"a stand-in"}}'
-        self.send_response(403 if self.command == "CONNECT" else 404)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(refusal)))
-        self.send_header("connection", "close")
-        self.end_headers()
+        refusal = {"type": "error", "error": {"type": "not_found_error", "message": "a stand-in"}}
+        self._json(refusal, 403 if self.command == "CONNECT" else 404)
+
+    def _json(self, told: object, status: int = 200) -> None:
+        body = json.dumps(told).encode()
+        self._head(status, "application/json", **{"content-length": str(len(body))})
         if self.command != "HEAD":
-            self.wfile.write(refusal)
+            self.wfile.write(body)
+
+    def _head(self, status: int, kind: str, **more: str) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": kind, "connection": "close", **more}.items():
+            self.send_header(name, value)
+        self.end_headers()
 
     do_GET = do_HEAD = do_PUT = do_DELETE = do_CONNECT = do_OPTIONS = do_PATCH = _refuse
 
     def _stream(self, turn: Turn, model: str, *, tokens: int) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
+        self._head(200, "text/event-stream")
         usage = {"input_tokens": tokens, "output_tokens": 20}
         message: dict[str, object] = {
             "id": self.server.stand_in.next_id("msg"), "type": "message", "role": "assistant", "model": model,

@@ -59,11 +59,11 @@ def test_an_inner_client_is_asked_once_and_touches_nothing_of_the_outer_session(
     assert asked.holds("Recollect") == 0
     # One session is known, here and there: the outer one.
     assert {Path(name).stem for name in told if name.endswith(".jsonl")} == {session.id}
-    log = (installed.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8")
+    log = installed.log()
     assert {word for word in log.split() if word.startswith("session=")} == {f"session={session.id}"}
     assert log.count(" asked ") == 1
     assert inner(installed) == []
-    spent = json.loads(installed.recollect("status", "--json").stdout)["llm"]
+    spent = installed.json("status")["llm"]
     assert (spent["calls"], spent["jobs"]["classify"]["calls"]) == (1, 1)
     assert session.service.refused == []
 
@@ -108,7 +108,7 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
         use("Bash", command="echo x > written"),
         use("Write", file_path=str(world.project / "written"), content="x"),
     )
-    speaks = agents.answers()
+    speaks = agents.model_client()
 
     with StandIn([script, says("Done.")]) as service:
         ran = program.run(
@@ -117,7 +117,7 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
             seconds=60,
         )  # fmt: skip
 
-    heard = speaks.heard(ran.out)
+    heard = speaks.read_answer(ran.out)
     assert (ran.problem, heard.text) == ("", "Done.")
     assert heard.tokens
     inside, seen, outside, listed, *others = service.asked[-1].results()
@@ -140,7 +140,7 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
 
 @one_model
 def test_one_that_hangs_is_ended_with_all_that_it_started(world: World):
-    speaks = agents.answers()
+    speaks = agents.model_client()
     with StandIn() as service:
         service.hold(Lane.ASIDE)
         ran = program.run(

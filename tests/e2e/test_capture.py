@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.e2e.client import World, one_model
+from tests.daemon.real import soon
+from tests.e2e.client import RULE, SECRET, World, one_model
 from tests.e2e.stand_in import Use, says, use
 
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 BROKEN, FIXED = "./build.sh --fast", "./build.sh --fast --no-cache"
 BASH = ("--allowedTools", "Bash")
-TAKES_IN_S = 60
 
 
 def bash(command: str) -> Use:
@@ -30,24 +26,15 @@ def script(world: World) -> None:
     build.chmod(0o755)
 
 
-def until(is_so: Callable[[], bool]) -> bool:
-    """The daemon takes in what sessions leave in its own time."""
-    end_s = time.monotonic() + TAKES_IN_S
-    while not is_so() and time.monotonic() < end_s:
-        time.sleep(0.2)
-    return is_so()
-
-
 def learnt(world: World) -> list[dict[str, object]]:
-    found = json.loads(world.recollect("rule", "list", "--json").stdout)
-    found += json.loads(world.recollect("inbox", "list", "--json").stdout)
+    found = world.json("rule", "list") + world.json("inbox", "list")
     return [rule for rule in found if rule.get("rule_type") == "failure"]
 
 
-def _waiting(world: World) -> int:
+def waiting(world: World) -> int:
     """How much of what sessions left is not read yet."""
     world.recollect("digest")
-    return int(json.loads(world.recollect("digest", "--dry-run", "--json").stdout)["waiting"])
+    return int(world.json("digest", "--dry-run")["waiting"])
 
 
 def holding(folder: Path, text: str) -> list[Path]:
@@ -56,9 +43,7 @@ def holding(folder: Path, text: str) -> list[Path]:
 
 def test_what_a_person_corrects_is_in_the_first_request_of_the_next_session(installed: World):
     first = installed.run("no, we use pnpm here, not npm", says("I see."))
-
     second = installed.run("hello", says("Good day."))
-
     assert any("Recollect: noted" in run.out for run in first.hooks if run.event == "UserPromptSubmit")
     assert second.asked[0].holds("Use pnpm, not npm.") == 1
 
@@ -68,8 +53,8 @@ def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(i
     script(installed)
     for _ in range(2):
         installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
-        assert until(lambda: not _waiting(installed))
-    assert until(lambda: any(rule["status"] == "active" for rule in learnt(installed)))
+        assert soon(lambda: not waiting(installed))
+    assert soon(lambda: any(rule["status"] == "active" for rule in learnt(installed)))
 
     third = installed.run("please build", says(bash(BROKEN)), says(bash(FIXED)), says("Built."), args=BASH)
 
@@ -81,24 +66,19 @@ def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(i
 
 @one_model
 def test_what_was_injected_is_not_captured_again(installed: World):
-    installed.recollect("rule", "add", "Write every commit subject in the imperative mood")
-    before = json.loads(installed.recollect("rule", "list", "--json").stdout)
-
-    echo = "I remember: Write every commit subject in the imperative mood. We always write them so."
-    installed.run("what do you remember?", says(echo))
+    installed.recollect("rule", "add", RULE)
+    before = installed.json("rule", "list")
+    installed.run("what do you remember?", says(f"I remember: {RULE}. We always write them so."))
     installed.recollect("digest")
-
-    assert [rule["id"] for rule in json.loads(installed.recollect("rule", "list", "--json").stdout)] == [
-        rule["id"] for rule in before
-    ]
-    assert json.loads(installed.recollect("inbox", "list", "--json").stdout) == []
+    assert [rule["id"] for rule in installed.json("rule", "list")] == [rule["id"] for rule in before]
+    assert installed.json("inbox", "list") == []
 
 
 @one_model
 def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     printed = shlex.join(["echo", f"token: {SECRET}"])
     installed.run("print it", says(bash(printed)), says("Done."), args=BASH)
-    assert until(lambda: _waiting(installed) == 0)
+    assert soon(lambda: waiting(installed) == 0)
     installed.recollect("export", str(installed.home / "out.jsonl"))
 
     ours = [*holding(installed.home / ".recollect", SECRET), *holding(installed.runtime, SECRET)]

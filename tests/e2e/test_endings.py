@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable
 
-from tests.e2e.client import WAIT_S, World, one_model
+from tests.daemon.real import soon
+from tests.e2e.client import VALIDATORS, World, one_model
 from tests.e2e.stand_in import Lane, says, use
 
 SUMMARY = "<summary>We set up the shop.</summary>"
-
-
-def soon(found: Callable[[], bool]) -> bool:
-    until = time.monotonic() + WAIT_S
-    while not found() and time.monotonic() < until:
-        time.sleep(0.2)
-    return found()
-
-
-def threads(world: World) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(world.recollect("threads", "--json").stdout)
-    return found
 
 
 @one_model
@@ -35,12 +22,11 @@ def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installe
         session.say("no, we use pnpm here, not npm")
         session.say("write a page that greets people")
         session.say("/compact")
-        log = installed.home / ".recollect" / "logs" / "recollect.log"
-        assert soon(lambda: "swept" in log.read_text(encoding="utf-8"))
+        assert soon(lambda: "swept" in installed.log())
         session.say("good night")
 
-    assert soon(lambda: "session-over" in log.read_text(encoding="utf-8"))
-    [thread] = threads(installed)
+    assert soon(lambda: "session-over" in installed.log())
+    [thread] = installed.json("threads")
     assert thread["group"] == session.id
     assert "Asked: write a page that greets people" in str(thread["body"])
     [summed_up] = session.service.of(Lane.COMPACT)
@@ -57,10 +43,8 @@ def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installe
 
 @one_model
 def test_what_was_shown_is_judged_by_the_call_that_followed(installed: World):
-    done = json.loads(installed.recollect("pin", "Solana validators restart with the vestibule flag", "--json").stdout)
-    [shown] = done["ids"]
-    ruled = json.loads(installed.recollect("rule", "add", "Never run frobnicate without --dry", "--json").stdout)
-    [reminded] = ruled["ids"]
+    [shown] = installed.json("pin", VALIDATORS)["ids"]
+    [reminded] = installed.json("rule", "add", "Never run frobnicate without --dry")["ids"]
 
     session = installed.run(
         "how do solana validators restart?", says(use("Bash", command="frobnicate now")), says("It failed."),
@@ -70,9 +54,7 @@ def test_what_was_shown_is_judged_by_the_call_that_followed(installed: World):
     assert session.asked[0].holds("vestibule") >= 1
 
     def judged(id: str) -> dict[str, float]:
-        told = installed.recollect("why", id, "--json", check=False).stdout
-        found: dict[str, float] = json.loads(told)["now"] if told else {}
-        return found
+        return dict(installed.json("why", id, check=False).get("now", {}))
 
     assert soon(lambda: "went_badly" in judged(reminded))
     assert judged(reminded) == {"relevance": 0.9375, "went_badly": 1}

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
-from tests.e2e.client import World, one_model
+from tests.e2e.client import SECRET, World, one_model
 from tests.e2e.stand_in import says, use
 
 RULE = "Use pnpm, not npm."
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def imported(world: World, *args: str) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(world.recollect("import", "claude-code", "--json", *args).stdout)
-    (only,) = answer["projects"]
+    (only,) = world.json("import", "claude-code", *args)["projects"]
     return dict(only)
 
 
@@ -38,13 +34,10 @@ def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world:
     assert read["copies"] > 0
     assert read["remembers"]["rules"] == 1
     assert again["sessions"] == 0
-    assert [path for path in files(world.home / ".recollect") if SECRET.encode() in path.read_bytes()] == []
+    files = [path for path in (world.home / ".recollect").rglob("*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
     world.install()
     later = world.run("hello", says("Good day."))
     assert later.asked[0].holds(RULE) == 1
     assert imported(world)["sessions"] == 0
-
-
-def files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]

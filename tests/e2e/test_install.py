@@ -6,10 +6,9 @@ import json
 import shlex
 from pathlib import Path
 
-from tests.e2e.client import World, one_model
+from tests.e2e.client import RULE, World, one_model
 from tests.e2e.stand_in import says
 
-RULE = "Write every commit subject in the imperative mood"
 OTHER = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "another tool was here"}}
 
 
@@ -30,9 +29,7 @@ def test_another_tools_hooks_stay_and_run(world: World):
     with_another_tool(world)
     world.install()
     world.recollect("rule", "add", RULE)
-
     session = world.run("hello", says("Good day."))
-
     assert session.asked[0].holds("another tool was here") == 1
     assert session.asked[0].holds(RULE) == 1
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.e2e.client import WAIT_S, Session, World, one_model
+from tests.daemon.real import soon
+from tests.e2e.client import Session, World, one_model
 from tests.e2e.stand_in import says
 
 MINE = "The vestibule is swept before every release"
@@ -23,13 +22,6 @@ def put(path: Path, text: str) -> None:
 def notices(session: Session) -> str:
     said = [json.loads(run.out) for run in session.hooks if run.event == "SessionStart" and run.out.strip()]
     return "\n".join(one.get("systemMessage", "") for one in said)
-
-
-def until(seen: Callable[[], bool]) -> bool:
-    end_s = time.monotonic() + WAIT_S
-    while not seen() and time.monotonic() < end_s:
-        time.sleep(0.1)
-    return seen()
 
 
 def test_a_repositorys_notes_are_always_loaded_only_as_they_were_allowed(installed: World):
@@ -58,9 +50,8 @@ def test_a_note_saved_while_the_session_runs_is_brought_by_the_next_prompt(insta
     with installed.session(says("Good day."), says("Sweep.")) as session:
         session.say("hello")
         put(installed.home / ".recollect" / "vault" / "releases.md", MINE)
-        assert until(lambda: "releases" in installed.recollect("note", "list").stdout)
+        assert soon(lambda: "releases" in installed.recollect("note", "list").stdout)
         session.say("what about the vestibule before a release?")
-
     assert (session.asked[0].holds(MINE), session.asked[1].holds(MINE)) == (0, 1)
 
 
@@ -70,11 +61,11 @@ def test_a_tagged_note_is_completed_and_holds_its_use_after_the_session(installe
     put(place, f"<memory>\n{MINE}\n</memory>\n")
 
     installed.run("hello", says("Good day."))
-    assert until(lambda: "<fuzzy-match>" in place.read_text(encoding="utf-8"))
+    assert soon(lambda: "<fuzzy-match>" in place.read_text(encoding="utf-8"))
     session = installed.run("hello again", says("Good day."))
 
     assert session.asked[0].holds(MINE) == 1
-    assert until(lambda: '"frequency": 0' not in place.read_text(encoding="utf-8"))
+    assert soon(lambda: '"frequency": 0' not in place.read_text(encoding="utf-8"))
     text = place.read_text(encoding="utf-8")
     assert text.endswith(f"<memory>\n{MINE}\n</memory>\n")
     assert '"last_accessed_session": ' in text

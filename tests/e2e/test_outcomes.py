@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import time
-
-from tests.e2e.client import WAIT_S, World, one_model
+from tests.daemon.real import soon
+from tests.e2e.client import World, one_model
 from tests.e2e.stand_in import says, use
 
-NPM = """#!/bin/sh
-echo 'npm ERR! Missing script: "test"' >&2
-exit 1
-"""
+NPM = "#!/bin/sh\necho 'npm ERR! Missing script: \"test\"' >&2\nexit 1\n"
 
 
 LESSON = '`bin/npm test` fails here with "Missing script: test"; `bin/pnpm test` works.'
@@ -19,13 +14,13 @@ LESSON = '`bin/npm test` fails here with "Missing script: test"; `bin/pnpm test`
 
 def inbox(world: World) -> dict[str, str]:
     """What waits there, by id, once what happened has been read: a moment after the session."""
-    until = time.monotonic() + WAIT_S / 2
-    while True:
+
+    def cards() -> list[dict[str, str]]:
         world.recollect("digest")
-        cards = json.loads(world.recollect("inbox", "list", "--json").stdout)
-        if cards or time.monotonic() > until:
-            return {card["id"]: card["body"] for card in cards}
-        time.sleep(0.5)
+        return list(world.json("inbox", "list"))
+
+    assert soon(cards)
+    return {card["id"]: card["body"] for card in cards()}
 
 
 @one_model
@@ -36,13 +31,8 @@ def test_a_failure_and_its_fix_are_one_lesson_that_is_shown_before_the_call(inst
         (tools / name).write_text(script, encoding="utf-8")
         (tools / name).chmod(0o755)
 
-    installed.run(
-        "run the tests",
-        says(use("Bash", command="bin/npm test")),
-        says(use("Bash", command="bin/pnpm test")),
-        says("They pass."),
-        args=("--allowedTools", "Bash"),
-    )
+    calls = [says(use("Bash", command=command)) for command in ("bin/npm test", "bin/pnpm test")]
+    installed.run("run the tests", *calls, says("They pass."), args=("--allowedTools", "Bash"))
 
     [(id, lesson)] = inbox(installed).items()
     assert lesson == LESSON
@@ -59,5 +49,4 @@ def test_what_is_refused_again_and_again_is_proposed_as_a_rule(installed: World)
     for _ in range(2):
         pushes = [use("Bash", command="git push origin main"), use("Bash", command="git push")]
         installed.run("push it", says(*pushes), says("I may not."))
-
     assert list(inbox(installed).values()) == ["Ask before `git push`."]

@@ -6,35 +6,25 @@ import json
 import os
 import shutil
 import signal
-import tempfile
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.daemon.real import soon
 from tests.e2e import pi
-from tests.e2e.client import ROOT, WAIT_S, World, lacking
+from tests.e2e.client import ROOT, RULE, World, lacking, scratch_world
 from tests.e2e.conftest import refuse
 from tests.e2e.pi import PiSession, system
 from tests.e2e.stand_in import says, use
 from tests.e2e.test_install import traces
 
-RULE = "Write every commit subject in the imperative mood"
-
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    """No process of a test may outlive it."""
     if reason := pi.lacking():
         refuse(reason)
-    root = Path(tempfile.mkdtemp(prefix="e")).resolve()
-    world = World(root)
-    yield world
-    left = world.end()
-    shutil.rmtree(root)
-    assert not left, f"still running: {left}"
+    with scratch_world() as world:
+        yield world
 
 
 @pytest.fixture
@@ -43,15 +33,18 @@ def installed(world: World) -> World:
     return world
 
 
-def test_rules_stand_in_the_system_prompt_of_every_request_and_once(installed: World):
+def test_rules_stand_in_the_system_prompt_of_every_request_and_events_go_straight_to_a_daemon(installed: World):
     installed.recollect("rule", "add", RULE)
-
-    with PiSession(installed, says("Good day."), says("Again.")) as session:
+    script = installed.home / ".recollect" / "bin" / "hook"
+    script.write_text(f"#!/bin/sh\ntouch {installed.root}/called\n")
+    first = says("Good day.", use("bash", command="echo well"))
+    with PiSession(installed, first, says("Done."), says("Yes.")) as session:
         session.say("hello")
         session.say("and again")
 
-    assert [system(asked).count(RULE) for asked in session.asked] == [1, 1]
-    assert [asked.holds(RULE) for asked in session.asked] == [0, 0]
+    assert [system(asked).count(RULE) for asked in session.asked] == [1, 1, 1]
+    assert [asked.holds(RULE) for asked in session.asked] == [0, 0, 0]
+    assert not (installed.root / "called").exists()
 
 
 def test_what_another_agent_was_told_is_told_here(installed: World):
@@ -66,58 +59,32 @@ def test_what_another_agent_was_told_is_told_here(installed: World):
     assert system(session.asked[0]).count("Use pnpm, not npm") == 1
 
 
-def test_a_prompt_brings_what_bears_on_it_and_says_so_to_the_person(installed: World):
-    with PiSession(installed, says("Good day."), says("Yes.")) as session:
-        session.say("hello")
-        installed.recollect("pin", "Deploys go through the staging cluster first")
-        session.say("how do we deploy to staging?")
-
-    assert session.asked[1].holds("Deploys go through the staging cluster first") == 1
-    assert any("Recollect: told Pi 1 memory" in notice for notice in session.notices), session.notices
-
-
 def test_a_correction_is_kept_and_told_to_the_next_session(installed: World):
     with PiSession(installed, says("Noted.")) as first:
         first.say("no, we use pnpm here, not npm")
     with PiSession(installed, says("Good day.")) as second:
         second.say("hello")
-
     assert any("Recollect: noted" in notice for notice in first.notices)
     assert system(second.asked[0]).count("Use pnpm, not npm") == 1
 
 
-def test_a_file_that_is_not_there_is_read_from_memory(installed: World):
-    installed.recollect("pin", "Deploys go through the staging cluster first")
-    question = f"{installed.project}/.ai/recall/how do we deploy"
+def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_on_them(installed: World):
+    kept, rule = "Deploys go through the staging cluster first", "Never run prettier in this repository"
+    reads = use("read", path=f"{installed.project}/.ai/recall/how do we deploy")
+    calls = [reads, use("recall", query="deploys"), use("bash", command="prettier . || :")]
 
-    with PiSession(installed, says(use("read", path=question)), says("So.")) as session:
-        session.say("look it up")
+    with PiSession(installed, says("Good day."), says(*calls), says("So.")) as session:
+        session.say("hello")
+        installed.recollect("pin", kept)
+        installed.recollect("rule", "add", rule)
+        session.say("how do we deploy to staging?")
 
-    ((told, failed),) = session.asked[-1].results()
-    assert "Deploys go through the staging cluster first" in told
-    assert not failed
-
-
-def test_its_tool_asks_memory(installed: World):
-    installed.recollect("pin", "Deploys go through the staging cluster first")
-
-    with PiSession(installed, says(use("recall", query="deploys")), says("So.")) as session:
-        session.say("look it up")
-
+    assert session.asked[1].holds(kept) == 1
+    assert any("Recollect: told Pi 1 memory" in notice for notice in session.notices), session.notices
     assert "recall" in {tool["name"] for tool in session.asked[0].body["tools"]}
-    ((told, failed),) = session.asked[-1].results()
-    assert "Deploys go through the staging cluster first" in told
-    assert not failed
-
-
-def test_a_call_that_a_rule_bears_on_is_met_by_it(installed: World):
-    installed.recollect("rule", "add", "Never run prettier in this repository")
-
-    with PiSession(installed, says(use("bash", command="prettier . || :")), says("So.")) as session:
-        session.say("tidy up")
-
-    ((told, _),) = session.asked[-1].results()
-    assert "Never run prettier in this repository" in told
+    read, asked, called = session.asked[-1].results()
+    assert [(kept in told, failed) for told, failed in (read, asked)] == [(True, False)] * 2
+    assert rule in called[0]
 
 
 def test_what_was_done_becomes_a_thread(installed: World):
@@ -140,11 +107,11 @@ def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
     installed.recollect("rule", "add", RULE)
 
     with PiSession(installed, says("Well."), says("word " * 30_000), says("Yes.")) as session:
-        session.send("set_auto_compaction", enabled=False)
+        session.send({"type": "set_auto_compaction", "enabled": False})
         installed.recollect("pin", "Deploys go through the staging cluster first")
         session.say("how do we deploy to staging?")
         session.say("tell me a long story")
-        session.send("compact")
+        session.send({"type": "compact"})
         session.until("compaction_end")
         session.say("how do we deploy to staging, again?")
 
@@ -152,90 +119,60 @@ def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
     assert session.asked[-1].holds("Deploys go through the staging cluster first") == 1
 
 
-def test_with_a_daemon_at_work_events_go_straight_to_it(installed: World):
-    installed.recollect("rule", "add", RULE)
-    script = installed.home / ".recollect" / "bin" / "hook"
-    script.write_text(f"#!/bin/sh\ntouch {installed.root}/called\n")
-
-    with PiSession(installed, says("Good day.", use("bash", command="echo well")), says("Done.")) as session:
-        session.say("hello")
-
-    assert system(session.asked[0]).count(RULE) == 1
-    assert not (installed.root / "called").exists()
-
-
 def test_without_a_daemon_one_is_started(installed: World):
     installed.recollect("rule", "add", RULE)
     installed.recollect("daemon", "stop")
-
     with PiSession(installed, says("Good day.")) as session:
         session.say("hello")
-
     assert system(session.asked[0]).count(RULE) == 1
     assert "pid" in installed.recollect("daemon", "status", "--json").stdout
 
 
-@pytest.mark.parametrize("trouble", ["no home", "no daemon can start", "garbage", "nobody answers"])
+TROUBLE = {"no daemon can start": "exit 3", "garbage": "echo '{not json'", "nobody answers": "exec sleep 2"}
+
+
+@pytest.mark.parametrize("trouble", ["no home", *TROUBLE])
 def test_whatever_is_wrong_pi_goes_on(world: World, trouble: str):
     world.recollect("install", "--agent", "pi")
     home = world.home / ".recollect"
-    match trouble:
-        case "no home":
-            shutil.rmtree(home)
-        case "no daemon can start":
-            (home / "bin" / "hook").write_text("#!/bin/sh\nexit 3\n")
-        case "garbage":
-            (home / "bin" / "hook").write_text("#!/bin/sh\necho '{not json'\n")
-        case _:
-            (home / "bin" / "hook").write_text("#!/bin/sh\nexec sleep 2\n")
+    if trouble == "no home":
+        shutil.rmtree(home)
+    else:
+        (home / "bin" / "hook").write_text(f"#!/bin/sh\n{TROUBLE[trouble]}\n")
 
     with PiSession(world, says("Good day.", use("bash", command="echo well")), says("Done.")) as session:
         session.say("hello")
 
     ((told, failed),) = session.asked[-1].results()
-    assert told.strip() == "well"
-    assert not failed
-    assert session.notices == []
+    assert (told.strip(), failed, session.notices) == ("well", False, [])
 
 
 def test_a_daemon_that_hangs_holds_nobody_up_and_nothing_is_lost(world: World):
     world.recollect("install", "--agent", "pi")
-    pid = json.loads(world.recollect("daemon", "start", "--json").stdout)["pid"]
+    pid = world.json("daemon", "start")["pid"]
     os.kill(pid, signal.SIGSTOP)
 
     with PiSession(world, says("Noted.")) as session:
         session.say("no, we use pnpm here, not npm")
     os.kill(pid, signal.SIGCONT)
 
-    def kept() -> list[str]:
-        return [one["title"] for one in json.loads(world.recollect("rule", "list", "--json").stdout)]
-
-    until = time.monotonic() + WAIT_S
-    while not kept() and time.monotonic() < until:
-        time.sleep(0.5)
+    assert soon(lambda: world.json("rule", "list"))
     assert session.notices == []
-    assert kept() == ["Use pnpm, not npm."]
+    assert [one["title"] for one in world.json("rule", "list")] == ["Use pnpm, not npm."]
 
 
-def test_installed_and_loaded_from_a_clone_it_serves_once(installed: World):
-    installed.recollect("rule", "add", RULE)
-
-    with PiSession(installed, says("Good day."), args=("-e", str(ROOT / "plugins" / "pi" / "index.ts"))) as session:
-        session.say("hello")
-
-    assert system(session.asked[0]).count(RULE) == 1
-    assert [tool["name"] for tool in session.asked[0].body["tools"]].count("recall") == 1
-
-
-def test_from_a_clone_it_needs_no_installing(world: World):
-    world.recollect("hook", "--prepare")
-    world.recollect("daemon", "start")
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_from_a_clone_it_needs_no_installing_and_beside_an_installation_serves_once(world: World, is_installed: bool):
+    if is_installed:
+        pi.install(world)
+    else:
+        world.recollect("hook", "--prepare")
+        world.recollect("daemon", "start")
     world.recollect("rule", "add", RULE)
-
     with PiSession(world, says("Good day."), args=("-e", str(ROOT / "plugins" / "pi" / "index.ts"))) as session:
         session.say("hello")
-
     assert system(session.asked[0]).count(RULE) == 1
+    assert [tool["name"] for tool in session.asked[0].body["tools"]].count("recall") == 1
 
 
 def test_uninstalling_leaves_a_session_with_no_trace(world: World):

@@ -11,10 +11,9 @@ import time
 
 import pytest
 
-from tests.e2e.client import PATIENCE_MS, ROOT, Session, World, one_model
+from tests.e2e.client import PATIENCE_MS, ROOT, RULE, Session, World, one_model
 from tests.e2e.stand_in import Asked, says, use
 
-RULE = "Write every commit subject in the imperative mood"
 NAME = "recollect@recollect"
 OURS = "mcp__plugin_recollect_recollect__"
 
@@ -60,7 +59,6 @@ def until_served(session: Session) -> set[str]:
 @one_model
 def test_the_client_finds_nothing_wrong_with_it(world: World, what: str):
     told = world.client("plugin", "validate", str(ROOT / what))
-
     assert "Validation passed" in told
     assert "warning" not in told.lower()
 
@@ -124,8 +122,7 @@ def test_beside_an_installation_nothing_happens_twice(world: World):
     assert all(f"{OURS}ai_recall" not in tools(asked) for asked in session.asked)
     notices = [run for run in session.hooks if "Recollect: noted" in run.out]
     assert len(notices) == 1
-    shown = json.loads(world.recollect("rule", "list", "--json").stdout)
-    assert sorted(one["seen"] for one in shown) == [1, 1]
+    assert sorted(one["seen"] for one in world.json("rule", "list")) == [1, 1]
 
 
 @one_model

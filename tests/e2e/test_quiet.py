@@ -55,12 +55,3 @@ def test_a_prompt_that_no_person_wrote_brings_nothing(installed: World):
     assert asked.out == ""
     assert notified.out == ""
     assert session.asked[-1].holds("task-notification")
-
-
-@one_model
-def test_the_virtual_read_alone_is_allowed(installed: World):
-    session = installed.run("look", says(use("Read", file_path=".ai/recall/anything at all")), says("Nothing."))
-
-    [(_, failed)] = session.asked[-1].results()
-    assert not failed
-    assert [run.event for run in session.hooks if "permissionDecision" in run.out] == ["PreToolUse"]

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
-from tests.e2e.client import ROOT, World, one_model
-from tests.e2e.stand_in import Lane, Use, says, use
+from tests.e2e.client import BREAD, ROOT, RULE, VALIDATORS, World
+from tests.e2e.stand_in import Lane, says, use
 
-RULE = "Write every commit subject in the imperative mood"
-VALIDATORS = "Solana validators restart with the vestibule flag"
 VIRTUAL = ".ai/recall/solana validators"
-BREAD = "Sourdough wants eleven hours in the cellar"
-
-
-def test_a_rule_from_the_command_line_is_in_the_first_request_of_the_next_session(installed: World):
-    installed.recollect("rule", "add", RULE)
-
-    session = installed.run("hello", says("Good day."))
-
-    assert session.asked[0].holds(RULE) == 1
 
 
 def test_what_one_session_keeps_the_next_one_knows(installed: World):
@@ -33,7 +23,8 @@ def test_what_one_session_keeps_the_next_one_knows(installed: World):
     assert second.id != first.id
 
 
-def test_a_prompt_brings_the_right_memory_once_and_not_twice(installed: World):
+def test_a_rule_is_told_at_the_start_and_a_prompt_brings_the_right_memory_once_and_says_so(installed: World):
+    installed.recollect("rule", "add", RULE)
     with installed.session(says("Good day."), says("With a flag."), says("Yes.")) as session:
         session.say("hello")
         # After the session began, so that only a prompt can bring them.
@@ -42,103 +33,56 @@ def test_a_prompt_brings_the_right_memory_once_and_not_twice(installed: World):
         session.say("how do solana validators restart?")
         session.say("are you sure that solana validators restart so?")
 
-    greeting, first, second = session.asked
-    assert greeting.holds("vestibule") == 0
-    assert first.holds("vestibule") == 1
-    assert first.holds("Sourdough") == 0
-    assert second.holds("vestibule") == 1, "the one of the first prompt, and no other"
-
-
-@one_model
-def test_a_person_sees_what_a_prompt_brought(installed: World):
-    with installed.session(says("Good day."), says("With a flag.")) as session:
-        session.say("hello")
-        installed.recollect("pin", VALIDATORS)
-        session.say("how do solana validators restart?")
-
+    assert session.asked[0].holds(RULE) == 1
+    assert [asked.holds("vestibule") for asked in session.asked] == [0, 1, 1], "brought once, and not again"
+    assert session.asked[1].holds("Sourdough") == 0
     [run] = [run for run in session.hooks if run.event == "UserPromptSubmit" and "vestibule" in run.out]
-    assert '"systemMessage"' in run.out
-    assert "Recollect: told Claude Code 1 memory" in run.out
+    assert "Recollect: told Claude Code 1 memory" in json.loads(run.out)["systemMessage"]
 
 
-def test_reading_a_virtual_file_gives_what_is_remembered(installed: World):
+def test_reading_a_virtual_file_gives_what_is_remembered_and_other_reads_are_left_alone(installed: World):
     installed.recollect("pin", VALIDATORS)
+    (installed.project / "a.txt").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    reads = [
+        use("Read", file_path=VIRTUAL),
+        use("Read", file_path=f"{installed.project}/{VIRTUAL}"),
+        use("Read", file_path=VIRTUAL, offset=1, limit=2),
+        use("Read", file_path="a.txt", offset=2, limit=1),
+    ]
 
-    session = installed.run(
-        "look it up",
-        says(
-            use("Read", file_path=VIRTUAL),
-            use("Read", file_path=f"{installed.project}/{VIRTUAL}"),
-            use("Read", file_path=VIRTUAL, offset=1, limit=2),
-        ),
-        says("With a flag."),
-    )
+    session = installed.run("look it up", says(*reads), says("With a flag."))
 
-    relative, absolute, part = session.asked[-1].results()
+    relative, absolute, (part, _), other = session.asked[-1].results()
     assert_is_recall(*relative)
     assert_is_recall(*absolute)
-    assert "# Memory Recall" in part[0]
-    assert "## Matching" not in part[0]
+    assert ("# Memory Recall" in part, "## Matching" in part) == (True, False)
     assert not (installed.project / ".ai" / "recall").exists()
+    assert other == ("2\ttwo", False)
+    # Of all that is asked, virtual reads alone are allowed in the person's place.
+    assert [run.event for run in session.hooks if "permissionDecision" in run.out] == ["PreToolUse"] * 3
 
 
-def test_a_subagent_reads_virtual_files_too(installed: World):
-    installed.recollect("pin", VALIDATORS)
-
-    session = installed.run(
-        "ask someone",
-        says(agent("find out how validators restart")),
-        says(use("Read", file_path=VIRTUAL), lane=Lane.SUB),
-        says("With a flag.", lane=Lane.SUB),
-        says("With a flag."),
-    )
-
-    [result] = session.service.of(Lane.SUB)[-1].results()
-    assert_is_recall(*result)
-
-
-@one_model
-def test_other_reads_are_left_alone(installed: World):
-    (installed.project / "a.txt").write_text("one\ntwo\nthree\n", encoding="utf-8")
-
-    session = installed.run("look", says(use("Read", file_path="a.txt", offset=2, limit=1)), says("Two."))
-
-    [(text, failed)] = session.asked[-1].results()
-    assert not failed
-    assert "two" in text
-    assert "one" not in text
-    assert "three" not in text
-
-
-def test_a_subagent_is_briefed(installed: World):
+def test_a_subagent_is_briefed_and_reads_virtual_files_too(installed: World):
     installed.recollect("rule", "add", RULE)
     installed.recollect("pin", VALIDATORS)
-    installed.recollect("pin", BREAD)
+    task = use(
+        "Agent", description="a task", prompt="find out how solana validators restart",
+        subagent_type="general-purpose", run_in_background=False,
+    )  # fmt: skip
 
     session = installed.run(
-        "ask someone",
-        says(agent("find out how solana validators restart")),
-        says("With a flag.", lane=Lane.SUB),
-        says("With a flag."),
-    )
+        "ask someone", says(task), says(use("Read", file_path=VIRTUAL), lane=Lane.SUB),
+        says("With a flag.", lane=Lane.SUB), says("With a flag."),
+    )  # fmt: skip
 
-    [briefed] = session.service.of(Lane.SUB)
-    assert briefed.holds(RULE) == 1
-    assert briefed.holds("vestibule") == 1
-
-
-def agent(task: str) -> Use:
-    return use("Agent", description="a task", prompt=task, subagent_type="general-purpose", run_in_background=False)
+    briefed, reading = session.service.of(Lane.SUB)
+    assert briefed.holds(RULE) == briefed.holds("vestibule") == 1
+    [result] = reading.results()
+    assert_is_recall(*result)
 
 
 def assert_is_recall(text: str, failed: bool) -> None:
     assert not failed
-    for part in (
-        "# Memory Recall: solana validators",
-        "Query executed at: ",
-        "## Matching Threads (1 found)",
-        "### [ACTIVE] ",
-        "vestibule",
-        "Match score: ",
-    ):
+    head = ("# Memory Recall: solana validators", "Query executed at: ", "## Matching Threads (1 found)")
+    for part in (*head, "### [ACTIVE] ", "vestibule", "Match score: "):
         assert part in text

@@ -8,21 +8,20 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from recollect.app.core import App
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.ops import transfer
-from recollect.ops.app import App
-from tests.e2e.client import World, one_model
+from tests.e2e.client import BREAD, World, one_model
 from tests.e2e.stand_in import Asked, Use, says
 from tests.values import act, messages, plan, thread
 
 ALLOWED = ("--allowedTools", "mcp__recollect")
 ID = re.compile(r"[a-z]+_\d{8}_\d{6}_[0-9a-f]{6}")
 COOKIE = "The session cookie expires at midnight, as the auditors wanted"
-BREAD = "Sourdough wants eleven hours in the cellar"
 
 
 def tool(name: str, **given: object) -> Use:
@@ -30,8 +29,7 @@ def tool(name: str, **given: object) -> Use:
 
 
 def kept(world: World, text: str, *options: str) -> str:
-    told = json.loads(world.recollect("pin", text, "--json", *options).stdout)
-    return str(told["ids"][0])
+    return str(world.json("pin", text, *options)["ids"][0])
 
 
 def crowd(world: World) -> None:
@@ -53,7 +51,7 @@ def brought(world: World, *threads: Create) -> None:
     elsewhere = Home(world.root / "elsewhere")
     app = App(home=elsewhere, project=None, settings=load(None, None, {}), clock=SystemClock(), actor="test")
     with closing(app):
-        app.writing(Scope.USER).apply(plan(*threads), act())
+        app.writer(Scope.USER).apply(plan(*threads), act())
         transfer.export(app, str(file), user=True)
     world.recollect("import", "jsonl", str(file))
 
@@ -64,14 +62,16 @@ def report(result: str) -> dict[str, Any]:
 
 
 @one_model
-def test_the_tools_and_the_instructions_are_there_on_the_first_turn(installed: World):
-    session = installed.run("hello", says("Good day."))
-
-    first = session.asked[0]
+def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until_it_is_called(installed: World):
+    first = installed.run("hello", says("Good day.")).asked[0]
     named = {one["name"] for one in first.body["tools"]}
     assert {f"mcp__recollect__ai_{name}" for name in ("recall", "focus", "pin", "compact", "undo")} <= named
     assert sum(name.startswith("mcp__recollect__") for name in named) == 11
     assert ".ai/recall/" in json.dumps(first.body)
+    assert "The user asked about this project's memory" not in json.dumps(first.body)
+
+    called = installed.run("/recollect why midnight?", says("Let me see."))
+    assert called.asked[-1].holds("The user asked about this project's memory: why midnight?")
 
 
 def test_what_is_pinned_and_recalled_comes_back_word_for_word(installed: World):
@@ -137,7 +137,7 @@ def test_an_agent_rates_merges_splits_tidies_and_takes_back(installed: World):
     assert "Dry run: nothing was written." in texts[7]
     assert "Did you mean aggressive?" in texts[8]
     assert '"thread active"' in texts[9]
-    shown = json.loads(installed.recollect("show", one, "--json").stdout)
+    shown = installed.json("show", one)
     assert [rating["useful"] for rating in shown["ratings"]] == [False, False]
 
 
@@ -176,9 +176,7 @@ def test_a_split_leaves_two_whole_halves_and_each_is_found(installed: World):
     (told, failed), *_ = session.asked[-1].results()
     assert not failed
     (new,) = set(ID.findall(told)) - {talk.memory.id}
-    halves = {
-        id: json.loads(installed.recollect("show", id, "--json").stdout)["messages"] for id in (talk.memory.id, new)
-    }
+    halves = {id: installed.json("show", id)["messages"] for id in (talk.memory.id, new)}
     assert [one["content"] for one in halves[new]] == ["Migrations of the database run at night."]
     assert [one["content"] for one in halves[talk.memory.id]] == ["The login form wants a label."]
     asked = installed.run("when do the migrations of the database run", says("At night.")).asked[-1]
@@ -202,12 +200,3 @@ def test_what_was_rated_badly_sinks_in_the_next_prompt(installed: World):
 def _order(asked: Asked, *ids: str) -> list[str]:
     said = "\n".join(text for _, text in asked.messages)
     return [id for id in dict.fromkeys(ID.findall(said)) if id in ids]
-
-
-@one_model
-def test_the_skill_is_there_and_costs_nothing_until_it_is_called(installed: World):
-    quiet = installed.run("hello", says("Good day."))
-    called = installed.run("/recollect why midnight?", says("Let me see."))
-
-    assert "The user asked about this project's memory" not in json.dumps(quiet.asked[0].body)
-    assert called.asked[-1].holds("The user asked about this project's memory: why midnight?")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
-from tests.e2e.client import World, one_model
+from tests.daemon.real import soon
+from tests.e2e.client import RULE, World, one_model
 from tests.e2e.stand_in import says
-
-RULE = "Write every commit subject in the imperative mood"
-WITHIN_S = 60
 
 
 def switch_on(world: World, *names: str) -> None:
@@ -23,35 +20,22 @@ def index(world: World) -> Path:
     return found
 
 
-def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request(world: World):
+def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_it_noted_itself(world: World):
     switch_on(world, "MEMORY_RULES_SYNC")
     world.recollect("rule", "add", RULE)
     before = world.run("hello", says("Good day."))
-    world.recollect("sync")
+    [folder] = (world.home / ".claude" / "projects").glob("*/memory")
+    (folder / "MEMORY.md").write_text("- [Role](user_role.md) — keeps bees\n", encoding="utf-8")
 
+    world.recollect("sync")
     told = world.run("hello", says("Good day."))
     world.recollect("sync", "--off")
     after = world.run("hello", says("Good day."))
 
     assert [session.asked[0].holds(RULE) for session in (before, told, after)] == [0, 1, 0]
+    assert told.asked[0].holds("keeps bees") == 1
     assert not told.hooks
     assert not told.asked[0].holds("<!-- recollect")
-
-
-@one_model
-def test_what_the_client_noted_itself_stays_beside_it(world: World):
-    switch_on(world, "MEMORY_RULES_SYNC")
-    world.recollect("rule", "add", RULE)
-    world.run("hello", says("Good day."))
-    [folder] = (world.home / ".claude" / "projects").glob("*/memory")
-    (folder / "MEMORY.md").write_text("- [Role](user_role.md) — keeps bees\n", encoding="utf-8")
-    world.recollect("sync")
-
-    told = world.run("hello", says("Good day."))
-
-    assert told.asked[0].holds("keeps bees") == 1
-    assert told.asked[0].holds(RULE) == 1
-    world.recollect("sync", "--off")
     assert index(world).read_text(encoding="utf-8") == "- [Role](user_role.md) — keeps bees\n"
 
 
@@ -61,9 +45,7 @@ def test_the_daemon_writes_rules_by_itself(world: World):
     world.install()
     world.recollect("rule", "add", RULE)
     first = world.run("hello", says("Good day."))
-    until = time.monotonic() + WITHIN_S
-    while not list(world.home.glob(".claude/projects/*/memory/MEMORY.md")) and time.monotonic() < until:
-        time.sleep(0.2)
+    assert soon(lambda: list(world.home.glob(".claude/projects/*/memory/MEMORY.md")))
     assert RULE in index(world).read_text(encoding="utf-8")
 
     second = world.run("hello", says("Good day."))
@@ -77,7 +59,5 @@ def test_a_skill_is_offered_to_the_model(world: World):
     switch_on(world, "MEMORY_SKILLS")
     world.recollect("rule", "add", RULE, "--type", "correction")
     world.recollect("skills")
-
     told = world.run("hello", says("Good day."))
-
     assert told.asked[0].holds("auto-corrections") >= 1

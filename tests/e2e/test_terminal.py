@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.client import World, one_model
+from tests.e2e.client import RULE, SUMMARY, VALIDATORS, World, one_model
 from tests.e2e.stand_in import Lane, says
 from tests.e2e.terminal import Terminal
-
-RULE = "Write every commit subject in the imperative mood"
-VALIDATORS = "Solana validators restart with the vestibule flag"
-SUMMARY = "<summary>We spoke of one thing and another.</summary>"
 
 
 @pytest.mark.usefixtures("tmux")
@@ -42,3 +38,4 @@ def test_a_person_at_a_terminal_has_a_memory(installed: World):
     assert cleared.holds("Good day.") == 0
     assert cleared.holds(RULE) == 1
     assert compacted.holds(RULE) == 1
+    assert all(refused.startswith("CONNECT") for refused in terminal.service.refused)

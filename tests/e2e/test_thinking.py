@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
-import time
 
-from tests.e2e.client import World, binary, one_model
+from tests.daemon.real import soon
+from tests.e2e.client import BREAD, VALIDATORS, World, binary, one_model
 from tests.e2e.stand_in import Lane, StandIn, says
 
-VALIDATORS = "Solana validators restart with the vestibule flag"
-BREAD = "Sourdough wants eleven hours in the cellar"
 ASKS = "how do solana validators restart?"
 
 
@@ -28,18 +25,7 @@ def think(world: World, service: StandIn, **more: str) -> None:
 
 
 def pin(world: World, text: str) -> str:
-    found = re.search(r"thread_\w+", world.recollect("pin", text).stdout)
-    assert found is not None
-    return found[0]
-
-
-def told(world: World, words: str, within_s: float = 40) -> bool:
-    until_s = time.monotonic() + within_s
-    while time.monotonic() < until_s:
-        if words in (world.home / ".recollect" / "logs" / "recollect.log").read_text(encoding="utf-8"):
-            return True
-        time.sleep(0.1)
-    return False
+    return str(world.json("pin", text)["ids"][0])
 
 
 def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
@@ -51,7 +37,7 @@ def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
         pin(installed, VALIDATORS)
         bread = pin(installed, BREAD)
         for _ in range(2):
-            session.service.add(says(bread, lane=Lane.ASIDE))
+            session.service.script(says(bread, lane=Lane.ASIDE))
         session.say(ASKS)
 
     greeting, asked = session.asked
@@ -63,8 +49,7 @@ def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
     assert [one.holds("\n\nCandidate memories:\n") for one in inner] == [0, 1]
     assert all(one.holds(f"<user_prompt>\n{ASKS}\n</user_prompt>") == 1 for one in inner)
     assert all(one.holds("[recollect ") == 0 for one in inner), "no hook of ours ran inside"
-    why = json.loads(installed.recollect("why", "--json").stdout)
-    assert "a language model (double)" in json.dumps(why)
+    assert "a language model (double)" in installed.recollect("why", "--json").stdout
     records = [path.stem for path in (installed.home / ".claude" / "projects").rglob("*.jsonl")]
     assert records == [session.id], "no record of the inner calls is kept"
 
@@ -73,11 +58,11 @@ def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
 def test_a_turn_is_looked_back_at_once_and_what_it_taught_waits_in_the_inbox(installed: World):
     with installed.session(says("Understood, the cellar it is.")) as session:
         think(installed, session.service)
-        session.service.add(
+        session.service.script(
             says(json.dumps([{"type": "devops", "content": "Dough rests in the cellar."}]), lane=Lane.ASIDE)
         )
         session.say("the dough rests in the cellar since last week, not in the kitchen any more")
-        assert told(installed, " reviewed "), installed.log()
+        assert soon(lambda: " reviewed " in installed.log()), installed.log()
 
     [inner] = session.service.of(Lane.ASIDE)
     assert inner.holds("[agent] Understood, the cellar it is.") == 1

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tests.daemon.real import soon
-from tests.e2e.client import World, one_model
+from tests.e2e.client import RULE, VALIDATORS, World, one_model
 from tests.e2e.stand_in import says
-
-RULE = "Write every commit subject in the imperative mood"
-VALIDATORS = "Solana validators restart with the vestibule flag"
 
 
 def daemon(world: World) -> Mapping[str, Any]:
     """What the daemon tells of itself; nothing where there is none."""
-    told: dict[str, Any] = json.loads(world.recollect("daemon", "status", "--json", check=False).stdout or "{}")
-    return told
+    return dict(world.json("daemon", "status", check=False))
 
 
 def daemon_pid(world: World) -> int:
@@ -29,19 +23,10 @@ def daemon_pid(world: World) -> int:
     return int(daemon(world).get("pid") or 0)
 
 
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until, what
-        time.sleep(0.1)
-
-
 @one_model
 def test_the_first_hook_starts_the_daemon(world: World):
     world.recollect("install", "--user")
-
     world.run("hello", says("Good day."))
-
     assert daemon_pid(world)
 
 
@@ -53,7 +38,7 @@ def test_a_daemon_killed_in_mid_session_is_replaced(installed: World):
         killed = daemon_pid(installed)
         os.kill(killed, signal.SIGKILL)
         assert session.say("are you there?") == "Yes."
-        wait_until(lambda: daemon_pid(installed) not in (0, killed), "no other daemon came")
+        assert soon(lambda: daemon_pid(installed) not in (0, killed)), "no other daemon came"
         installed.recollect("pin", VALIDATORS)
         assert session.say("how do solana validators restart?") == "Still."
 
@@ -71,7 +56,7 @@ def test_what_no_daemon_heard_is_read_from_the_transcript_later(world: World):
     with world.session(says("Good day.")) as session:
         session.say("hello")
         world.recollect("daemon", "stop")
-        session.service.add(says("Yes."))
+        session.service.script(says("Yes."))
         with (world.home / ".recollect" / "spawn.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # so that no hook can start another
             assert session.say("we use pnpm here, not npm") == "Yes."
@@ -86,17 +71,13 @@ def test_what_no_daemon_heard_is_read_from_the_transcript_later(world: World):
 def test_a_session_works_when_our_home_has_gone(installed: World):
     installed.recollect("daemon", "stop")
     shutil.rmtree(installed.home / ".recollect")
-
     session = installed.run("hello", says("Good day."))
-
     assert len(session.asked) == 1
 
 
 @one_model
 def test_a_session_inside_one_of_our_own_is_left_alone(installed: World):
     installed.recollect("rule", "add", RULE)
-
     session = installed.run("hello", says("Good day."), environ={"BLOCK_HOOK_AGENTS": "1"})
-
     assert session.asked[0].holds(RULE) == 0
     assert [run.out for run in session.hooks if run.out] == []

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from recollect.embed.graph import Graph, _field, _number
+from recollect.embed import embedder
 
+SHIPPED_WEIGHTS = embedder.SHIPPED_FOLDER / "model.safetensors"
 Array = NDArray[Any]
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,'-_:=()/",
@@ -145,16 +148,9 @@ def tokens_of(*words: str) -> list[int]:
     return [WORDS.index(word) for word in ("[CLS]", *words, "[SEP]")]
 
 
-def word_graph() -> bytes:
-    """As ONNX: each token's word vector, and nothing more."""
-    graph = Graph()
-    gives = graph("Gather", graph.constant(tensors()["embeddings.word_embeddings.weight"]), "input_ids", axis=0)
-    parts = [_field(1, node) for node in graph._nodes] + [_field(2, b"words"), *graph._written]
-    parts += [_field(11, _entry(name, 7, "batch", "tokens")) for name in ("input_ids", "attention_mask")]
-    parts.append(_field(12, _entry(gives, 1, "batch", "tokens", "width")))
-    return _number(1, 8) + _field(8, _number(2, 17)) + _field(7, b"".join(parts))
-
-
-def _entry(name: str, kind: int, *dims: str) -> bytes:
-    shape = b"".join(_field(1, _field(2, dim.encode())) for dim in dims)
-    return _field(1, name.encode()) + _field(2, _field(1, _number(1, kind) + _field(2, shape)))
+def shipped_without_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Puts a copy of the shipped folder in its place; returns where its weights should be."""
+    folder.mkdir()
+    shutil.copy(embedder.SHIPPED_FOLDER / "config.json", folder)
+    monkeypatch.setattr(embedder, "SHIPPED_FOLDER", folder)
+    return folder / "model.safetensors"

@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 from recollect.base.errors import BadInput, ModelError, ModelUnfit
-from recollect.embed import folder as folder_module
-from recollect.embed import load
-from recollect.embed.chosen import CROWDED_ABOVE, EVERYDAY, Chosen, crowding
-from recollect.embed.folder import Prompts
-from recollect.embed.model import SHIPPED_FILE
+from recollect.embed import Embedder, load
+from recollect.embed.embedder import CROWDED_ABOVE, EVERYDAY, mean_similarity
+from recollect.embed.folder import MAX_BYTES, Prompts
 from tests.embed import folders
 
 SAID = "The deploy goes through staging"
@@ -27,7 +25,7 @@ TOKENS = folders.tokens_of("the", "deploy", "goes", "through", "staging")
 @pytest.fixture(autouse=True)
 def as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chance numbers crowd as no taught model does; here the vectors are held against the reference as they are."""
-    monkeypatch.setattr("recollect.embed.chosen.CROWDED_ABOVE", 1.1)
+    monkeypatch.setattr("recollect.embed.embedder.CROWDED_ABOVE", 1.1)
 
 
 def check_like(found: Any, wanted: Any, least: float = 0.99999) -> None:
@@ -167,137 +165,82 @@ class Crowding:
 
 
 def test_a_model_that_crowds_all_texts_together_is_spread(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("recollect.embed.chosen.CROWDED_ABOVE", CROWDED_ABOVE)
+    monkeypatch.setattr("recollect.embed.embedder.CROWDED_ABOVE", CROWDED_ABOVE)
 
-    spread = Chosen("crowding:1", Crowding(), Prompts())
+    spread = Embedder("crowding:1", Crowding(), Prompts())
 
     assert spread.id == "crowding:1:even"
-    assert abs(crowding(spread.embed(["one", "another", "a third", "the fourth", "number five"]))) < 0.2
+    assert abs(mean_similarity(spread.embed(["one", "another", "a third", "the fourth", "number five"]))) < 0.2
     assert float(spread.embed_one("one") @ spread.embed(["one"])[0]) == pytest.approx(1, abs=1e-4)
 
 
 def test_one_that_spreads_them_as_the_shipped_one_does_is_left_as_it_is():
-    assert crowding(load("shipped").embed(EVERYDAY)) < CROWDED_ABOVE / 3
+    assert mean_similarity(load("shipped").embed(EVERYDAY)) < CROWDED_ABOVE / 3
 
 
 # What is refused
 
 
-def cut(path: Path) -> None:
-    whole = (path / "model.safetensors").read_bytes()
-    (path / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+WEIGHTS = "model.safetensors"
+CONFIG = folders.CONFIG
+LYING = {"embeddings.word_embeddings.weight": {"dtype": "F32", "shape": [9], "data_offsets": [-5, 10**15]}}
 
 
-def absurd(path: Path) -> None:
-    whole = (path / "model.safetensors").read_bytes()
-    (path / "model.safetensors").write_bytes(b"\xff" * 8 + whole[8:])
-
-
-def pointer(path: Path) -> None:
-    (path / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
-
-
-def lying(path: Path) -> None:
-    header = {"embeddings.word_embeddings.weight": {"dtype": "F32", "shape": [9], "data_offsets": [-5, 10**15]}}
+def header_alone(header: dict[str, Any]) -> bytes:
     written = json.dumps(header).encode()
-    (path / "model.safetensors").write_bytes(len(written).to_bytes(8, "little") + written)
+    return len(written).to_bytes(8, "little") + written
 
 
-def no_weights(path: Path) -> None:
-    (path / "model.safetensors").unlink()
-
-
-def pickled(path: Path) -> None:
-    no_weights(path)
-    (path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-
-
-def parted(path: Path) -> None:
-    no_weights(path)
-    folders.put(path / "model.safetensors.index.json", {})
-
-
-def in_integers(path: Path) -> None:
-    (path / "model.safetensors").write_bytes(folders.packed(folders.tensors(), "I64"))
-
-
-def other_shape(path: Path) -> None:
-    (path / "model.safetensors").write_bytes(folders.packed(folders.tensors(dim=12)))
-
-
-def not_numbers(path: Path) -> None:
+def with_nan() -> bytes:
     values = folders.tensors()
     values["encoder.layer.0.output.dense.bias"][3] = np.nan
-    (path / "model.safetensors").write_bytes(folders.packed(values))
+    return folders.packed(values)
 
 
-def other_kind(path: Path) -> None:
-    folders.put(path / "config.json", {**folders.CONFIG, "model_type": "t5"})
+# Which file, what becomes of it (None: it is removed), another file that is put there, and what is said.
+REFUSED: list[tuple[str, Any, dict[str, Any], str]] = [
+    (WEIGHTS, lambda whole: whole[: len(whole) // 2], {}, "cut short"),
+    (WEIGHTS, lambda whole: b"\xff" * 8 + whole[8:], {}, "safetensors"),
+    (WEIGHTS, b"version https://git-lfs.github.com/spec/v1\n", {}, "safetensors"),
+    (WEIGHTS, header_alone(LYING), {}, "invalid offsets"),
+    (WEIGHTS, None, {}, "no model.safetensors"),
+    (WEIGHTS, None, {"pytorch_model.bin": b"\x80\x04."}, "never opened"),
+    (WEIGHTS, None, {f"{WEIGHTS}.index.json": {}}, "several files"),
+    (WEIGHTS, lambda _: folders.packed(folders.tensors(), "I64"), {}, "type I64"),
+    (WEIGHTS, lambda _: folders.packed(folders.tensors(dim=12)), {}, "shape"),
+    (WEIGHTS, lambda _: with_nan(), {}, "no number"),
+    ("config.json", {**CONFIG, "model_type": "t5"}, {}, "'t5'"),
+    ("config.json", None, {}, "config.json"),
+    ("config.json", b'{"model_type": "be', {}, "no JSON"),
+    ("config.json", {**CONFIG, "num_attention_heads": 7}, {}, "7 heads"),
+    ("config.json", {**CONFIG, "num_hidden_layers": 10**9}, {}, "num_hidden_layers"),
+    ("vocab.txt", None, {}, "nor vocab.txt"),
+    ("vocab.txt", "\n".join([*folders.WORDS, "more", "words"]).encode(), {}, "words and the model"),
+    ("vocab.txt", b"a\nb\n", {}, "lacks"),
+    ("vocab.txt", None, {"tokenizer.json": {"model": {"type": "Unigram", "vocab": []}}}, "Unigram"),
+    ("modules.json", [*folders.MODULES, {"type": "models.Dense", "path": "2"}], {}, "Dense"),
+    ("modules.json", [{"type": "x.Pooling", "path": "../../etc"}], {}, "outside"),
+    ("1_Pooling/config.json", {"pooling_mode_lasttoken": True}, {}, "lasttoken"),
+]
 
 
-def no_config(path: Path) -> None:
-    (path / "config.json").unlink()
+def put(path: Path, content: Any) -> None:
+    if callable(content):
+        content = content(path.read_bytes())
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
 
 
-def half_config(path: Path) -> None:
-    (path / "config.json").write_text('{"model_type": "be')
-
-
-def odd_heads(path: Path) -> None:
-    folders.put(path / "config.json", {**folders.CONFIG, "num_attention_heads": 7})
-
-
-def huge_sizes(path: Path) -> None:
-    folders.put(path / "config.json", {**folders.CONFIG, "num_hidden_layers": 10**9})
-
-
-def no_vocabulary(path: Path) -> None:
-    (path / "vocab.txt").unlink()
-
-
-def too_many_words(path: Path) -> None:
-    (path / "vocab.txt").write_text("\n".join([*folders.WORDS, "more", "words"]))
-
-
-def no_marks(path: Path) -> None:
-    (path / "vocab.txt").write_text("a\nb\n")
-
-
-def sentence_piece(path: Path) -> None:
-    folders.put(path / "tokenizer.json", {"model": {"type": "Unigram", "vocab": []}})
-
-
-def dense(path: Path) -> None:
-    folders.put(path / "modules.json", [*folders.MODULES, {"type": "sentence_transformers.models.Dense", "path": "2"}])
-
-
-def outside(path: Path) -> None:
-    folders.put(path / "modules.json", [{"type": "x.Pooling", "path": "../../etc"}])
-
-
-def last_token(path: Path) -> None:
-    folders.put(path / "1_Pooling" / "config.json", {"pooling_mode_lasttoken": True})
-
-
-def a_pipe(path: Path) -> None:
-    (path / "vocab.txt").unlink()
-    os.mkfifo(path / "vocab.txt")
-
-
-REFUSED: list[tuple[Callable[[Path], None], str]] = [
-    (cut, "cut short"), (absurd, "safetensors"), (pointer, "safetensors"), (lying, "place of the tensor"),
-    (no_weights, "neither model.safetensors nor"), (pickled, "never opened"), (parted, "several files"),
-    (in_integers, "type I64"), (other_shape, "shape"), (not_numbers, "no number"), (other_kind, "'t5'"),
-    (no_config, "config.json"), (half_config, "no JSON"), (odd_heads, "7 heads"), (huge_sizes, "num_hidden_layers"),
-    (no_vocabulary, "nor vocab.txt"), (too_many_words, "words and the model"), (no_marks, "lacks"),
-    (sentence_piece, "Unigram"), (dense, "Dense"), (outside, "outside"), (last_token, "lasttoken"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("spoil", "said"), REFUSED, ids=[spoil.__name__ for spoil, _ in REFUSED])
-def test_a_folder_that_cannot_be_used_is_refused_in_words(tmp_path: Path, spoil: Callable[[Path], None], said: str):
+@pytest.mark.parametrize(("name", "content", "more", "said"), REFUSED, ids=[row[3] for row in REFUSED])
+def test_a_folder_that_cannot_be_used_is_refused_in_words(
+    tmp_path: Path, name: str, content: Any, more: dict[str, Any], said: str
+):
     path = folders.save(tmp_path / "tiny")
-    spoil(path)
+    put(path / name, content)
+    for other, its in more.items():
+        put(path / other, its)
 
     with pytest.raises(ModelUnfit, match=said) as raised:
         load(str(path))
@@ -308,7 +251,8 @@ def test_a_folder_that_cannot_be_used_is_refused_in_words(tmp_path: Path, spoil:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
 def test_a_pipe_in_the_place_of_a_file_hangs_nobody(tmp_path: Path):
     path = folders.save(tmp_path / "tiny")
-    a_pipe(path)
+    (path / "vocab.txt").unlink()
+    os.mkfifo(path / "vocab.txt")
 
     with pytest.raises(ModelUnfit, match="no regular file"):
         load(str(path))
@@ -317,7 +261,7 @@ def test_a_pipe_in_the_place_of_a_file_hangs_nobody(tmp_path: Path):
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path):
     path = folders.save(tmp_path / "tiny")
     with (path / "model.safetensors").open("r+b") as file:
-        file.truncate(folder_module.MOST_BYTES + 1)  # takes no room on the disk
+        file.truncate(MAX_BYTES + 1)  # takes no room on the disk
 
     with pytest.raises(ModelUnfit, match="2,000,000,001 bytes"):
         load(str(path))
@@ -350,49 +294,8 @@ def test_a_folder_that_vanishes_after_it_was_loaded_still_serves(tmp_path: Path)
         load(str(path))
 
 
-# By onnxruntime
-
-
-def graph_only(path: Path, content: bytes = b"nonsense") -> Path:
-    (path / "model.safetensors").unlink()
-    (path / "onnx").mkdir()
-    (path / "onnx" / "model.onnx").write_bytes(content)
-    return path
-
-
-def test_where_only_a_graph_is_there_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(sys.modules, "recollect.embed.graphed", raising=False)
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # how Python marks what cannot be imported
-
-    with pytest.raises(ModelUnfit, match="needs onnxruntime") as raised:
-        load(str(graph_only(folders.save(tmp_path / "tiny"))))
-
-    assert "pip install recollect[fast]" in raised.value.hint
-
-
-def test_a_graph_that_was_cut_short_is_refused(tmp_path: Path):
-    pytest.importorskip("onnxruntime", reason="the extra `fast` is not installed")
-
-    with pytest.raises(ModelUnfit, match=r"cannot read onnx/model\.onnx"):
-        load(str(graph_only(folders.save(tmp_path / "tiny"))))
-
-
-@pytest.mark.parametrize("kind", ["bert", "mpnet"])
-def test_a_graph_serves_whatever_it_is_a_graph_of(tmp_path: Path, kind: str):
-    pytest.importorskip("onnxruntime", reason="the extra `fast` is not installed")
-    path = graph_only(folders.save(tmp_path / "tiny", model_type=kind), folders.word_graph())
-
-    found = load(str(path))
-
-    words = folders.tensors()["embeddings.word_embeddings.weight"][TOKENS]
-    check_like(found.embed_one(SAID), words.mean(0) / np.linalg.norm(words.mean(0)))
-    assert found.dim == folders.DIM
-
-
-def test_the_shipped_file_is_what_hears_and_reads_letters_for_every_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("recollect.embed.model.SHIPPED_FILE", SHIPPED_FILE.with_name("gone"))
+def test_the_shipped_file_says_what_becomes_of_letters_for_every_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)
 
     with pytest.raises(ModelError, match="not there"):
         load(str(folders.save(tmp_path / "tiny")))

@@ -1,52 +1,36 @@
-"""Vectors are those of the unquantised model, by numpy and by onnxruntime alike."""
+"""Vectors of the shipped model are those of the unquantised one, and the shipped files are what was built."""
 
 from __future__ import annotations
 
+import hashlib
 import time
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recollect.embed import weights
-from recollect.embed.minilm import MiniLM
-from recollect.embed.model import SHIPPED, SHIPPED_FILE, Embedder
+from recollect.base.errors import BadInput, ModelBroken, ModelError, ModelMissing
+from recollect.embed import Embedder, load, shipped_id
+from recollect.embed.bert import Bert
+from recollect.embed.embedder import SHIPPED_FOLDER
+from recollect.embed.folder import Folder
+from tests.embed.folders import SHIPPED_WEIGHTS, shipped_without_weights
 from tests.embed.texts import SENTENCES
 from tests.naughty import NAUGHTY
 
 GOLDEN = np.load(Path(__file__).parent / "golden_vectors.npz")["vectors"]
 
 
-@cache
-def by_numpy() -> Embedder:
-    return MiniLM(SHIPPED.id, weights.read(SHIPPED_FILE, SHIPPED.sha256))
-
-
-@cache
-def by_onnxruntime() -> Embedder:
-    pytest.importorskip("onnxruntime", reason="the extra `fast` is not installed")
-    from recollect.embed.onnx import OnnxMiniLM
-
-    return OnnxMiniLM(SHIPPED.id, weights.read(SHIPPED_FILE, SHIPPED.sha256))
-
-
-@pytest.fixture(params=["numpy", "onnxruntime"])
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    return by_numpy() if request.param == "numpy" else by_onnxruntime()
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return load("shipped")
 
 
 def test_vectors_point_where_the_unquantised_model_points(embedder: Embedder):
     cosines = np.sum(embedder.embed(SENTENCES) * GOLDEN, axis=1)
 
     assert len(GOLDEN) == len(SENTENCES)
-    assert cosines.min() >= 0.99
-    assert cosines.mean() >= 0.997
-
-
-def test_numpy_is_nearer_still():
-    cosines = np.sum(by_numpy().embed(SENTENCES) * GOLDEN, axis=1)
-
     assert cosines.min() >= 0.996
     assert cosines.mean() >= 0.999
 
@@ -56,7 +40,7 @@ def test_a_text_has_the_same_vector_alone_and_in_company(embedder: Embedder):
 
     alone = np.array([embedder.embed_one(text) for text in SENTENCES])
 
-    # In int8 a value on the edge of two steps may fall to either side; in float32 only the last bits move.
+    # Only the last bits of a float32 move.
     assert np.allclose(together, alone, atol=1e-5)
 
 
@@ -121,3 +105,87 @@ def test_what_belongs_together_is_near(embedder: Embedder):
     )
 
     assert question @ answer > question @ other + 0.1
+
+
+# The shipped files
+
+REPAIR = "pip install --force-reinstall recollect"
+
+
+def test_the_shipped_model_says_what_it_is(embedder: Embedder):
+    assert embedder.id == shipped_id() == "all-minilm-l6-v2-int8:672b605665e9"
+    assert embedder.dim == 384
+
+
+def test_a_missing_file_names_its_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    weights = shipped_without_weights(tmp_path / "shipped", monkeypatch)
+
+    with pytest.raises(ModelMissing, match="not there") as raised:
+        load("shipped")
+    assert REPAIR in raised.value.hint
+
+    weights.mkdir()
+    with pytest.raises(ModelError):
+        load("shipped")
+
+    weights.rmdir()
+    (weights.parent / "config.json").unlink()
+    with pytest.raises(ModelMissing):
+        load("shipped")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda whole: b"", id="empty"),
+        pytest.param(lambda whole: whole[:100], id="header cut short"),
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="half"),
+        pytest.param(lambda whole: whole[:-1], id="one byte short"),
+        pytest.param(lambda whole: whole + b"\0", id="one byte more"),
+        pytest.param(lambda whole: whole[:9_000_000] + b"\x55" + whole[9_000_001:], id="one byte other"),
+        pytest.param(lambda whole: b"\xff" * 8 + whole[8:], id="absurd header length"),
+        pytest.param(lambda whole: b"version https://git-lfs.github.com/spec/v1\n", id="a pointer"),
+    ],
+)
+def test_a_file_that_was_changed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[bytes], bytes]
+):
+    spoilt = spoil(SHIPPED_WEIGHTS.read_bytes())
+    shipped_without_weights(tmp_path / "shipped", monkeypatch).write_bytes(spoilt)
+
+    with pytest.raises(ModelBroken, match="not what was shipped") as raised:
+        load("shipped")
+
+    assert REPAIR in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "change", [{"vocab_size": 30_523}, {"word_scale_size": 32}, {"intermediate_size": 768}, {"hidden_size": 0}]
+)
+def test_sizes_that_are_not_those_of_the_weights_are_refused(change: dict[str, int]):
+    folder = Folder(SHIPPED_FOLDER, is_shipped=True)
+    folder.config.update(change)
+
+    with pytest.raises(ModelBroken, match=r"tensor|config"):
+        Bert(folder, folder.weights().bytes("characters").decode(), folder.weights())
+
+
+def test_a_setting_that_names_no_model_is_refused():
+    with pytest.raises(BadInput, match="huge-model"):
+        load("huge-model")
+
+
+def test_the_notice_tells_where_the_weights_come_from():
+    notice = SHIPPED_FOLDER.with_name("NOTICE").read_text(encoding="utf-8")
+
+    assert hashlib.sha256(SHIPPED_WEIGHTS.read_bytes()).hexdigest() in notice
+    assert "Apache License, Version 2.0" in notice
+
+
+def test_loading_keeps_no_view_of_the_whole_file():
+    folder = Folder(SHIPPED_FOLDER, is_shipped=True)
+    weights = folder.weights()
+
+    model = Bert(folder, weights.bytes("characters").decode(), weights)
+
+    assert not np.shares_memory(model._words, weights._body)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect.ops.app import App
+from recollect.app.core import App
 from tests.hooks.talk import Talk
 from tests.ops.conftest import Opens, embedder, open_app
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recollect.app.core import App
 from recollect.hooks import Answer, Hooks
 from recollect.model.result import Scope
-from recollect.ops.app import App
 
 
 class Heard(NamedTuple):
@@ -101,7 +101,7 @@ def heard(stdout: bytes) -> Heard:
 
 def events(app: App) -> list[str]:
     """The names of what was received, in order."""
-    return [pointer.name for _, pointer in app.reading(Scope.PROJECT).sessions.received()]
+    return [pointer.name for _, pointer in app.reader(Scope.PROJECT).events()]
 
 
 def log_of(app: App) -> str:

@@ -7,17 +7,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from recollect.app.core import App
 from recollect.hooks import Answer, Hooks
 from recollect.hooks.answer import cannot_wait
 from recollect.model.result import Scope
-from recollect.ops import recalls, rules
-from recollect.ops.app import App
+from recollect.ops import recall, rules
+from tests.cli.run import run
 from tests.hooks.talk import OneApp, Talk, heard, log_of
+from tests.hooks.test_look_up import DOORS, Door, every_door, through_file
 from tests.llm.standin import StandIn
+from tests.ops.ask import holding, pinned
 from tests.ops.conftest import Opens
+from tests.redact.samples import SAMPLES, Sample
 
 PROMPT = "how do we deploy to staging?"
 NO_ANSWER = "#!/bin/sh\nexit 3\n"
@@ -91,7 +96,7 @@ def test_what_the_model_chose_is_told_instead(two: tuple[App, str, str], model: 
     assert near not in told.context
     assert told.notice.startswith("Recollect: told Claude Code 1 memory: Anna signs releases")
     assert place.thought_while_taken == [False]
-    (why,) = recalls.why(app).recalls
+    (why,) = recall.why(app).recalls
     assert str(why["how"]).startswith("a language model (single), of 2")
     assert {"id": near, "reason": "not chosen by pass 1"} in why["dropped"]  # type: ignore[operator]
 
@@ -100,18 +105,14 @@ def test_it_counts_as_shown_once_it_is_printed(two: tuple[App, str, str], model:
     app, _, far = two
     model.answers(far)
     place = Waiting(app)
-
     place.say(PROMPT, granted).after(True)
     place.say(PROMPT, granted)
-
     assert far not in model.texts[1]
 
 
 def test_nothing_chosen_is_nothing_told(two: tuple[App, str, str]):
     app, near, _ = two
-
     told = heard(Waiting(app).say(PROMPT, granted).stdout)
-
     assert near not in told.context
     assert told.raw == b""
 
@@ -124,19 +125,17 @@ def test_without_an_answer_ordinary_recall_stands_and_it_is_said(two: tuple[App,
     answer.after(True)
 
     assert near in heard(answer.stdout).context
-    assert "the language model gave no answer" in str(recalls.why(app).recalls[0]["how"])
+    assert "the language model gave no answer" in str(recall.why(app).recalls[0]["how"])
     assert 'said="exit code 3"' in log_of(app)
 
 
 def test_a_hook_that_was_not_installed_to_wait_is_answered_at_once(two: tuple[App, str, str], model: StandIn):
     app, near, _ = two
-
     answer = Waiting(app).say(PROMPT)
     answer.after(True)
-
     assert near in heard(answer.stdout).context
     assert model.calls == []
-    assert "no language model was asked" in str(recalls.why(app).recalls[0]["how"])
+    assert "no language model was asked" in str(recall.why(app).recalls[0]["how"])
 
 
 def test_it_is_asked_to_wait_for_as_long_as_the_setting_says(
@@ -172,7 +171,6 @@ def test_switched_off_nobody_is_asked_and_nothing_differs(
 @pytest.mark.parametrize("prompt", ["", "???", "<task-notification>done</task-notification>"])
 def test_what_asks_for_nothing_costs_nothing(prompt: str, two: tuple[App, str, str], model: StandIn):
     Waiting(two[0]).say(prompt, granted)
-
     assert model.calls == []
 
 
@@ -181,6 +179,76 @@ def test_other_events_never_wait(two: tuple[App, str, str], model: StandIn):
     talk.start()
     talk.call("Bash", command="deploy")
     talk.tell("SubagentStart", agent_id="a", agent_type="helper")
-
     assert model.calls == []
-    assert two[0].reading(Scope.PROJECT).sessions.session("s-1") is not None
+    assert two[0].reader(Scope.PROJECT).session("s-1") is not None
+
+
+# What was asked is told without its secrets and private parts: in the answer, in its file, in `why`, in the log.
+
+
+FEW = tuple({s.kind: s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text}.values())[:4]
+TOKEN = next(s for s in SAMPLES if s.kind == "github-token")
+several_lines = pytest.mark.parametrize("sample", [s for s in SAMPLES if "\n" in s.text][:6], ids=lambda s: s.kind)
+
+
+@pytest.mark.parametrize(
+    ("door", "sample"), [*((through_file, one) for one in FEW), *((door, FEW[0]) for door in DOORS[1:])]
+)
+def test_a_secret_in_a_question_is_told_by_no_answer_and_kept_in_no_file(
+    app: App, talk: Talk, tmp_path: Path, door: Door, sample: Sample
+):
+    pinned(app, "Validators restart at night")
+    text = door(app, talk, quote(f"validators {sample.text}", safe="") if door is through_file else sample.text)
+    assert "# Memory Recall: " in text
+    assert sample.secret not in text
+    app.close()
+    assert holding(tmp_path, sample.secret) == []
+
+
+@several_lines
+def test_a_secret_of_several_lines_is_not_told_either(app: App, talk: Talk, tmp_path: Path, sample: Sample):
+    text = through_file(app, talk, quote(sample.text, safe=""))
+    assert sample.secret not in text
+    assert sample.secret.replace("\n", " ") not in text
+
+
+@every_door
+def test_what_is_private_in_a_question_is_not_told(app: App, talk: Talk, tmp_path: Path, door: Door):
+    pinned(app, "Validators restart at night")
+    question = "validators <private>my own business</private> at <private>home"
+
+    text = door(app, talk, question)
+
+    assert "validators [private] at [private]" in text
+    app.close()
+    assert holding(tmp_path, "my own business") == []
+    assert holding(tmp_path, "at <private>home") == []
+
+
+@pytest.mark.parametrize(("door", "before"), [*zip(DOORS, (270, 290, 299), strict=True)])
+def test_a_secret_that_stands_where_a_long_question_is_cut_is_not_told_by_half(
+    app: App, talk: Talk, tmp_path: Path, door: Door, before: int
+):
+    pinned(app, "Validators restart at night")
+    lead = ("validators " * 40)[: before - 1]
+    text = door(app, talk, f"{lead} {TOKEN.secret} and more words")
+    app.close()
+    assert TOKEN.secret[:8] not in text
+    assert holding(tmp_path, TOKEN.secret[:8]) == []
+
+
+def test_why_a_search_and_a_prompt_answered_is_told_without_the_secret(app: App, talk: Talk, tmp_path: Path):
+    pinned(app, "Validators restart at night")
+    asked = f"when do validators restart, the token is {TOKEN.secret}"
+
+    talk.say(asked)
+    told = json.dumps([dict(one) for one in recall.why(app).recalls])
+    recall.search(app, (asked,))
+    app.close()
+    printed = run("why")
+    searched = run("search", asked, "--json")
+
+    for text in (told, printed.out, searched.out):
+        assert "when do validators restart" in text
+        assert TOKEN.secret not in text
+    assert holding(tmp_path, TOKEN.secret) == []

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import beat_state
+from recollect.app.core import App
 from recollect.model.result import Scope
-from recollect.ops import heartbeat, memories, rules
-from recollect.ops.app import App
+from recollect.ops import memories, rules
 from recollect.wire import pointer
 from tests.hooks.talk import Talk
 
@@ -29,9 +30,7 @@ def say(talk: Talk, prompt: str) -> tuple[str, str]:
 @pytest.mark.parametrize("next_host", PROMPTS)
 def test_a_correction_in_one_agent_holds_in_another(app: App, host: str, next_host: str):
     _, notice = say(Talk(app, host=host), RULE)
-
     start = Talk(app, session="s-2", host=next_host).start()
-
     assert "noted" in notice
     assert "Use pnpm, not npm." in start.context
 
@@ -40,10 +39,8 @@ def test_a_correction_in_one_agent_holds_in_another(app: App, host: str, next_ho
 def test_what_was_shown_in_a_session_is_not_shown_there_again(app: App, host: str):
     memories.pin(app, "The staging database listens on port 5544, not on 5432.")
     talk = Talk(app, host=host)
-
     first, _ = say(talk, "on which port does the staging database listen?")
     again, _ = say(talk, "tell me, on which port does the staging database listen?")
-
     assert "5544" in first
     assert "5544" not in again
 
@@ -53,25 +50,23 @@ def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, othe
     memories.pin(app, "We use pnpm here and not npm, since March.")
 
     context, notice = say(Talk(app, host=host), RULE)
-    beats = heartbeat.kept(app)
+    beats = beat_state.load(app)
     seen, told = say(Talk(app, session="s-2", host=other), RULE)
 
     assert "noted" in notice
     assert "noted" not in told
     assert len(rules.listing(app).cards) == 1
-    assert heartbeat.kept(app) == beats
+    assert beat_state.load(app) == beats
     assert "since March" in context
     assert "since March" in seen, "both are answered"
 
 
 def test_the_same_words_twice_through_one_host_are_two_prompts(app: App):
     say(Talk(app, host="codex"), "go on")
-    before = len(app.reading(Scope.PROJECT).sessions.received())
+    before = len(app.reader(Scope.PROJECT).events())
     talk = Talk(app, host="codex")
-
     talk.tell("UserPromptSubmit", prompt="go on", turn_id="t-2")
-
-    assert len(app.reading(Scope.PROJECT).sessions.received()) == before + 1
+    assert len(app.reader(Scope.PROJECT).events()) == before + 1
 
 
 def test_a_virtual_file_is_answered_below_the_agents_own_folder_and_goes_with_the_session(app: App, tmp_path: Path):
@@ -102,17 +97,15 @@ def test_a_pointer_that_a_hook_left_is_the_event_that_was_taken(app: App, host: 
     talk = Talk(app, host=host)
     body = json.dumps(given).encode()
     talk.hooks.answer(host, event, body, {}, str(Path.cwd()), time.monotonic() + 30)
-    before = app.reading(Scope.PROJECT).sessions.received()
+    before = app.reader(Scope.PROJECT).events()
 
     talk.hooks.receive(pointer.make({"host": host, "event": event}, body) | {"at_ns": app.clock.now().micros * 1_000})
 
-    assert app.reading(Scope.PROJECT).sessions.received() == before
+    assert app.reader(Scope.PROJECT).events() == before
 
 
 def test_where_there_is_no_transcript_a_late_correction_is_kept_after_the_answer(app: App):
     talk = Talk(app, host="opencode")
-
     said = talk.tell("UserPromptSubmit", prompt=RULE, left_s=0.01)
-
     assert said.notice == ""
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]

@@ -13,6 +13,11 @@ from typing import Any
 
 import pytest
 
+from recollect.app import memory_search as search_module
+from recollect.app import question_vector, session_ledger
+from recollect.app.core import App
+from recollect.app.memory_search import Answer
+from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
@@ -23,10 +28,9 @@ from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
-from recollect.ops import asking, haste, history, memories, notes, recalls, rules, sessions
-from recollect.ops.app import App
-from recollect.ops.focus import keep_focus
-from recollect.recall.weigh import Focus
+from recollect.ops import history, memories, notes, recall, rules
+from recollect.ops.focus import save_focus
+from recollect.recall.priority import Focus
 from recollect.render import inject
 from recollect.store import SqliteStore, Store
 from tests.hooks.talk import OneApp, Talk, events, log_of
@@ -45,119 +49,75 @@ def test_a_prompt_is_searched_once_over_and_shows_the_same_words_once(
 ):
     pinned(app, "Deploys go through the staging cluster first")
     asked: list[tuple[bool, bool]] = []
-    ask = asking.ask
+    ask = search_module.search_stores
 
-    def listening(stores: Sequence[Store], query: Query, *, deep: bool = True, **given: Any) -> asking.Answer:
+    def listening(stores: Sequence[Store], query: Query, *, deep: bool = True, **given: Any) -> Answer:
         asked.append((deep, query.once))
         return ask(stores, query, deep=deep, **given)
 
-    monkeypatch.setattr(asking, "ask", listening)
+    monkeypatch.setattr(search_module, "search_stores", listening)
     talk.say("how do we deploy?")
-    recalls.recall(app, ("deploys",))
+    recall.recall(app, ("deploys",))
 
     assert asked == [(False, True), (True, False)]
 
 
-def test_a_prompt_brings_the_memory_that_answers_it(app: App, talk: Talk):
-    pinned(app, "Deploys go through the staging cluster first", title="Deploys")
+def test_a_prompt_brings_the_memory_that_answers_it_and_the_person_sees_which(app: App, talk: Talk):
+    id = pinned(app, "Deploys go through the staging cluster first", title="Deploys")
     pinned(app, "The logo is blue")
 
     said = talk.say("how do we deploy to staging?")
 
-    assert "Deploys go through the staging cluster first" in said.context
-    assert said.context.index("Deploys go") < said.context.find("The logo is blue") % 10_000
-
-
-def test_each_entry_names_kind_id_lane_and_score(app: App, talk: Talk):
-    id = pinned(app, "Deploys go through the staging cluster first")
-
-    line = next(line for line in talk.say("how do we deploy?").context.splitlines() if id in line)
-
+    line = next(line for line in said.context.splitlines() if id in line)
     assert line.startswith(f"- thread {id}#body.0 [agent] ")
     assert 0.5 <= float(line.split("] ")[1].split(":")[0]) <= 1
-
-
-def test_the_person_sees_what_was_loaded(app: App, talk: Talk):
-    pinned(app, "Deploys go through staging", title="Deploys")
-
-    said = talk.say("deploys through staging?")
-
-    assert said.notice == "Recollect: told Claude Code 1 memory: Deploys"
+    assert line.endswith("Deploys go through the staging cluster first")
     assert "Loaded 1 relevant memory:" in said.context
+    assert said.notice == "Recollect: told Claude Code 1 memory: Deploys"
 
 
-def test_a_memory_is_not_brought_twice_in_a_session(app: App, talk: Talk):
+def test_a_memory_is_brought_once_in_a_session_unless_the_agent_lost_it(
+    app: App, talk: Talk, another: Callable[[str], Talk]
+):
     id = pinned(app, "Deploys go through staging")
 
-    first, second = talk.say("deploys through staging?"), talk.say("deploys through staging?")
+    def is_brought(one: Talk = talk, **given: Any) -> bool:
+        return id in one.say("deploys through staging?", **given).context
 
-    assert id in first.context
-    assert id not in second.context
+    assert is_brought(confirm=False)
+    assert kept(app, id).frequency == 0, "the hook never confirmed"
+    assert is_brought()
+    assert not is_brought()
     assert "shown before" in log_of(app)
-
-
-def test_it_is_brought_again_when_the_hook_never_confirmed(app: App, talk: Talk):
-    id = pinned(app, "Deploys go through staging")
-
-    talk.say("deploys through staging?", confirm=False)
-
-    assert kept(app, id).frequency == 0
-    assert id in talk.say("deploys through staging?").context
-
-
-def test_another_session_has_a_ledger_of_its_own(app: App, talk: Talk, another: Callable[[str], Talk]):
-    id = pinned(app, "Deploys go through staging")
-    talk.say("deploys through staging?")
-
-    assert id in another("s-2").say("deploys through staging?").context
-
-
-@pytest.mark.parametrize("source", ["compact", "clear"])
-def test_after_it_lost_what_it_was_shown_the_agent_is_shown_it_again(app: App, talk: Talk, source: str):
-    id = pinned(app, "Deploys go through staging")
-    talk.say("deploys through staging?")
-
-    talk.start(source, confirm=False)
-
-    assert id in talk.say("deploys through staging?").context
-
-
-def test_a_resumed_session_keeps_its_ledger(app: App, talk: Talk):
-    id = pinned(app, "Deploys go through staging")
-    talk.say("deploys through staging?")
-
+    assert is_brought(another("s-2"))
     talk.start("resume")
+    assert not is_brought()
+    for source in ("compact", "clear"):
+        talk.start(source, confirm=False)
+        assert is_brought()
+        assert not is_brought()
 
-    assert id not in talk.say("deploys through staging?").context
 
-
-def test_what_is_shown_is_counted_and_no_stronger_for_it(app: App, talk: Talk):
+@pytest.mark.parametrize("asked", [False, True])
+def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App, talk: Talk, asked: bool):
     id = made(memories.pin(app, "Deploys go through staging"))
     app.commit(Scope.PROJECT, "test", lambda store: _faded(store.exact(id)), lambda _: "faded")
     before = kept(app, id)
-    clock(app).at = NOW.plus(days=1)
+    talk.say("hello")
 
-    talk.say("deploys through staging?")
+    if asked:
+        talk.read(".ai/recall/deploys through staging")
+    else:
+        clock(app).at = NOW.plus(days=1)
+        talk.say("deploys through staging?")
 
     used = kept(app, id)
     assert (used.frequency, used.last_session) == (1, 1)
-    assert (used.weight, used.reinforced_at, used.last_active_at) == (
-        before.weight,
-        before.reinforced_at,
-        before.last_active_at,
-    )
-    assert app.reading(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
-
-
-def test_what_an_agent_asks_for_is_counted_and_a_little_stronger(app: App, talk: Talk):
-    id = made(memories.pin(app, "Deploys go through staging"))
-    app.commit(Scope.PROJECT, "test", lambda store: _faded(store.exact(id)), lambda _: "faded")
-    talk.say("hello")
-
-    talk.read(".ai/recall/deploys through staging")
-
-    assert kept(app, id).frequency == 1
-    assert kept(app, id).weight == pytest.approx(0.6)
+    if asked:
+        assert used.weight == pytest.approx(0.6)
+    else:
+        assert replace(used, frequency=0, last_session=before.last_session) == replace(before, frequency=0)
+    assert app.reader(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
 
 
 def _faded(memory: Memory | None) -> Plan:
@@ -169,16 +129,14 @@ def test_a_change_can_still_be_undone_after_its_memory_was_used(app: App, talk: 
     id = pinned(app, "Deploys go through staging")
     memories.edit(app, id, title="Staging first")
     talk.say("deploys through staging?")
-
     history.undo(app)
-
     assert kept(app, id).title == "Deploys go through staging"
     assert kept(app, id).frequency == 1
 
 
 def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Callable[[str], Talk]):
     def numbers() -> list[int]:
-        found = [app.reading(Scope.PROJECT).sessions.session(id) for id in ("s-1", "s-2", "s-3")]
+        found = [app.reader(Scope.PROJECT).session(id) for id in ("s-1", "s-2", "s-3")]
         return [session.number if session else -1 for session in found]
 
     talk.start()
@@ -200,7 +158,7 @@ def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app
     with ThreadPoolExecutor(len(apps)) as pool:
         said = list(pool.map(lambda n: Talk(apps[n], session=f"s-{n}").say("deploys through staging?"), range(8)))
 
-    found = [app.reading(Scope.PROJECT).sessions.session(f"s-{n}") for n in range(8)]
+    found = [app.reader(Scope.PROJECT).session(f"s-{n}") for n in range(8)]
     assert sorted(one.number for one in found if one) == list(range(1, 9))
     assert all("Deploys go through staging" in one.context for one in said)
     assert log_of(app).count("not-kept") == 0
@@ -224,7 +182,7 @@ def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
 
 def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, another: Callable[[str], Talk]):
     id = pinned(app, "Everywhere deploys go through staging", user=True)
-    user = app.writing(Scope.USER).sessions
+    user = app.writer(Scope.USER)
     user.put_state("sessions", "41")
 
     talk.say("deploys through staging?")
@@ -240,11 +198,12 @@ def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, 
 def test_a_prompt_that_no_person_wrote_neither_counts_nor_is_kept(app: App, talk: Talk, given: dict[str, str]):
     pinned(app, "Task notifications are completed in staging")
 
-    said = talk.say(**({"prompt": "check the status of staging"} | given))
-
-    assert said.raw == b""
+    assert talk.say(**({"prompt": "check the status of staging"} | given)).raw == b""
     assert events(app) == []
-    assert app.reading(Scope.PROJECT).sessions.session("s-1") is None
+    assert app.reader(Scope.PROJECT).session("s-1") is None
+    set_to(app, "MEMORY_RECALL", "off")
+    assert talk.say("are task notifications completed in staging?").raw == b""
+    assert events(app) == ["prompt"], "switched off, it still counts"
 
 
 def test_a_pause_is_told_in_a_clause_with_what_is_shown_and_never_alone(app: App, talk: Talk):
@@ -266,7 +225,6 @@ def test_a_pause_is_told_in_a_clause_with_what_is_shown_and_never_alone(app: App
 @pytest.mark.parametrize("prompt", ["hi", "yes", "ok go on", "commit this", "danke, weiter", "谢谢", "/compact", "2"])
 def test_a_prompt_without_content_gets_nothing(app: App, talk: Talk, prompt: str):
     pinned(app, f"{prompt}: deploys go through staging")
-
     assert talk.say(prompt).raw == b""
     assert events(app) == ["prompt"]
     assert "nothing to look for" in log_of(app)
@@ -284,17 +242,21 @@ def test_a_prompt_without_content_gets_nothing(app: App, talk: Talk, prompt: str
 def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, talk: Talk, prompt: str, reason: str):
     id = pinned(app, "Deploys go through the staging cluster first")
     pinned(app, "Use pnpm, not npm")
-    asking.fill_vectors(app.writing(Scope.PROJECT), app.embedder, 100)
+    fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
 
     assert talk.say(prompt).raw == b""
-    (recall,) = recalls.why(app, id).recalls
-    dropped = {drop["id"]: drop["reason"] for drop in recall["dropped"]}  # type: ignore[union-attr, index, call-overload]
+    (told,) = recall.why(app, id).recalls
+    dropped = {drop["id"]: drop["reason"] for drop in told["dropped"]}  # type: ignore[union-attr, index, call-overload]
     assert re.fullmatch(reason, str(dropped[id]))
 
 
-def test_the_floor_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
+def test_the_floor_is_a_setting_and_who_asks_gets_an_answer_below_it(
+    app: App, talk: Talk, another: Callable[[str], Talk]
+):
     id = pinned(app, "Deploys go through the staging cluster first")
     assert id not in talk.say("how is the cluster backed up at night?").context
+    found = recall.recall(app, ("how is the cluster backed up",)).found.found
+    assert [one.hit.memory.id for one in found] == [id]
 
     set_to(app, "MEMORY_RECALL_FLOOR", "0")
     assert id in another("s-2").say("how is the cluster backed up at night?").context
@@ -303,37 +265,21 @@ def test_the_floor_is_a_setting(app: App, talk: Talk, another: Callable[[str], T
     assert id not in another("s-3").say("deploys go through the staging cluster?").context
 
 
-def test_who_asks_gets_an_answer_below_the_floor(app: App):
-    id = pinned(app, "Deploys go through the staging cluster first")
-
-    found = recalls.recall(app, ("how", "is", "the", "cluster", "backed", "up")).found.found
-
-    assert [one.hit.memory.id for one in found] == [id]
-
-
-def test_another_passage_of_a_thread_may_still_come(app: App, talk: Talk):
+def test_another_passage_of_a_thread_may_still_come_and_shows_what_answers(app: App, talk: Talk):
     thread = two_turns(app)
 
     first = talk.say("why does the nightly build fail with an expired token?").context
     again = talk.say("why does the nightly build fail with an expired token?").context
     second = talk.say("which port does the billing sandbox listen on?").context
 
-    assert "clock in the container" in first
+    assert "The clock in the container is an hour behind" in first
+    assert "make nightly" not in first, "a command"
+    assert "why does the nightly build fail?" not in first, "an earlier question"
     assert thread not in again
     assert "port 8443" in second
     marks = [*inject.marks_shown(first), *inject.marks_shown(second)]
     assert len(set(marks)) == 2
     assert {memory_of(mark) for mark in marks} == {thread}
-
-
-def test_an_entry_shows_what_answers_and_no_earlier_question_or_command(app: App, talk: Talk):
-    two_turns(app)
-
-    said = talk.say("why does the nightly build fail with an expired token?").context
-
-    assert "The clock in the container is an hour behind" in said
-    assert "make nightly" not in said
-    assert "why does the nightly build fail?" not in said
 
 
 def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
@@ -342,15 +288,15 @@ def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
     thread = two_turns(app)
     asked = "why does the nightly build fail with an expired token?"
     talk.start()
-    store = app.writing(Scope.PROJECT)
+    store = app.writer(Scope.PROJECT)
     for turn in store.messages(thread):
-        sessions.enter_own_turn(store, "s-1", turn_mark(thread, turn.id), now=NOW)
+        session_ledger.record_own_turn(store, "s-1", turn_mark(thread, turn.id), now=NOW)
 
     assert talk.say(asked).raw == b""
     assert thread in another("s-2").say(asked).context
     talk.start("compact")
     assert thread in talk.say(asked).context
-    assert {sight.way for sight in store.sessions.sights("s-1")} == {Way.TOLD}, "its own turns were not shown to it"
+    assert {sight.way for sight in store.sights("s-1")} == {Way.TOLD}, "its own turns were not shown to it"
 
 
 def two_turns(app: App) -> str:
@@ -376,20 +322,22 @@ def two_turns(app: App) -> str:
         id=id, title="Nightly work", body="", created_at=made_then, reinforced_at=made_then, last_active_at=made_then
     )
     app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Create(thread, messages)]), lambda _: "two turns")
-    asking.fill_vectors(app.writing(Scope.PROJECT), app.embedder, 100)
+    fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
     return id
 
 
-def test_the_block_stays_within_its_limit_and_says_what_was_left_out(app: App, talk: Talk):
+def test_the_block_stays_within_its_limit_which_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
     for number in range(5):
         text = f"Staging deploys {number} " + "\U0001f600 wide words about staging deploys " * 20
         memories.pin(app, text, title=f"{number} " + "a long title of staging deploys " * 5)
     set_to(app, "MEMORY_RECALL_FLOOR", "0")
+    usual = talk.say("staging deploys").context
+    set_to(app, "MEMORY_PROMPT_CHARS", "700")
 
-    said = talk.say("staging deploys")
+    short = another("s-2").say("staging deploys").context
 
-    assert 0 < len(said.context) <= inject.PROMPT_CHARS
-    assert said.context.endswith("]")
+    assert 0 < len(short) <= 700 < len(usual) <= inject.PROMPT_CHARS
+    assert usual[-1] == short[-1] == "]"
 
 
 def set_to(app: App, name: str, value: str) -> None:
@@ -402,23 +350,8 @@ def test_how_many_a_prompt_brings_is_a_setting(app: App, talk: Talk, hits: int):
     ids = [pinned(app, f"Staging deploys go by {way}") for way in "hand cron merge tag key mail car".split()]
     set_to(app, "MEMORY_PROMPT_HITS", str(hits))
     set_to(app, "MEMORY_RECALL_FLOOR", "0")
-
     said = talk.say("staging deploys").context
-
     assert sum(id in said for id in ids) == hits
-
-
-def test_how_long_a_prompt_s_block_may_be_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
-    for number in range(5):
-        memories.pin(app, f"Staging deploys {number} " + "words about staging " * 20, title="a long title " * 5)
-    set_to(app, "MEMORY_RECALL_FLOOR", "0")
-    usual = talk.say("staging deploys").context
-    set_to(app, "MEMORY_PROMPT_CHARS", "700")
-
-    short = another("s-2").say("staging deploys").context
-
-    assert 0 < len(short) <= 700 < len(usual)
-    assert short.endswith("]")
 
 
 def test_a_prompt_may_bring_names_alone_whose_content_is_read_on_demand(app: App, talk: Talk):
@@ -439,31 +372,13 @@ def test_a_prompt_may_bring_names_alone_whose_content_is_read_on_demand(app: App
     assert memories.show(app, "who-signs-a-deploy.md", content=True).said.startswith("Anna signs")
 
 
-def test_switched_off_no_prompt_is_looked_at(app: App, talk: Talk):
-    pinned(app, "Deploys go through staging")
-    set_to(app, "MEMORY_RECALL", "off")
-
-    assert talk.say("deploys through staging?").raw == b""
-    assert events(app) == ["prompt"]
-
-
-def test_when_the_time_is_over_nothing_is_said_of_memory(app: App, talk: Talk):
-    pinned(app, "Deploys go through staging")
-
-    said = talk.say("deploys through staging?", left_s=-1)
-
-    assert "staging" not in said.context
-    assert said.notice == ""
-    assert "the time was over" in log_of(app)
-
-
-def test_with_little_time_words_answer_alone_and_whole(app: App, talk: Talk):
+def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said(app: App, talk: Talk):
     id = pinned(app, "Deploys go through staging")
-
-    said = talk.say("deploys through staging?", left_s=haste.VECTORS_NEED_S - 0.001)
-
-    assert id in said.context or "the time was over" in log_of(app)
-    assert "too little time" in log_of(app) or "the time was over" in log_of(app)
+    over = talk.say("deploys through staging?", left_s=-1)
+    assert (over.context, over.notice) == ("", "")
+    assert "the time was over" in log_of(app)
+    little = talk.say("deploys through staging?", left_s=question_vector.VECTORS_NEED_S - 0.001)
+    assert (id in little.context and "too little time" in log_of(app)) or log_of(app).count("the time was over") == 2
 
 
 def test_found_nothing_and_could_not_search_are_told_apart(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
@@ -489,7 +404,7 @@ def test_a_store_that_cannot_be_written_still_answers(
     def refuse(_store: SqliteStore) -> None:
         raise problem("It cannot be written.")
 
-    monkeypatch.setattr(SqliteStore, "together", refuse)
+    monkeypatch.setattr(SqliteStore, "transaction", refuse)
     said = talk.say("deploys through staging?", confirm=False)
 
     assert id in said.context
@@ -497,48 +412,31 @@ def test_a_store_that_cannot_be_written_still_answers(
     assert not talk.answer("UserPromptSubmit", prompt="deploys through staging?").is_kept
 
 
-def test_a_prompt_of_a_megabyte_is_answered(app: App, talk: Talk):
-    id = pinned(app, "Deploys go through staging")
-
-    assert id in talk.say("x = 1\n" * 200_000 + "how do deploys go through staging?").context
-
-
 def test_why_knows_of_every_injection(app: App, talk: Talk):
     id = pinned(app, "Deploys go through staging")
     context = talk.say("deploys through staging?").context
     talk.say("deploys through staging?")
-
-    later, first = recalls.why(app, id).recalls
-
+    later, first = recall.why(app, id).recalls
     assert (first["event"], first["session"], first["chars"]) == ("prompt", "s-1", len(context))
     assert later["dropped"] == [{"id": id, "reason": "shown before"}]
 
 
-def test_a_prompt_with_a_secret_leaves_no_secret_behind(app: App, talk: Talk):
+def test_a_prompt_of_a_megabyte_is_answered_and_leaves_no_secret_behind(app: App, talk: Talk):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    talk.say(f"deploy with {secret}")
+    id = pinned(app, "Deploys go through staging")
+    assert id in talk.say("x = 1\n" * 200_000 + f"how do deploys go through staging with {secret}?").context
     app.close()
-
     assert holding(app.home.root, secret) == []
 
 
-def test_focus_lifts_what_the_work_is_about(app: App, talk: Talk):
+def test_focus_lifts_what_the_work_is_about_and_rules_are_brought_beside_threads(app: App, talk: Talk):
     plain = made(memories.pin(app, "Login errors are logged to stderr", topics=("logs",)))
     lifted = made(memories.pin(app, "Login errors are counted by type", topics=("metrics",)))
-    keep_focus(app, [Focus("metrics", 1.0, NOW)])
+    rule = made(rules.add(app, "Login errors are never swallowed"))
+    save_focus(app, [Focus("metrics", 1.0, NOW)])
 
     context = talk.say("where do login errors go?").context
 
     assert context.index(lifted) < context.index(plain)
-
-
-def test_rules_and_threads_are_both_brought(app: App, talk: Talk):
-    rule = made(rules.add(app, "Deploys are announced in the channel"))
-    thread = pinned(app, "Deploys go through staging")
-
-    context = talk.say("how are deploys announced and staged").context
-
     assert isinstance(kept(app, rule), Rule)
-    assert isinstance(kept(app, thread), Thread)
     assert rule in context
-    assert thread in context

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from recollect.app.active_rules import load_rules
+from recollect.app.core import App
 from recollect.base.errors import BadInput, StoreBusy
 from recollect.base.moment import Moment
 from recollect.hooks import Received
+from recollect.hooks.answer import _SeenEvents
 from recollect.hooks.events import EVENTS
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import rules
-from recollect.ops.app import App
+from recollect.ops import inbox, rules
 from recollect.store import SqliteStore
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
@@ -40,36 +45,25 @@ ONLY_KEPT: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("event", "given"), ONLY_KEPT)
-def test_it_is_kept_as_a_pointer_and_nothing_is_printed(app: App, talk: Talk, event: str, given: dict[str, Any]):
-    assert talk.tell(event, **given).raw == b""
+def test_it_is_kept_once_as_a_pointer_and_nothing_is_printed(app: App, talk: Talk, event: str, given: dict[str, Any]):
+    assert [talk.tell(event, **given).raw for _ in range(3)] == [b""] * 3
     assert len(events(app)) == 1
     app.close()
     assert holding(app.home.root, "secret thing") == []
 
 
-@pytest.mark.parametrize(("event", "given"), ONLY_KEPT)
-def test_the_same_event_is_kept_once(app: App, talk: Talk, event: str, given: dict[str, Any]):
-    for _ in range(3):
-        talk.tell(event, **given)
-    assert len(events(app)) == 1
-
-
-def test_a_pointer_says_where_to_read(app: App, talk: Talk, tmp_path: Path):
+def test_a_pointer_says_where_to_read_and_of_two_sizes_the_smaller_is_kept(app: App, talk: Talk, tmp_path: Path):
     talk.transcript = str(tmp_path / "t.jsonl")
+    calls = [TOOL, TOOL | {"tool_use_id": "toolu_2"}]
 
-    talk.tell("PostToolBatch", tool_calls=[TOOL, TOOL | {"tool_use_id": "toolu_2"}], transcript_bytes=123)
-
-    [(_, pointer)] = app.reading(Scope.PROJECT).sessions.received()
-    assert (pointer.transcript, pointer.size, pointer.session) == (talk.transcript, 123, "s-1")
-    assert pointer.calls == ("toolu_1", "toolu_2")
-
-
-def test_a_turn_that_ends_again_stands_anew_and_the_smaller_size_is_kept(app: App, talk: Talk):
     for size in (20, 20, 30, 10):
+        talk.tell("PostToolBatch", tool_calls=calls, transcript_bytes=123)
         talk.tell("Stop", transcript_bytes=size)
 
-    [(number, pointer)] = app.reading(Scope.PROJECT).sessions.received()
-    assert (number, pointer.size) == (3, 10)
+    ran, stopped = sorted((pointer for _, pointer in app.reader(Scope.PROJECT).events()), key=lambda one: one.name)
+    assert (ran.transcript, ran.size, ran.session) == (talk.transcript, 123, "s-1")
+    assert ran.calls == ("toolu_1", "toolu_2")
+    assert stopped.size == 10
 
 
 def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
@@ -78,8 +72,7 @@ def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
     def refuse(*_: object, **__: object) -> None:
         raise StoreBusy("Another process holds it.")
 
-    monkeypatch.setattr(SqliteStore, "_writing", refuse)
-    talk.app.writing(Scope.PROJECT).sessions._writing = refuse  # type: ignore[attr-defined]
+    monkeypatch.setattr(SqliteStore, "transaction", refuse)
     with pytest.raises(StoreBusy):
         talk.tell("Stop")
 
@@ -104,7 +97,6 @@ def test_prompts_that_share_an_id_are_two_and_one_that_is_delivered_twice_is_one
         talk.tell("UserPromptSubmit", prompt=prompt)
         body = json.dumps({"session_id": "s-1", "prompt_id": "p0", "prompt": prompt}).encode()
         talk.hooks.receive(pointer.make({"event": "UserPromptSubmit"}, body) | {"at_ns": 1})
-
     assert events(app) == ["prompt", "prompt"]
 
 
@@ -135,7 +127,6 @@ def test_a_prompt_that_stands_in_no_transcript_is_lost_and_counted_once(
     """An agent that leaves none, or was killed before it did; or the clock was set back since."""
     talk.transcript = str(tmp_path / transcript) if transcript else ""
     left = left_of_a_prompt(talk, app.clock.now().plus(seconds=away_s))
-
     assert talk.hooks.receive(left) is Received.LOST
     assert talk.hooks.receive(left) is Received.KNOWN
     assert events(app) == ["prompt"]
@@ -179,3 +170,103 @@ def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App,
 
     assert len(recorded) > 20
     assert printed == {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart"}
+
+
+# What a person says in a prompt is kept as a rule, and they are told so in one line.
+
+
+def in_force(app: App) -> list[str]:
+    return [card.memory.body for card in rules.listing(app).cards]
+
+
+def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Talk):
+    said = talk.say("no, we use pnpm here, not npm")
+    assert said.notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
+    assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
+
+
+PLAN = "Implement the following plan:\n\n# Move to pnpm\n\nwe always use tabs here\nno, we use pnpm here, not npm"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "heard"),
+    [
+        ("should we use tabs?", []),
+        ("<task-notification>\nwe always use tabs here\n</task-notification>\nwe always use tabs here", []),
+        (PLAN, []),
+        (f"{PLAN}\n\nUser feedback on this plan: we use make here, not just", ["Use make, not just."]),
+        ("<ide_selection>The user selected:\nwe always use tabs here\n</ide_selection>\nno, we use pnpm here, not npm",
+         ["Use pnpm, not npm."]),
+    ],
+    ids=["a question", "no person's words", "a plan", "words added to a plan", "words beside a selection"],
+)  # fmt: skip
+def test_only_rules_that_a_person_typed_are_captured(app: App, talk: Talk, prompt: str, heard: list[str]):
+    said = talk.say(prompt)
+    assert ("noted" in said.notice) is bool(heard)
+    assert in_force(app) == heard
+    assert inbox.listing(app).cards == ()
+
+
+def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
+    said = talk.say("bei uns Tabs, nicht Spaces")
+    assert "noted" not in said.notice
+    assert len(inbox.listing(app).cards) == 1
+    assert "Tabs" not in Talk(app, session="s-2").start().context
+
+
+def test_a_prompt_that_has_no_time_left_is_answered_and_left_to_its_transcript(app: App, talk: Talk):
+    talk.transcript = "/home/ada/session.jsonl"
+    talk.say("we use tabs here", left_s=0.01)
+    assert in_force(app) == []
+
+
+# Two ways to the same event, one answer.
+
+
+SETTINGS, PLUGIN = "", "plugin"
+WAYS: tuple[dict[str, str], ...] = ({}, {"RECOLLECT_VIA": PLUGIN})
+
+
+def test_an_event_that_comes_again_is_answered_again_once_and_one_way_alone_always():
+    once, alone = _SeenEvents(), _SeenEvents()
+    assert [once.is_first("e", way) for way in (SETTINGS, PLUGIN, PLUGIN, SETTINGS)] == [True, False, True, False]
+    assert all(alone.is_first("e", SETTINGS) for _ in range(5))
+
+
+@given(st.lists(st.sampled_from([SETTINGS, PLUGIN]), max_size=60))
+def test_no_event_is_answered_more_often_than_the_way_that_told_most(ways: list[str]):
+    once = _SeenEvents()
+    answered = sum(once.is_first("e", way) for way in ways)
+    assert answered == max(ways.count(SETTINGS), ways.count(PLUGIN))
+
+
+def test_two_at_the_same_moment_are_one():
+    once, answers, start = _SeenEvents(), [], threading.Barrier(8)
+
+    def tell(way: str) -> None:
+        start.wait()
+        answers.extend([once.is_first(f"e{number}", way) for number in range(200)])
+
+    threads = [threading.Thread(target=tell, args=(f"way {number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert answers.count(True) == 200
+
+
+def test_an_agent_that_calls_in_two_ways_is_told_once_and_heard_once(app: App, talk: Talk):
+    rules.add(app, "Write commit subjects in the imperative mood")
+
+    started = [talk.tell("SessionStart", source="startup", environ=way) for way in WAYS]
+    said = [talk.tell("UserPromptSubmit", prompt="no, we use pnpm here, not npm", environ=way) for way in WAYS]
+    asked = "are commit subjects written in an imperative mood?"
+    later = [talk.tell("UserPromptSubmit", prompt=asked, prompt_id="p9", environ=way) for way in WAYS]
+
+    assert ["imperative mood" in one.context for one in started] == [True, False]
+    assert [bool(one.raw) for one in said] == [True, False]
+    assert [bool(one.raw) for one in later] == [False, False], "the rule was told at the start"
+    assert sorted(events(app)) == ["prompt", "prompt", "session-started"]
+    (kept,) = [rule for _, rule in load_rules(app).values() if "npm" in rule.title + rule.body]
+    assert kept.seen == 1

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import notices
+from recollect.app.core import App
 from recollect.base.clock import FixedClock
+from recollect.base.errors import NotFound
 from recollect.base.moment import Moment
 from recollect.model.memory import RuleType
-from recollect.ops import notices, rules
-from recollect.ops.app import App
+from recollect.ops import notes, recall, rules, session_start
 from recollect.render import inject
 from tests.hooks.talk import Talk, log_of
 from tests.ops.ask import kept, made, pinned
@@ -30,101 +32,57 @@ def ruled(app: App) -> dict[RuleType, str]:
     return {kind: made(rules.add(app, text, type=kind)) for kind, text in RULES.items()}
 
 
-def test_the_rules_in_force_are_loaded_in_their_sections(app: App, talk: Talk):
+def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Talk):
+    assert talk.start().raw == b"", "a new place"
     ids = ruled(app)
-
-    lines = talk.start().context.splitlines()
-
-    sections = [line for line in lines if line.endswith(":") and not line.startswith("[")]
-    assert sections == ["Preferences:", "Corrections:", "Failures:", "DevOps Rules:"]
-    assert f"- [agent] Use pnpm, never npm ({ids[RuleType.CORRECTION]})" in lines
-
-
-def test_open_threads_are_named_and_sleeping_ones_are_not(app: App, talk: Talk):
-    pinned(app, "The billing rewrite is half done", title="Billing rewrite")
 
     context = talk.start().context
 
-    assert "Open threads:" in context
-    assert "Billing rewrite - The billing rewrite is half done" in context
-
-
-def test_a_new_place_starts_in_silence(talk: Talk):
-    assert talk.start().raw == b""
+    lines = context.splitlines()
+    sections = [line for line in lines if line.endswith(":") and not line.startswith("[")]
+    assert sections == ["Preferences:", "Corrections:", "Failures:", "DevOps Rules:"]
+    assert f"- [agent] Use pnpm, never npm ({ids[RuleType.CORRECTION]})" in lines
+    assert "always-load" not in context
+    assert kept(app, ids[RuleType.DEVOPS]).frequency == 1
+    assert ids[RuleType.CORRECTION] not in talk.say("install it with npm or pnpm").context
 
 
 def test_the_heartbeat_is_told_once_anyone_has_spoken(app: App, talk: Talk, another: Callable[[str], Talk]):
     talk.say("hello there")
     assert isinstance(app.clock, FixedClock)
     app.clock.at = NOW.plus(days=2)
-
     assert '"since_last": 576} (long absence)' in another("s-2").start().context
 
 
-def test_nothing_is_said_of_entries_that_are_always_loaded_where_there_are_none(app: App, talk: Talk):
-    ruled(app)
-    assert "always-load" not in talk.start().context
-
-
-def test_rules_told_at_the_start_are_not_brought_by_a_prompt(app: App, talk: Talk):
-    ids = ruled(app)
-    talk.start()
-
-    assert ids[RuleType.CORRECTION] not in talk.say("install it with npm or pnpm").context
-
-
-def test_rules_that_are_listed_are_counted(app: App, talk: Talk):
-    id = ruled(app)[RuleType.DEVOPS]
-
-    talk.start()
-
-    assert kept(app, id).frequency == 1
-
-
-def test_a_thread_that_was_only_named_is_still_brought_by_a_prompt(app: App, talk: Talk):
-    id = pinned(app, "The billing rewrite is half done" + ", and there is more to say of it" * 5)
-    before = kept(app, id)
-
-    assert id in talk.start().context
-    assert kept(app, id) == before
-    assert id in talk.say("how far is the billing rewrite").context
-
-
-def test_a_thread_whose_headline_says_all_of_it_was_told(app: App, talk: Talk):
-    id = pinned(app, "The billing rewrite is half done")
-
-    assert id in talk.start().context
-    assert kept(app, id).frequency == 1
-    assert id not in talk.say("how far is the billing rewrite").context
+@pytest.mark.parametrize("more", ["", ", and there is more to say of it" * 5])
+def test_an_open_thread_is_named_and_counts_as_told_where_its_headline_says_all(app: App, talk: Talk, more: str):
+    id = pinned(app, f"The billing rewrite is half done{more}", title="Billing rewrite")
+    context = talk.start().context
+    assert "Open threads:" in context
+    assert "Billing rewrite - The billing rewrite is half done" in context
+    assert kept(app, id).frequency == (0 if more else 1)
+    assert (id in talk.say("how far is the billing rewrite").context) is bool(more)
 
 
 def test_after_compaction_the_rules_come_back_and_the_person_is_told(app: App, talk: Talk):
     ids = ruled(app)
     talk.start()
-
     said = talk.start("compact")
-
     assert all(id in said.context for id in ids.values())
     assert "Open threads" not in said.context
     assert said.notice == "\U0001f504 Recollect: 4 rules re-loaded after context compaction"
 
 
-def test_what_waited_to_be_told_is_told_once_even_where_nothing_is_loaded(app: App, talk: Talk):
+def test_after_compaction_without_rules_only_what_waited_is_told_once(app: App, talk: Talk):
+    pinned(app, "The billing rewrite is half done")
     talk.start()
-    notices.leave(app, "\U0001f4be Recollect: preserved 2 memories")
-
+    assert talk.start("compact").raw == b""
+    notices.add(app, "\U0001f4be Recollect: preserved 2 memories")
     assert talk.start("compact").notice == "\U0001f4be Recollect: preserved 2 memories"
     assert talk.start("compact").raw == b""
 
 
-def test_after_compaction_without_rules_nothing_is_said(app: App, talk: Talk):
-    pinned(app, "The billing rewrite is half done")
-    talk.start()
-
-    assert talk.start("compact").raw == b""
-
-
-def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk):
+def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk, another: Callable[[str], Talk]):
     ids = ruled(app)
     talk.start()
     assert talk.start("resume").raw == b""
@@ -135,18 +93,8 @@ def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk):
     assert new in said.context
     assert not any(id in said.context for id in ids.values())
     assert talk.start("resume").raw == b""
-
-
-def test_a_resumed_session_that_we_never_saw_is_told_everything(app: App, talk: Talk):
-    ids = ruled(app)
-    assert ids[RuleType.DEVOPS] in talk.start("resume").context
-
-
-def test_a_cleared_session_starts_as_a_new_one(app: App, talk: Talk):
-    ids = ruled(app)
-    talk.start()
-
     assert ids[RuleType.DEVOPS] in talk.start("clear").context
+    assert ids[RuleType.DEVOPS] in another("s-new").start("resume").context, "one that we never saw"
 
 
 def forked(transcript: Path, *blocks: str | None) -> None:
@@ -160,37 +108,22 @@ def forked(transcript: Path, *blocks: str | None) -> None:
     transcript.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def test_a_fork_knows_from_its_transcript_what_was_shown(
-    app: App, talk: Talk, another: Callable[[str], Talk], tmp_path: Path
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_fork_knows_from_its_transcript_what_was_shown_since_it_was_compacted(
+    app: App, talk: Talk, another: Callable[[str], Talk], tmp_path: Path, compacted: bool
 ):
-    ruled(app)
-    told = talk.start().context
-    id = pinned(app, "Deploys go through staging")
-    brought = talk.say("deploys through staging?").context
+    ids = ruled(app)
+    started = talk.start().context
+    thread = pinned(app, "Deploys go through staging")
+    prompted = talk.say("deploys through staging?").context
     fork = another("s-fork")
     fork.transcript = str(tmp_path / "fork.jsonl")
-    forked(Path(fork.transcript), told, brought)
+    forked(Path(fork.transcript), prompted, *([None] if compacted else []), started)
 
     assert fork.start("fork").raw == b""
-    assert id not in fork.say("deploys through staging?").context
-
-
-def test_what_a_fork_was_shown_before_a_compaction_is_shown_again(
-    app: App, talk: Talk, another: Callable[[str], Talk], tmp_path: Path
-):
-    told_ids = ruled(app)
-    told = talk.start().context
-    brought = pinned(app, "Deploys go through staging")
-    said = talk.say("deploys through staging?").context
-    fork = another("s-fork")
-    fork.transcript = str(tmp_path / "fork.jsonl")
-    forked(Path(fork.transcript), said, None, told)
-
-    fork.start("fork")
-
     context = fork.say("deploys through staging?").context
-    assert brought in context
-    assert told_ids[RuleType.DEVOPS] not in context
+    assert (thread in context) is compacted
+    assert ids[RuleType.DEVOPS] not in context
 
 
 def parent(path: Path, told: str, answered: Moment) -> None:
@@ -234,20 +167,10 @@ def test_a_fork_whose_parent_is_not_certain_is_told_everything(
     assert ids[RuleType.DEVOPS] in fork.start("fork", seconds_since_last_response=6).context
 
 
-def test_a_fork_without_a_transcript_is_told_everything(app: App, another: Callable[[str], Talk], tmp_path: Path):
-    ids = ruled(app)
-    fork = another("s-fork")
-    fork.transcript = str(tmp_path / "is not there.jsonl")
-
-    assert ids[RuleType.DEVOPS] in fork.start("fork").context
-
-
 def test_more_rules_than_fit_are_cut_whole_and_it_is_said(app: App, talk: Talk):
     for number in range(60):
         rules.add(app, f"Rule {number}: " + "\U0001f600 many wide words " * 12)
-
     context = talk.start().context
-
     assert len(context.encode("utf-16-le")) // 2 <= inject.START_CHARS
     assert "more: read .ai/recall/<words>" in context
     assert "over the limit of characters" in log_of(app)
@@ -256,9 +179,132 @@ def test_more_rules_than_fit_are_cut_whole_and_it_is_said(app: App, talk: Talk):
 def test_past_its_time_rules_are_told_without_threads(app: App, talk: Talk):
     ids = ruled(app)
     pinned(app, "The billing rewrite is half done")
-
     context = talk.start(left_s=0).context
-
     assert ids[RuleType.DEVOPS] in context
     assert "Open threads" not in context
     assert "late session=s-1" in log_of(app)
+
+
+# Notes in `_always-load/` are told when a session starts: the user's always, a repository's once allowed.
+
+
+def put(place: Path, path: str, text: str) -> None:
+    target = place / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+@pytest.fixture
+def shared() -> Path:
+    return Path.cwd() / ".ai" / "memory"
+
+
+def test_the_users_notes_are_told_whole_and_first(app: App, talk: Talk):
+    put(app.home.vault, "_always-load/style.md", "# Style\n\n" + "Short sentences. " * 50 + "The end.\n")
+    put(app.home.vault, "other.md", "The zebra approves.\n")
+
+    context = talk.start().context
+
+    lines = context.splitlines()
+    assert lines[1] == "Loaded 1 always-load entries"
+    assert lines[2].startswith("- [user] Style (note_")
+    assert "The end." in lines[2]
+    assert "zebra" not in context
+
+
+def test_a_note_told_at_the_start_is_not_brought_by_a_prompt(app: App, talk: Talk):
+    put(app.home.vault, "_always-load/zebra.md", "The zebra approves every release.\n")
+    talk.start()
+    assert "zebra" not in talk.say("who approves a release, the zebra?").context
+
+
+def test_notes_are_told_again_after_compaction(app: App, talk: Talk):
+    put(app.home.vault, "_always-load/zebra.md", "The zebra approves every release.\n")
+    talk.start()
+    heard = talk.start("compact")
+    assert "The zebra approves" in heard.context
+    assert heard.notice == ""
+
+
+def test_a_repositorys_notes_wait_until_they_are_allowed(app: App, talk: Talk, shared: Path):
+    put(shared, "_always-load/house.md", "The giraffe approves.\n")
+
+    first = talk.start()
+    assert "giraffe" not in first.context
+    assert "1 note of this repository would be always loaded" in first.notice
+    assert "giraffe" not in first.notice
+
+    session_start.allow(app)
+    second = talk.start("clear")
+    assert "- [repository] house" in second.context
+    assert "would be always loaded" not in second.notice
+
+
+@pytest.mark.parametrize("change", ["edit", "add", "remove", "rename"])
+def test_what_was_allowed_is_this_text_and_no_other(app: App, talk: Talk, shared: Path, change: str):
+    put(shared, "_always-load/a.md", "The giraffe approves.\n")
+    put(shared, "_always-load/b.md", "The zebra approves.\n")
+    session_start.allow(app)
+
+    match change:
+        case "edit":
+            put(shared, "_always-load/a.md", "The wolf approves.\n")
+        case "add":
+            put(shared, "_always-load/c.md", "The wolf approves.\n")
+        case "remove":
+            (shared / "_always-load/a.md").unlink()
+        case _:
+            (shared / "_always-load/a.md").rename(shared / "_always-load/x.md")
+    heard = talk.start()
+
+    assert "approves" not in heard.context
+    assert "changed since you allowed them" in heard.notice
+
+
+def test_a_repositorys_note_that_nobody_allowed_is_not_brought_by_a_prompt_or_a_task_either(
+    app: App, talk: Talk, shared: Path
+):
+    put(shared, "_always-load/house.md", "The giraffe approves every release.\n")
+    put(shared, "zebra.md", "The zebra approves every release on Friday.\n")
+    talk.start()
+
+    prompt = talk.say("who approves a release, the giraffe or the zebra?").context
+    talk.call("Task", prompt="find out who approves a release, the giraffe", description="x", subagent_type="helper")
+    task = talk.tell("SubagentStart", agent_id="a", agent_type="helper").context
+
+    assert "zebra" in prompt
+    assert "giraffe" not in prompt + task
+    assert "waits to be allowed" in str(recall.why(app).recalls)
+    session_start.allow(app)
+    talk.start("clear", confirm=False)
+    assert "giraffe" in talk.say("who approves a release, the giraffe?").context
+
+
+def test_what_was_allowed_can_be_taken_back(app: App, talk: Talk, shared: Path):
+    put(shared, "_always-load/a.md", "The giraffe approves.\n")
+    session_start.allow(app)
+    session_start.allow(app, off=True)
+    assert "giraffe" not in talk.start().context
+
+
+def test_there_must_be_something_to_allow(app: App):
+    with pytest.raises(NotFound):
+        session_start.allow(app)
+
+
+def test_a_tag_or_a_field_does_not_make_a_note_always_loaded(app: App, talk: Talk, shared: Path):
+    put(shared, "_always-load/a.md", "The giraffe approves.\n")
+    session_start.allow(app)
+    put(shared, "sly.md", "---\nalways_load: true\ntags: [_always-load]\n---\nThe wolf approves.\n")
+    put(shared, "_archive/_always-load/b.md", "The wolf approves.\n")
+
+    context = talk.start().context
+
+    assert "giraffe" in context
+    assert "wolf" not in context
+
+
+def test_a_vault_that_cannot_be_read_does_not_keep_a_session_from_starting(app: App, talk: Talk):
+    notes.save(app, "The zebra approves.", title="Zebra", always=True)
+    (app.home.vault / "broken.md").write_bytes(b"\xff\xfe")
+    assert "zebra" in talk.start().context

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.claims import MOST, Sort, claims
+from recollect.lifecycle.claims import MAX_CLAIMS, Sort, claims
 
 TABLE = [
     ("The entry is `src/app/main.py`.", ["path src/app/main.py"]),
@@ -35,10 +35,8 @@ def test_what_is_named(text: str, found: list[str]):
 
 def test_each_is_named_once_and_not_too_many():
     text = "`src/a.py` `src/a.py` " + " ".join(f"`src/{number}.py`" for number in range(500))
-
     found = claims(text)
-
-    assert len(found) == len(set(found)) == MOST
+    assert len(found) == len(set(found)) == MAX_CLAIMS
     assert all(claim.sort is Sort.PATH for claim in found)
 
 

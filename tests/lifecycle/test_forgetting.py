@@ -38,25 +38,20 @@ from tests.values import NOW, note, rule, thread
 )
 def test_the_score_is_what_it_says(frequency: int, last_session: int, session: int, appreciation: float, score: float):
     one = rule("x", frequency=frequency, last_session=last_session, appreciation=appreciation)
-
     assert forgetting.score(one, session) == pytest.approx(score, abs=2e-6)
 
 
 def test_the_lowest_three_are_candidates_the_oldest_of_equals_first():
     never_new, never_old = rule("new", days_old=1), rule("old", days_old=9)
     often, once, valued = note("often", frequency=50), note("once", frequency=1), rule("valued", appreciation=9)
-
     found = forgetting.candidates([often, once, valued, never_new, never_old], session=0)
-
     assert [one.memory.title for one in found] == ["old", "new", "once"]
 
 
 def test_what_is_pinned_asleep_a_thread_or_too_young_is_no_candidate():
     kept = [rule("pin", pinned=True), rule("away", status=Status.ARCHIVED), thread("t"), rule("young", days_old=1)]
     old = rule("old", days_old=3)
-
     found = forgetting.candidates([*kept, old], session=9, born_before=NOW.plus(days=-2))
-
     assert [one.memory for one in found] == [old]
 
 
@@ -73,7 +68,6 @@ def test_a_plain_answer_is_taken_wherever_it_stands():
     a, b = candidates("a", "b")
     verdicts = [{"id": a.memory.id, "verdict": "keep"}, {"id": b.memory.id, "verdict": "COLD"}]
     text = f"Sure! [1] Here:\n```json\n{json.dumps(verdicts)}\n```"
-
     assert forgetting.read_answer(text, (a, b)) == {a.memory.id: Verdict.KEEP, b.memory.id: Verdict.COLD}
 
 
@@ -89,7 +83,6 @@ def test_a_plain_answer_is_taken_wherever_it_stands():
 )  # fmt: skip
 def test_nothing_is_put_away_on_anything_but_a_clear_word(text: str):
     (one,) = candidates("a")
-
     assert forgetting.read_answer(text.replace("ID", one.memory.id), (one,)) == {}
 
 

@@ -1,62 +1,85 @@
-"""How memories fade, and what keeps them."""
+"""How memories fade, what keeps them, and what age does to threads: a law of their weight and the time, however often
+and in whatever order it is applied."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.strength import AgeRules, fades, reinforced, status_at, strength
-from recollect.model.memory import Memory, Status, Thread
+from recollect.base.moment import Moment
+from recollect.lifecycle.strength import (
+    AgeRules,
+    aged,
+    asked_for,
+    fades,
+    plan_sleep,
+    reinforced,
+    shown,
+    status_at,
+    strength,
+)
+from recollect.model.codec import content_hash, decode_memory, encode
+from recollect.model.memory import Memory, Status
+from recollect.model.plan import Plan, Update
+from tests.model.strategies import memories
 from tests.values import AGE, NOW, note, rule, thread
 
-days = st.floats(0, 20_000, allow_nan=False)
-weights = st.floats(0, 1.5, allow_nan=False)
-rules_of_age = st.builds(AgeRules, half_life_days=st.floats(0.01, 1_000), suspend_below=st.floats(0.001, 0.9))
+_ORDER = (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED)
+_UNFADING = [thread("pinned", pinned=True, boost=0.3, weight=1.3), rule("rule"), note("note")]
+weights = st.floats(0, 1.5)
+threads = st.builds(
+    thread, st.just("t"), days_old=st.floats(0, 400), weight=weights, pinned=st.booleans(),
+    status=st.sampled_from(Status),
+)  # fmt: skip
+rules_of_age = st.builds(
+    AgeRules, half_life_days=st.floats(0.1, 400), suspend_below=st.floats(0, 1), archive_after_days=st.floats(1, 400)
+)
+times = st.floats(-20_000, 20_000).map(lambda days: NOW.plus(days=days))
 
 
 def strength_after(memory: Memory, days: float) -> float:
     return strength(memory, now=NOW.plus(days=days), rules=AGE)
 
 
-@given(weights, days, days, rules_of_age)
-def test_strength_never_rises_with_time(weight: float, sooner: float, later: float, rules: AgeRules) -> None:
+def run(memory: Memory, now: Moment, rules: AgeRules = AGE) -> Memory:
+    """The plan, applied as a store would."""
+    for change in plan_sleep([memory], now=now, rules=rules).changes:
+        assert isinstance(change, Update)
+        memory = decode_memory({**encode(memory), **change.after})
+    return memory
+
+
+@given(weights, times, times, rules_of_age)
+def test_strength_never_rises_with_time_and_a_clock_set_back_counts_as_none(
+    weight: float, one: Moment, other: Moment, rules: AgeRules
+) -> None:
     memory = thread("t", weight=weight)
-    first, second = sorted((sooner, later))
-
-    before = strength(memory, now=NOW.plus(days=first), rules=rules)
-
-    assert strength(memory, now=NOW.plus(days=second), rules=rules) <= before <= weight
-
-
-@given(weights, days)
-def test_a_clock_set_back_counts_as_no_time(weight: float, days: float) -> None:
-    memory = thread("t", weight=weight)
-    assert strength_after(memory, -days) == weight
+    before = strength(memory, now=min(one, other), rules=rules)
+    assert strength(memory, now=max(one, other), rules=rules) <= before <= weight
+    if min(one, other) <= NOW:
+        assert before == weight
 
 
 def test_a_thread_halves_in_three_days_and_is_at_eight_hundredths_after_eleven() -> None:
     memory = thread("t")
-    assert strength_after(memory, 0) == 1.0
-    assert strength_after(memory, 3) == 0.5
-    assert strength_after(memory, 6) == 0.25
-    assert round(strength_after(memory, 11), 2) == 0.08
+    assert [round(strength_after(memory, days), 2) for days in (0, 3, 6, 11)] == [1.0, 0.5, 0.25, 0.08]
+    assert strength(memory, now=NOW.plus(days=10), rules=AgeRules(half_life_days=10)) == 0.5
 
 
-def test_the_half_life_is_a_setting() -> None:
-    assert strength(thread("t"), now=NOW.plus(days=10), rules=AgeRules(half_life_days=10)) == 0.5
-
-
-@pytest.mark.parametrize("memory", [thread("pinned", pinned=True, boost=0.3, weight=1.3), rule("rule"), note("note")])
+@pytest.mark.parametrize("memory", _UNFADING)
 def test_what_is_pinned_and_rules_and_notes_do_not_fade(memory: Memory) -> None:
+    later = NOW.plus(days=5_000)
     assert not fades(memory)
     assert strength_after(memory, 5_000) == memory.weight
-    assert status_at(memory, now=NOW.plus(days=5_000), rules=AGE) is Status.ACTIVE
+    assert status_at(memory, now=later, rules=AGE) is Status.ACTIVE
+    assert plan_sleep([memory], now=later, rules=AGE) == Plan.empty()
 
 
-@given(weights, st.floats(0, 0.5), st.lists(days, max_size=12))
+@given(weights, st.floats(0, 0.5), st.lists(st.floats(0, 20_000), max_size=12))
 def test_reinforcement_never_goes_above_one_plus_the_boost(weight: float, boost: float, gaps: list[float]) -> None:
     memory: Memory = thread("t", weight=min(weight, 1 + boost), boost=boost)
     now = NOW
@@ -74,51 +97,77 @@ def test_a_pins_boost_survives_every_reinforcement() -> None:
     assert (memory.weight, memory.boost) == (1.3, 0.3)
 
 
-def test_use_adds_a_tenth_to_what_is_left() -> None:
-    used = reinforced(thread("t"), now=NOW.plus(days=3), rules=AGE)
-    assert used.weight == pytest.approx(0.6)
-    assert used.reinforced_at == used.last_active_at == NOW.plus(days=3)
+# What age does
 
 
 @pytest.mark.parametrize(
-    ("days", "status"),
+    ("memory", "days", "status"),
     [
-        (0, Status.ACTIVE),
-        (9.96, Status.ACTIVE),  # 3 * log2(10) = 9.9658
-        (9.97, Status.SUSPENDED),
-        (39.96, Status.SUSPENDED),
-        (39.97, Status.ARCHIVED),
-        (4_000, Status.ARCHIVED),
-        (-4_000, Status.ACTIVE),
+        (thread("t"), 9.96, Status.ACTIVE),  # 3 * log2(10) = 9.9658
+        (thread("t"), 9.97, Status.SUSPENDED),
+        (thread("t"), 39.96, Status.SUSPENDED),
+        (thread("t"), 39.97, Status.ARCHIVED),
+        (thread("t"), 4_000, Status.ARCHIVED),
+        (thread("t"), -4_000, Status.ACTIVE),
+        (thread("asleep", status=Status.SUSPENDED), 0, Status.SUSPENDED),
+        (thread("weak", weight=0.05), 0, Status.SUSPENDED),
+        (thread("weak", weight=0.05), 30, Status.ARCHIVED),
+        *[(thread("t", status=decided), days, decided) for days in (0, 20, 400)
+          for decided in (Status.ARCHIVED, Status.SUPERSEDED, Status.CANDIDATE)],
     ],
-)
-def test_a_thread_sleeps_below_a_tenth_and_is_put_away_thirty_days_later(days: float, status: Status) -> None:
-    assert status_at(thread("t"), now=NOW.plus(days=days), rules=AGE) is status
+)  # fmt: skip
+def test_a_thread_sleeps_below_a_tenth_and_is_archived_thirty_days_later_but_only_its_sleep_is_written(
+    memory: Memory, days: float, status: Status
+) -> None:
+    now = NOW.plus(days=days)
+    assert status_at(memory, now=now, rules=AGE) is status
+    assert aged(run(memory, now), now=now, rules=AGE).status is status
+    if memory.status is Status.ACTIVE:
+        assert run(memory, now).status is (Status.ACTIVE if status is Status.ACTIVE else Status.SUSPENDED)
 
 
-@pytest.mark.parametrize("decided", [Status.ARCHIVED, Status.SUPERSEDED, Status.CANDIDATE])
-def test_what_was_decided_is_left_as_it_is(decided: Status) -> None:
-    for age_days in (0, 20, 400):
-        assert status_at(thread("t", status=decided), now=NOW.plus(days=age_days), rules=AGE) is decided
+@given(threads, times, rules_of_age)
+def test_nothing_rises_by_age_alone_and_a_second_run_changes_nothing(memory: Memory, now: Moment, rules: AgeRules):
+    after = run(memory, now, rules)
+
+    if memory.status not in _ORDER:
+        assert after == memory
+    else:
+        assert _ORDER.index(after.status) >= _ORDER.index(memory.status)
+    assert strength(after, now=now, rules=rules) <= memory.weight
+    assert plan_sleep([after], now=now, rules=rules) == Plan.empty()
 
 
-def test_a_sleeping_thread_is_not_woken_by_age_alone() -> None:
-    assert status_at(thread("t", status=Status.SUSPENDED), now=NOW, rules=AGE) is Status.SUSPENDED
+@given(threads, st.lists(times, min_size=1, max_size=4), rules_of_age)
+def test_it_does_not_matter_when_and_in_which_order_it_runs(memory: Memory, at: list[Moment], rules: AgeRules):
+    only_the_last = run(memory, max(at), rules)
+
+    for order in permutations(at):
+        after = memory
+        for now in order:
+            after = run(after, now, rules)
+        assert after == only_the_last
+    assert plan_sleep([only_the_last], now=min(at), rules=rules) == Plan.empty()
 
 
-def test_a_thread_born_below_the_threshold_sleeps_from_the_start() -> None:
-    weak = thread("t", weight=0.05)
-    assert status_at(weak, now=NOW, rules=AGE) is Status.SUSPENDED
-    assert status_at(weak, now=NOW.plus(days=30), rules=AGE) is Status.ARCHIVED
+@given(memories, times, rules_of_age)
+def test_only_the_status_of_threads_changes(memory: Memory, now: Moment, rules: AgeRules):
+    after = run(memory, now, rules)
+    assert replace(after, status=memory.status) == memory
+    if memory.kind != "thread" or memory.pinned:
+        assert after == memory
 
 
-@given(weights, days, days, rules_of_age)
-def test_age_never_brings_a_thread_back(weight: float, sooner: float, later: float, rules: AgeRules) -> None:
-    order = [Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED]
-    first, second = sorted((sooner, later))
-    memory: Thread = thread("t", weight=weight)
+# What use does
 
-    then = status_at(memory, now=NOW.plus(days=first), rules=rules)
-    after = status_at(replace(memory, status=then), now=NOW.plus(days=second), rules=rules)
 
-    assert order.index(after) >= order.index(then)
+def test_what_was_asked_for_is_counted_and_stronger_and_what_everyone_gets_is_only_counted():
+    old = thread("Billing", days_old=3)
+
+    used, seen = asked_for(old, session=7, now=NOW, rules=AGE), shown(old, session=7)
+
+    assert (used.frequency, used.last_session, used.reinforced_at, used.last_active_at) == (1, 7, NOW, NOW)
+    assert used.weight == pytest.approx(0.6)
+    assert content_hash(used) == content_hash(old)
+    assert seen == replace(old, frequency=1, last_session=7)
+    assert shown(rule("Tabs", last_session=9), session=7).last_session == 9

@@ -35,16 +35,13 @@ def test_checks_are_read_by_id():
 @pytest.mark.parametrize("body", [None, "", "   ", "About a.", 7, "x" * 2_001])
 def test_a_fix_that_says_nothing_new_or_too_much_only_flags(body: object):
     a = rule("a")
-
     found = validation.read_checks(json.dumps([{"id": a.id, "state": "fix", "body": body}]), (a,))
-
     assert found == {a.id: Check(State.STALE)}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "stale", '[{"id": "ID", "state": "wrong"}]', '[{"id": "ID"}]', "[[]]"])
 def test_what_is_no_clear_word_is_nothing(text: str):
     a = rule("a")
-
     assert validation.read_checks(text.replace("ID", a.id), (a,)) == {}
 
 
@@ -74,9 +71,7 @@ def test_a_rule_in_other_words_waits_in_the_lowest_lane_of_its_parts():
 )
 def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, is_taken: bool):
     memory = note("Old title", body="Before deploys to staging, ask Anna.", lane=lane)
-
     found = validation.read_descriptions(json.dumps([{"id": memory.id, "description": line}]), (memory,))
-
     assert found == ({memory.id: line} if is_taken else {})
 
 

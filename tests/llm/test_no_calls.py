@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.bench.calls import run_calls
+from bench.calls import run_calls
 
 
 def test_a_fresh_install_calls_nobody_and_one_that_is_switched_on_keeps_within_its_budget(tmp_path: Path):

@@ -25,7 +25,7 @@ def script(folder: Path, code: str, name: str = "answers") -> str:
     return str(path)
 
 
-def run(folder: Path, code: str, *args: str, text: str = "hello", seconds: float = 30.0) -> program.Ran:
+def run(folder: Path, code: str, *args: str, text: str = "hello", seconds: float = 30.0) -> program.Run:
     argv = (script(folder, code), *args)
     return program.run(
         argv, text=text, environ={"PATH": os.defpath, "ONLY": "this"}, folder=str(folder), seconds=seconds
@@ -51,7 +51,7 @@ def written(path: Path) -> int:
 def test_it_gets_the_text_and_answers(tmp_path: Path):
     ran = run(tmp_path, "import sys; print(sys.argv[1], sys.stdin.read().upper())", "said", text="grüße")
 
-    assert ran == program.Ran("said GRÜSSE\n".encode())
+    assert ran == program.Run("said GRÜSSE\n".encode())
 
 
 def test_it_is_given_its_environment_its_folder_and_no_descriptor_of_ours(tmp_path: Path):
@@ -116,14 +116,14 @@ def test_a_flood_is_cut_and_its_source_ended(tmp_path: Path):
 
     ran = run(tmp_path, code)
 
-    assert ran == program.Ran(b"", "more than 1,000,000 bytes of output")
+    assert ran == program.Run(b"", "more than 1,000,000 bytes of output")
     assert not alive(written(tmp_path / "pid"))
 
 
 def test_what_it_says_on_standard_error_goes_nowhere(tmp_path: Path):
     ran = run(tmp_path, "import sys\nfor _ in range(100000): print('x' * 100, file=sys.stderr)\nprint('done')")
 
-    assert ran == program.Ran(b"done\n")
+    assert ran == program.Run(b"done\n")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_bad_end_is_a_problem_whatever_was_said(code: str, problem: str, tmp_p
 def test_one_that_does_not_read_makes_nobody_wait(tmp_path: Path):
     ran = run(tmp_path, "import os; os.close(0); print('deaf')", text="x" * 5_000_000)
 
-    assert ran == program.Ran(b"deaf\n")
+    assert ran == program.Run(b"deaf\n")
 
 
 def test_what_cannot_be_run_is_a_problem(tmp_path: Path):
@@ -237,11 +237,11 @@ def test_a_program_is_found_on_absolute_folders_of_the_path_alone(tmp_path: Path
     (tmp_path / "other").mkdir()
     there = script(tmp_path / "other", "", "claude")
 
-    assert program.found("claude", f".:{tmp_path / 'other'}", tmp_path) == there
-    assert program.found("claude", ":.", tmp_path) == ""
-    assert program.found("./claude", str(tmp_path), tmp_path) == ""
-    assert program.found("~/claude", "", tmp_path) == here
-    assert program.found(here, "", tmp_path) == here
+    assert program.find("claude", f".:{tmp_path / 'other'}", tmp_path) == there
+    assert program.find("claude", ":.", tmp_path) == ""
+    assert program.find("./claude", str(tmp_path), tmp_path) == ""
+    assert program.find("~/claude", "", tmp_path) == here
+    assert program.find(here, "", tmp_path) == here
 
 
 def test_what_is_not_executable_is_no_program(tmp_path: Path):
@@ -249,6 +249,6 @@ def test_what_is_not_executable_is_no_program(tmp_path: Path):
     path.write_text("")
     path.chmod(0o600)
 
-    assert program.found(str(path), "", tmp_path) == ""
-    assert program.found("claude", str(tmp_path), tmp_path) == ""
-    assert program.found(str(tmp_path), "", tmp_path) == ""
+    assert program.find(str(path), "", tmp_path) == ""
+    assert program.find("claude", str(tmp_path), tmp_path) == ""
+    assert program.find(str(tmp_path), "", tmp_path) == ""

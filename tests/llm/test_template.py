@@ -34,13 +34,13 @@ def test_a_template_that_is_no_text_is_said_to_be_the_problem(tmp_path: Path):
 
 
 def test_instructions_that_name_no_place_get_everything_at_their_end():
-    assert template.filled("Choose well.\n", (("a", "<user_prompt>{{b}}"), ("b", "x"))) == (
+    assert template.fill("Choose well.\n", (("a", "<user_prompt>{{b}}"), ("b", "x"))) == (
         "Choose well.\n\n<user_prompt>{{b}}\n\nx"
     )
-    assert template.filled("Choose {{b}}.", (("a", "x"), ("b", "well"))) == "Choose well."
+    assert template.fill("Choose {{b}}.", (("a", "x"), ("b", "well"))) == "Choose well."
 
 
 def test_it_is_filled_in_one_pass():
-    filled = template.filled("{{a}} {{ b }} {{unknown}}.", (("a", "{{b}} \\1 {b}"), ("b", "{{a}}")))
+    filled = template.fill("{{a}} {{ b }} {{unknown}}.", (("a", "{{b}} \\1 {b}"), ("b", "{{a}}")))
 
     assert filled == "{{b}} \\1 {b} {{a}} ."

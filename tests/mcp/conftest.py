@@ -1,4 +1,4 @@
-from tests.daemon.conftest import house
+from tests.daemon.conftest import common_house, house, shared
 from tests.wire.conftest import runtime
 
-__all__ = ["house", "runtime"]
+__all__ = ["common_house", "house", "runtime", "shared"]

@@ -1,4 +1,4 @@
-"""Talking to the real server over its pipes, with the SDK's own client."""
+"""Talking to the server with the SDK's own client: in this process, or over the pipes of a real one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
+from recollect.mcp.link import Link
+from recollect.mcp.server import Door
+
 VERSIONS = (LATEST_MODERN_VERSION, LATEST_HANDSHAKE_VERSION)
 
 
@@ -22,14 +25,10 @@ class Talk:
     def __init__(self, portal: BlockingPortal, client: Client) -> None:
         self.portal = portal
         self.client = client
-        self.progress: list[tuple[float, float | None]] = []
 
     def call(self, tool: str, /, **given: Any) -> CallToolResult:
-        async def heard(progress: float, total: float | None, message: str | None) -> None:
-            self.progress.append((progress, total))
-
         async def ask() -> CallToolResult:
-            return await self.client.call_tool(tool, given, read_timeout_seconds=60, progress_callback=heard)
+            return await self.client.call_tool(tool, given, read_timeout_seconds=60)
 
         found = self.portal.call(ask)
         assert len(found.model_dump_json(by_alias=True, exclude_none=True)) < 8_000
@@ -63,19 +62,28 @@ def _text(found: CallToolResult) -> str:
     return part.text
 
 
-def server(folder: Path | None = None, **environ: str) -> StdioServerParameters:
-    """As it is started for a project."""
-    passed = {name: os.environ[name] for name in os.environ if name.startswith(("RECOLLECT_", "XDG_", "MEMORY_"))}
-    return StdioServerParameters(
-        command=sys.executable, args=["-m", "recollect.mcp"], cwd=folder or Path.cwd(),
-        env={**passed, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environ},
-    )  # fmt: skip
+@contextmanager
+def talking(folder: Path | None = None) -> Iterator[Talk]:
+    """To a server in this process, which passes its calls to a real daemon."""
+    with _connected(Client(Door(Link(str(folder or ""))).server())) as talk:
+        yield talk
 
 
 @contextmanager
-def talking(folder: Path | None = None, *, version: str = "auto", **environ: str) -> Iterator[Talk]:
+def talking_over_pipes(version: str = "auto", **environ: str) -> Iterator[Talk]:
+    """To a server as it is started for a project."""
+    passed = {name: os.environ[name] for name in os.environ if name.startswith(("RECOLLECT_", "XDG_", "MEMORY_"))}
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "recollect.mcp"], cwd=Path.cwd(),
+        env={**passed, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environ},
+    )  # fmt: skip
     mode: Literal["legacy", "auto"] = "legacy" if version == LATEST_HANDSHAKE_VERSION else "auto"
+    with _connected(Client(server, mode=mode)) as talk:
+        yield talk
+
+
+@contextmanager
+def _connected(client: Client) -> Iterator[Talk]:
     with ExitStack() as stack:
         portal = stack.enter_context(start_blocking_portal())
-        client = stack.enter_context(portal.wrap_async_context_manager(Client(server(folder, **environ), mode=mode)))
-        yield Talk(portal, client)
+        yield Talk(portal, stack.enter_context(portal.wrap_async_context_manager(client)))

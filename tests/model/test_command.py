@@ -32,7 +32,6 @@ from recollect.model.command import command_of, undressed_end
 )
 def test_a_command_is_read(text: str, family: str, verb: str, words: tuple[str, ...], dress: tuple[str, ...]):
     command = command_of(text)
-
     assert command is not None
     assert (command.family, command.verb, command.words, command.dress) == (family, verb, words, dress)
 
@@ -52,5 +51,4 @@ def test_where_there_is_no_program_there_is_no_command(text: str):
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str):
     command = command_of(text)
-
     assert command is None or command.family

@@ -34,7 +34,6 @@ def check_covers(text: str, found: tuple[Span, ...]) -> None:
 @example("x" * MAX_CHARS + "\n\n")
 def test_passages_cover_the_body_in_order_without_overlap(text: str) -> None:
     found = spans(thread("t", body=text), ())
-
     assert found, "a memory without text is still found by its title"
     assert all(span.message_id == "" for span in found)
     check_covers(text, found)
@@ -62,7 +61,6 @@ def test_naughty_text_is_covered_too() -> None:
 
 def test_a_pin_is_not_indexed_twice() -> None:
     owner = thread("t", body="User prefers dark mode")
-
     assert spans(owner, messages(owner, "User prefers dark mode")) == (Span("", 0, 22),)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from recollect.model.bridge import BridgeType
-from recollect.model.codec import decode_memory, encode_memory
+from recollect.model.codec import decode_memory, encode
 from recollect.model.memory import Lane, Memory
 from recollect.model.plan import Alias, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from tests.model import strategies
@@ -14,9 +14,7 @@ from tests.values import bridge, messages, renamed, thread
 
 def test_an_update_holds_only_what_differs() -> None:
     memory = thread("old")
-
     update = Update.between(memory, renamed(memory, "new"))
-
     assert update == Update(memory.id, {"title": "old"}, {"title": "new"})
 
 
@@ -29,11 +27,9 @@ def test_an_update_to_the_same_is_no_plan(memory: Memory) -> None:
 @given(strategies.memories, strategies.texts)
 def test_an_update_holds_enough_to_go_there_and_back(memory: Memory, title: str) -> None:
     new = renamed(memory, title)
-
     update = Update.between(memory, new)
-
-    assert decode_memory(encode_memory(memory) | dict(update.after)) == new
-    assert decode_memory(encode_memory(new) | dict(update.before)) == memory
+    assert decode_memory(encode(memory) | dict(update.after)) == new
+    assert decode_memory(encode(new) | dict(update.before)) == memory
 
 
 def test_a_plan_names_every_memory_it_touches_once_and_in_order() -> None:

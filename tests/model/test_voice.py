@@ -63,7 +63,6 @@ def test_any_text_has_a_voice_from_nothing_to_all(text: str):
 @given(st.text(max_size=200))
 def test_case_does_not_change_a_voice(text: str):
     ascii_only = text.encode("ascii", "ignore").decode()
-
     assert voice(ascii_only.upper()) == voice(ascii_only.lower())
 
 

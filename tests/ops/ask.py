@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from recollect.app.core import App
 from recollect.model.memory import Memory, Message
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
-from recollect.ops import memories, recalls
-from recollect.ops.app import App
+from recollect.ops import memories, recall
 from tests.store.state import State, state
 
 
@@ -29,12 +29,12 @@ def kept(app: App, id: str) -> Memory:
 
 def said(app: App, id: str) -> tuple[Message, ...]:
     scope, memory = app.find(id)
-    return app.reading(scope).messages(memory.id)
+    return app.reader(scope).messages(memory.id)
 
 
 def titles(app: App, *words: str) -> set[str]:
     """Of what is found by its words; what is only near in meaning is left out."""
-    found = recalls.search(app, words).found
+    found = recall.search(app, words).found
     return {one.hit.memory.title for one in found if dict(one.hit.components)["cover"]}
 
 

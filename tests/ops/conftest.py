@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base import project
 from recollect.base.clock import FixedClock
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment, load
 from recollect.embed import Embedder
 from recollect.embed import load as load_model
-from recollect.ops.app import App
+from tests.ops.transcript import Transcript
 from tests.values import MINT, NOW
 
 
@@ -56,8 +58,39 @@ def open_app(embedder: Embedder) -> Iterator[Opens]:
 
 
 @pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs of the test's own: no agent of the machine's is found or asked anything."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
 def app(open_app: Opens) -> App:
     return open_app()
+
+
+@pytest.fixture
+def vault(app: App) -> Path:
+    app.home.prepare()
+    app.home.vault.mkdir()
+    return app.home.vault
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The vault in the project."""
+    place = Path.cwd() / ".ai" / "memory"
+    place.mkdir(parents=True)
+    return place
+
+
+@pytest.fixture
+def transcript(app: App, tmp_path: Path) -> Transcript:
+    return Transcript(app, tmp_path)
 
 
 def _home() -> Path:

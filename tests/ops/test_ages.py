@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
+from recollect.app.core import App
+from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
-from recollect.lifecycle.compact import Strategy
-from recollect.mcp.request import request
+from recollect.jobs import thread_ageing
+from recollect.lifecycle.compaction import Strategy
+from recollect.mcp.tool_list import request
+from recollect.model.codec import encode
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Create
 from recollect.model.result import Found, Recalled, Scope
-from recollect.ops import ageing, asking, calls, memories, tidy
-from recollect.ops.app import App
-from recollect.ops.recalls import recall, search
-from recollect.render.agent import recall_text
-from recollect.render.data import as_json
+from recollect.ops import calls, memories, suggestions
+from recollect.ops.recall import recall, search
+from recollect.render.recall_text import recall_text
 from recollect.render.terminal import blocks
 from tests.hooks.talk import Talk
 from tests.ops.ask import kept
@@ -33,10 +35,8 @@ class Case:
     days: int
     status: Status
     said: str
-    near: str
-    """A question that comes nearer than 0.5, so that whoever sleeps wakes."""
-    far: str
-    """One that does not."""
+    near: str  # a question that comes nearer than 0.5, so that whoever sleeps wakes
+    far: str  # one that does not
 
     @property
     def memory(self) -> Memory:
@@ -70,8 +70,7 @@ CASES = [
 @dataclass(frozen=True)
 class Answer:
     text: str
-    reactivated: bool | None
-    """None: this door wakes nothing."""
+    reactivated: bool | None  # None: this door wakes nothing
 
 
 Door = Callable[[App, str], Answer]
@@ -79,14 +78,14 @@ Door = Callable[[App, str], Answer]
 
 def _by_recall(app: App, asked: str) -> Answer:
     answer = recall(app, (asked,))
-    facts = json.loads(json.dumps(as_json(answer)))["hits"][0]
+    facts = json.loads(json.dumps(encode(answer)))["hits"][0]
     text = recall_text(answer, now=NOW)
     assert facts["status"].upper() in text.partition("### [")[2]
     return Answer(text, facts["_reactivated"])
 
 
 def _by_search(app: App, asked: str) -> Answer:
-    (first, *_) = json.loads(json.dumps(as_json(search(app, (asked,)))))["hits"]
+    (first, *_) = json.loads(json.dumps(encode(search(app, (asked,)))))["hits"]
     return Answer(f"### [{first['status'].upper()}] {first['title']}", None)
 
 
@@ -97,8 +96,8 @@ def _by_virtual_read(app: App, asked: str) -> Answer:
 
 def _by_tool(app: App, asked: str) -> Answer:
     wanted = request("ai_recall", {"query": asked})
-    call = calls.read(json.dumps({**wanted.call, "for": "agent"}).encode())
-    text = json.loads(calls.run(app, call))["text"]
+    call = calls.parse_call(json.dumps({**wanted.call, "for": "agent"}).encode())
+    text = json.loads(calls.run_call(app, call))["text"]
     return Answer(text, "-> Reactivated by this recall" in _first_block(text))
 
 
@@ -110,7 +109,7 @@ DOORS = {"recall": _by_recall, "search": _by_search, "virtual read": _by_virtual
 
 
 def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
-    app.writing(scope).apply(plan(*map(Create, given)), act())
+    app.writer(scope).apply(plan(*map(Create, given)), act())
 
 
 @pytest.fixture
@@ -118,8 +117,8 @@ def aged(app: App) -> dict[int, Memory]:
     """One thread of each age, as the daemon leaves them: those that sleep are written down, all have their vectors."""
     found = {case.days: case.memory for case in CASES}
     put(app, *found.values())
-    asking.fill_vectors(app.writing(Scope.PROJECT), app.embedder, 100)  # a hook waits for none
-    ageing.age(app)
+    fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)  # a hook waits for none
+    thread_ageing.age(app)
     return found
 
 
@@ -129,7 +128,6 @@ def test_a_thread_of_any_age_is_found_and_says_what_age_made_of_it(
     app: App, aged: dict[int, Memory], case: Case, door: str
 ):
     answer = DOORS[door](app, case.far)
-
     assert _first_block(answer.text).startswith(f"[{case.status.upper()}] Day {case.days}")
     assert not answer.reactivated
 
@@ -153,9 +151,7 @@ def test_a_near_match_wakes_what_age_put_to_sleep_or_away(app: App, aged: dict[i
 def test_an_id_finds_a_thread_of_any_age_and_wakes_it_also_before_anyone_wrote_that_it_sleeps(app: App, case: Case):
     old = case.memory
     put(app, old)
-
     (one,) = recall(app, (old.id,)).found.found
-
     assert one.hit.memory.status is ACTIVE
     assert one.reactivated is (case.status is not ACTIVE)
 
@@ -177,14 +173,12 @@ def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_s
 @pytest.mark.parametrize("days", [case.days for case in CASES])
 def test_an_old_thread_comes_up_unasked_when_a_prompt_is_about_it(app: App, aged: dict[int, Memory], days: int):
     case = next(case for case in CASES if case.days == days)
-
     assert aged[days].id in Talk(app).say(case.near).context
 
 
 def test_sleeping_and_archived_threads_can_be_left_out_and_are_counted(app: App, aged: dict[int, Memory]):
     for case in CASES[3], CASES[5]:
         answer = recall(app, (case.near,), include_suspended=False, limit=1)
-
         assert case.memory.title not in {one.hit.memory.title for one in answer.found.found}
         assert dict(answer.found.left_out) == {case.status: 1}
         assert as_object(answer)["left_out"] == {str(case.status): 1}
@@ -204,20 +198,17 @@ def test_age_does_not_reorder_what_a_fortnight_brought(app: App):
     better = thread("Better", body="The release script tags the commit before it builds the wheel.", days_old=13)
     worse = thread("Worse", body="The release script is slow, and we talked about the commit hooks.", days_old=0)
     put(app, better, worse)
-
     assert titles(recall(app, ("does the release script tag the commit before it builds",)))[0] == "Better"
 
 
 def test_an_old_good_match_beats_a_fresh_poor_one(app: App):
     put(app, CASES[-1].memory, *(thread(f"Fresh {n}", body=f"Keys of the schema, part {n}.") for n in range(5)))
-
     assert titles(recall(app, (CASES[-1].near,)))[0] == "Day 400"
 
 
 def test_of_equal_matches_the_fresher_comes_first(app: App):
     said = "The nightly build runs on the small machine."
     put(app, thread("Old", body=said, group="a", days_old=9), thread("New", body=said, group="b", days_old=2))
-
     assert titles(recall(app, ("nightly build on the small machine",))) == ["New", "Old"]
 
 
@@ -230,7 +221,7 @@ def _archived_by_a_person(app: App) -> None:
 
 
 def _archived_by_a_compaction(app: App) -> None:
-    tidy.compact(app, strategy=Strategy.NORMAL)
+    suggestions.compact(app, strategy=Strategy.NORMAL)
 
 
 ZEPPELINS = ("The zeppelin hangar has two doors.", "The zeppelin crew lands before noon.")
@@ -275,9 +266,7 @@ def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(app: App, ask:
 def test_an_id_shows_what_was_put_away_and_leaves_it_there(app: App):
     old = thread("Hangar", body=ZEPPELINS[0], status=ARCHIVED)
     put(app, old)
-
     (one,) = recall(app, (old.id,)).found.found
-
     assert (one.hit.memory.status, one.reactivated) == (ARCHIVED, False)
     assert kept(app, old.id) == old
 
@@ -298,7 +287,6 @@ def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
 def test_only_what_the_limit_would_have_shown_is_counted(app: App):
     put(app, *(thread(f"Away {n}", body=f"Zeppelin number {n} flies.", status=ARCHIVED) for n in range(9)))
     put(app, thread("Hats", body="Hats are sold on Mondays."))
-
     assert dict(recall(app, ("zeppelin",), limit=3).found.left_out) == {ARCHIVED: 3}
     assert dict(recall(app, ("hats sold on Mondays",), limit=1).found.left_out) == {}
 
@@ -313,5 +301,5 @@ def titles(answer: Found | Recalled) -> list[str]:
 
 
 def as_object(answer: Found | Recalled) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(json.dumps(as_json(answer)))
+    value: dict[str, Any] = json.loads(json.dumps(encode(answer)))
     return value

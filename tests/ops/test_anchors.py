@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import anchors
+from recollect.app.core import App
 from recollect.model.memory import Anchor
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import anchors, digest, memories, recalls
-from recollect.ops.app import App
-from recollect.render.agent import recall_text
+from recollect.ops import memories, past_sessions, recall
+from recollect.render.recall_text import recall_text
 from tests.ops.ask import kept, pinned
 from tests.ops.conftest import Opens
-from tests.ops.test_digest import Transcript
+from tests.ops.transcript import Transcript
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -43,43 +44,38 @@ def paths(app: App, id: str) -> list[str]:
 
 def test_the_files_that_a_memory_names_are_its_anchors(app: App):
     id = pinned(app, "The retry is in src/login.py, see also src/gone.py and https://shop.test/src/login.py.")
-
     assert paths(app, id) == ["src/login.py", anchors.COMMIT]
     assert kept(app, id).anchors[-1].hash == COMMIT
 
 
 def test_a_file_that_changed_makes_the_memory_stale_wherever_it_is_shown(app: App, project: Path):
     pinned(app, "The login retry is in src/login.py.")
-    assert "Stale" not in recall_text(recalls.recall(app, ("login", "retry")), now=app.clock.now())
+    assert "Stale" not in recall_text(recall.recall(app, ("login", "retry")), now=app.clock.now())
 
     (project / "src" / "login.py").write_text("def login(again): ...\n")
 
-    told = recall_text(recalls.recall(app, ("login", "retry")), now=app.clock.now())
+    told = recall_text(recall.recall(app, ("login", "retry")), now=app.clock.now())
     assert "-> Stale: changed since: src/login.py" in told
     (project / "src" / "login.py").unlink()
-    assert "-> Stale" in recall_text(recalls.recall(app, ("login", "retry")), now=app.clock.now())
+    assert "-> Stale" in recall_text(recall.recall(app, ("login", "retry")), now=app.clock.now())
 
 
 def test_a_file_that_is_what_it_was_again_is_not_stale(app: App, project: Path):
     id = pinned(app, "See src/login.py.")
     os.utime(project / "src" / "login.py", (1, 1))
-
-    assert anchors.changed(app, kept(app, id)) == ()
+    assert anchors.changed_files(app, kept(app, id)) == ()
 
 
 def test_nothing_outside_the_project_is_looked_at(app: App, project: Path, tmp_path: Path):
     (tmp_path / "secret.txt").write_text("x")
     (project / "link.txt").symlink_to(tmp_path / "secret.txt")
     os.mkfifo(project / "pipe.txt")
-
     id = pinned(app, f"../secret.txt {tmp_path}/secret.txt link.txt pipe.txt /etc/passwd src")
-
     assert paths(app, id) == []
 
 
 def test_a_memory_for_everywhere_has_no_anchors(app: App):
     id = memories.pin(app, "See src/login.py.", user=True).plan.touched()[0]
-
     assert paths(app, id) == []
 
 
@@ -87,33 +83,31 @@ def test_a_memory_for_everywhere_has_no_anchors(app: App):
 def test_the_commit_is_found_however_git_keeps_it(app: App, project: Path, head: str):
     (project / ".git" / "HEAD").write_text(head + "\n")
     (project / ".git" / "packed-refs").write_text(f"# pack-refs\n{COMMIT} refs/heads/packed\n")
-
-    assert anchors.of(app, ["src/login.py"])[-1] == Anchor(anchors.COMMIT, COMMIT)
+    assert anchors.anchors_for(app, ["src/login.py"])[-1] == Anchor(anchors.COMMIT, COMMIT)
 
 
 def test_a_thousand_names_are_not_all_looked_for(app: App, project: Path):
     for number in range(30):
         (project / f"f{number}.txt").write_text("x")
-
-    assert len(anchors.of(app, [f"f{number}.txt" for number in range(30)])) == anchors.MOST_FILES + 1
+    assert len(anchors.anchors_for(app, [f"f{number}.txt" for number in range(30)])) == anchors.MOST_FILES + 1
 
 
 def test_a_thread_is_anchored_to_the_files_that_were_edited_as_it_left_them(app: App, project: Path, tmp_path: Path):
     talk = Transcript(app, tmp_path)
     talk.line("user", "The login page loses the session cookie after the redirect, please fix it")
     edit(talk, "src/login.py")
-    talk.line("assistant", [{"type": "text", "text": "The login cookie is now kept across the redirect."}])
+    talk.replied("The login cookie is now kept across the redirect.")
     talk.event(EventName.SESSION_ENDED)
-    digest.digest(app)
-    (found,) = (one for one in app.reading(Scope.PROJECT).find(Query()) if one.origin == "session")
+    past_sessions.catch_up(app)
+    (found,) = (one for one in app.reader(Scope.PROJECT).find(Query()) if one.origin == "session")
 
-    assert anchors.changed(app, found) == ()
+    assert anchors.changed_files(app, found) == ()
     (project / "src" / "login.py").write_text("other\n")
-    assert anchors.changed(app, found) == ("src/login.py",)
+    assert anchors.changed_files(app, found) == ("src/login.py",)
 
 
 def edit(talk: Transcript, file: str) -> None:
-    path = str(Path(talk.app.project_here().root) / file)
+    path = str(Path(talk.app.require_project().root) / file)
     given = {"file_path": path, "old_string": "a", "new_string": "b"}
     talk.line("assistant", [{"type": "tool_use", "id": "toolu_e", "name": "Edit", "input": given}])
     talk.line("user", [{"type": "tool_result", "tool_use_id": "toolu_e", "content": "updated"}])

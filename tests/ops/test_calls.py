@@ -6,18 +6,19 @@ import json
 
 import pytest
 
+from recollect.app import session_ledger
+from recollect.app.core import App
 from recollect.base.errors import BadInput, Stopped
 from recollect.model.memory import Kind
 from recollect.model.session import Event, EventName
-from recollect.ops import calls, sessions
-from recollect.ops.app import App
+from recollect.ops import calls
 from recollect.ops.table import OPS
 from tests.ops.ask import kept, pinned, states
 from tests.values import NOW
 
 
 def read(op: object, **values: object) -> dict[str, object]:
-    return calls.read(json.dumps({"op": op, "values": values}).encode()).values
+    return calls.parse_call(json.dumps({"op": op, "values": values}).encode()).values
 
 
 def test_values_become_what_the_operation_takes():
@@ -52,7 +53,7 @@ def test_what_cannot_be_taken_is_refused(op: object, values: dict[str, object]):
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'{"op": "recall", "values": 3}', b"\xff", b"[" * 100_000])
 def test_what_is_no_question_is_refused(body: bytes):
     with pytest.raises(BadInput):
-        calls.read(body)
+        calls.parse_call(body)
 
 
 @pytest.mark.parametrize("op", [op.name for op in OPS if op.cli_only])
@@ -65,11 +66,9 @@ def test_what_is_called_off_writes_nothing(app: App):
     pinned(app, "anchor")
     before = states(app)
     work = calls.Work()
-    work.unwanted = True
-
+    work.cancelled = True
     with pytest.raises(Stopped):
-        calls.run(app, calls.read(b'{"op": "compact"}'), work)
-
+        calls.run_call(app, calls.parse_call(b'{"op": "compact"}'), work)
     assert states(app) == before
     assert app.progress is not work
 
@@ -77,14 +76,12 @@ def test_what_is_called_off_writes_nothing(app: App):
 def test_work_says_how_far_it_is(app: App):
     pinned(app, "anchor")
     work = calls.Work()
-
-    calls.run(app, calls.read(b'{"op": "compact"}'), work)
-
+    calls.run_call(app, calls.parse_call(b'{"op": "compact"}'), work)
     assert (work.done, work.total) == (4, 4)
 
 
 def test_a_dry_run_is_one_for_that_call_alone(app: App):
-    calls.run(app, calls.read(b'{"op": "pin", "values": {"text": "x"}, "dry_run": true}'))
+    calls.run_call(app, calls.parse_call(b'{"op": "pin", "values": {"text": "x"}, "dry_run": true}'))
     assert not app.dry_run
     assert not app.home.root.joinpath("projects").exists()
 
@@ -96,22 +93,22 @@ def test_a_choice_misspelt_is_answered_with_the_nearest():
 
 
 def test_an_agent_reads_text_and_data(app: App):
-    told = json.loads(calls.run(app, calls.read(b'{"op": "pin", "values": {"text": "x"}, "for": "agent"}')))
+    told = json.loads(calls.run_call(app, calls.parse_call(b'{"op": "pin", "values": {"text": "x"}, "for": "agent"}')))
     assert told["text"].startswith("Pinned as thread_")
     assert told["data"] is None
-    data = json.loads(calls.run(app, calls.read(b'{"op": "status", "for": "agent"}')))
+    data = json.loads(calls.run_call(app, calls.parse_call(b'{"op": "status", "for": "agent"}')))
     assert data["data"] == json.loads(data["text"])
 
 
 def test_what_an_agent_recalls_counts_as_used_and_as_shown_in_its_session(app: App):
     id = pinned(app, "The queue is drained at midnight.")
     event = Event(name=EventName.SESSION_STARTED, host="claude-code", session_id="s1", at=NOW, source="startup")
-    talker = sessions.begin(app, event)
+    talker = session_ledger.begin_session(app, event)
     asked = json.dumps({"op": "recall", "values": {"query": ["queue"]}, "for": "agent", "session": "s1"})
 
-    calls.run(app, calls.read(asked.encode()))
+    calls.run_call(app, calls.parse_call(asked.encode()))
 
     assert kept(app, id).frequency == 1
-    assert sessions.shown(app, talker) == {f"{id}#body"}
-    calls.run(app, calls.read(asked.replace("s1", "unknown").encode()))
+    assert session_ledger.marks_shown(app, talker) == {f"{id}#body"}
+    calls.run_call(app, calls.parse_call(asked.replace("s1", "unknown").encode()))
     assert kept(app, id).frequency == 2

@@ -1,18 +1,24 @@
+""""""
+
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
-from recollect.base.errors import BadInput
+from recollect.app import rule_keeping
+from recollect.app.core import App
+from recollect.base.errors import BadInput, NotFound
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.result import Scope
-from recollect.ops import capture, health, inbox, rules
-from recollect.ops.app import App
+from recollect.ops import capture, health, inbox, replay, rules
 from recollect.render import inject
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, states
 from tests.ops.conftest import Opens
+from tests.ops.test_past import SPRING, Past
 from tests.values import NOW
 
 # German has patterns alone: what is unsure there does not change when the learned judge is taught anew.
@@ -29,7 +35,6 @@ def waiting(app: App) -> list[str]:
 
 def test_what_a_person_says_becomes_a_rule_in_their_lane(app: App):
     capture.capture(app, "no, we use pnpm here, not npm")
-
     (rule,) = (card.memory for card in rules.listing(app).cards)
     assert isinstance(rule, Rule)
     assert (rule.body, rule.rule_type, rule.lane) == ("Use pnpm, not npm.", RuleType.CORRECTION, Lane.USER)
@@ -37,13 +42,11 @@ def test_what_a_person_says_becomes_a_rule_in_their_lane(app: App):
 
 def test_what_holds_everywhere_is_kept_for_the_user(app: App):
     capture.capture(app, "in all my projects i want type hints on every public function")
-
     assert [card.scope for card in rules.listing(app).cards] == [Scope.USER]
 
 
 def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
     capture.capture(app, UNSURE)
-
     assert in_force(app) == []
     (id,) = waiting(app)
     inbox.accept(app, id)
@@ -68,7 +71,6 @@ def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
 def test_the_same_said_again_is_counted(app: App):
     capture.capture(app, "we use tabs here")
     capture.capture(app, "btw, we use tabs")
-
     (card,) = rules.listing(app).cards
     assert card.memory.seen == 2
 
@@ -89,17 +91,13 @@ def test_nothing_of_what_we_injected_is_captured_again(app: App):
                 reinforced_at=NOW, last_active_at=NOW)  # fmt: skip
     ours = inject.rules_again([rule], nonce="0123abcd").text
     before = states(app)
-
     capture.capture(app, f"{ours}\nwhat does this mean?")
-
     assert states(app) == before
 
 
 def test_a_secret_in_a_rule_is_not_kept(app: App):
     secret = "ghp_" + "x7Kq9LmP2vRtY4wZ8nBc1dFg3hJs5aQe6uTi"
-
     capture.capture(app, f"in this project we deploy with the token {secret}")
-
     assert in_force(app)
     assert secret not in "".join(in_force(app))
 
@@ -122,29 +120,31 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
 @pytest.mark.parametrize("text", NAUGHTY)
 def test_any_text_is_answered(open_app: Opens, text: str):
     told = capture.capture(open_app(dry_run=True), text, explain=True)
-
     assert told.summary
 
 
-def test_explain_shows_each_sentence_and_stores_nothing(app: App):
-    told = capture.capture(app, "fix the bug. we use tabs here", explain=True)
+def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(app: App):
+    text = "fix the bug. we use tabs here. should we use jest?"
 
-    assert "what we do" in told.summary
+    told = capture.capture(app, text, explain=True).summary.split("\n")
+
+    assert told[0] == "Would be in force: Use tabs. (preference, for this project)"
+    assert told[1] == '"fix the bug." is not a rule: nothing in it is meant to last.'
+    assert told[2].startswith('"we use tabs here." is a rule: it reads like one (what we do; ')
+    assert told[3] == '"should we use jest?" is not a rule: it is a question.'
+    assert len(capture.capture(app, text, explain=True, numbers=True).summary.split("\n")) == len(told) + 3
     assert in_force(app) == []
 
 
 def test_status_tells_what_was_dropped_and_why(app: App):
-    capture.settled(app, capture.read(app, "should we use tabs?"), session="s")
-    capture.settled(app, capture.read(app, "we use tabs here"), session="s")
-
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, "should we use tabs?"), session="s")
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, "we use tabs here"), session="s")
     assert health.status(app).captured == {"dropped: a question": 1, "stored": 1}
 
 
 def test_the_notice_is_one_line_and_short(app: App):
-    draft = capture.read(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen")
-
-    said = capture.settled(app, draft, session="s")
-
+    draft = rule_keeping.read_prompt(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen")
+    said = rule_keeping.capture_prompt(app, draft, session="s")
     assert said.startswith('Recollect: noted "')
     assert len(said.split('"')[1]) <= 60
     assert "\n" not in said
@@ -154,13 +154,12 @@ def test_the_notice_is_one_line_and_short(app: App):
 
 
 def said_at(app: App, text: str, days_ago: float) -> None:
-    capture.settled(app, capture.read(app, text), session="s-1", at=NOW.plus(days=-days_ago))
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, text), session="s-1", at=NOW.plus(days=-days_ago))
 
 
 def test_an_older_word_does_not_put_a_newer_one_out_of_force(app: App):
     said_at(app, "never use tabs for indentation in this repo", 2)
     said_at(app, "always use tabs for indentation in this repo", 9)
-
     (rule,) = (card.memory for card in rules.listing(app).cards)
     assert rule.created_at == NOW.plus(days=-2)
 
@@ -168,7 +167,6 @@ def test_an_older_word_does_not_put_a_newer_one_out_of_force(app: App):
 def test_a_rule_said_again_long_ago_is_counted_and_not_made_younger(app: App):
     for days in (2, 9):
         said_at(app, "no, we use pnpm here, not npm", days)
-
     (rule,) = (card.memory for card in rules.listing(app).cards)
     assert (rule.seen, rule.last_active_at) == (2, NOW.plus(days=-2))
 
@@ -188,7 +186,6 @@ def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
 def test_what_was_taken_back_and_said_anew_is_in_force_again(app: App):
     for days, text in ((9, "always"), (6, "never"), (3, "always")):
         said_at(app, f"{text} use tabs for indentation in this repo", days)
-
     (rule,) = (card.memory for card in rules.listing(app).cards)
     assert rule.created_at == NOW.plus(days=-3)
 
@@ -196,7 +193,6 @@ def test_what_was_taken_back_and_said_anew_is_in_force_again(app: App):
 def test_what_became_of_each_text_is_counted(app: App):
     for text in ("no, we use pnpm here, not npm", "thanks", "thanks"):
         capture.capture(app, text)
-
     told = health.status(app).captured
     assert (told["stored"], sum(told.values())) == (1, 3)
     assert [name for name in told if name.startswith("dropped: ")]
@@ -215,20 +211,17 @@ OPENAPI = (
 
 def test_four_wordings_of_one_rule_are_one_memory(app: App):
     for number, text in enumerate(OPENAPI):
-        capture.settled(app, capture.read(app, text), session=f"s-{number}")
-
+        rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, text), session=f"s-{number}")
     (card,) = rules.listing(app).cards
     assert card.memory.seen == 4
     assert waiting(app) == []
 
 
 def test_what_waits_comes_into_force_when_another_session_asks_for_it_again(app: App):
-    capture.settled(app, capture.read(app, UNSURE), session="s-1")
-    capture.settled(app, capture.read(app, UNSURE), session="s-1")
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-1")
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-1")
     assert in_force(app) == []
-
-    capture.settled(app, capture.read(app, UNSURE), session="s-2")
-
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-2")
     assert in_force(app) == ["Bei uns Tabs, nicht Spaces."]
     assert waiting(app) == []
 
@@ -244,7 +237,6 @@ def test_the_opposite_takes_the_place_of_what_stood(app: App, old: str, new: str
     capture.capture(app, old)
     (before,) = rules.listing(app).cards
     capture.capture(app, new)
-
     (after,) = rules.listing(app).cards
     assert kept(app, before.memory.id).superseded_by == after.memory.id
 
@@ -277,3 +269,55 @@ def test_each_prompt_is_answered_with_its_rules(open_app: Opens):
     assert list(first) == ["rule", "span", "kind", "scope", "action", "reason"]
     assert (first["action"], first["span"]) == ("stored", "And we always use Decimal for money here, never float.")
     assert all(one["span"] in said for one in row["rules"])
+
+
+# Replay: past sessions are asked with what was known before them, and nothing is written.
+
+
+@pytest.fixture
+def sessions() -> None:
+    first = Past("one", SPRING).said("The nightly import fails in parse_row, please find out why")
+    first.answered("parse_row treats an empty column as zero. I changed it to skip empty columns in the importer.")
+    second = Past("two", SPRING.plus(days=3)).said("parse_row in the nightly import fails on an empty column again")
+    second.answered("The importer should skip empty columns since the change in spring; the config turned it off.")
+    second.said("hello")
+    second.answered("Hello!")
+
+
+def _files(*folders: Path) -> list[str]:
+    return sorted(str(path) for folder in folders for path in folder.rglob("*"))
+
+
+def test_only_what_earlier_sessions_left_is_told(app: App, sessions: None) -> None:
+    told = replay.replay(app, show=5)
+    assert told.facts["sessions"] == 2
+    assert told.facts["prompts"] == 3
+    assert '"session": "two"' in json.dumps(told.facts["sample"])
+    assert '"session": "one"' not in json.dumps(told.facts["sample"])
+    assert told.facts["used"] == told.facts["memories"] == 1
+
+
+def test_nothing_is_written(app: App, sessions: None) -> None:
+    folders = [Path.home(), Path.cwd(), app.home.root]
+    before = _files(*folders)
+    replay.replay(app)
+    assert _files(*folders) == before
+
+
+def test_since_counts_later_prompts_alone(app: App, sessions: None) -> None:
+    told = replay.replay(app, since=SPRING.plus(days=1).iso()[:10])
+    assert told.facts["prompts"] == 2
+    assert told.facts["told"] == 1
+
+
+def test_bad_input_is_named(app: App) -> None:
+    with pytest.raises(BadInput, match="-1"):
+        replay.replay(app, show=-1)
+    with pytest.raises(BadInput, match="yesterday"):
+        replay.replay(app, since="yesterday")
+    with pytest.raises(NotFound, match="not a project folder"):
+        replay.replay(app, project=os.sep)
+
+
+def test_a_project_without_sessions_says_so(app: App) -> None:
+    assert replay.replay(app).summary.startswith("Claude Code left no sessions")

@@ -7,26 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import session_ledger
+from recollect.app.active_rules import load_rules
+from recollect.app.core import App
+from recollect.app.question_vector import TimedQuestion
+from recollect.app.session_ledger import Showing
 from recollect.base.clock import FixedClock
 from recollect.base.errors import NotFound
-from recollect.model.ledger import Talker, Way
+from recollect.model.ledger import LedgerKey, Way
 from recollect.model.memory import Memory
 from recollect.model.plan import Create
-from recollect.model.result import Recollection, Scope
+from recollect.model.query import ALWAYS_LOADED, Hit
+from recollect.model.result import Scope
 from recollect.model.session import EventName, ToolCall
-from recollect.ops import briefs, digest, health, history, memories, outcomes, recalls, rules, sessions
-from recollect.ops.app import App
-from recollect.ops.haste import Haste
-from recollect.ops.recalls import Injected
-from recollect.ops.sessions import Showing
-from recollect.render.data import as_json
+from recollect.ops import health, history, memories, past_sessions, recall, rules
+from recollect.ops.hook_reply import found_without_search
+from recollect.ops.prompt_recall import search_unasked
+from recollect.ops.session_start import open_threads
+from recollect.ops.tool_use import find_reminders
 from recollect.render.terminal import blocks
-from tests.ops.test_digest import Transcript
+from tests.ops.transcript import Transcript
 from tests.values import NOW, act, plan, rule, thread
 
 
 def keep(app: App, *kept: Memory, scope: Scope = Scope.PROJECT) -> None:
-    app.writing(scope).apply(plan(*(Create(one) for one in kept)), act(summary="kept"))
+    app.writer(scope).apply(plan(*(Create(one) for one in kept)), act(summary="kept"))
 
 
 def trail(app: App, memory: Memory) -> str:
@@ -41,30 +46,30 @@ class Session:
 
     def asks(self, text: str, *told: Memory, event: EventName = EventName.PROMPT) -> None:
         self.transcript.line("user", text)
-        mind = briefs.brought_to_mind(self.app, Haste(self.app, text, time.monotonic() + 60), seen=set(), limit=5)
+        mind = search_unasked(self.app, TimedQuestion(self.app, text, time.monotonic() + 60), seen=set(), limit=5)
         assert mind.found is not None
-        recalls.note(self.app, mind.found, Injected(session="s", event=event))
+        recall.record_recall(self.app, mind.found, {"session": "s", "event": event})
         ids = {one.id: self.app.find(one.id)[0] for one in told}
-        sessions.arrived(self.app, Showing(talker=Talker("s"), marks=ids))
+        session_ledger.record_shown(self.app, Showing(talker=LedgerKey("s"), marks=ids))
         self.read()
 
     def replies(self, text: str) -> None:
-        self.transcript.line("assistant", [{"type": "text", "text": text}])
+        self.transcript.replied(text)
 
     def runs(self, command: str, output: str, *reminded: Memory, failed: bool = False) -> None:
         id = f"toolu_s_{self.transcript.number}"
         call = ToolCall(id=id, name="Bash", input={"command": command})
-        mind, _ = briefs.reminders(self.app, call, seen=set(), until_s=time.monotonic() + 60)
+        mind, _ = find_reminders(self.app, call, seen=set(), until_s=time.monotonic() + 60)
         assert mind.found is not None
-        recalls.note(self.app, mind.found, Injected(session="s", event=EventName.TOOL_CALLED))
+        recall.record_recall(self.app, mind.found, {"session": "s", "event": EventName.TOOL_CALLED})
         ids = {one.id: self.app.find(one.id)[0] for one in reminded}
-        sessions.arrived(self.app, Showing(talker=Talker("s"), marks=ids, way=Way.REMINDED, call=id))
+        session_ledger.record_shown(self.app, Showing(talker=LedgerKey("s"), marks=ids, way=Way.REMINDED, call=id))
         self.transcript.ran(command, output, failed=failed)
         self.read()
 
     def read(self) -> None:
         self.transcript.event(EventName.TURN_ENDED)
-        digest.digest(self.app)
+        past_sessions.catch_up(self.app)
         self.app.clock = FixedClock(self.app.clock.now().plus(seconds=60))
 
 
@@ -88,17 +93,19 @@ def test_what_a_turn_used_is_marked_by_how_the_turn_ended(app: App, session: Ses
     assert trail(app, told) == marks
 
 
-def test_what_a_turn_did_not_use_gets_no_mark(app: App, session: Session):
+def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Session):
     told = thread("Deploys", body="Deploys go through staging, with the rollout script in tools/rollout.sh")
-    keep(app, told)
-    session.asks("deploys: rename the parser", told)
+    short, gone = rule("r", body="Answer in short sentences"), thread("Gone", body="Gone with the parser")
+    keep(app, told, short, gone)
+    session.asks("deploys: rename the parser, and answer in short sentences", told, short, gone)
     session.replies("The parser is renamed.")
-    session.runs("ls", "a")
+    session.runs("make docs", "ok")
+    memories.delete(app, (gone.id,))
 
     session.asks("thanks, now document the importer")
 
-    assert trail(app, told) == ""
-    assert outcomes.outcomes(app) == []
+    assert (trail(app, told), trail(app, short)) == ("", "")
+    assert app.reader(app.scope).outcomes(limit=9) == []
 
 
 @pytest.mark.parametrize(("failed", "marks"), [(False, "+"), (True, "-")])
@@ -108,20 +115,8 @@ def test_a_rule_that_names_the_call_is_marked_by_it_and_the_user_s_own_too(
     ours, everywhere = rule("r", body="Run pytest with -q"), rule("u", body="Never run pytest in parallel")
     keep(app, ours)
     keep(app, everywhere, scope=Scope.USER)
-
     session.runs("pytest tests", "Exit code 1\n3 failed" if failed else "ok", ours, everywhere, failed=failed)
-
     assert (trail(app, ours), trail(app, everywhere)) == (marks, marks)
-
-
-def test_a_rule_that_names_nothing_of_the_call_gets_no_mark(app: App, session: Session):
-    told = rule("r", body="Answer in short sentences")
-    keep(app, told)
-
-    session.asks("answer in short sentences and list the folder", told)
-    session.runs("make docs", "ok")
-
-    assert trail(app, told) == ""
 
 
 LESSON = '`npm test` fails here with "Missing script: test"; `pnpm test` works.'
@@ -137,18 +132,15 @@ def test_a_warning_is_credited_where_its_failure_does_not_occur_and_never_blamed
     warning = rule("r", body=LESSON, origin="outcome")
     keep(app, warning)
     session.asks("npm test works or fails with a missing script", warning)
-
     session.runs(command, 'npm ERR! Missing script: "test"' if failed else "ok", failed=failed)
-
     assert trail(app, warning) == marks
 
 
 def test_what_everyone_gets_and_what_was_asked_for_is_not_judged(app: App, session: Session):
     listed, asked = rule("r", body="Run pytest with -q"), thread("Deploys", body="Deploys go through staging.sh")
     keep(app, listed, asked)
-    briefs.note_listed(
-        app, "session start", [(Scope.PROJECT, listed)], (), Injected(session="s", event=EventName.SESSION_STARTED)
-    )
+    found = found_without_search(app, "session start", [(Scope.PROJECT, Hit(listed, 1.0, ()))], ALWAYS_LOADED)
+    recall.record_recall(app, found, {"session": "s", "event": EventName.SESSION_STARTED})
     session.asks("Deploys", listed, asked, event=EventName.TOOL_CALLED)  # the agent read a virtual file
     session.replies("They go through staging.sh")
     session.transcript.ran("pytest tests", "3 failed", failed=True)
@@ -158,33 +150,16 @@ def test_what_everyone_gets_and_what_was_asked_for_is_not_judged(app: App, sessi
     assert (trail(app, listed), trail(app, asked)) == ("", "")
 
 
-def test_a_session_that_is_read_twice_marks_once(app: App, session: Session):
+def test_a_session_that_is_read_twice_marks_once_and_a_mark_is_no_change_that_anyone_would_undo(
+    app: App, session: Session
+):
     told = rule("r", body="Run pytest with -q")
     keep(app, told)
+    before = len(history.log(app).entries)
     session.runs("pytest tests", "ok", told)
     session.transcript.path = session.transcript.path.rename(session.transcript.path.with_name("copy.jsonl"))
 
     session.read()
-
-    assert trail(app, told) == "+"
-
-
-def test_a_memory_that_is_gone_by_then_is_no_trouble(app: App, session: Session):
-    told = thread("Deploys")
-    keep(app, told)
-    session.asks("Deploys", told)
-    session.replies("so")
-    memories.delete(app, (told.id,))
-
-    session.asks("still broken, that did not work")
-
-
-def test_a_mark_is_no_change_that_anyone_would_undo(app: App, session: Session):
-    told = rule("r", body="Run pytest with -q")
-    keep(app, told)
-    before = len(history.log(app).entries)
-
-    session.runs("pytest tests", "ok", told)
 
     assert trail(app, told) == "+"
     assert len(history.log(app).entries) == before
@@ -202,18 +177,18 @@ def quiet(app: App) -> tuple[Memory, Memory]:
 
 def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(app: App, quiet: tuple[Memory, Memory]):
     told, said = quiet
-    mind = briefs.brought_to_mind(
-        app, Haste(app, "deploys through staging", time.monotonic() + 60), seen=set(), limit=5
+    mind = search_unasked(
+        app, TimedQuestion(app, "deploys through staging", time.monotonic() + 60), seen=set(), limit=5
     )
     call = ToolCall(id="c", name="Bash", input={"command": "pytest tests"})
 
     assert mind.hits == ()
     assert mind.found is not None
     assert [(drop.id, drop.reason) for drop in mind.found.drops if drop.id == told.id] == [(told.id, "went quiet")]
-    assert briefs.open_threads(app) == {}
-    assert briefs.rules(app) == {}
-    assert briefs.reminders(app, call, seen=set(), until_s=time.monotonic() + 60)[1] == []
-    assert told.id in [one.hit.memory.id for one in recalls.search(app, ("deploys", "staging")).found]
+    assert open_threads(app) == {}
+    assert load_rules(app) == {}
+    assert find_reminders(app, call, seen=set(), until_s=time.monotonic() + 60)[1] == []
+    assert told.id in [one.hit.memory.id for one in recall.search(app, ("deploys", "staging")).found]
     assert said.id in [card.memory.id for card in rules.listing(app).cards]
 
 
@@ -225,33 +200,26 @@ def test_what_went_quiet_is_listed_and_counted(app: App, quiet: tuple[Memory, Me
     assert [card.memory.id for card in rules.listing(app, quiet=True).cards] == [said.id]
     overview = health.status(app)
     assert overview.quiet == 2
-    assert "Went quiet: 2 memories" in "\n".join(str(block) for block in blocks(overview, now=NOW))
+    assert "2 memories muted" in "\n".join(str(block) for block in blocks(overview, now=NOW))
 
 
-def test_why_tells_what_it_was_judged_by(app: App, quiet: tuple[Memory, Memory]):
-    told, _ = quiet
+def test_why_tells_what_it_was_judged_by_and_nothing_of_one_that_was_not(app: App, quiet: tuple[Memory, Memory]):
+    told, said = quiet
+    (one,) = recall.search(app, ("deploys", "staging")).found
+    reasons = recall.why(app, told.id, numbers=True)
 
-    (one,) = recalls.search(app, ("deploys", "staging")).found
-    reasons = recalls.why(app, told.id)
-
-    assert isinstance(one, Recollection)
-    assert dict(one.hit.components)["went_badly"] == 40
-    assert dict(one.hit.components)["relevance"] == pytest.approx(3 / 11)
+    assert one.hit.part("went_badly") == 40
+    assert one.hit.part("relevance") == pytest.approx(3 / 11)
     shown = "\n".join(str(block) for block in blocks(reasons, now=NOW))
+    assert "So far it was followed by work that failed 40 times." in shown
     assert "relevance 0.2727, went_badly 40" in shown
-    assert f"recollect revive {told.id}" in shown
-    data = as_json(reasons)
-    assert isinstance(data, dict)
-    assert data["quiet"] is True
-
-
-def test_why_tells_of_one_that_is_in_no_recall_any_more_only_if_it_was_judged(app: App, quiet: tuple[Memory, Memory]):
+    assert f"recollect restore {told.id[-6:]}" in shown
+    assert reasons.as_json()["quiet"] is True
+    assert recall.why(app, said.id).quiet, "it is in no recall, but it was judged"
     new = thread("New")
     keep(app, new)
-
-    assert recalls.why(app, quiet[0].id).quiet
     with pytest.raises(NotFound):
-        recalls.why(app, new.id)
+        recall.why(app, new.id)
 
 
 def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory, Memory]):
@@ -259,8 +227,8 @@ def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory
 
     done = memories.revive(app, (told.id, said.id))
 
-    assert list(briefs.rules(app)) == [said.id]
-    assert list(briefs.open_threads(app)) == [told.id]
+    assert list(load_rules(app)) == [said.id]
+    assert list(open_threads(app)) == [told.id]
     assert memories.revive(app, (told.id,)).change is None
     assert done.change is not None
     history.undo(app, done.change)

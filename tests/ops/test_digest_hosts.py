@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.moment import Moment
-from recollect.model.act import Act, Deed, Sitting, Speaker
+from recollect.jobs import transcripts
+from recollect.model.act import Act, Deed, SessionPart, Speaker
 from recollect.model.ledger import Pointer
 from recollect.model.outcome import Ending
 from recollect.model.session import EventName
-from recollect.ops import digest, rules
-from recollect.ops.app import App
-from recollect.ops.here import scope_here
+from recollect.ops import past_sessions, rules
 
 PAYLOADS = Path(__file__).resolve().parent.parent / "agents" / "payloads"
 every_host = pytest.mark.parametrize("host", ["codex", "gemini"])
@@ -32,22 +32,20 @@ def left(app: App, tmp_path: Path, host: str) -> Path:
     pointer = Pointer(
         name=str(EventName.SESSION_ENDED), host=host, session="s-1", at=at, transcript=str(path), source="exit"
     )  # fmt: skip
-    app.writing(scope_here(app)).sessions.receive(pointer)
+    app.writer(app.scope).put_event(pointer)
     return path
 
 
 @every_host
 def test_a_correction_that_no_hook_saw_is_captured(app: App, left: Path):
-    digest.digest(app)
-
+    past_sessions.catch_up(app)
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]
 
 
 @every_host
 def test_what_failed_is_recorded(app: App, left: Path):
-    digest.digest(app)
-
-    (_, outcome), *_ = app.reading(scope_here(app)).outcomes.recorded()
+    past_sessions.catch_up(app)
+    (_, outcome), *_ = app.reader(app.scope).outcomes()
     assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
 
 
@@ -55,12 +53,12 @@ def test_what_failed_is_recorded(app: App, left: Path):
 def test_acts_are_told_alike_and_without_what_we_put_in(app: App, left: Path, monkeypatch: pytest.MonkeyPatch):
     seen: list[Act] = []
 
-    def look(_app: App, sitting: Sitting) -> digest.Writes:
+    def look(_app: App, sitting: SessionPart) -> transcripts.Writes:
         return lambda: seen.extend(sitting.new)
 
-    monkeypatch.setattr(digest, "_takers", lambda: [("look", look)])
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
 
-    digest.digest(app)
+    past_sessions.catch_up(app)
 
     first, ran = seen[0], next(act for act in seen if act.doing)
     assert (first.speaker, first.text) == (Speaker.PERSON, CORRECTION)

@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import notices
+from recollect.app.active_rules import load_rules
+from recollect.app.core import App
+from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
-from recollect.base.moment import Moment
-from recollect.model.ledger import Pointer
+from recollect.jobs import job_table, session_end, transcripts
 from recollect.model.memory import LEARNING_TAG, Lane, Memory, RuleType, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import briefs, digest, endings, inbox, notices
-from recollect.ops.app import App
-from recollect.ops.haste import Haste
-from recollect.ops.here import scope_here
+from recollect.ops import inbox, past_sessions
+from recollect.ops.prompt_recall import search_unasked
 from tests.ops.conftest import Opens
-from tests.ops.test_digest import Transcript
+from tests.ops.transcript import Transcript
 from tests.values import act, plan, rule, thread
 
 FACT = "The root cause was that `cookie.ts` never set SameSite."
@@ -30,47 +31,38 @@ FACT = "The root cause was that `cookie.ts` never set SameSite."
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other takers keep of the same words is their tests' matter."""
-    monkeypatch.setattr(digest, "TAKERS", ("endings:take",))
-
-
-@pytest.fixture
-def transcript(app: App, tmp_path: Path) -> Transcript:
-    return Transcript(app, tmp_path)
+    monkeypatch.setattr(transcripts, "JOBS", (job_table.job("session ends"),))
 
 
 def work(transcript: Transcript, asked: str = "please fix the login page in Safari") -> None:
     transcript.line("user", asked)
     for file in ("login", "cookie"):
-        id = f"toolu_{transcript.number}_{file}"
         given = {"file_path": f"/elsewhere/{file}.ts", "old_string": "a", "new_string": "b"}
-        transcript.line("assistant", [{"type": "tool_use", "id": id, "name": "Edit", "input": given}])
-        transcript.line("user", [{"type": "tool_result", "tool_use_id": id, "content": "ok"}])
+        transcript.called("Edit", given)
     transcript.ran("npm test", "12 passed")
-    transcript.line("assistant", [{"type": "text", "text": "The login page works in Safari now."}])
+    transcript.replied("The login page works in Safari now.")
 
 
 def talk(transcript: Transcript, fact: str = FACT) -> None:
     for number in range(10):
-        transcript.line("assistant", [{"type": "text", "text": f"I read file {number}."}])
-    transcript.line("assistant", [{"type": "text", "text": fact}])
+        transcript.replied(f"I read file {number}.")
+    transcript.replied(fact)
 
 
 def end(app: App, transcript: Transcript) -> None:
     transcript.event(EventName.SESSION_ENDED)
-    digest.digest(app)
+    past_sessions.catch_up(app)
 
 
 def kept(app: App, *tags: str) -> list[Memory]:
-    found = app.reading(Scope.PROJECT).find(Query(limit=100))
+    found = app.reader(Scope.PROJECT).find(Query(limit=100))
     return [memory for memory in found if set(tags) <= set(memory.tags)]
 
 
 def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcript: Transcript):
     transcript.line("user", "hi")
-    transcript.line("assistant", [{"type": "text", "text": "Hello."}])
-
+    transcript.replied("Hello.")
     end(app, transcript)
-
     assert kept(app) == []
     assert notices.waiting(app) == []
 
@@ -91,24 +83,21 @@ def test_an_end_that_is_told_twice_changes_nothing(app: App, transcript: Transcr
 # Sessions whose end nobody told
 
 
-def killed(app: App, transcript: Transcript, tmp_path: Path) -> None:
+def killed(app: App, transcript: Transcript, tmp_path: Path, last: EventName = EventName.TURN_ENDED) -> None:
     """Another session begins, long after the first was last heard of."""
-    transcript.event(EventName.TURN_ENDED)
-    digest.digest(app)
+    transcript.event(last)
+    past_sessions.catch_up(app)
     if transcript.path.exists():
-        long_ago = app.clock.now().micros / 1e6 - 2 * digest.ABANDONED_S
+        long_ago = app.clock.now().micros / 1e6 - 2 * transcripts.ABANDONED_S
         os.utime(transcript.path, (long_ago, long_ago))
-    other = Transcript(app, tmp_path, "s-2")
-    other.event(EventName.SESSION_STARTED)
-    digest.digest(app)
+    Transcript(app, tmp_path, "s-2").event(EventName.SESSION_STARTED)
+    past_sessions.catch_up(app)
 
 
 def test_a_session_that_was_killed_is_over_when_the_next_one_starts(app: App, transcript: Transcript, tmp_path: Path):
     work(transcript)
     talk(transcript)
-
     killed(app, transcript, tmp_path)
-
     (learning,) = kept(app, LEARNING_TAG)
     assert learning.group == "s-1"
 
@@ -118,7 +107,7 @@ def test_a_killed_session_whose_transcript_is_gone_is_over_without_trouble(
 ):
     work(transcript)
     transcript.event(EventName.TURN_ENDED)
-    digest.digest(app)
+    past_sessions.catch_up(app)
     transcript.path.unlink()
 
     killed(app, transcript, tmp_path)
@@ -130,15 +119,15 @@ def test_a_killed_session_whose_transcript_is_gone_is_over_without_trouble(
 
 
 def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: App, transcript: Transcript):
-    held = digest.Held()
+    held = transcripts.ReadingState()
     work(transcript)
     talk(transcript)
     transcript.event(EventName.TURN_ENDED)
-    digest.some(app, held)
+    transcripts.read_some(app, held)
     transcript.path.unlink()
     transcript.event(EventName.SESSION_ENDED)
 
-    digest.some(app, held)
+    transcripts.read_some(app, held)
 
     assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
 
@@ -146,24 +135,8 @@ def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: 
 def test_a_subagent_s_transcript_ends_no_session(app: App, transcript: Transcript, tmp_path: Path):
     inner = Transcript(app, tmp_path, "agent-1")
     work(inner, "a task that the agent gave")
-    app.writing(scope_here(app)).sessions.receive(
-        Pointer(
-            name=str(EventName.SUBAGENT_ENDED),
-            host="claude-code",
-            session="s-1",
-            agent="agent-1",
-            at=Moment(app.clock.now().micros - 5_000_000),
-            transcript=str(inner.path),
-        )
-    )
-    digest.digest(app)
-    long_ago = app.clock.now().micros / 1e6 - 2 * digest.ABANDONED_S
-    os.utime(inner.path, (long_ago, long_ago))
-    other = Transcript(app, tmp_path, "s-2")
-    other.event(EventName.SESSION_STARTED)
-
-    digest.digest(app)
-
+    inner.session, inner.agent = "s-1", "agent-1"
+    killed(app, inner, tmp_path, EventName.SUBAGENT_ENDED)
     assert kept(app) == []
 
 
@@ -178,8 +151,8 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
 
     assert (one.body, one.status, one.lane, one.group) == (FACT, Status.CANDIDATE, Lane.AGENT, "s-1")
     assert [card.memory.id for card in inbox.listing(app).cards] == [one.id]
-    assert briefs.rules(app) == {}
-    mind = briefs.brought_to_mind(app, Haste(app, "SameSite cookie.ts", time.monotonic() + 60), seen=set(), limit=5)
+    assert load_rules(app) == {}
+    mind = search_unasked(app, TimedQuestion(app, "SameSite cookie.ts", time.monotonic() + 60), seen=set(), limit=5)
     assert mind.hits == ()
     assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]
 
@@ -187,7 +160,7 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
 def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, tmp_path: Path):
     talk(transcript)
     transcript.event(EventName.COMPACTING)
-    digest.digest(app)
+    past_sessions.catch_up(app)
     end(app, transcript)
     (one,) = kept(app, LEARNING_TAG)
     assert one.seen == 1
@@ -204,12 +177,12 @@ def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript:
     old = app.clock.now()
     waiting = [
         rule(f"r{n}", tags=(LEARNING_TAG,), status=Status.CANDIDATE, last_active_at=old)
-        for n in range(endings.WAITING_MOST)
+        for n in range(session_end.WAITING_MOST)
     ]
-    app.writing(Scope.PROJECT).apply(plan(*map(Create, waiting)), act(summary="kept"))
+    app.writer(Scope.PROJECT).apply(plan(*map(Create, waiting)), act(summary="kept"))
     talk(transcript)
     end(app, transcript)
-    assert len(kept(app, LEARNING_TAG)) == endings.WAITING_MOST
+    assert len(kept(app, LEARNING_TAG)) == session_end.WAITING_MOST
 
     app.clock = FixedClock(old.plus(days=31))
     later = Transcript(app, tmp_path, "s-2")
@@ -225,7 +198,7 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
         "l", body="`npm test` fails here; `pnpm test` works.", rule_type=RuleType.FAILURE, origin="outcome",
         lane=Lane.TOOL, status=Status.CANDIDATE, tags=("session:a", "session:b"), seen=2,
     )  # fmt: skip
-    app.writing(Scope.PROJECT).apply(plan(Create(lesson)), act(summary="kept"))
+    app.writer(Scope.PROJECT).apply(plan(Create(lesson)), act(summary="kept"))
     work(transcript)
 
     end(app, transcript)
@@ -236,8 +209,8 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
 
 def test_the_person_is_told_what_was_kept_rules_first(app: App, transcript: Transcript):
     memories_of_it = [thread("Login", group="s-1"), rule("Use pnpm", group="s-1")]
-    app.writing(Scope.PROJECT).apply(plan(*map(Create, memories_of_it)), act(summary="kept"))
-    app.writing(Scope.USER).apply(plan(Create(rule("Be brief", group="s-1"))), act(summary="kept"))
+    app.writer(Scope.PROJECT).apply(plan(*map(Create, memories_of_it)), act(summary="kept"))
+    app.writer(Scope.USER).apply(plan(Create(rule("Be brief", group="s-1"))), act(summary="kept"))
     talk(transcript)
 
     end(app, transcript)
@@ -248,7 +221,7 @@ def test_the_person_is_told_what_was_kept_rules_first(app: App, transcript: Tran
 
 
 def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Transcript):
-    app.writing(Scope.PROJECT).apply(plan(Create(rule("Use pnpm", group="s-1"))), act(summary="kept"))
+    app.writer(Scope.PROJECT).apply(plan(Create(rule("Use pnpm", group="s-1"))), act(summary="kept"))
     transcript.line("user", "use pnpm")
     end(app, transcript)
     assert notices.waiting(app) == ["Recollect: kept last time: Use pnpm"]
@@ -260,7 +233,7 @@ def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Trans
     assert notices.waiting(app) == []
 
     new = rule("Use tabs", group="s-1", created_at=later.plus(seconds=1))
-    app.writing(Scope.PROJECT).apply(plan(Create(new)), act(summary="kept"))
+    app.writer(Scope.PROJECT).apply(plan(Create(new)), act(summary="kept"))
     app.clock = FixedClock(later.plus(seconds=60))
     transcript.line("user", "and so on")
     end(app, transcript)
@@ -269,13 +242,13 @@ def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Trans
 
 
 def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript: Transcript):
-    app.writing(Scope.PROJECT).apply(plan(Create(thread("Login", group="s-1"))), act(summary="kept"))
-    transcript.line("assistant", [{"type": "text", "text": FACT}])
+    app.writer(Scope.PROJECT).apply(plan(Create(thread("Login", group="s-1"))), act(summary="kept"))
+    transcript.replied(FACT)
     for number in range(80):
-        transcript.line("assistant", [{"type": "text", "text": f"step {number}"}])
+        transcript.replied(f"step {number}")
     transcript.event(EventName.COMPACTING)
 
-    digest.digest(app)
+    past_sessions.catch_up(app)
 
     assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
     assert notices.waiting(app) == ["💾 Recollect: preserved 2 memories"]
@@ -284,15 +257,12 @@ def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript
 def test_a_compaction_of_nothing_says_nothing(app: App, transcript: Transcript):
     transcript.line("user", "hi")
     transcript.event(EventName.COMPACTING)
-
-    digest.digest(app)
-
+    past_sessions.catch_up(app)
     assert notices.waiting(app) == []
 
 
 def test_two_notices_of_one_transaction_are_both_kept(app: App):
-    with app.writing(scope_here(app)).together():
-        notices.leave(app, "one")
-        notices.leave(app, "two")
-
+    with app.writer(app.scope).transaction():
+        notices.add(app, "one")
+        notices.add(app, "two")
     assert notices.waiting(app) == ["one", "two"]

@@ -8,32 +8,33 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import RecollectError
-from recollect.lifecycle import use
+from recollect.jobs import vault_upkeep
+from recollect.lifecycle import strength
 from recollect.model.result import Scope
-from recollect.ops import history, notes, tending, vaults
-from recollect.ops.app import App
-from recollect.vault import folder, page, tags
+from recollect.ops import history, notes
+from recollect.vault import note_folder, page, tags
 from tests.ops import golden
-from tests.ops.test_vaults import all_notes, looked, put, vault  # noqa: F401 fixtures
+from tests.ops.test_vault_sync import all_notes, looked, put
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="names and links of Unix")
 
 
-def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Path, tmp_path: Path):  # noqa: F811
+def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Path, tmp_path: Path):
     golden.build(vault, tmp_path / "outside")
     before = golden.standing(vault)
 
-    told = vaults.sync(app)
+    told = notes.sync(app)
     taken = set(all_notes(app))
     notes.save(app, "Another.", title="Another")
     put(vault, "crlf.md", b"one\r\nedited\r\n")
-    vaults.sync(app)
+    notes.sync(app)
     for _ in notes.evolve(app, "another", "Yet another."), notes.archive(app, ("yet-another",)):
         looked(app)
     history.undo(app)
-    vaults.sync(app)
+    notes.sync(app)
 
     after = golden.standing(vault)
     assert {name for name in before if before[name] != after.get(name)} == {"crlf.md"}
@@ -49,7 +50,7 @@ def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
     text = golden.FILES[name].decode()
     was = page.read(text, name)
 
-    changed = page.superseded(text, "newer")
+    changed = page.with_superseded(text, "newer")
     if name != "tags broken.md":  # what cannot be read cannot be changed
         assert page.read(changed, name).superseded
     assert page.read(changed, name).body == was.body
@@ -61,7 +62,7 @@ def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
     rest = iter(changed.splitlines(keepends=True))
     assert all(any(line in other for other in rest) for line in kept)
     completed = tags.completed(text, session=1)
-    assert completed == text or tags.is_written_so(text)
+    assert completed == text or tags.begins_with_tag(text)
 
 
 def _in_place(path: Path, text: str) -> None:
@@ -88,17 +89,12 @@ BARE = "<memory>\nThe zebra.\n</memory>\n"
 @pytest.mark.parametrize("moment", ["before it is written", "at the swap"])
 @pytest.mark.parametrize("work", ["evolve", "archive", "tend", "undo"])
 def test_a_save_while_we_write_is_never_lost(
-    app: App,
-    vault: Path,  # noqa: F811
-    work: str,
-    moment: str,
-    save: type[object],
-    monkeypatch: pytest.MonkeyPatch,
+    app: App, vault: Path, work: str, moment: str, save: type[object], monkeypatch: pytest.MonkeyPatch
 ):
     put(vault, "zebra.md", BARE if work == "tend" else TAGGED)
     looked(app)
     done = notes.evolve(app, "zebra", "The giraffe.", title="Giraffe") if work == "undo" else None
-    app.writing(Scope.USER).sessions.use([all_notes(app)["zebra.md"].id], partial(use.shown, session=1))
+    app.writer(Scope.USER).use([all_notes(app)["zebra.md"].id], partial(strength.shown, session=1))
     before = set(golden.standing(vault))
     editor = iter([save])
 
@@ -106,9 +102,9 @@ def test_a_save_while_we_write_is_never_lost(
         for each in editor:
             each(place, "the editor's")  # type: ignore[call-arg]
 
-    change, exchanged = folder.change, swap._exchanged
+    change, exchanged = note_folder.change, swap._exchange_names
 
-    def changing(at: folder.Vault, path: str, old: str, new: str) -> None:
+    def changing(at: note_folder.Vault, path: str, old: str, new: str) -> None:
         if moment == "before it is written":
             saved(at.base / path)
         change(at, path, old, new)
@@ -117,13 +113,13 @@ def test_a_save_while_we_write_is_never_lost(
         saved(other)
         return exchanged(one, other)
 
-    monkeypatch.setattr(folder, "change", changing)
+    monkeypatch.setattr(note_folder, "change", changing)
     if moment == "at the swap":
-        monkeypatch.setattr(swap, "_exchanged", exchanging)
+        monkeypatch.setattr(swap, "_exchange_names", exchanging)
     works = {
         "evolve": lambda: notes.evolve(app, "zebra", "The giraffe.", title="Giraffe"),
         "archive": lambda: notes.archive(app, ("zebra",)),
-        "tend": lambda: tending.some(app, tending.Due(began=True)),
+        "tend": lambda: vault_upkeep.write_some(app, vault_upkeep.Pending(session_began=True)),
         "undo": lambda: history.undo(app, done.change if done else ""),
     }
 
@@ -141,24 +137,22 @@ def test_a_save_while_we_write_is_never_lost(
         assert b"the editor's" in standing.values()
         assert set(standing) == before
     looked(app)
-    vaults.sync(app)
+    notes.sync(app)
 
 
 def test_a_file_that_goes_while_it_is_read_is_put_away_at_the_next_look(
-    app: App,
-    vault: Path,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    app: App, vault: Path, monkeypatch: pytest.MonkeyPatch
 ):
     put(vault, "a.md", "one")
     put(vault, "b.md", "two")
-    scan = folder.scan
+    scan = note_folder.scan
 
-    def and_then_it_goes(*args: object, **options: object) -> folder.Scan:
+    def and_then_it_goes(*args: object, **options: object) -> note_folder.Scan:
         found = scan(*args, **options)  # type: ignore[arg-type]
         (vault / "a.md").unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(folder, "scan", and_then_it_goes)
+    monkeypatch.setattr(note_folder, "scan", and_then_it_goes)
 
     assert set(looked(app)) == {"b.md"}
     assert set(looked(app)) == {"b.md"}

@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from recollect import __version__
+from recollect.app import recovery
+from recollect.app.core import App
 from recollect.model.result import Check, Mark, Scope
 from recollect.ops import health, rules, upkeep
-from recollect.ops.app import App
 from recollect.wire.place import expected_runtime
 from tests.ops.ask import files, pinned
 from tests.ops.conftest import Opens
@@ -48,9 +49,7 @@ def test_doctor_sees_what_others_can_read(app: App, what: str):
     path = app.home.root if what == "home" else app.store_path(Scope.PROJECT)
     assert path is not None
     path.chmod(0o755)
-
     checkup = health.doctor(app)
-
     (bad,) = [check for check in checkup.checks if check.mark is Mark.BAD]
     assert (bad.name, not checkup.healthy) == (what, True)
     assert bad.repair.startswith("chmod ")
@@ -82,9 +81,7 @@ def test_doctor_names_what_keeps_the_runtime_folder_from_being_used_and_what_men
 @posix
 def test_doctor_says_where_no_runtime_folder_can_be_made(app: App, runtime: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TMPDIR", "/nonexistent")
-
     found = runtime_check(app)
-
     assert (found.mark, "TMPDIR" in found.repair) == (Mark.WARN, True)
     monkeypatch.setenv("TMPDIR", runtime)
     assert runtime_check(app).mark is Mark.GOOD
@@ -95,9 +92,7 @@ def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(app: App, monkeypat
     monkeypatch.setenv("TMPDIR", "/nonexistent")
     app.home.prepare()
     (app.home.root / "run").write_text("")
-
     found = runtime_check(app)
-
     assert found.mark is Mark.BAD
     subprocess.run(["/bin/sh", "-c", found.repair], check=True)
     assert runtime_check(app).mark is Mark.WARN
@@ -106,9 +101,7 @@ def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(app: App, monkeypat
 def test_doctor_asks_for_a_backup_until_there_is_one(app: App):
     pinned(app, "a")
     assert {c.name: c.repair for c in health.doctor(app).checks}["backups"] == "recollect backup"
-
     upkeep.backup(app)
-
     assert {c.name: c.mark for c in health.doctor(app).checks}["backups"] is Mark.GOOD
 
 
@@ -117,11 +110,9 @@ def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
     app.close()
     before = files(app.home.root)
     checked = open_app()
-
     assert upkeep.verify(checked).clean
     checked.close()
     assert files(app.home.root) == before
-
     assert upkeep.reindex(open_app()).facts["passages"] == {"project": 1}
 
 
@@ -135,10 +126,8 @@ def test_there_is_nothing_to_look_after_before_the_first_memory(app: App):
 @posix
 def test_a_backup_is_private_and_holds_everything(app: App):
     pinned(app, "a")
-
     made = upkeep.backup(app).facts["files"]
-
-    (copy,) = upkeep.backups_of(app.store_path(Scope.PROJECT))
+    (copy,) = recovery.backups_of(app.store_path(Scope.PROJECT))
     assert made == [str(copy)]
     assert copy.stat().st_mode & 0o777 == 0o600
     assert copy.parent.stat().st_mode & 0o777 == 0o700

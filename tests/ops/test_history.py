@@ -2,18 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
 from recollect.model.result import Scope
 from recollect.ops import memories, rules
-from recollect.ops.app import App
 from recollect.ops.history import log, undo
 from tests.ops.ask import kept, pinned, states
 from tests.ops.conftest import Opens
 from tests.values import NOW
-
-
-def summaries(app: App, memory: str | None = None) -> list[str]:
-    return [entry.summary for _, entry in log(app, memory).entries]
 
 
 def changed(done: object) -> str:
@@ -40,7 +36,6 @@ def test_the_log_names_every_change_newest_first(app: App):
 def test_the_log_of_a_deleted_memory_can_be_read(app: App):
     a = pinned(app, "a")
     memories.delete(app, (a,))
-
     assert [entry.op for _, entry in log(app, a).entries] == ["delete", "pin"]
     with pytest.raises(UnknownId):
         log(app, "thread_20200101_000000_000000")
@@ -65,7 +60,6 @@ def test_the_last_change_is_the_last_even_where_the_clock_was_set_back(app: App)
     pinned(app, "first")
     app.clock.at = NOW.plus(days=-1)  # type: ignore[attr-defined]
     second = pinned(app, "second")
-
     assert second in undo(app).summary
     assert "first" in kept(app, log(app).entries[-1][1].memories[0]).title
 
@@ -83,9 +77,7 @@ def test_undo_reaches_the_store_that_was_changed_last(app: App):
 def test_a_named_change_can_be_undone_while_later_ones_stand(app: App):
     first = memories.pin(app, "a")
     b = pinned(app, "b")
-
     undo(app, changed(first))
-
     assert kept(app, b).body == "b"
     assert len(memories.threads(app).cards) == 1
 
@@ -118,7 +110,6 @@ def test_what_later_changes_stand_on_is_not_taken_away(app: App):
 def test_a_change_that_is_not_there(app: App):
     done = memories.pin(app, "a")
     change = changed(done)
-
     with pytest.raises(NotFound, match="No change") as problem:
         undo(app, change[:-1] + ("0" if change[-1] != "0" else "1"))
     assert change in problem.value.hint
@@ -127,14 +118,12 @@ def test_a_change_that_is_not_there(app: App):
 def test_the_log_says_who_it_was(open_app: Opens):
     agent = open_app(actor="agent")
     pinned(agent, "a")
-
     assert log(agent).entries[0][1].actor == "agent"
 
 
 def test_the_log_tells_what_was_undone(app: App):
     done = memories.pin(app, "a")
     back = undo(app)
-
     entries = {entry.change: entry for _, entry in log(app).entries}
     assert entries[changed(done)].undone_by == back.change
     assert entries[changed(back)].undoes == done.change

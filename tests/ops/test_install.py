@@ -1,43 +1,47 @@
-"""Install, uninstall, and doctor's look at hooks: on real files, with the script that agents call."""
+"""Install and uninstall: on real files of every agent, which come back byte for byte."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
-import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recollect.agents import Level, claude_code
+from recollect.agents import Ability, Level, agent, callers, claude_code
+from recollect.app.agent_places import places
+from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NoProject
-from recollect.model.result import Check, Mark
-from recollect.ops import health, install, wiring
-from recollect.ops.app import App
-from recollect.wire import spawn, spool
+from recollect.integrations import agent_pieces
+from recollect.integrations.receipts import Receipts
+from recollect.ops import install
+from recollect.wire import spawn, spool, stub
 from recollect.wire.place import Place, find_place
 from tests.ops.ask import at, files
 from tests.ops.conftest import Opens
 
+pytestmark = pytest.mark.usefixtures("programs")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="hooks are run by a shell")
 EVENTS = set(claude_code.hook_events(None))
 OTHER = {"type": "command", "command": "notify-send done"}
-
-
-@pytest.fixture(autouse=True)
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of programs of the test's own: no agent of the machine's is asked anything."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    return folder
+OTHERS = tuple(host for host in callers() if host != "claude-code")
+every_other = pytest.mark.parametrize("host", OTHERS)
+# Files of a person's own where agents look for theirs.
+THEIRS = {
+    "hooks.json": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}',
+    "config.toml": "# mine\na = 1\n[mcp_servers.other]\ncommand = 'x'",
+    "settings.json": '{\n  // mine\n  "ui": {"hideTips": true,},\n}\n',
+    "other.ts": "// mine\n",
+    "opencode.json": '{\n  // mine\n  "autoupdate": false,\n}\n',
+}
 
 
 @pytest.fixture
@@ -48,7 +52,13 @@ def settings(tmp_path: Path) -> Path:
     return path
 
 
-def program(folder: Path, name: str, script: str) -> Path:
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """The file that names the user's servers."""
+    return tmp_path / "home" / ".claude.json"
+
+
+def program(folder: Path, name: str, script: str = "true") -> Path:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
@@ -60,576 +70,118 @@ def hooks(path: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-# Install
+def theirs(app: App, host: str) -> None:
+    speaks, here = agent(host), places(app)
+    wanted = set[Path]()
+    if Ability.SERVER in speaks.ABILITIES:
+        wanted.add(speaks.server_place(Level.USER, here).path)
+    if Ability.PLUGIN in speaks.ABILITIES:
+        wanted.add(speaks.plugin(Level.USER, here, app.home.root).path.with_name("other.ts"))
+    if Ability.HOOKS in speaks.ABILITIES:
+        wanted.add(speaks.settings_path(Level.USER, here))
+    for path in wanted:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(THEIRS[path.name])
+
+
+def left(tmp_path: Path) -> dict[str, str]:
+    return {name: one for name, one in files(tmp_path).items() if ".recollect" not in name}
+
+
+# What is added
 
 
 def test_every_event_is_asked_for_with_a_time_out(app: App, settings: Path):
     told = install.install(app)
-
-    assert (told.facts["changed"], told.facts["path"]) == (True, str(settings))
+    assert told.facts["changed"] is True
     assert hooks(settings).keys() == EVENTS
     for event, groups in hooks(settings).items():
         command = f"'{app.home.root}/bin/hook' {event} 2>/dev/null || :"
         assert groups == [{"hooks": [{"type": "command", "command": command, "timeout": 5}]}]
+    if sys.platform != "win32":
+        modes = [stat.S_IMODE((app.home.root / name).stat().st_mode) for name in ("bin/hook", "installed.json")]
+        assert modes == [0o700, 0o600], "what they call is private"
 
 
-def test_past_sessions_are_mentioned_where_there_are_some(app: App, open_app: Opens, settings: Path):
-    left = settings.parent / "projects" / "shop"
-    left.mkdir(parents=True)
-    (left / "s-1.jsonl").write_text(json.dumps({"type": "user", "cwd": str(Path.cwd())}) + "\n")
+def test_hooks_of_other_agents_name_them_and_their_time(app: App):
+    told = install.install(app, agent=("codex", "gemini"))
 
-    first, again = install.install(app), install.install(app)
-    install.uninstall(app)
-    (left / "s-1.jsonl").unlink()
-    without = install.install(app)
-
-    line = "1 past session of work found: `recollect import claude-code` reads them."
-    assert [line in told.notes for told in (first, again, without)] == [True, False, False]
+    codex, gemini = hooks(Path.home() / ".codex" / "hooks.json"), hooks(Path.home() / ".gemini" / "settings.json")
+    script = stub.script_path(str(app.home.root))
+    [[stop]] = [group["hooks"] for group in codex["Stop"]]
+    [[prompt]] = [group["hooks"] for group in gemini["BeforeAgent"]]
+    assert (stop["command"], stop["timeout"]) == (f"'{script}' codex Stop 2>/dev/null || :", 5)
+    assert prompt["command"] == f"'{script}' gemini BeforeAgent --deadline-ms 300 2>/dev/null || :"
+    assert prompt["timeout"] == 5_000, "milliseconds"
+    assert any("/hooks" in note for note in told.notes), "what a person has to allow is said"
 
 
 @posix
-def test_what_the_hooks_call_is_there_and_private(app: App):
-    install.install(app)
-
-    script = app.home.root / "bin" / "hook"
-    assert stat.S_IMODE(script.stat().st_mode) == 0o700
-    assert stat.S_IMODE((app.home.root / "installed.json").stat().st_mode) == 0o600
-
-
-def test_installing_twice_changes_nothing(app: App, settings: Path):
-    install.install(app)
-    before, stood = settings.read_bytes(), files(app.home.root)
-
-    told = install.install(app)
-
-    assert told.facts["changed"] is False
-    assert settings.read_bytes() == before
-    assert files(app.home.root) == stood
-
-
-@pytest.mark.parametrize(("level", "name"), [("project", "settings.json"), ("local", "settings.local.json")])
-def test_a_project_has_settings_of_its_own(app: App, level: str, name: str):
-    before = files(Path.cwd())
-
-    install.install(app, **at(level))
-    assert hooks(Path.cwd() / ".claude" / name).keys() == EVENTS
-    assert not (Path.home() / ".claude").exists()
-
-    install.uninstall(app, **at(level))
-    assert files(Path.cwd()) == before
-    assert not (Path.cwd() / ".claude").exists()
-
-
-def test_two_places_at_once_are_refused(app: App):
-    with pytest.raises(BadInput, match="two places"):
-        install.install(app, user=True, local=True)
-
-
-def test_without_a_project_only_the_user_has_settings(open_app: Opens):
-    with pytest.raises(NoProject):
-        install.install(open_app(Path.home()), project=True)
-
-
-def test_the_agent_s_own_variable_moves_its_settings(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
-
-    install.install(app)
-
-    assert hooks(tmp_path / "elsewhere" / "settings.json").keys() == EVENTS
-    install.uninstall(app)
-    assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_dry_run_shows_the_difference_and_writes_nothing(open_app: Opens, settings: Path):
+def test_a_dry_run_shows_every_file_and_writes_nothing(app: App, open_app: Opens, settings: Path, programs: Path):
+    program(programs, "recollect")
     settings.write_bytes(b'{\n  "model": "x"\n}\n')
+    before = files(Path.home())
+    rows = (
+        (settings, f"{len(EVENTS)} hooks"),
+        (Path.home() / ".claude.json", "the MCP server 'recollect'"),
+        (settings.parent / "skills" / "recollect" / "SKILL.md", "a skill that explains the memory tools"),
+        (programs / "ai", "a short name for `recollect`"),
+    )
+
+    def shows(text: str, verb: str, path: object, what: str) -> bool:
+        return bool(re.search(rf"^  {verb} +{re.escape(str(path))} +{re.escape(what)}$", text, re.MULTILINE))
 
     told = install.install(open_app(dry_run=True))
-
-    assert settings.read_bytes() == b'{\n  "model": "x"\n}\n'
-    assert not (Path.home() / ".recollect").exists()
+    assert files(Path.home()) == before
     assert '-  "model": "x"\n+  "model": "x",\n+  "hooks": {' in told.summary
+    assert '+    "recollect": {' in told.summary
     assert (told.facts["changed"], told.facts["dry_run"]) == (True, True)
+    assert shows(told.summary, "add", f"{Path.home()}/.recollect/bin/", "the scripts that agents call")
+    assert all(shows(told.summary, "add", *row) for row in rows)
+
+    install.install(app)
+    before = files(Path.home())
+    told = install.uninstall(open_app(dry_run=True))
+    assert files(Path.home()) == before
+    assert '-  "hooks": {' in told.summary
+    assert all(shows(told.summary, "remove", *row) for row in rows)
+    assert install.install(open_app(dry_run=True)).summary == "Nothing would change."
 
 
 @posix
 @pytest.mark.parametrize("name", ["it's", 'a "quoted" one', "$(touch x)", "spaces and é", "back\\slash"])
 def test_any_name_of_a_home_is_safe_in_a_shell(open_app: Opens, tmp_path: Path, settings: Path, name: str):
     app = open_app(home=tmp_path / name)
-
     install.install(app)
     program(app.home.root / "bin", "hook", 'printf "%s" "$*"')
-
     command = hooks(settings)["Stop"][0]["hooks"][0]["command"]
-    ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True)
-    assert ended.stdout == b"Stop"
+    assert subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True).stdout == b"Stop"
     install.uninstall(app)
     assert not settings.exists()
 
 
-# Older clients, older hooks
-
-
-@posix
-@pytest.mark.parametrize(
-    ("says", "lacks"),
-    [
-        ("2.1.325 (Claude Code)", {"PostToolUse"}),
-        ("2.1.100 (Claude Code)", {"PostToolBatch"}),
-        ("1.0.90", {"PostToolBatch", "PostToolUseFailure", "SubagentStart", "PermissionDenied"}),
-        ("what?", {"PostToolUse"}),
-    ],
-)
-def test_a_client_is_asked_for_its_version_first(app: App, settings: Path, programs: Path, says: str, lacks: set[str]):
-    program(programs, "claude", f"echo '{says}'")
-
+def test_the_agents_own_variable_moves_its_files(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
     install.install(app)
-
-    assert hooks(settings).keys() == (EVENTS | {"PostToolUse"}) - lacks
-
-
-@posix
-def test_an_older_set_of_hooks_is_brought_up_to_date_in_place(app: App, settings: Path, programs: Path):
-    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [OTHER]}]}, "model": "x"}, indent=2))
-    before = settings.read_bytes()
-    old = program(programs, "claude", "echo 1.0.90")
-    install.install(app)
-    assert "PostToolUse" in hooks(settings)
-    old.unlink()
-
-    install.install(app)
-
-    assert hooks(settings).keys() == EVENTS
-    assert hooks(settings)["Stop"][0] == {"hooks": [OTHER]}
-    assert len(hooks(settings)["Stop"]) == 2
+    assert hooks(tmp_path / "elsewhere" / "settings.json").keys() == EVENTS
+    assert "recollect" in json.loads((tmp_path / "elsewhere" / ".claude.json").read_bytes())["mcpServers"]
     install.uninstall(app)
-    assert settings.read_bytes() == before
+    assert not (tmp_path / "elsewhere").exists()
 
 
-def test_hooks_of_an_older_form_are_renewed_in_place_and_go_without_a_trace(app: App, settings: Path):
-    settings.write_bytes(b'{"model": "x"}')
+def test_the_skill_comes_and_goes_and_one_that_was_edited_stays(app: App, settings: Path):
+    path = settings.parent / "skills" / "recollect" / "SKILL.md"
     install.install(app)
-    older = settings.read_text().replace(" 2>/dev/null || :", " || :")
-    settings.write_text(older)
-
-    assert install.install(app).facts["changed"] is True
-    assert settings.read_text() != older
-    assert all(len(groups) == 1 for groups in hooks(settings).values())
-    assert settings.read_text().count(" 2>/dev/null || :") == len(EVENTS)
-
-    settings.write_text(older)
+    assert "ai_recall" in path.read_text(encoding="utf-8")
+    assert len(path.read_text(encoding="utf-8")) < 1_300
     install.uninstall(app)
-    assert json.loads(settings.read_bytes()) == {"model": "x"}
-
-
-def test_a_time_out_that_was_changed_is_set_right(app: App, settings: Path):
-    install.install(app)
-    settings.write_text(settings.read_text().replace('"timeout": 5', '"timeout": 600', 1))
+    assert not path.parent.parent.exists()
 
     install.install(app)
-
-    assert '"timeout": 600' not in settings.read_text()
-    assert all(len(groups) == 1 for groups in hooks(settings).values())
-
-
-# Uninstall
-
-TEXTS = {
-    "missing": None,
-    "empty": b"",
-    "nothing": b"{}",
-    "crlf": b'{\r\n\t"model": "x"\r\n}',
-    "mark": b'\xef\xbb\xbf{"env": {"A": "\xc3\xa9"}}\n\n',
-    "empty lists": b'{ "hooks" : { "Stop" : [ ] } }',
-    "others": json.dumps({"hooks": {event: [{"hooks": [OTHER]}] for event in ("Stop", "SessionEnd")}}).encode(),
-}
-
-
-@pytest.mark.parametrize("content", TEXTS.values(), ids=TEXTS.keys())
-def test_uninstall_gives_the_file_back_byte_for_byte(app: App, settings: Path, content: bytes | None):
-    if content is not None:
-        settings.write_bytes(content)
-
-    install.install(app)
+    path.write_text("Mine now.", encoding="utf-8")
+    assert f"Left alone: {path} was edited by hand." in install.install(app).notes
     install.uninstall(app)
-
-    assert (settings.read_bytes() if settings.exists() else None) == content
-
-
-def test_what_install_made_goes_and_memories_stay(app: App, tmp_path: Path):
-    app.home.prepare()
-    before = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts}
-
-    install.install(app)
-    install.uninstall(app)
-
-    after = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts}
-    assert after - before <= {Path("home/.recollect/redaction.key")}  # the log's, which keeps secrets out of it
-    assert app.home.user_store.parent.exists()
-
-
-@posix
-def test_what_a_daemon_left_goes_with_the_last_hooks(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    at = met_at(app, monkeypatch, tmp_path)
-    install.install(app)
-    install.install(app, local=True)
-
-    install.uninstall(app)
-    assert os.path.exists(at.lock)
-
-    install.uninstall(app, local=True)
-    assert not any(map(os.path.exists, (at.lock, at.spawn_lock, at.pointer, at.runtime)))
-
-
-@posix
-def test_what_a_daemon_needs_stays_while_it_lives(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    import fcntl  # not on Windows
-
-    at = met_at(app, monkeypatch, tmp_path)
-    monkeypatch.setattr(install, "_STOP_S", 0.05)
-    install.install(app)
-    with open(at.lock, "rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        install.uninstall(app)
-
-    assert all(map(os.path.exists, (at.lock, at.spawn_lock, at.pointer, at.runtime)))
-
-
-def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
-    """Where a daemon was met that is no more."""
-    runtime = tmp_path / "r"
-    runtime.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    monkeypatch.delenv("RECOLLECT_RUNTIME", raising=False)
-    at = find_place(str(app.home.root), os.environ)
-    app.home.prepare()
-    for folder in (at.runtime, at.spool, at.spool + spool.FOLDER, at.recalls):
-        os.mkdir(folder, 0o700)
-    for path in (at.lock, at.spawn_lock, at.socket, at.spool + "/new/1", at.recalls + "/1"):
-        Path(path).touch()
-    spawn.point(at, 1, "0.1.0", 1)
-    return at
-
-
-def test_only_our_hooks_go_from_a_file_that_was_edited(app: App, settings: Path):
-    settings.write_bytes(b'{\n  "model": "x"\n}\n')
-    install.install(app)
-    edited = json.loads(settings.read_bytes())
-    edited["hooks"]["Stop"].append({"hooks": [OTHER]})
-    edited["model"] = "y"
-    settings.write_text(json.dumps(edited, indent=4))
-
-    install.uninstall(app)
-
-    assert settings.read_text() == json.dumps({"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}, indent=4)
-
-
-def test_a_file_of_ours_that_was_edited_stays(app: App, settings: Path):
-    install.install(app)
-    settings.write_text(settings.read_text().replace("{\n", '{\n  "model": "x",\n', 1))
-
-    install.uninstall(app)
-
-    assert json.loads(settings.read_bytes()) == {"model": "x"}
-
-
-@pytest.mark.parametrize("kept", [b"", b"no json", b"[]", b'{"files": {"/x": {}}, "short_name": ""}'])
-def test_lost_notes_cost_only_the_odd_space(app: App, settings: Path, kept: bytes):
-    settings.write_bytes(b'{\n  "model": "x"\n}\n')
-    install.install(app)
-    (app.home.root / "installed.json").write_bytes(kept)
-
-    install.uninstall(app)
-
-    assert settings.read_bytes() == b'{\n  "model": "x"\n}\n'
-
-
-def test_nothing_to_remove_is_no_error(app: App, settings: Path):
-    settings.write_bytes(b'{ "a":1 }')
-
-    told = install.uninstall(app)
-
-    assert (told.facts["changed"], settings.read_bytes()) == (False, b'{ "a":1 }')
-    assert not app.home.root.exists()
-
-
-def test_the_script_stays_while_another_file_calls_it(app: App):
-    install.install(app)
-    install.install(app, local=True)
-
-    told = install.uninstall(app)
-    assert "settings.local.json" in told.notes[0]
-    assert (app.home.root / "bin" / "hook").exists()
-
-    install.uninstall(app, local=True)
-    assert not (app.home.root / "bin").exists()
-
-
-def test_a_dry_run_of_uninstall_only_shows(app: App, open_app: Opens, settings: Path):
-    install.install(app)
-    before = settings.read_bytes()
-
-    told = install.uninstall(open_app(dry_run=True))
-
-    assert settings.read_bytes() == before
-    assert '-  "hooks": {' in told.summary
-
-
-# What is left alone
-
-
-@pytest.mark.parametrize("does", [install.install, install.uninstall])
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [(b'{\n  "a": 1,\n}', 3), (b"{\n  // mine\n}", 2), (b'{"hooks": {}, "hooks": {}}', 1)],
-    ids=["comma", "comment", "twice"],
-)
-def test_settings_that_are_not_plain_json_are_left_alone(
-    app: App, settings: Path, does: Callable[[App], object], content: bytes, line: int
-):
-    settings.write_bytes(content)
-
-    with pytest.raises(BadInput) as caught:
-        does(app)
-
-    assert f"{settings}, line {line}: " in caught.value.message
-    assert "bin/hook'" in caught.value.hint
-    assert settings.read_bytes() == content
-
-
-def test_the_hint_is_json_that_can_be_pasted(app: App, settings: Path):
-    settings.write_bytes(b"{,}")
-
-    with pytest.raises(BadInput) as caught:
-        install.install(app)
-
-    snippet = json.loads(caught.value.hint.split("\n", 1)[1])
-    assert snippet["hooks"].keys() == EVENTS
-    assert not (app.home.root / "bin").exists()
-
-
-@posix
-def test_a_link_to_a_dotfile_stays_a_link(app: App, settings: Path, tmp_path: Path):
-    dotfile = tmp_path / "dotfile.json"
-    dotfile.write_bytes(b'{"model": "x"}')
-    settings.symlink_to(dotfile)
-
-    install.install(app)
-    assert settings.is_symlink()
-    assert hooks(dotfile).keys() == EVENTS
-
-    install.uninstall(app)
-    assert settings.is_symlink()
-    assert dotfile.read_bytes() == b'{"model": "x"}'
-
-
-@posix
-def test_a_project_s_link_to_the_user_s_own_file_is_not_followed(app: App, tmp_path: Path):
-    own = tmp_path / "home" / "own.json"
-    own.write_bytes(b"{}")
-    (Path.cwd() / ".claude").mkdir()
-    (Path.cwd() / ".claude" / "settings.json").symlink_to(own)
-
-    with pytest.raises(BadInput, match="leads out of the project"):
-        install.install(app, project=True)
-
-    assert own.read_bytes() == b"{}"
-
-
-def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: pytest.MonkeyPatch):
-    settings.write_bytes(b"{}")
-
-    def restless(*_: object, **__: object) -> None:
-        raise Conflict("changed")
-
-    monkeypatch.setattr(swap, "replace", restless)
-
-    with pytest.raises(Conflict, match="changes all the time"):
-        install.install(app)
-
-    assert install.Receipts.read(app).files == {}
-
-
-# The short name
-
-
-@posix
-def test_the_short_name_comes_and_goes(app: App, programs: Path):
-    program(programs, "recollect", "true")
-
-    told = install.install(app)
-    assert os.readlink(programs / "ai") == "recollect"
-    assert "`ai` now means `recollect`." in told.notes
-
-    install.uninstall(app)
-    assert not os.path.lexists(programs / "ai")
-
-
-@posix
-def test_a_short_name_that_means_something_else_is_left(app: App, programs: Path):
-    program(programs, "recollect", "true")
-    theirs = program(programs, "ai", "echo theirs")
-
-    install.install(app)
-    install.uninstall(app)
-
-    assert "theirs" in theirs.read_text()
-
-
-@posix
-def test_a_short_name_that_was_taken_over_since_is_left(app: App, programs: Path):
-    program(programs, "recollect", "true")
-    install.install(app)
-    (programs / "ai").unlink()
-    theirs = program(programs, "ai", "echo theirs")
-
-    install.uninstall(app)
-
-    assert theirs.exists()
-
-
-# Doctor
-
-
-def looked(app: App) -> dict[str, Check]:
-    return {check.name: check for check in wiring.checks(app)}
-
-
-def test_doctor_names_the_command_that_installs(app: App):
-    checks = {check.name: check for check in health.doctor(app).checks}
-
-    assert (checks["hooks"].mark, checks["hooks"].repair) == (Mark.WARN, "recollect install")
-
-
-@pytest.fixture
-def installed(app: App) -> App:
-    """With a script in place of ours that takes its input and says nothing: no daemon is started."""
-    install.install(app)
-    program(app.home.root / "bin", "hook", "cat > /dev/null")
-    return app
-
-
-@posix
-def test_hooks_that_run_are_found_well(installed: App):
-    found = looked(installed)
-
-    assert found["hook runs"] == Check("hook runs", Mark.GOOD, f"{len(EVENTS)} hooks ran and ended well")
-    assert found["Claude Code (user)"].mark is Mark.GOOD
-    assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
-    # It is not the script that this Recollect would write.
-    assert (found["hook script"].mark, found["hook script"].repair) == (Mark.WARN, "recollect install")
-
-
-@posix
-def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):
-    at = find_place(str(installed.home.root), os.environ)
-    Path(at.spawn_lock).write_text(f"7 {time.monotonic()}\nIt cannot listen: no room")
-
-    found = looked(installed)["daemon"]
-
-    assert (found.mark, found.repair) == (Mark.WARN, "recollect daemon start")
-    assert "slowed down: 7 in a row" in found.detail
-    assert found.detail.endswith("the last one said: It cannot listen: no room")
-
-
-@posix
-def test_a_hook_of_an_older_form_that_complains_is_found(installed: App, settings_path: Path):
-    """One of ours cannot: what it says there reaches nobody."""
-    program(installed.home.root / "bin", "hook", 'cat > /dev/null; [ "$1" = Stop ] && echo oops >&2; exit 0')
-    assert "Stop hook" not in looked(installed)
-
-    settings_path.write_text(settings_path.read_text().replace(" 2>/dev/null || :", " || :"))
-    assert looked(installed)["Stop hook"].detail == "complained: oops"
-
-
-@posix
-@pytest.mark.parametrize(
-    ("script", "problem"),
-    [
-        ("echo nonsense", "printed what no agent can read: nonsense"),
-        ("echo '{\"a\": 1} x'", "printed what no agent can read"),
-    ],
-)
-def test_a_hook_that_breaks_the_law_is_found(installed: App, script: str, problem: str):
-    program(installed.home.root / "bin", "hook", f'cat > /dev/null; [ "$1" = Stop ] && {script}; exit 0')
-
-    found = looked(installed)
-
-    assert found["hook runs"].detail.startswith(f"{len(EVENTS) - 1} hooks")
-    assert (found["Stop hook"].mark, found["Stop hook"].repair) == (Mark.BAD, "recollect install --user")
-    assert found["Stop hook"].detail.startswith(problem)
-
-
-@posix
-def test_a_hook_that_hangs_is_found(installed: App, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(claude_code, "_TIMEOUT_S", 1)
-    install.install(installed)
-    program(installed.home.root / "bin", "hook", '[ "$1" = Stop ] && exec sleep 20; exit 0')
-
-    assert looked(installed)["Stop hook"].detail == "did not end within its 1 s"
-
-
-@posix
-def test_each_hook_is_run_with_an_event_that_names_no_session(installed: App, tmp_path: Path):
-    said = tmp_path / "said"
-    program(installed.home.root / "bin", "hook", f'cat >> "{said}"; echo >> "{said}"')
-
-    looked(installed)
-
-    told = [json.loads(line) for line in said.read_text().splitlines()]
-    assert {one["hook_event_name"] for one in told} == EVENTS
-    assert not any("session_id" in one for one in told)
-
-
-@posix
-def test_a_run_is_a_run_even_where_hooks_are_blocked(installed: App, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("BLOCK_HOOK_AGENTS", "1")
-    program(installed.home.root / "bin", "hook", '[ -n "$BLOCK_HOOK_AGENTS" ] && echo blocked; exit 0')
-
-    assert looked(installed)["hook runs"].mark is Mark.GOOD
-
-
-def test_a_script_that_is_gone_is_found(installed: App):
-    (installed.home.root / "bin" / "hook").unlink()
-
-    found = looked(installed)
-
-    assert (found["hook script"].mark, found["hook script"].repair) == (Mark.BAD, "recollect install")
-    assert "hook runs" not in found
-
-
-def test_an_older_set_is_found(installed: App, settings_path: Path):
-    told = json.loads(settings_path.read_bytes())
-    del told["hooks"]["SubagentStart"]
-    told["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 600
-    settings_path.write_text(json.dumps(told))
-
-    found = looked(installed)["Claude Code (user)"]
-
-    assert (found.mark, found.repair) == (Mark.WARN, "recollect install --user")
-    assert found.detail == f"{settings_path} lacks SubagentStart and has an older Stop"
-
-
-def test_hooks_that_are_switched_off_are_found(installed: App, settings_path: Path):
-    told = json.loads(settings_path.read_bytes())
-    settings_path.write_text(json.dumps({**told, "disableAllHooks": True}))
-
-    found = looked(installed)["hooks"]
-
-    assert (found.mark, found.repair) == (Mark.WARN, "remove disableAllHooks there")
-
-
-def test_settings_that_cannot_be_read_are_named(installed: App, settings_path: Path):
-    settings_path.write_bytes(b"{\n,}")
-
-    found = [check for check in wiring.checks(installed) if str(settings_path) in check.detail]
-
-    assert [(check.mark, check.repair) for check in found] == [(Mark.WARN, f"mend {settings_path}")]
-    assert "line 2" in found[0].detail
-
-
-@pytest.fixture
-def settings_path(installed: App) -> Path:
-    return install.site(installed, "claude-code", Level.USER).path
+    assert path.read_text(encoding="utf-8") == "Mine now."
 
 
 def test_a_prompt_waits_for_a_model_only_where_both_are_switched_on(
@@ -656,11 +208,459 @@ def test_a_prompt_waits_for_a_model_only_where_both_are_switched_on(
     assert settings.read_bytes() == before
 
 
-def test_doctor_names_a_hook_that_does_not_wait_yet(open_app: Opens, settings: Path, monkeypatch: pytest.MonkeyPatch):
-    install.install(open_app())
-    monkeypatch.setenv("MEMORY_LLM", "on")
-    monkeypatch.setenv("MEMORY_RECALL_SCHEME", "single")
+def test_past_sessions_are_mentioned_where_there_are_some(app: App, settings: Path):
+    folder = settings.parent / "projects" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "s-1.jsonl").write_text(json.dumps({"type": "user", "cwd": str(Path.cwd())}) + "\n")
 
-    checks = list(wiring.checks(open_app()))
+    first, again = install.install(app), install.install(app)
+    install.uninstall(app)
+    (folder / "s-1.jsonl").unlink()
+    without = install.install(app)
 
-    assert any("has an older UserPromptSubmit" in check.detail and check.mark is Mark.WARN for check in checks)
+    line = "1 past session of work found: `recollect import sessions` reads them."
+    assert [line in told.notes for told in (first, again, without)] == [True, False, False]
+
+
+# Which agents, which level
+
+
+def test_without_a_choice_it_is_the_usual_one_and_others_are_mentioned(app: App, programs: Path):
+    program(programs, "codex")
+    (Path.home() / ".gemini").mkdir()
+    assert set(agent_pieces.agents_here(app)) == {"codex", "gemini"}
+
+    told = install.install(app)
+
+    assert not (Path.home() / ".codex").exists()
+    assert any("--agent codex --agent gemini" in note for note in told.notes)
+    install.install(app, agent=("codex",))
+    assert any("--agent gemini" in note for note in install.install(app).notes)
+    assert not any("--agent codex" in note for note in install.install(app).notes), "it calls us already"
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "said"),
+    [
+        ({"agent": ("codex", "emacs")}, BadInput, "emacs"),
+        ({"user": True, "local": True}, BadInput, "two places"),
+        *(({"agent": (host,), "local": True}, BadInput, "on this machine alone") for host in OTHERS),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    app: App, tmp_path: Path, asked: dict[str, Any], error: type[Exception], said: str
+):
+    before = files(tmp_path)
+    with pytest.raises(error, match=said):
+        install.install(app, **asked)
+    assert files(tmp_path) == before
+
+
+def test_without_a_project_only_the_user_has_settings(open_app: Opens):
+    with pytest.raises(NoProject):
+        install.install(open_app(Path.home()), project=True)
+
+
+@pytest.mark.parametrize(("level", "name"), [("project", "settings.json"), ("local", "settings.local.json")])
+def test_a_project_has_settings_of_its_own(app: App, level: str, name: str):
+    before = files(Path.cwd())
+    install.install(app, **at(level))
+    assert hooks(Path.cwd() / ".claude" / name).keys() == EVENTS
+    assert not (Path.home() / ".claude").exists()
+    install.uninstall(app, **at(level))
+    assert files(Path.cwd()) == before
+    assert not (Path.cwd() / ".claude").exists()
+
+
+def test_one_of_two_goes_and_the_other_stays(app: App):
+    install.install(app, agent=("claude-code", "codex"))
+    install.install(app, local=True)
+
+    told = install.uninstall(app, agent=("codex",))
+    assert any("Still called from" in note for note in told.notes)
+    assert agent_pieces.calls_us(app, "claude-code", Level.USER, Receipts(app))
+    assert not (Path.home() / ".codex").exists()
+
+    assert any("settings.local.json" in note for note in install.uninstall(app).notes)
+    assert (app.home.root / "bin" / "hook").exists()
+    install.uninstall(app, local=True)
+    assert not (app.home.root / "bin").exists()
+
+
+# Older clients, older hooks
+
+
+@posix
+@pytest.mark.parametrize(
+    ("says", "lacks"),
+    [
+        ("2.1.325 (Claude Code)", {"PostToolUse"}),
+        ("2.1.100 (Claude Code)", {"PostToolBatch"}),
+        ("1.0.90", {"PostToolBatch", "PostToolUseFailure", "SubagentStart", "PermissionDenied"}),
+        ("what?", {"PostToolUse"}),
+    ],
+)
+def test_a_client_is_asked_for_its_version_first(app: App, settings: Path, programs: Path, says: str, lacks: set[str]):
+    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [OTHER]}]}, "model": "x"}, indent=2))
+    before = settings.read_bytes()
+    old = program(programs, "claude", f"echo '{says}'")
+    install.install(app)
+    assert hooks(settings).keys() == (EVENTS | {"PostToolUse"}) - lacks
+
+    old.unlink()
+    install.install(app)
+
+    assert hooks(settings).keys() == EVENTS
+    assert hooks(settings)["Stop"][0] == {"hooks": [OTHER]}
+    assert len(hooks(settings)["Stop"]) == 2
+    install.uninstall(app)
+    assert settings.read_bytes() == before
+
+
+@pytest.mark.parametrize(("new", "old"), [(" 2>/dev/null || :", " || :"), ('"timeout": 5', '"timeout": 600')])
+def test_hooks_of_an_older_form_are_renewed_in_place_and_go_without_a_trace(
+    app: App, settings: Path, new: str, old: str
+):
+    settings.write_bytes(b'{"model": "x"}')
+    install.install(app)
+    current, older = settings.read_text(), settings.read_text().replace(new, old)
+    settings.write_text(older)
+
+    assert install.install(app).facts["changed"] is True
+    assert json.loads(settings.read_text()) == json.loads(current)
+
+    settings.write_text(older)
+    install.uninstall(app)
+    assert json.loads(settings.read_bytes()) == {"model": "x"}
+
+
+# Coming and going
+
+HOOK_TEXTS = {
+    "missing": None,
+    "empty": b"",
+    "nothing": b"{}",
+    "crlf": b'{\r\n\t"model": "x"\r\n}',
+    "mark": b'\xef\xbb\xbf{"env": {"A": "\xc3\xa9"}}\n\n',
+    "empty lists": b'{ "hooks" : { "Stop" : [ ] } }',
+    "others": json.dumps({"hooks": {event: [{"hooks": [OTHER]}] for event in ("Stop", "SessionEnd")}}).encode(),
+}
+
+
+@pytest.mark.parametrize("content", HOOK_TEXTS.values(), ids=HOOK_TEXTS.keys())
+def test_a_settings_file_comes_back_byte_for_byte(app: App, settings: Path, content: bytes | None):
+    if content is not None:
+        settings.write_bytes(content)
+    install.install(app)
+    installed, kept = settings.read_bytes(), files(app.home.root)
+    assert install.install(app).facts["changed"] is False
+    assert (settings.read_bytes(), files(app.home.root)) == (installed, kept), "again changes nothing"
+    install.uninstall(app)
+    assert (settings.read_bytes() if settings.exists() else None) == content
+
+
+SERVER_TEXTS = [
+    None,
+    "",
+    "{}\n",
+    '{\n  "numStartups": 3\n}\n',
+    '{"a":1}',
+    '{\r\n\t"mcpServers": {\r\n\t\t"other": {"command": "x"}\r\n\t}\r\n}',
+    '{"mcpServers": {}}',
+    '\ufeff{ "mcpServers" : { "z" : {"command":"q"} } , "projects":{} }',
+    '{"projects": {"/elsewhere": {"mcpServers": {"a": {}}}}, "big": 123456789012345678901234567890}',
+]
+
+
+@pytest.mark.parametrize("level", ["user", "project", "local"])
+@pytest.mark.parametrize("text", SERVER_TEXTS)
+def test_the_server_is_offered_with_its_tools_at_hand_and_taken_back(
+    app: App, state: Path, level: str, text: str | None, tmp_path: Path
+):
+    path, keys = {
+        "user": (state, ("mcpServers",)),
+        "project": (Path.cwd() / ".mcp.json", ("mcpServers",)),
+        "local": (state, ("projects", str(Path.cwd()), "mcpServers")),
+    }[level]
+    if text is not None:
+        path.write_bytes(text.encode())
+    before = files(tmp_path)
+
+    install.install(app, **at(level))
+
+    found = whole = json.loads(path.read_bytes().decode("utf-8-sig"))
+    for key in keys:
+        found = found[key]
+    entry = found["recollect"]
+    assert entry == {"type": "stdio", "command": stub.server_path(str(app.home.root)), "args": [], "alwaysLoad": True}
+    assert os.access(entry["command"], os.X_OK)
+    old = json.loads(text.removeprefix("\ufeff")) if text else {}
+    assert {k: v for k, v in whole.items() if k != keys[0]} == {k: v for k, v in old.items() if k != keys[0]}
+
+    install.uninstall(app, **at(level))
+    assert left(tmp_path) == before
+
+
+@posix
+@pytest.mark.parametrize("level", ["user", "project"])
+@pytest.mark.parametrize("empty", [True, False])
+@every_other
+def test_an_agents_files_come_back_byte_for_byte(
+    app: App, open_app: Opens, host: str, level: str, empty: bool, tmp_path: Path
+):
+    if not empty:
+        theirs(app, host)
+    before = left(tmp_path)
+    told = install.install(open_app(dry_run=True), agent=(host,), **at(level))
+    assert "  add  " in told.summary
+    assert left(tmp_path) == before
+
+    install.install(app, agent=(host,), **at(level))
+    installed = left(tmp_path)
+    install.install(app, agent=(host,), **at(level))
+
+    assert left(tmp_path) == installed != before
+    install.uninstall(app, **at(level))
+    assert left(tmp_path) == before
+    assert not os.path.exists(stub.script_path(str(app.home.root)))
+
+
+def test_what_install_made_goes_and_memories_stay(app: App, tmp_path: Path):
+    app.home.prepare()
+    before = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts}
+    install.install(app, agent=callers())
+    install.uninstall(app)
+    after = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if "logs" not in path.parts}
+    assert after - before <= {Path("home/.recollect/redaction.key")}  # the log's, which keeps secrets out of it
+    assert app.home.user_store.parent.exists()
+
+
+def test_nothing_to_remove_is_no_error(app: App, settings: Path):
+    settings.write_bytes(b'{ "a":1 }')
+    told = install.uninstall(app)
+    assert (told.facts["changed"], settings.read_bytes()) == (False, b'{ "a":1 }')
+    assert not app.home.root.exists()
+
+
+# After others wrote into it
+
+
+def test_only_our_hooks_go_from_a_file_that_was_edited(app: App, settings: Path):
+    settings.write_bytes(b'{\n  "model": "x"\n}\n')
+    install.install(app)
+    edited = json.loads(settings.read_bytes())
+    edited["hooks"]["Stop"].append({"hooks": [OTHER]})
+    edited["model"] = "y"
+    settings.write_text(json.dumps(edited, indent=4))
+
+    install.uninstall(app)
+    assert settings.read_text() == json.dumps({"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}, indent=4)
+
+    settings.unlink()
+    install.install(app)
+    settings.write_text(settings.read_text().replace("{\n", '{\n  "model": "x",\n', 1))
+    install.uninstall(app)
+    assert json.loads(settings.read_bytes()) == {"model": "x"}, "a file of ours that was edited stays"
+
+
+@pytest.mark.parametrize("level", ["user", "local"])
+def test_where_the_agent_wrote_the_file_since_our_server_alone_goes(app: App, state: Path, level: str):
+    state.write_text(
+        '{"numStartups": 3, "projects": {"/x": {"mcpServers": {}}}, "mcpServers": {"other": {"command": "x"}}}'
+    )
+    install.install(app, **at(level))
+    edited = json.loads(state.read_bytes()) | {"numStartups": 4}
+    state.write_text(json.dumps(edited, indent=4))
+
+    install.uninstall(app, **at(level))
+
+    assert json.loads(state.read_bytes()) == {
+        "numStartups": 4, "projects": {"/x": {"mcpServers": {}}}, "mcpServers": {"other": {"command": "x"}}
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("host", [host for host in OTHERS if Ability.SERVER in agent(host).ABILITIES])
+def test_what_another_agent_wrote_since_stays(app: App, host: str):
+    theirs(app, host)
+    install.install(app, agent=(host,))
+    path = agent(host).server_place(Level.USER, places(app)).path
+
+    def edit() -> str:
+        text = path.read_text()
+        is_toml = path.suffix == ".toml"
+        more = '\n[projects."/x"]\ntrust_level = "trusted"\n'
+        path.write_text(text + more if is_toml else text.replace("// mine", '// mine\n  "more": 1,'))
+        return path.read_text()
+
+    edit()
+    install.uninstall(app)
+
+    after = path.read_text()
+    path.write_text(THEIRS[path.name] if path.suffix != ".toml" else THEIRS[path.name] + "\n")
+    assert after == edit()
+
+
+@every_other
+def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str, tmp_path: Path):
+    install.install(app, agent=(host,))
+    for name in left(tmp_path):
+        if b"recollect" in (tmp_path / name).read_bytes():
+            (tmp_path / name).unlink()
+    told = install.uninstall(app)
+    assert not [note for note in told.notes if "Still called" in note]
+    assert not os.path.exists(stub.script_path(str(app.home.root)))
+
+
+@pytest.mark.parametrize("kept", [b"", b"no json", b"[]", b'{"pieces": [{}], "made": []}'])
+def test_lost_receipts_cost_only_the_odd_space(app: App, settings: Path, kept: bytes):
+    settings.write_bytes(b'{\n  "model": "x"\n}\n')
+    install.install(app)
+    (app.home.root / "installed.json").write_bytes(kept)
+    install.uninstall(app)
+    assert settings.read_bytes() == b'{\n  "model": "x"\n}\n'
+
+
+# What is left alone
+
+
+@pytest.mark.parametrize("does", [install.install, install.uninstall])
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [(b'{\n  "a": 1,\n}', 3), (b"{\n  // mine\n}", 2), (b'{"hooks": {}, "hooks": {}}', 1)],
+    ids=["comma", "comment", "twice"],
+)
+def test_settings_that_are_not_plain_json_are_left_alone(
+    app: App, settings: Path, does: Callable[[App], object], content: bytes, line: int
+):
+    settings.write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        does(app)
+    assert f"{settings}, line {line}: " in caught.value.message
+    snippet = json.loads(caught.value.hint.split("\n", 1)[1])
+    assert snippet["hooks"].keys() == EVENTS, "the hint is JSON that can be pasted"
+    assert settings.read_bytes() == content
+    assert not (app.home.root / "bin").exists()
+
+
+@pytest.mark.parametrize("text", ['{"mcpServers": []}', "{,}", "[]", '{"mcpServers": {}, "mcpServers": {}}'])
+def test_a_file_in_which_the_place_is_not_clear_is_left_alone_and_the_hooks_stand(app: App, state: Path, text: str):
+    state.write_text(text)
+    told = install.install(app)
+    assert "left as it is" in told.summary
+    assert state.read_text() == text
+    assert hooks(state.parent / ".claude" / "settings.json").keys() == EVENTS
+
+
+def test_a_server_of_that_name_that_is_not_ours_is_left_alone(app: App, state: Path):
+    state.write_text('{"mcpServers": {"recollect": {"command": "mine"}}}')
+    config = Path.home() / ".codex" / "config.toml"
+    config.parent.mkdir()
+    config.write_text("[mcp_servers.recollect]\ncommand = 'theirs'\n")
+    before = state.read_bytes(), config.read_bytes()
+
+    told = install.install(app, agent=("claude-code", "codex"))
+    assert told.summary.count("has another 'recollect'") == 2
+    assert tomllib.loads(config.read_text())["mcp_servers"]["recollect"] == {"command": "theirs"}
+    install.uninstall(app)
+
+    assert (state.read_bytes(), config.read_bytes()) == before
+
+
+@posix
+def test_links_of_the_user_are_kept_and_a_projects_are_not_followed(app: App, settings: Path, tmp_path: Path):
+    dotfile = tmp_path / "dotfile.json"
+    dotfile.write_bytes(b'{"model": "x"}')
+    settings.symlink_to(dotfile)
+    (Path.cwd() / ".claude").mkdir()
+    (Path.cwd() / ".claude" / "settings.json").symlink_to(dotfile)
+
+    install.install(app)
+    assert settings.is_symlink()
+    assert hooks(dotfile).keys() == EVENTS
+    install.uninstall(app)
+    assert settings.is_symlink()
+    assert dotfile.read_bytes() == b'{"model": "x"}'
+
+    with pytest.raises(BadInput, match="leads out of the project"):
+        install.install(app, project=True)
+    assert dotfile.read_bytes() == b'{"model": "x"}'
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: pytest.MonkeyPatch, host: str):
+    settings.write_bytes(b"{}")
+
+    def restless(*_: object, **__: object) -> None:
+        raise Conflict("changed")
+
+    monkeypatch.setattr(swap, "replace", restless)
+
+    with pytest.raises(Conflict, match="changes all the time"):
+        install.install(app, agent=(host,))
+
+    assert Receipts(app).of("hooks") == []
+    assert settings.read_bytes() == b"{}"
+    assert not (Path.home() / ".codex").exists()
+
+
+# The short name
+
+
+@posix
+@pytest.mark.parametrize("taken", ["never", "before", "since"])
+def test_the_short_name_comes_and_goes_where_it_is_free(app: App, programs: Path, taken: str):
+    program(programs, "recollect")
+    if taken == "before":
+        program(programs, "ai", "echo theirs")
+
+    told = install.install(app)
+    assert ("`ai` now means `recollect`." in told.notes) == (taken != "before")
+    assert os.path.islink(programs / "ai") == (taken != "before")
+    if taken == "since":
+        (programs / "ai").unlink()
+        program(programs, "ai", "echo theirs")
+    install.uninstall(app)
+
+    assert os.path.lexists(programs / "ai") == (taken != "never")
+
+
+# The daemon goes with the last hooks
+
+
+def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
+    """Where a daemon was met that is no more."""
+    runtime = tmp_path / "r"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.delenv("RECOLLECT_RUNTIME", raising=False)
+    found = find_place(str(app.home.root), os.environ)
+    app.home.prepare()
+    for folder in (found.runtime, found.spool, found.spool + spool.FOLDER, found.recalls):
+        os.mkdir(folder, 0o700)
+    for path in (found.lock, found.spawn_lock, found.socket, found.spool + "/new/1", found.recalls + "/1"):
+        Path(path).touch()
+    spawn.point(found, 1, "0.1.0", 1)
+    return found
+
+
+@posix
+@pytest.mark.parametrize("lives", [True, False])
+def test_what_a_daemon_left_goes_with_the_last_hooks_once_it_is_gone(
+    app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lives: bool
+):
+    import fcntl  # not on Windows
+
+    found = met_at(app, monkeypatch, tmp_path)
+    monkeypatch.setattr(install, "_STOP_S", 0.05)
+    install.install(app)
+    install.install(app, local=True)
+    install.uninstall(app)
+    assert os.path.exists(found.lock)
+
+    with open(found.lock, "rb") as lock:
+        if lives:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        install.uninstall(app, local=True)
+
+    kept = map(os.path.exists, (found.lock, found.spawn_lock, found.pointer, found.runtime))
+    assert set(kept) == {lives}

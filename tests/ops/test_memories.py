@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import BadInput, UnknownId
 from recollect.model.memory import Kind, Status
-from recollect.ops import history, links, memories, rules, shape
-from recollect.ops.app import App
+from recollect.ops import history, memories, rules
 from recollect.ops.memories import archive, delete, edit, restore, show, threads
-from recollect.ops.recalls import search
+from recollect.ops.recall import search
 from tests.ops.ask import kept, made, pinned, said, states, titles
 from tests.values import NOW
 
@@ -41,7 +41,6 @@ def test_many_are_archived_and_restored_as_one_change(app: App):
 def test_what_is_so_already_changes_nothing(app: App):
     a, b = pinned(app, "a"), pinned(app, "b")
     archive(app, (a,))
-
     assert archive(app, (a,)).change is None
     assert archive(app, (a, b, b)).plan.touched() == (b,)
     assert restore(app, (a,)).change is not None
@@ -49,18 +48,16 @@ def test_what_is_so_already_changes_nothing(app: App):
 
 def test_a_superseded_memory_can_be_restored_beside_what_it_became(app: App):
     a, b = pinned(app, "a"), pinned(app, "b")
-    shape.merge(app, a, b)
+    memories.merge(app, a, b)
     before = states(app)
-
     restore(app, (b,))
-
     assert states(app) == before, "both ids lead to the one that is active already"
 
 
 def test_a_deleted_memory_is_gone_with_its_bridges_until_undone(app: App):
     a, b, c = pinned(app, "alpha"), pinned(app, "beta"), pinned(app, "gamma")
-    links.link(app, a, b)
-    links.link(app, b, c)
+    memories.link(app, a, b)
+    memories.link(app, b, c)
     before = states(app)
 
     delete(app, (a, b))
@@ -75,7 +72,7 @@ def test_a_deleted_memory_is_gone_with_its_bridges_until_undone(app: App):
 
 def test_a_deleted_memory_takes_its_other_ids_along(app: App):
     a, b = pinned(app, "a"), pinned(app, "b")
-    shape.merge(app, a, b)
+    memories.merge(app, a, b)
     before = states(app)
 
     delete(app, (b,))
@@ -167,7 +164,7 @@ def test_search_can_be_narrowed(app: App):
 
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "", "20260230"])
 def test_a_day_that_is_none_is_refused(app: App, day: str):
-    with pytest.raises(BadInput, match="no date"):
+    with pytest.raises(BadInput, match="not a date"):
         search(app, ("x",), since=day)
 
 
@@ -186,7 +183,6 @@ def test_looking_makes_nothing(app: App):
 def test_show_says_what_a_thread_is_worth_now(app: App):
     id = pinned(app, "pinned")
     after(app, days=300)
-
     assert memories.show(app, id).card.strength == 1.3, "a pin does not fade"
 
 

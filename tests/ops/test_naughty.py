@@ -7,11 +7,21 @@ from contextlib import suppress
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadOnly
 from recollect.base.text import storable
 from recollect.model.result import Result, Scope
-from recollect.ops import history, links, memories, past, places, recalls, rules, shape, steer, tidy, transfer, upkeep
-from recollect.ops.app import App
+from recollect.ops import (
+    focus,
+    history,
+    memories,
+    past_sessions,
+    recall,
+    rules,
+    suggestions,
+    transfer,
+    upkeep,
+)
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, pinned
 
@@ -19,21 +29,20 @@ EXPECTED = (BadInput, NotFound, StoreReadOnly)
 
 TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "pin": lambda app, id, text: memories.pin(app, text, title=text, topics=(text,)),
-    "focus": lambda app, id, text: steer.focus(app, text),
-    "unfocus": lambda app, id, text: steer.unfocus(app, text),
-    "rate": lambda app, id, text: steer.rate(app, id, steer.Verdict.USEFUL, reason=text),
-    "suggestions": lambda app, id, text: tidy.suggestions(app, text),
+    "focus": lambda app, id, text: focus.focus(app, text),
+    "unfocus": lambda app, id, text: focus.unfocus(app, text),
+    "rate": lambda app, id, text: focus.rate(app, id, focus.Verdict.USEFUL, reason=text),
+    "suggestions": lambda app, id, text: suggestions.suggestions(app, text),
     "rule add": lambda app, id, text: rules.add(app, text, topics=(text,)),
-    "search": lambda app, id, text: recalls.search(app, (text, text), topic=text),
-    "search words": lambda app, id, text: recalls.search(app, (text,)),
-    "search since": lambda app, id, text: recalls.search(app, ("x",), since=text),
-    "search until": lambda app, id, text: recalls.search(app, ("x",), until=text),
-    "recall": lambda app, id, text: recalls.recall(app, (text,)),
-    "why": lambda app, id, text: recalls.why(app, text),
+    "search": lambda app, id, text: recall.search(app, (text, text), topic=text),
+    "search words": lambda app, id, text: recall.search(app, (text,)),
+    "search since": lambda app, id, text: recall.search(app, ("x",), since=text),
+    "search until": lambda app, id, text: recall.search(app, ("x",), until=text),
+    "recall": lambda app, id, text: recall.recall(app, (text,)),
+    "why": lambda app, id, text: recall.why(app, text),
     "show": lambda app, id, text: memories.show(app, text),
     "threads": lambda app, id, text: memories.threads(app, topic=text),
     "rule list": lambda app, id, text: rules.listing(app, topic=text),
-    "rule retire": lambda app, id, text: rules.retire(app, text),
     "edit": lambda app, id, text: memories.edit(app, id, title=text, body=text, topics=text),
     "edit id": lambda app, id, text: memories.edit(app, text, body="x"),
     "archive": lambda app, id, text: memories.archive(app, (text,)),
@@ -43,15 +52,15 @@ TAKES_TEXT: dict[str, Callable[[App, str, str], Result]] = {
     "undo": lambda app, id, text: history.undo(app, text or "-"),
     "purge": lambda app, id, text: history.purge(app, (text,)),
     "purge group": lambda app, id, text: history.purge(app, group=text or "-"),
-    "link": lambda app, id, text: links.link(app, id, text),
-    "unlink": lambda app, id, text: links.unlink(app, text, id),
-    "merge": lambda app, id, text: shape.merge(app, id, text),
-    "split": lambda app, id, text: shape.split(app, id, topics=(text,)),
-    "split id": lambda app, id, text: shape.split(app, text),
+    "link": lambda app, id, text: memories.link(app, id, text),
+    "unlink": lambda app, id, text: memories.unlink(app, text, id),
+    "merge": lambda app, id, text: memories.merge(app, id, text),
+    "split": lambda app, id, text: memories.split(app, id, topics=(text,)),
+    "split id": lambda app, id, text: memories.split(app, text),
     "import jsonl": lambda app, id, text: transfer.import_jsonl(app, text),
-    "import claude-code": lambda app, id, text: past.import_past(app, text.replace("/", "_") or "-"),
-    "import claude-code since": lambda app, id, text: past.import_past(app, since=text),
-    "attach": lambda app, id, text: places.attach(app, text),
+    "import sessions": lambda app, id, text: past_sessions.import_past(app, text.replace("/", "_") or "-"),
+    "import sessions since": lambda app, id, text: past_sessions.import_past(app, since=text),
+    "attach": lambda app, id, text: upkeep.attach(app, text),
 }
 
 
@@ -79,12 +88,11 @@ def test_what_was_pinned_is_what_was_given_and_can_be_found_again(app: App):
     for id, text in given.items():
         clean = app.redactor.clean(storable(text)).text
         assert kept(app, id).body == clean
-    assert len(list(app.reading(Scope.PROJECT).each())) == len(given)
+    assert len(list(app.reader(Scope.PROJECT).each())) == len(given)
 
 
 @pytest.mark.parametrize("text", ["getUserName", "日本語テキスト", "русский", "O'Reilly", "C++", "NEAR(a b, 2)", 'a"b'])
 def test_a_rule_of_odd_words_said_twice_is_still_one(app: App, text: str):
     rules.add(app, text)
     rules.add(app, text)
-
     assert [card.memory.seen for card in rules.listing(app).cards] == [2]

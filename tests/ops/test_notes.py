@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict, NotFound, StoreBusy, UnknownId
+from recollect.jobs import vault_sync
+from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
-from recollect.ops import history, memories, notes, shape, steer, vaults
-from recollect.ops.app import App
-from recollect.render.data import as_json
-from recollect.vault import folder, page
+from recollect.ops import focus, history, memories, notes
+from recollect.vault import note_folder, page
 from tests.ops.ask import files, kept, made, titles
 from tests.ops.conftest import Opens
-from tests.ops.test_vaults import all_notes, put, shared, vault  # noqa: F401 fixtures
+from tests.ops.test_vault_sync import all_notes, put
 
 
 def read(app: App, path: str) -> str:
@@ -39,13 +40,11 @@ def test_a_saved_note_is_a_file_that_editors_read_and_a_memory(app: App):
 
 def test_a_secret_reaches_neither_the_file_nor_the_memory(app: App):
     notes.save(app, "password=hunter2-Xk99qLmz opens it", title="Door")
-
     assert "hunter2" not in read(app, "door.md")
 
 
 def test_a_note_for_the_project_is_a_strangers_text_even_if_we_wrote_it(app: App):
     id = made(notes.save(app, "Ask Anna.", title="Deploy", project=True))
-
     assert (Path.cwd() / ".ai/memory/deploy.md").is_file()
     assert kept(app, id).lane is Lane.REPOSITORY
 
@@ -53,9 +52,7 @@ def test_a_note_for_the_project_is_a_strangers_text_even_if_we_wrote_it(app: App
 def test_a_note_waits_in_the_inbox_until_restored(app: App):
     id = made(notes.save(app, "The zebra approves.", title="Zebra", inbox=True))
     assert kept(app, id).status is Status.CANDIDATE
-
     notes.restore(app, ("zebra",))
-
     assert kept(app, id).status is Status.ACTIVE
     assert (app.home.vault / "zebra.md").is_file()
 
@@ -72,9 +69,9 @@ def test_an_archived_note_is_never_surfaced_and_comes_back_as_it_was(app: App):
     assert (kept(app, id).status, read(app, "zebra.md")) == (Status.ACTIVE, text)
 
 
-def test_archiving_writes_usage_into_the_users_own_tagged_note_and_nothing_else(app: App, vault: Path):  # noqa: F811
+def test_archiving_writes_usage_into_the_users_own_tagged_note_and_nothing_else(app: App, vault: Path):
     put(vault, "a.md", '<memory-metadata>\n{"mine": 1}\n</memory-metadata>\n<memory>\nText\n</memory>\n')
-    vaults.sync(app)
+    notes.sync(app)
 
     notes.archive(app, ("a",))
 
@@ -84,13 +81,11 @@ def test_archiving_writes_usage_into_the_users_own_tagged_note_and_nothing_else(
     assert text.endswith("<memory>\nText\n</memory>\n")
 
 
-def test_usage_is_never_written_into_a_repository(app: App, shared: Path):  # noqa: F811
+def test_usage_is_never_written_into_a_repository(app: App, shared: Path):
     text = "<memory-metadata>\n{}\n</memory-metadata>\n<memory>\nText\n</memory>\n"
     put(shared, "a.md", text)
-    vaults.sync(app)
-
+    notes.sync(app)
     notes.archive(app, ("a",))
-
     assert (shared / "_archive/a.md").read_text() == text
 
 
@@ -103,7 +98,7 @@ def test_an_evolved_note_supersedes_the_old_one(app: App):
     assert kept(app, new).tags == ("ops",)
     assert page.read(read(app, "approval.md"), "approval.md").superseded
     assert titles(app, "approves") == {"Approval now"}
-    vaults.sync(app)
+    notes.sync(app)
     assert (kept(app, old).status, kept(app, old).superseded_by) == (Status.SUPERSEDED, new)
 
     notes.restore(app, ("approval",))
@@ -112,13 +107,13 @@ def test_an_evolved_note_supersedes_the_old_one(app: App):
 
 def test_a_save_during_evolve_loses_neither_text(app: App, monkeypatch: pytest.MonkeyPatch):
     notes.save(app, "The zebra approves.", title="Approval")
-    change = folder.change
+    change = note_folder.change
 
-    def saved_first(place: folder.Vault, path: str, old: str, new: str) -> None:
+    def saved_first(place: note_folder.Vault, path: str, old: str, new: str) -> None:
         (place.base / path).write_text("the editor's")
         change(place, path, old, new)
 
-    monkeypatch.setattr(folder, "change", saved_first)
+    monkeypatch.setattr(note_folder, "change", saved_first)
 
     with pytest.raises(Conflict):
         notes.evolve(app, "approval", "The giraffe approves.", title="New")
@@ -128,17 +123,16 @@ def test_a_save_during_evolve_loses_neither_text(app: App, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", ["memory/foo.md", "memory/foo", "foo.md", "foo", "FOO"])
-def test_a_note_is_known_by_path_and_by_name(app: App, shared: Path, name: str):  # noqa: F811
+def test_a_note_is_known_by_path_and_by_name(app: App, shared: Path, name: str):
     put(shared, "foo.md", "The zebra.\n")
-    vaults.sync(app)
-
+    notes.sync(app)
     assert notes.show(app, name).card.memory.body == "The zebra."
 
 
-def test_a_name_is_known_however_its_accents_are_spelt(app: App, vault: Path):  # noqa: F811
+def test_a_name_is_known_however_its_accents_are_spelt(app: App, vault: Path):
     put(vault, "cafe\u0301.md", "The zebra.\n")
     put(vault, "a.md", "See [[caf\u00e9]].\n")
-    vaults.sync(app)
+    notes.sync(app)
 
     shown = notes.show(app, "Caf\u00e9")
 
@@ -146,10 +140,10 @@ def test_a_name_is_known_however_its_accents_are_spelt(app: App, vault: Path):  
     assert len(shown.bridges) == 1
 
 
-def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):  # noqa: F811
+def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):
     put(vault, "one/foo.md")
     put(vault, "two/foo.md")
-    vaults.sync(app)
+    notes.sync(app)
 
     with pytest.raises(BadInput, match=r"one/foo\.md, two/foo\.md"):
         notes.show(app, "foo")
@@ -157,11 +151,11 @@ def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):  # noqa
         notes.show(app, "bar")
 
 
-def test_notes_are_listed_by_tag_group_and_status(app: App, vault: Path):  # noqa: F811
+def test_notes_are_listed_by_tag_group_and_status(app: App, vault: Path):
     put(vault, "work/a.md", "---\ntags: [ops]\n---\nA\n")
     put(vault, "b.md", "B\n")
     put(vault, "_inbox/c.md", "C\n")
-    vaults.sync(app)
+    notes.sync(app)
 
     def listed(**options: object) -> set[str]:
         return {one.memory.title for one in notes.listing(app, **options).cards}  # type: ignore[arg-type]
@@ -184,9 +178,9 @@ def test_what_is_done_twice_is_refused_with_a_reason(app: App):
     with pytest.raises(BadInput, match="in use already"):
         notes.restore(app, ("zebra",))
     notes.archive(app, ("zebra",))
-    with pytest.raises(BadInput, match="put away already"):
+    with pytest.raises(BadInput, match="archived already"):
         notes.archive(app, ("zebra",))
-    with pytest.raises(BadInput, match="put away"):
+    with pytest.raises(BadInput, match="archived"):
         notes.evolve(app, "zebra", "Text")
 
 
@@ -215,7 +209,7 @@ def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
     shown = memories.show(app, "zebra.md", content=True)
 
     assert shown.said == "The zebra approves."
-    assert as_json(shown) == {"id": shown.card.memory.id, "content": shown.said}
+    assert encode(shown) == {"id": shown.card.memory.id, "content": shown.said}
     with pytest.raises(UnknownId):
         memories.show(app, "giraffe")
 
@@ -224,19 +218,17 @@ def test_a_saved_note_follows_its_links(app: App):
     anna = made(notes.save(app, "Anna.", title="Anna"))
     ben = made(notes.save(app, "See [[anna]] and [[carl]].", title="Ben"))
     carl = made(notes.save(app, "Carl.", title="Carl"))
-
-    bridges = app.reading(Scope.USER).bridges(ben)
-
+    bridges = app.reader(Scope.USER).bridges(ben)
     assert {(bridge.source, bridge.target) for bridge in bridges} == {(ben, anna), (ben, carl)}
 
 
-def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(app: App, vault: Path):  # noqa: F811
+def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(app: App, vault: Path):
     id = made(notes.save(app, "The zebra approves.", title="Zebra"))
 
-    steer.rate(app, id, steer.Verdict.NOT_USEFUL)
-    steer.focus(app, id)
+    focus.rate(app, id, focus.Verdict.NOT_USEFUL)
+    focus.focus(app, id)
     put(vault, "zebra.md", "The zebra approves, still.\n")
-    vaults.sync(app)
+    notes.sync(app)
 
     assert [one.useful for one in kept(app, id).ratings] == [False]
     memories.revive(app, (id,))
@@ -245,11 +237,10 @@ def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_ag
 
 def test_notes_are_neither_merged_nor_split(app: App):
     one, other = (made(notes.save(app, f"Note {n}.", title=f"Note {n}")) for n in (1, 2))
-
     with pytest.raises(BadInput, match="its file counts"):
-        shape.merge(app, one, other)
+        memories.merge(app, one, other)
     with pytest.raises(BadInput, match="not a thread"):
-        shape.split(app, one, topics=("x",))
+        memories.split(app, one, topics=("x",))
 
 
 def test_a_dry_run_writes_no_file(open_app: Opens, app: App):
@@ -282,13 +273,13 @@ def watched(app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
         def changed(*given: Any) -> Any:
             result = change(*given)
             with suppress(StoreBusy):
-                vaults.refresh(other, vaults.users(other.home))
+                vault_sync.refresh(other, Scope.USER)
             return result
 
         return changed
 
-    for name in ("create", "change", "move", "remove_new"):
-        monkeypatch.setattr(folder, name, looked_at(getattr(folder, name)))
+    for name in ("create", "change", "move", "remove"):
+        monkeypatch.setattr(note_folder, name, looked_at(getattr(note_folder, name)))
 
 
 @pytest.mark.usefixtures("watched")
@@ -317,7 +308,7 @@ def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at
 
     assert said == [
         "Saved deploy-now.md, which takes the place of deploy.md.",
-        "_archive/deploy-now.md is put away.",
+        "_archive/deploy-now.md is archived.",
         "deploy-now.md is in use again.",
     ]
     assert [entry.op for _, entry in history.log(app).entries] == [

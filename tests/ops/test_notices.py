@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import notices
+from recollect.app.core import App
 from recollect.base.clock import FixedClock
 from recollect.model.session import EventName
-from recollect.ops import digest, history, memories, notices, rules
-from recollect.ops.app import App
+from recollect.ops import history, memories, past_sessions, rules
 from tests.hooks.talk import Talk
 from tests.ops.conftest import Opens
-from tests.ops.test_digest import Transcript
+from tests.ops.transcript import Transcript
 
 NOTED = 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
 
@@ -62,7 +63,7 @@ def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: P
     transcript.line("assistant", [{"type": "text", "text": "The address is kept in the session, not in the cart."}])
     app.clock = FixedClock(app.clock.now().plus(seconds=10))
     transcript.event(EventName.TURN_ENDED)
-    digest.digest(app)
+    past_sessions.catch_up(app)
     assert history.log(app).entries[0][1].op != "capture", "the turn has left something of its own since"
 
     history.undo(app)
@@ -72,13 +73,11 @@ def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: P
 
 def test_what_is_only_said_again_is_not_told_again(talk: Talk):
     talk.say("no, we use pnpm here, not npm")
-
     assert "noted" not in talk.say("no, we use pnpm here, not npm").notice
 
 
 def test_a_line_that_was_not_printed_is_shown_with_the_next_answer_and_once(talk: Talk):
     assert NOTED in talk.say("no, we use pnpm here, not npm", confirm=False).notice
-
     assert NOTED in talk.say("thanks").notice
     assert NOTED not in talk.say("thanks").notice
 
@@ -86,7 +85,6 @@ def test_a_line_that_was_not_printed_is_shown_with_the_next_answer_and_once(talk
 def test_where_no_person_can_see_a_line_it_waits_for_a_place_where_one_can(app: App):
     Talk(app, session="o-1", host="opencode").say("no, we use pnpm here, not npm")
     Talk(app, session="o-1", host="opencode").say("thanks")
-
     assert NOTED in Talk(app, session="s-2").start().notice
 
 

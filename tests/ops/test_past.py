@@ -7,36 +7,34 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from recollect.agents import Cursor
+from recollect.app import rule_keeping
+from recollect.app.core import App
+from recollect.app.states import CURSORS, ReadPart, ReadTranscript
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
-from recollect.model.act import Act, Sitting, Speaker
+from recollect.embed import Embedder
+from recollect.jobs import late_prompts, session_import, transcript_reader, transcripts
+from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.ledger import Pointer
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Told
-from recollect.ops import (
-    briefs,
-    capture,
-    cursors,
-    digest,
-    history,
-    memories,
-    past,
-    past_marks,
-    past_read,
-    recalls,
-    upkeep,
-)
-from recollect.ops.app import App
+from recollect.ops import history, memories, recall, upkeep
+from recollect.ops.past_sessions import catch_up, import_past
+from recollect.ops.session_start import open_threads
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, plan, thread
 
+pytestmark = pytest.mark.usefixtures("project")
+Parts = list[SessionPart]
+PNPM = "no, we use pnpm here, not npm"
 PAYLOADS = Path(__file__).parent.parent / "agents" / "payloads"
 SPRING = NOW.plus(days=-200)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -66,13 +64,21 @@ class Past:
         )  # fmt: skip
         return self.write()
 
-    def said(self, text: str) -> Past:
-        return self.line("user", text)
+    def said(self, *prompts: str) -> Past:
+        for text in prompts:
+            self.line("user", text)
+        return self
+
+    def answered(self, text: str) -> Past:
+        return self.line("assistant", [{"type": "text", "text": text}])
+
+    def called(self, tool: str, given: dict[str, str], output: str, *, failed: bool = False) -> Past:
+        id = f"toolu_{self.session}_{len(self.lines)}"
+        self.line("assistant", [{"type": "tool_use", "id": id, "name": tool, "input": given}])
+        return self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}])
 
     def ran(self, command: str, output: str, *, failed: bool = False) -> Past:
-        id = f"toolu_{self.session}_{len(self.lines)}"
-        self.line("assistant", [{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}])
-        return self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}])
+        return self.called("Bash", {"command": command}, output, failed=failed)
 
     def fork(self, session: str) -> Past:
         """Copies what was said so far under its own name, as the client does."""
@@ -85,15 +91,15 @@ class Past:
 
     def write(self) -> Past:
         self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
-        long_still = (self.at.micros // 1_000_000, self.at.micros // 1_000_000)
-        os.utime(self.path, long_still)
+        os.utime(self.path, (self.at.micros // 1_000_000,) * 2)  # nobody has touched it since
         return self
 
 
 @pytest.fixture
-def sittings(monkeypatch: pytest.MonkeyPatch) -> list[Sitting]:
-    seen: list[Sitting] = []
-    monkeypatch.setattr(digest, "_takers", lambda: [("look", lambda _app, sitting: lambda: seen.append(sitting))])
+def sittings(monkeypatch: pytest.MonkeyPatch) -> Parts:
+    seen: Parts = []
+    look = ("look", lambda _app, sitting: lambda: seen.append(sitting))
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [look])
     return seen
 
 
@@ -105,41 +111,49 @@ def project(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def told(sittings: list[Sitting]) -> list[Act]:
+@pytest.fixture
+def other(project: Path) -> Path:
+    """Another project beside it."""
+    folder = project.parent / "other"
+    (folder / ".ai").mkdir(parents=True)
+    return folder
+
+
+def told(sittings: Parts) -> list[Act]:
     return [act for sitting in sittings for act in sitting.new]
 
 
-def texts(sittings: list[Sitting]) -> list[str]:
+def texts(sittings: Parts) -> list[str]:
     return [act.text for act in told(sittings)]
 
 
+def import_texts(app: App, sittings: Parts) -> list[str]:
+    import_past(app)
+    return texts(sittings)
+
+
 def rules(app: App, scope: Scope = Scope.PROJECT) -> dict[str, Rule]:
-    found = app.reading(scope).find(Query(kinds=(Kind.RULE,), limit=1_000))
-    return {one.body: one for one in found if isinstance(one, Rule) and one.origin == capture.ORIGIN}
+    found = app.reader(scope).find(Query(kinds=(Kind.RULE,), limit=1_000))
+    return {one.body: one for one in found if isinstance(one, Rule) and one.origin == rule_keeping.ORIGIN}
 
 
 def one_project(told: Told) -> dict[str, Any]:
-    found = told.facts["projects"]
-    assert isinstance(found, list)
-    (only,) = found
-    assert isinstance(only, dict)
+    (only,) = cast(list[dict[str, Any]], told.facts["projects"])
     return only
 
 
 # What is read
 
 
-def test_a_session_is_shown_whole_and_then_as_over(project: Path, app: App, sittings: list[Sitting]):
+def test_a_session_is_shown_whole_and_then_as_over(project: Path, app: App, sittings: Parts):
     Past("s-1").said("please test").ran("pytest", "1 failed", failed=True).said("and again")
-
-    past.import_past(app)
-
+    import_past(app)
     (sitting,) = sittings
     assert texts(sittings) == ["please test", "1 failed", "and again"]
     assert (sitting.session, sitting.past, sitting.ended, sitting.cwd) == ("s-1", True, True, str(project))
 
 
-def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, app: App, sittings: list[Sitting]):
+def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, app: App, sittings: Parts):
     folder = Past("s-0").path.parent
     (folder / "s-0.jsonl").unlink()
     for name in ("transcript-compacted.jsonl", "transcript-subagent.jsonl"):
@@ -148,7 +162,7 @@ def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, a
         path = folder / name.replace("transcript-subagent", "agent-ad8")
         path.write_text(text, encoding="utf-8")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     prompts = [act.text for act in told(sittings) if act.speaker == "person" and not act.agent]
     assert prompts == ["first prompt", "second prompt", "third prompt", "after compact"]
@@ -157,20 +171,16 @@ def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, a
     assert one_project(answer)["damaged_lines"] == 0
 
 
-def test_a_plan_that_was_handed_on_states_no_rule_and_begins_a_turn(project: Path, app: App):
-    plan = "# Move to pnpm\n\nwe always use tabs here\nno, we use pnpm here, not npm"
+def test_a_plan_that_was_handed_on_states_no_rule_and_begins_a_turn(app: App):
+    plan = f"# Move to pnpm\n\nwe always use tabs here\n{PNPM}"
     Past("s-1").said(f"Implement the following plan:\n\n{plan}").ran("make move", "done").said("we use make here")
-
-    past.import_past(app)
-
+    import_past(app)
     assert list(rules(app)) == ["Use make."]
 
 
-def test_a_plan_that_was_handed_on_is_the_agents(project: Path, app: App, sittings: list[Sitting]):
+def test_a_plan_that_was_handed_on_is_the_agents(app: App, sittings: Parts):
     Past("s-1").said("Implement the following plan:\n\n# Move to pnpm").ran("make move", "done")
-
-    past.import_past(app)
-
+    import_past(app)
     first, *_ = told(sittings)
     assert (first.speaker, first.plan, first.text) == (Speaker.AGENT, True, "# Move to pnpm")
 
@@ -193,7 +203,7 @@ TASK = '{"task_id":"a1","description":"look"}'
     ],
 )
 def test_what_was_typed_while_the_agent_worked_is_read_once(
-    project: Path, app: App, sittings: list[Sitting], queue: list[tuple[str, str | None]], typed: list[str]
+    app: App, sittings: Parts, queue: list[tuple[str, str | None]], typed: list[str]
 ):
     session = Past("s-1").said("look at the logs").ran("make logs", "none")
     for operation, text in queue:
@@ -207,88 +217,80 @@ def test_what_was_typed_while_the_agent_worked_is_read_once(
                 session.line("queue-operation", "", operation=operation)
                 session.lines[-1]["content"] = text
                 session.write()
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["look at the logs", "none", *typed]
+    assert import_texts(app, sittings) == ["look at the logs", "none", *typed]
     assert all(one.speaker is Speaker.PERSON for one in told(sittings)[2:])
 
 
-def test_sessions_come_oldest_first(project: Path, app: App, sittings: list[Sitting]):
+def test_sessions_come_oldest_first(app: App, sittings: Parts):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
         Past(name, NOW.plus(days=-days)).said(f"in {name}")
-
-    past.import_past(app)
-
+    import_past(app)
     assert [sitting.session for sitting in sittings] == ["a", "c", "b"]
 
 
-def test_takers_are_asked_at_the_time_of_the_session(project: Path, app: App, monkeypatch: pytest.MonkeyPatch):
+def test_takers_are_asked_at_the_time_of_the_session(app: App, monkeypatch: pytest.MonkeyPatch):
     times: list[tuple[Moment, Moment]] = []
 
-    def look(app: App, _sitting: Sitting) -> None:
-        times.append((app.clock.now(), app.act("x", "y").at))
+    def look(app: App, _sitting: SessionPart) -> None:
+        times.append((app.clock.now(), app.change_header("x", "y").at))
 
-    monkeypatch.setattr(digest, "_takers", lambda: [("look", look)])
-    session = Past("s-1").said("one").said("two")
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
+    session = Past("s-1").said("one", "two")
 
-    past.import_past(app)
+    import_past(app)
 
     assert times == [(session.at, NOW)]
     assert app.clock.now() == NOW
 
 
 def test_a_long_transcript_is_shown_in_pieces_that_know_what_went_before(
-    project: Path, app: App, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch
+    app: App, sittings: Parts, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(past_read, "PIECE_BYTES", 2_000)
-    session = Past("s-1")
-    for number in range(40):
-        session.said(f"prompt {number}")
+    monkeypatch.setattr(session_import, "PIECE_BYTES", 2_000)
+    prompts = [f"prompt {number}" for number in range(40)]
+    Past("s-1").said(*prompts)
 
-    past.import_past(app)
+    import_past(app)
 
     assert len(sittings) > 3
-    assert texts(sittings) == [f"prompt {number}" for number in range(40)]
+    assert texts(sittings) == prompts
     assert [sitting.ended for sitting in sittings] == [False] * (len(sittings) - 1) + [True]
     assert sittings[1].acts[0].text == "prompt 0"
 
 
 def test_results_that_share_a_line_are_all_read_where_a_piece_ends(
-    project: Path, app: App, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch
+    app: App, sittings: Parts, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(past_read, "PIECE_BYTES", 10)
+    monkeypatch.setattr(session_import, "PIECE_BYTES", 10)
     blocks = [{"type": "text", "text": f"part {number}"} for number in range(3)]
     Past("s-1").line("assistant", blocks).said("next")
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["part 0", "part 1", "part 2", "next"]
+    assert import_texts(app, sittings) == ["part 0", "part 1", "part 2", "next"]
 
 
 # Once
 
 
-def test_read_twice_is_read_once(project: Path, app: App, open_app: Opens, sittings: list[Sitting]):
-    session = Past("s-1").said("one").said("two")
+def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, open_app: Opens, sittings: Parts):
+    session = Past("s-1").said("one", "two")
 
-    past.import_past(app)
-    again = past.import_past(open_app())
+    import_past(app)
+    again = import_past(open_app())
     with session.path.open("a") as file:
         file.write('{"half')
-    past.import_past(open_app())
+    import_past(open_app())
 
     assert texts(sittings) == ["one", "two"]
     assert len(sittings) == 1
     assert again.summary.startswith("Nothing new in 1 transcript of shop.")
+    session.said("three")
+    assert import_texts(app, sittings) == ["one", "two", "three"]
+    assert [act.text for act in sittings[-1].acts] == ["one", "two", "three"]
 
 
-def test_a_subagents_transcript_that_was_read_is_not_looked_at_again(project: Path, app: App, sittings: list[Sitting]):
+def test_a_subagents_transcript_that_was_read_is_not_looked_at_again(app: App, sittings: Parts):
     Past("agent-a1").line("user", "do it", agentId="a1", isSidechain=True)
-
-    past.import_past(app)
-    again = past.import_past(app)
-
+    import_past(app)
+    again = import_past(app)
     assert [(sitting.agent, sitting.ended) for sitting in sittings] == [("a1", False)]
     assert one_project(again)["known"] == 1
 
@@ -297,137 +299,104 @@ def test_a_subagents_transcript_that_was_read_is_not_looked_at_again(project: Pa
 @pytest.mark.parametrize("name", ["s\udcff1", "a b'\"", "x" * 200])
 def test_names_of_transcripts_may_be_anything(project: Path, app: App, name: str):
     said = Past(name, cwd=project)
-    said.line("user", "no, we use pnpm here, not npm", cwd=str(project))
-
-    past.import_past(app)
-    past.import_past(app)
-
+    said.line("user", PNPM, cwd=str(project))
+    import_past(app)
+    import_past(app)
     assert [rule.seen for rule in rules(app).values()] == [1]
 
 
-def test_a_folder_that_no_file_can_have_is_no_project(project: Path, app: App):
+def test_a_folder_that_no_file_can_have_is_no_project(app: App):
     for number, cwd in enumerate(("\ud800", "a\0b", "relative", 7, "")):
         Past(f"s-{number}").line("user", "hello", cwd=cwd)
-
-    answer = past.import_past(app)
-
+    answer = import_past(app)
     assert answer.facts["left_out"] == {"of other projects": 5}
 
 
-def test_what_was_added_since_is_read_on(project: Path, app: App, sittings: list[Sitting]):
-    session = Past("s-1").said("one")
-    past.import_past(app)
-    session.said("two")
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["one", "two"]
-    assert [act.text for act in sittings[-1].acts] == ["one", "two"]
-
-
-def test_a_transcript_that_is_another_file_now_is_read_anew(project: Path, app: App, sittings: list[Sitting]):
+def test_a_transcript_that_is_another_file_now_is_read_anew(app: App, sittings: Parts):
     Past("s-1").said("one, which was rather long").said("two")
-    past.import_past(app)
+    import_past(app)
     Past("s-1", SPRING.plus(days=3)).said("three")
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["one, which was rather long", "two", "three"]
+    assert import_texts(app, sittings) == ["one, which was rather long", "two", "three"]
 
 
-def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(project: Path, app: App, sittings: list[Sitting]):
+def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, sittings: Parts):
     first = Past("s-1").said("one").ran("make", "built")
-    past.import_past(app)
+    import_past(app)
     fork = first.fork("s-2").said("two")
     fork.fork("s-3").said("three")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     assert texts(sittings) == ["one", "built", "two", "three"]
     assert one_project(answer)["copies"] == 5
     assert [act.text for act in sittings[-1].acts] == ["one", "built", "two", "three"]
 
 
-def test_the_same_words_said_again_are_no_copy(project: Path, app: App, sittings: list[Sitting]):
-    Past("s-1").said("go on").said("go on")
+def test_the_same_words_said_again_are_no_copy(app: App, sittings: Parts):
+    Past("s-1").said("go on", "go on")
     Past("s-2", NOW.plus(days=-3)).said("go on")
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["go on"] * 3
+    assert import_texts(app, sittings) == ["go on"] * 3
 
 
 def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was(
-    project: Path, app: App, open_app: Opens, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch
+    open_app: Opens, sittings: Parts, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(past_read, "PIECE_BYTES", 600)
-    for name in "abc":
-        session = Past(name, SPRING.plus(days=ord(name)))
-        for number in range(10):
-            session.said(f"{name} {number}")
+    monkeypatch.setattr(session_import, "PIECE_BYTES", 600)
+    prompts = {name: [f"{name} {number}" for number in range(10)] for name in "abc"}
+    for name in prompts:
+        Past(name, SPRING.plus(days=ord(name))).said(*prompts[name])
 
-    class Killed(BaseException):
-        pass
+    def stop(done: float, total: float, what: str = "") -> None:
+        if not next(steps_left):
+            raise KeyboardInterrupt
 
     for after in range(1, 40):
-        steps = 0
-
-        def stop(_done: int, _total: int, after: int = after) -> None:
-            nonlocal steps
-            steps += 1
-            if steps > after:
-                raise Killed
-
-        now = open_app()
-        now.progress = stop
+        steps_left = iter(range(after, -1, -1))
+        app = open_app()
+        app.progress = stop
         try:
-            past.import_past(now)
+            import_past(app)
             break
-        except Killed:
+        except KeyboardInterrupt:
             continue
 
-    assert texts(sittings) == [f"{name} {number}" for name in "abc" for number in range(10)]
+    assert texts(sittings) == [text for name in "abc" for text in prompts[name]]
 
 
-def test_nothing_is_marked_as_read_whose_writing_failed(
-    project: Path, app: App, sittings: list[Sitting], monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_is_marked_as_read_whose_writing_failed(app: App, sittings: Parts, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise Conflict("not now")
+
     Past("s-1").said("one")
     with monkeypatch.context() as broken:
-        broken.setattr(past_marks, "put", _refuse)
+        broken.setattr(session_import.Importer, "_write_cursor", refuse)
         with pytest.raises(Conflict):
-            past.import_past(app)
+            import_past(app)
     sittings.clear()
-
-    past.import_past(app)
-
-    assert texts(sittings) == ["one"]
+    assert import_texts(app, sittings) == ["one"]
 
 
-def _refuse(*_: object) -> None:
-    raise Conflict("not now")
+def test_two_imports_at_once_do_not_record_the_same(app: App, monkeypatch: pytest.MonkeyPatch):
+    path = str(Past("s-1").said("one").path)
 
+    def read_by_another(_app: App, _sitting: SessionPart) -> None:
+        read = ReadTranscript(path=path, parts=(ReadPart("change_1", Cursor(5, "m")),))
+        CURSORS.write(app.writer(Scope.PROJECT), read, transcripts.cursor_key(path))
 
-def test_two_imports_at_once_do_not_take_the_same(project: Path, app: App, open_app: Opens):
-    Past("s-1").said("one")
-    store = app.writing(Scope.PROJECT)
-    path = str(Past("s-1").path)
-    before = past_marks.PastMark(path)
-    past_marks.put(store, before, before.read_on(past_marks.Part("change_1")))
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("other", read_by_another)])
 
     with pytest.raises(Conflict, match="Another import"):
-        past_marks.put(store, before, before.read_on(past_marks.Part("change_2")))
+        import_past(app)
 
 
 # Beside what comes in live
 
 
-def test_transcripts_that_the_digest_follows_are_left_to_it(project: Path, app: App, sittings: list[Sitting]):
+def test_transcripts_that_are_read_live_are_left_alone(app: App, sittings: Parts):
     session = Past("s-1").said("before anyone listened").said("live")
-    cursors.put(app.writing(Scope.PROJECT), cursors.Followed(path=str(session.path), session="s-1"))
-
-    past.import_past(app)
-
+    live = ReadTranscript(path=str(session.path), session="s-1", parts=(ReadPart(),))
+    CURSORS.write(app.writer(Scope.PROJECT), live, transcripts.cursor_key(live.path))
+    import_past(app)
     assert sittings == []
 
 
@@ -437,50 +406,41 @@ def hear_of(app: App, session: Past) -> None:
         name="turn-ended", host="claude-code", session=session.session, at=app.clock.now().plus(days=-1),
         transcript=str(session.path),
     )  # fmt: skip
-    app.writing(Scope.PROJECT).sessions.receive(pointer)
+    app.writer(Scope.PROJECT).put_event(pointer)
 
 
-def test_a_session_that_was_imported_and_goes_on_is_not_read_twice(project: Path, app: App, sittings: list[Sitting]):
+def test_a_session_that_was_imported_and_goes_on_is_not_read_twice(app: App, sittings: Parts):
     session = Past("s-1").said("long ago").ran("make", "ok")
-    past.import_past(app)
+    import_past(app)
     session.said("today")
     hear_of(app, session)
 
-    digest.digest(app)
+    catch_up(app)
 
-    assert [act.text for act in told(sittings)] == ["long ago", "ok", "today"]
+    assert texts(sittings) == ["long ago", "ok", "today"]
     assert [act.text for act in sittings[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
 
 
-def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(
-    project: Path, app: App, sittings: list[Sitting]
-):
+def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(app: App, sittings: Parts):
     session = Past("s-1").said("one")
     hear_of(app, session)
-    digest.digest(app)
+    catch_up(app)
     session.fork("s-2").said("two")
-
-    past.import_past(app)
-
-    assert [act.text for act in told(sittings)] == ["one", "two"]
+    assert import_texts(app, sittings) == ["one", "two"]
 
 
-def test_a_session_that_may_still_go_on_is_not_told_to_be_over(project: Path, app: App, sittings: list[Sitting]):
+def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, sittings: Parts):
     Past("s-1", NOW.plus(seconds=-200)).said("one")
-
-    past.import_past(app)
-
+    import_past(app)
     assert [sitting.ended for sitting in sittings] == [False]
 
 
 # Rules, in their own time
 
 
-def test_a_rule_of_long_ago_is_as_old_as_it_is(project: Path, app: App):
-    session = Past("s-1").said("no, we use pnpm here, not npm")
-
-    past.import_past(app)
-
+def test_a_rule_of_long_ago_is_as_old_as_it_is(app: App):
+    session = Past("s-1").said(PNPM)
+    import_past(app)
     (rule,) = rules(app).values()
     assert rule.created_at == rule.last_active_at == session.at
     assert rule.group == "s-1"
@@ -488,20 +448,17 @@ def test_a_rule_of_long_ago_is_as_old_as_it_is(project: Path, app: App):
 
 def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of GST") -> Past:
     past = Past(session, at).said(f"The cart shows the wrong tax for customers in Quebec: {added}")
-    id = f"toolu_{session}"
-    past.line("assistant", [{"type": "tool_use", "id": id, "name": "Edit", "input": {"file_path": "cart/tax.py"}}])
-    past.line("user", [{"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": False}])
-    return past.line("assistant", [{"type": "text", "text": f"{added} in cart/tax.py now."}])
+    return past.called("Edit", {"file_path": "cart/tax.py"}, "ok").answered(f"{added} in cart/tax.py now.")
 
 
 def _threads(app: App) -> list[Memory]:
-    return app.reading(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
+    return app.reader(Scope.PROJECT).find(Query(kinds=(Kind.THREAD,), limit=100))
 
 
-def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, app: App):
+def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(app: App):
     session = _tax("s-1")
 
-    told = past.import_past(app)
+    told = import_past(app)
 
     (thread,) = _threads(app)
     assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at) == (True, session.at)
@@ -509,29 +466,27 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(project: Path, 
     assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
     assert "Now remembered here: 1 thread, 0 rules" in told.summary
     assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
-    recalled = recalls.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
+    recalled = recall.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
     assert (recalled.hit.memory.id, recalled.strength) == (thread.id, 1.0)
-    assert briefs.open_threads(app) == {}, "nobody has worked on it for months"
+    assert open_threads(app) == {}, "nobody has worked on it for months"
 
 
-def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(project: Path, app: App):
+def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(app: App):
     _tax("s-1")
     later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well")
 
-    past.import_past(app)
+    import_past(app)
 
     assert max(one.last_active_at for one in _threads(app)) == later.at
     assert {one.reinforced_at for one in _threads(app)} == {NOW}
     assert {card.memory.status for card in memories.threads(app, status=Status.ACTIVE).cards} == {Status.ACTIVE}
 
 
-def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(project: Path, app: App):
+def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(app: App):
     _tax("s-1")
     old = [thread("asleep", days_old=20), *(thread(f"archived {n}", days_old=90) for n in range(2))]
-    app.writing(Scope.PROJECT).apply(plan(*map(Create, old)), act())
-
-    told = past.import_past(app)
-
+    app.writer(Scope.PROJECT).apply(plan(*map(Create, old)), act())
+    told = import_past(app)
     assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in told.summary
 
 
@@ -542,7 +497,7 @@ def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: 
         os.utime(project / "scripts" / name, (NOW.plus(days=-days).micros // 1_000_000,) * 2)
     Past("s-1").said("always run scripts/old.sh and scripts/new.sh before you commit in this repo")
 
-    past.import_past(app)
+    import_past(app)
 
     (rule,) = rules(app).values()
     assert {anchor.path: bool(anchor.hash) for anchor in rule.anchors} == {
@@ -550,84 +505,77 @@ def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: 
     }  # fmt: skip
 
 
-def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(project: Path, app: App):
+def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app: App):
     early, late = "always use tabs for indentation in this repo", "never use tabs for indentation in this repo"
     Past("s-2", NOW.plus(days=-10)).said(late)
-    past.import_past(app)
+    import_past(app)
     Past("s-1", NOW.plus(days=-20)).said(early)  # found later, said earlier
 
-    past.import_past(app)
+    import_past(app)
 
     by_age = sorted(rules(app).values(), key=lambda rule: rule.created_at)
     assert [rule.status for rule in by_age] == [Status.SUPERSEDED, Status.ACTIVE]
     assert by_age[0].superseded_by == by_age[1].id
 
 
-def test_what_a_person_put_away_since_is_not_brought_back(project: Path, app: App):
-    said = "no, we use pnpm here, not npm"
-    capture.settled(app, capture.read(app, said), session="live")
+def test_what_a_person_put_away_since_is_not_brought_back(app: App):
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, PNPM), session="live")
     (rule,) = rules(app).values()
     memories.archive(app, (rule.id,))
-    Past("s-1").said(said)
-
-    past.import_past(app)
-
+    Past("s-1").said(PNPM)
+    import_past(app)
     (after,) = rules(app).values()
     assert (after.id, after.status) == (rule.id, Status.ARCHIVED)
 
 
-def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(project: Path, app: App):
-    from recollect.ops import heard
-
-    assert heard.claim(app, "today", "said today")
-    before = app.reading(Scope.PROJECT).sessions.state("heard")
-    Past("s-1").said("one").said("two")
-
-    past.import_past(app)
-
-    assert app.reading(Scope.PROJECT).sessions.state("heard") == before
+def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
+    assert late_prompts.claim_prompt(app, "today", "said today")
+    before = app.reader(Scope.PROJECT).state("heard")
+    Past("s-1").said("one", "two")
+    import_past(app)
+    assert app.reader(Scope.PROJECT).state("heard") == before
 
 
 # Undo
 
 
-def test_an_import_is_one_change_that_can_be_taken_back_and_done_again(project: Path, app: App):
-    Past("s-1").said("no, we use pnpm here, not npm")
+def test_an_import_is_one_change_that_can_be_taken_back_and_done_again(app: App):
+    Past("s-1").said(PNPM)
     Past("s-2", NOW.plus(days=-9)).said("always run `make lint` before you commit in this repo")
-    change = one_project(past.import_past(app))["changes"]["project"]
+    change = one_project(import_past(app))["changes"]["project"]
     assert len(rules(app)) == 2
 
     history.undo(app, str(change))
     assert rules(app) == {}
 
-    past.import_past(app)
+    import_past(app)
     assert len(rules(app)) == 2
 
 
-def test_undoing_a_second_import_leaves_the_first(project: Path, app: App, sittings: list[Sitting]):
+def test_undoing_a_second_import_leaves_the_first(app: App, sittings: Parts):
     first = Past("s-1").said("one")
-    past.import_past(app)
+    import_past(app)
     first.said("two")
-    store = app.writing(Scope.PROJECT)
-    (mark,) = past_marks.load(store).values()
-    later = mark.read_on(past_marks.Part("change_2"))
-    past_marks.put(store, mark, later)
+    second = one_project(import_past(app))["changes"]["project"]
+    assert texts(sittings) == ["one", "two"]
 
-    assert past_marks.load(store)[mark.path] == later
     with pytest.MonkeyPatch.context() as undone:
-        undone.setattr(past_marks, "is_undone", lambda _store, change: change == "change_2")
-        assert past_marks.load(store) == {mark.path: mark}
+        undone.setattr(session_import, "is_undone", lambda _store, change: change == second)
+        undone.setattr(transcript_reader, "is_undone", lambda _store, change: change == second)
+        import_past(app)
+
+    assert texts(sittings) == ["one", "two", "two"]
 
 
 # Dry run
 
 
-def test_a_dry_run_counts_and_writes_nothing(project: Path, open_app: Opens, sittings: list[Sitting]):
-    session = Past("s-1").said("no, we use pnpm here, not npm").said("is it done?").ran("env", f"TOKEN={SECRET}")
+def test_a_dry_run_counts_and_writes_nothing(open_app: Opens, sittings: Parts):
+    session = Past("s-1").said(PNPM).said("is it done?").ran("env", f"TOKEN={SECRET}")
     session.fork("s-2").said("thanks")
     before = _tree(Path.home())
 
-    answer = past.import_past(open_app(dry_run=True))
+    answer = import_past(open_app(dry_run=True))
 
     facts = one_project(answer)
     assert _tree(Path.home()) == before
@@ -650,9 +598,9 @@ def _tree(folder: Path) -> dict[str, bytes]:
 def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app: App):
     Past("s-1").said(f"always deploy with token {SECRET} in this repo").ran(
         f"curl -H 'Authorization: Bearer {SECRET}' example.com", f"{SECRET}\n" * 3, failed=True
-    ).ran("curl example.com", "ok").line("assistant", [{"type": "text", "text": f"I used {SECRET}"}])
+    ).ran("curl example.com", "ok").answered(f"I used {SECRET}")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
     app.close()
 
     kept = [path for path, content in _tree(app.home.root).items() if SECRET.encode() in content]
@@ -662,7 +610,7 @@ def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app
     assert any("Kept out" in note for note in answer.notes)
 
 
-def test_damaged_transcripts_cost_their_damage_alone(project: Path, app: App, sittings: list[Sitting]):
+def test_damaged_transcripts_cost_their_damage_alone(app: App, sittings: Parts):
     session = Past("s-1").said("before")
     whole = session.path.read_bytes()
     session.said("after")
@@ -674,25 +622,23 @@ def test_damaged_transcripts_cost_their_damage_alone(project: Path, app: App, si
     (session.path.parent / "empty.jsonl").touch()
     (session.path.parent / "linked.jsonl").symlink_to("/etc/passwd")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     assert texts(sittings) == ["before", "after"]
     assert one_project(answer)["damaged_lines"] == 5
     assert answer.facts["left_out"] == {"empty": 1, "a link": 1}
 
 
-def test_a_taker_that_fails_is_named_and_keeps_no_other_from_its_work(
-    project: Path, app: App, monkeypatch: pytest.MonkeyPatch
-):
-    def breaks(_app: App, _sitting: Sitting) -> None:
+def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(app: App, monkeypatch: pytest.MonkeyPatch):
+    def breaks(_app: App, _sitting: SessionPart) -> None:
         raise ZeroDivisionError
 
-    seen: list[Sitting] = []
-    takers = [("threads:take", breaks), ("look", lambda _app, sitting: lambda: seen.append(sitting))]
-    monkeypatch.setattr(digest, "_takers", lambda: takers)
+    seen: Parts = []
+    takers = [("threads", breaks), ("look", lambda _app, sitting: lambda: seen.append(sitting))]
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: takers)
     Past("s-1").said("one")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     assert texts(seen) == ["one"]
     assert any("threads failed on 1 piece" in note for note in answer.notes)
@@ -701,31 +647,27 @@ def test_a_taker_that_fails_is_named_and_keeps_no_other_from_its_work(
 # Whose they are
 
 
-def test_only_sessions_of_this_project_are_read(project: Path, app: App, sittings: list[Sitting]):
+def test_only_sessions_of_this_project_are_read(other: Path, project: Path, app: App, sittings: Parts):
     (project / "deep").mkdir()
-    other = project.parent / "other"
-    (other / ".ai").mkdir(parents=True)
     Past("s-1").said("ours")
     Past("s-2", SPRING.plus(days=1), cwd=project / "deep").said("ours too")
     Past("s-3", cwd=other).said("theirs")
     # A folder's name is no proof: `a/b` and `a-b` are spelt alike.
     Past("s-4", cwd=other, folder=Past("s-1").said("ours").path.parent).said("theirs")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     assert texts(sittings) == ["ours", "ours too"]
     assert answer.facts["left_out"] == {"of other projects": 2}
 
 
-def test_every_project_gets_its_own(project: Path, app: App, open_app: Opens):
-    other = project.parent / "other"
-    (other / ".ai").mkdir(parents=True)
-    Past("s-1").said("no, we use pnpm here, not npm")
+def test_every_project_gets_its_own(other: Path, project: Path, app: App, open_app: Opens):
+    Past("s-1").said(PNPM)
     Past("s-2", cwd=other).said("no, we use yarn here, not npm")
     Past("s-3", cwd=project.parent / "gone").said("no, we use bun here, not npm")
     Past("s-4", cwd=Path.home()).said("no, we use deno here, not npm")
 
-    answer = past.import_past(app, all=True)
+    answer = import_past(app, all=True)
 
     assert [*rules(app)] != [*rules(open_app(other))]
     assert len(rules(app)) == len(rules(open_app(other))) == 1
@@ -733,50 +675,42 @@ def test_every_project_gets_its_own(project: Path, app: App, open_app: Opens):
 
 
 def test_transcripts_from_another_machine_can_be_named(
-    project: Path, app: App, tmp_path: Path, sittings: list[Sitting]
+    other: Path, project: Path, app: App, tmp_path: Path, sittings: Parts
 ):
-    other = project.parent / "other"
-    (other / ".ai").mkdir(parents=True)
     box = tmp_path / "box"
     Past("s-1", cwd=Path("/elsewhere/shop"), folder=box).said("from far away")
     Past("s-2", cwd=other, folder=box).said("of a project that is here")
-
-    past.import_past(app, str(box))
-
+    import_past(app, str(box))
     assert texts(sittings) == ["from far away"]
 
 
-def test_sessions_that_ended_before_a_day_are_left_for_another_time(project: Path, app: App, sittings: list[Sitting]):
+def test_sessions_that_ended_before_a_day_are_left_for_another_time(app: App, sittings: Parts):
     Past("s-1", NOW.plus(days=-100)).said("old")
     Past("s-2", NOW.plus(days=-5)).said("young")
-
-    past.import_past(app, since=NOW.plus(days=-30).iso()[:10])
+    import_past(app, since=NOW.plus(days=-30).iso()[:10])
     assert texts(sittings) == ["young"]
-
-    past.import_past(app)
-    assert texts(sittings) == ["young", "old"]
+    assert import_texts(app, sittings) == ["young", "old"]
 
 
-def test_where_there_is_nothing_it_says_so_and_makes_nothing(project: Path, app: App):
-    answer = past.import_past(app)
-
+def test_where_there_is_nothing_it_says_so_and_makes_nothing(app: App):
+    answer = import_past(app)
     assert answer.summary == "Claude Code left no sessions of this project."
     assert not app.home.root.exists()
 
 
-def test_bad_wishes_are_answered_with_what_to_do(project: Path, app: App, open_app: Opens):
+def test_bad_wishes_are_answered_with_what_to_do(app: App, open_app: Opens):
     with pytest.raises(NotFound, match="There is no nowhere"):
-        past.import_past(app, "nowhere")
+        import_past(app, "nowhere")
     with pytest.raises(BadInput, match="no day"):
-        past.import_past(app, since="yesterday")
+        import_past(app, since="yesterday")
     with pytest.raises(NoProject):
-        past.import_past(open_app(Path.home()))
+        import_past(open_app(Path.home()))
 
 
-def test_it_says_what_is_remembered_now(project: Path, app: App):
-    Past("s-1").said("no, we use pnpm here, not npm").said("I always want answers in English, in all my projects")
+def test_it_says_what_is_remembered_now(app: App):
+    Past("s-1").said(PNPM).said("I always want answers in English, in all my projects")
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     assert answer.summary.startswith("Read 1 past session of shop (0.0 MB, ")
     assert one_project(answer)["remembers"]["rules"] == 1
@@ -786,25 +720,25 @@ def test_it_says_what_is_remembered_now(project: Path, app: App):
     assert any(note.startswith("`recollect undo change_") for note in answer.notes)
 
 
-def test_progress_ends_where_it_should(project: Path, app: App, sittings: list[Sitting]):
+def test_progress_ends_where_it_should(app: App, sittings: Parts):
     for name in "abc":
-        Past(name).said("one").said("two")
-    seen: list[tuple[int, int]] = []
-    app.progress = lambda done, total: seen.append((done, total))
+        Past(name).said("one", "two")
+    seen: list[tuple[float, float]] = []
+    app.progress = lambda done, total, what="": seen.append((done, total))
 
-    past.import_past(app)
-    past.import_past(app)
+    import_past(app)
+    import_past(app)
 
     assert seen[-1][0] == seen[-1][1] > 0
     assert all(done <= total for done, total in seen)
 
 
-def test_the_clock_of_the_past_is_never_ahead(project: Path, app: App, sittings: list[Sitting]):
+def test_the_clock_of_the_past_is_never_ahead(app: App, sittings: Parts):
     Past("s-1", NOW.plus(days=5)).said("from a machine whose clock is wrong")
     wrong = Past("s-2", SPRING)
     wrong.line("user", "no time", timestamp=None).line("user", "long ago", timestamp="0001-01-01T00:00:00+14:00")
 
-    past.import_past(app)
+    import_past(app)
 
     assert {act.text: act.at for act in told(sittings)} == {
         "no time": wrong.at, "long ago": wrong.at, "from a machine whose clock is wrong": NOW,
@@ -814,12 +748,12 @@ def test_the_clock_of_the_past_is_never_ahead(project: Path, app: App, sittings:
 # Vectors
 
 
-class Together:
+class Together(Embedder):
     """The shipped model, which notes the texts that it was given at once."""
 
     def __init__(self, real: Any) -> None:
         self.id, self.dim, self.at_once = real.id, real.dim, 1
-        self.embed_one, self.embed_ends = real.embed_one, real.embed_ends
+        self.embed_one, self.embed_ends = real.embed_one, real.embed_ends  # type: ignore[method-assign]
         self._real = real
         self.given: list[list[str]] = []
 
@@ -838,22 +772,20 @@ class Subjects(Together):
         return vectors
 
 
-def answered(session: Past, text: str) -> Past:
-    return session.line("assistant", [{"type": "text", "text": text}])
-
-
 def worked(session: Past) -> Past:
-    answered(session.said("Why does the nightly export of invoices stop?"), "The export stopped at the invoice limit.")
-    return answered(session.said("Make the login page remember the user"), "The login page keeps a cookie for a month.")
+    session.said("Why does the nightly export of invoices stop?").answered("The export stopped at the invoice limit.")
+    session.said("Make the login page remember the user")
+    return session.answered("The login page keeps a cookie for a month.")
 
 
 def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: App, open_app: Opens):
     worked(Past("s-1"))
+    worked(Past("s-2", SPRING.plus(days=1)))
 
-    answer = past.import_past(app)
+    answer = import_past(app)
 
     later = open_app(project)
-    store = later.writing(Scope.PROJECT)
+    store = later.writer(Scope.PROJECT)
     assert store.vector_counts() == {}
     assert one_project(answer)["vectors_missing"] == store.counts().passages > 0
     assert any("`recollect reindex` makes them at once" in note for note in answer.notes)
@@ -862,23 +794,21 @@ def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: 
     assert sum(store.vector_counts().values()) == store.counts().passages
 
 
-def test_the_turns_of_a_piece_are_embedded_together(project: Path, app: App):
+def test_the_turns_of_a_piece_are_embedded_together(app: App):
     worked(Past("s-1"))
     model = Together(app.embedder)
     app._embedder = model
-
-    past.import_past(app)
-
+    import_past(app)
     assert [len(texts) for texts in model.given] == [2]
 
 
 def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):
     worked(Past("s-1"))
     again = Past("s-2", SPRING.plus(days=1)).said("Bills of customers are not sent out at night any more")
-    answered(again, "Sending them breaks off where there are too many.")
+    again.answered("Sending them breaks off where there are too many.")
     app._embedder = Subjects(app.embedder)
 
-    past.import_past(app)
+    import_past(app)
 
-    found = {one.title: len(said) for one, said in open_app(project).reading(Scope.PROJECT).each() if said}
+    found = {one.title: len(said) for one, said in open_app(project).reader(Scope.PROJECT).each() if said}
     assert found == {"Export stopped at the invoice limit": 2, "Make the login page remember the user": 1}

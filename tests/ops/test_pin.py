@@ -4,11 +4,11 @@ import math
 
 import pytest
 
+from recollect.app.core import MAX_TITLE_CHARS, MAX_TOPICS, App
 from recollect.base.errors import BadInput
 from recollect.base.text import NUL_SYMBOL, REPLACEMENT
 from recollect.model.memory import Lane, Status, Thread
 from recollect.ops import memories
-from recollect.ops.app import MAX_TITLE_CHARS, MAX_TOPICS, App
 from tests.ops.ask import kept, made, pinned, said
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -32,7 +32,6 @@ def test_a_pin_is_kept_as_the_spec_says(app: App):
 )
 def test_the_boost_is_clamped(app: App, boost: float, weight: float):
     done = memories.pin(app, "x", boost=boost)
-
     assert kept(app, made(done)).weight == weight
     assert f"(weight={weight:.2f})" in done.summary
 
@@ -101,5 +100,4 @@ def test_the_same_text_pinned_twice_is_two_pins(app: App):
 
 def test_an_agents_pin_stands_in_the_agents_lane(open_app: Opens):
     agent = open_app(actor="agent")
-
     assert kept(agent, pinned(agent, "x")).lane is Lane.AGENT

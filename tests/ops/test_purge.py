@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import recovery
+from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, UnknownId
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from recollect.ops import links, memories, shape, upkeep
-from recollect.ops.app import App
+from recollect.ops import memories, upkeep
 from recollect.ops.history import log, purge, undo
 from tests.ops.ask import holding, pinned, titles
 from tests.values import act, plan, thread
@@ -24,7 +25,7 @@ def home(app: App) -> Path:
 def test_nothing_of_a_purged_memory_is_left(app: App):
     a = pinned(app, f"A {CANARY} sings.", topics=(CANARY,))
     b = pinned(app, "Other words.")
-    links.link(app, a, b)
+    memories.link(app, a, b)
     memories.edit(app, a, title=f"{CANARY} in the title")
     upkeep.backup(app)
     memories.edit(app, a, body="No longer named here.")
@@ -42,7 +43,7 @@ def test_nothing_of_a_purged_memory_is_left(app: App):
 
 def test_what_was_merged_into_it_goes_too_under_either_id(app: App):
     a, b = pinned(app, "Kept words."), pinned(app, f"A {CANARY} sings.")
-    shape.merge(app, a, b)
+    memories.merge(app, a, b)
     folder = home(app)
 
     purge(app, (b,))
@@ -65,16 +66,14 @@ def test_a_deleted_memory_can_still_be_purged(app: App):
 def test_a_purge_reaches_both_stores(app: App):
     a, b = pinned(app, f"A {CANARY} sings."), pinned(app, f"The {CANARY} again.", user=True)
     folder = home(app)
-
     assert purge(app, (a, b)).facts["ids"] == [a, b]
     app.close()
-
     assert holding(folder, CANARY) == []
 
 
 def test_everything_of_a_group_can_be_purged(app: App):
     old, new = thread(f"{CANARY} one", group="session-1"), thread("Another", group="session-2")
-    app.writing(Scope.PROJECT).apply(plan(Create(old), Create(new)), act())
+    app.writer(Scope.PROJECT).apply(plan(Create(old), Create(new)), act())
     folder = home(app)
 
     purge(app, group="session-1")
@@ -101,7 +100,7 @@ def test_a_purged_change_stays_in_the_log_without_words_and_cannot_be_undone(app
 def test_a_backup_that_cannot_be_cleaned_is_removed(app: App):
     a = pinned(app, f"A {CANARY} sings.")
     upkeep.backup(app)
-    copy = upkeep.backups_of(app.store_path(Scope.PROJECT))[0]
+    copy = recovery.backups_of(app.store_path(Scope.PROJECT))[0]
     copy.write_bytes(b"\x00" * 100 + copy.read_bytes()[100:])
 
     told = purge(app, (a,))

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, UnknownId
-from recollect.embed import model
 from recollect.model.bridge import BridgeType
+from recollect.model.codec import encode
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Create, Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
-from recollect.ops import health, history, links, memories, rules, shape, upkeep
-from recollect.ops.app import App
-from recollect.ops.recalls import recall, search, why
-from recollect.render.agent import recall_text
-from recollect.render.data import as_json
+from recollect.ops import health, history, memories, upkeep
+from recollect.ops.recall import recall, search, why
+from recollect.render.recall_text import recall_text
+from tests.embed import folders
 from tests.naughty import NAUGHTY
 from tests.ops.ask import holding, kept, pinned, states
 from tests.ops.conftest import Opens
@@ -34,7 +34,7 @@ LOGIN = "OAuth login: users sign in with their Google account and get a session 
 
 
 def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
-    app.writing(scope).apply(Plan(tuple(map(Create, given))), act())
+    app.writer(scope).apply(Plan(tuple(map(Create, given))), act())
 
 
 def hits(answer: Found | Recalled) -> list[Hit]:
@@ -51,7 +51,7 @@ def text(answer: Recalled) -> str:
 
 
 def as_object(answer: Found | Recalled) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(json.dumps(as_json(answer)))
+    value: dict[str, Any] = json.loads(json.dumps(encode(answer)))
     return value
 
 
@@ -60,7 +60,7 @@ def part(hit: Hit, name: str) -> float:
 
 
 def vectors(app: App) -> int:
-    return app.reading(Scope.PROJECT).counts().vectors
+    return app.reader(Scope.PROJECT).counts().vectors
 
 
 @pytest.fixture
@@ -80,12 +80,15 @@ def office(app: App) -> App:
 # Finding
 
 
-def test_a_paraphrase_without_a_common_word_is_found(office: App):
-    [first, *_] = hits(recall(office, ("authentication",)))
+def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_with_its_hit(office: App):
+    [first, *rest] = hits(recall(office, ("authentication",)))
 
     assert first.memory.title == "Google sign-in"
     assert part(first, "cover") == 0, "by its meaning, not by its words"
     assert part(first, "near") > 0.2
+    for hit in (first, *rest):
+        assert {name for name, _ in hit.components} == COMPONENTS
+        assert all(np.isfinite(value) for _, value in hit.components)
 
 
 @pytest.mark.parametrize(
@@ -101,44 +104,30 @@ def test_words_and_meaning_find_every_kind(office: App, question: str, title: st
     assert shown(search(office, (question,)))[0] == title
 
 
-def test_every_component_stands_with_its_hit(office: App):
-    for hit in hits(search(office, ("session cookie",))):
-        assert {name for name, _ in hit.components} == COMPONENTS
-        assert all(np.isfinite(value) for _, value in hit.components)
-
-
 def test_the_project_and_the_user_are_asked_together(office: App):
     put(office, rule("Everywhere", body="Sign every commit."), scope=Scope.USER)
-
     found = search(office, ("sign",)).found
-
     assert {(one.hit.memory.title, one.scope) for one in found if part(one.hit, "cover")} == {
         ("Google sign-in", Scope.PROJECT),
         ("Everywhere", Scope.USER),
     }
 
 
-def test_an_id_shows_that_memory(office: App):
-    id = pinned(office, "Something else entirely.")
+def test_an_id_shows_that_memory_and_a_merged_one_what_it_became(office: App):
+    a, b = pinned(office, "alpha"), pinned(office, "beta")
+    memories.merge(office, a, b)
 
-    answer = recall(office, (id,))
-
-    assert [hit.memory.id for hit in hits(answer)] == [id]
-    assert answer.found.how == "by id"
+    for id in (a, b):
+        answer = recall(office, (id,))
+        assert [hit.memory.id for hit in hits(answer)] == [a]
+        assert answer.found.how == "by id"
     with pytest.raises(UnknownId):
         recall(office, ("thread_20200101_000000_000000",))
 
 
-def test_a_merged_id_leads_to_what_it_became(app: App):
-    a, b = pinned(app, "alpha"), pinned(app, "beta")
-    shape.merge(app, a, b)
-
-    assert {hits(recall(app, (id,)))[0].memory.id for id in (a, b)} == {a}
-
-
 def test_the_limit_holds(office: App):
-    assert len(hits(recall(office, ("redis invoices tabs queue google",), limit=2))) == 2
-    assert len(hits(recall(office, ("redis invoices tabs queue google",)))) == 5
+    question = ("redis invoices tabs queue google",)
+    assert [len(hits(recall(office, question, **more))) for more in ({"limit": 2}, {})] == [2, 5]  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="at least 1"):
         recall(office, ("x",), limit=0)
 
@@ -146,7 +135,7 @@ def test_the_limit_holds(office: App):
 def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
     ids = [pinned(app, f"Zeppelin number {name}.", title=name) for name in "abcdefgh"]
     for other in ids[1:]:
-        links.link(app, ids[0], other, type=BridgeType.EXTENDS)
+        memories.link(app, ids[0], other, type=BridgeType.EXTENDS)
 
     answer = recall(app, (ids[0],))
 
@@ -164,7 +153,7 @@ def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
 def test_a_bridge_tells_no_title_that_must_not_surface(app: App, hidden: dict[str, Any]):
     found, seen, unseen = thread("Zeppelin"), thread("Helium"), thread("Hydrogen", **hidden)
     put(app, found, seen, unseen)
-    store = app.writing(Scope.PROJECT)
+    store = app.writer(Scope.PROJECT)
     store.apply(Plan((Link(bridge(found, seen)), Link(bridge(unseen, found, weight=0.9)))), act())
 
     answer = recall(app, ("zeppelin",), limit=1)
@@ -176,40 +165,25 @@ def test_a_bridge_tells_no_title_that_must_not_surface(app: App, hidden: dict[st
     assert [(source, target) for _, source, target in by_id.bridges] == [("Hydrogen", "Zeppelin")], "it was asked for"
 
 
-def test_one_id_in_both_stores_keeps_the_scope_of_each(app: App):
-    ours = thread("Zeppelin here", body="The zeppelin of this project flies on helium.")
-    theirs = replace(ours, title="Zeppelin everywhere", body="Every other zeppelin flies on hydrogen.")
-    put(app, ours)
-    put(app, theirs, scope=Scope.USER)
-
-    found = search(app, ("zeppelin",)).found
-
-    assert {(one.hit.memory.title, one.scope) for one in found} == {
-        ("Zeppelin here", Scope.PROJECT),
-        ("Zeppelin everywhere", Scope.USER),
-    }
-
-
-def test_one_id_that_sleeps_in_both_stores_wakes_in_each(app: App):
+def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app: App):
     ours = thread("Zeppelin here", body="The zeppelin of this project flies on helium.", days_old=15)
     theirs = replace(ours, title="Zeppelin everywhere", body="Every zeppelin of the world flies on helium.")
     put(app, ours)
     put(app, theirs, scope=Scope.USER)
 
-    answer = recall(app, ("the zeppelin flies on helium",))
+    found = recall(app, ("the zeppelin flies on helium",)).found.found
 
-    assert [one.reactivated for one in answer.found.found] == [True, True]
-    for scope, title in ((Scope.PROJECT, "Zeppelin here"), (Scope.USER, "Zeppelin everywhere")):
-        awake = app.reading(scope).exact(ours.id)
+    expected = {("Zeppelin here", Scope.PROJECT, True), ("Zeppelin everywhere", Scope.USER, True)}
+    assert {(one.hit.memory.title, one.scope, one.reactivated) for one in found} == expected
+    for title, scope, _ in expected:
+        awake = app.reader(scope).exact(ours.id)
         assert awake is not None
         assert (awake.title, awake.last_active_at) == (title, NOW)
 
 
 def test_copies_of_one_text_are_shown_once(app: App):
     put(app, *(thread(f"Copy {i}", body="Zeppelins are filled with helium.") for i in range(4)))
-
     found = search(app, ("zeppelins",), explain=True)
-
     assert len(found.found) == 1
     assert [drop.reason for drop in found.drops] == [f"says the same as {found.found[0].hit.memory.id}"] * 3
 
@@ -233,20 +207,14 @@ def decided(app: App) -> App:
         ("what did we decide in December", "Of December"),
         ("what did we decide before 2026-01-12", "Of December"),
         ("what did we decide on 2026-01-23", "Of last week"),
+        ("what did we decide on the release", ""),
     ],
 )
 def test_a_time_in_the_question_brings_up_the_memory_of_that_time(decided: App, asked: str, first: str):
     answer = recall(decided, (asked,))
-
-    assert shown(answer)[0] == first
-    assert part(hits(answer)[0], "time") > 0
-    assert [part(hit, "time") for hit in hits(answer)[1:]] == [0, 0]
-
-
-def test_a_question_without_a_time_gives_nothing_for_it(decided: App):
-    answer = recall(decided, ("what did we decide on the release",))
-
-    assert [part(hit, "time") for hit in hits(answer)] == [0, 0, 0]
+    times = [part(hit, "time") for hit in hits(answer)]
+    assert times[1:] == [0, 0]
+    assert (shown(answer)[0], times[0] > 0) == (first, True) if first else times[0] == 0
 
 
 def test_a_question_about_oneself_brings_up_what_one_said(app: App):
@@ -264,26 +232,15 @@ def test_a_question_about_oneself_brings_up_what_one_said(app: App):
 # What never surfaces
 
 
-def test_what_is_superseded_archived_or_in_the_inbox_does_not_surface(app: App):
-    put(
-        app,
-        *(
-            thread(str(status), body=f"Zeppelin, {status}.", status=status)
-            for status in (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
-        ),
-        thread("live", body="Zeppelin, now."),
-    )
+def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_the_live_one(app: App):
+    statuses = (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
+    put(app, *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses))
+    put(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(600)))
+    put(app, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
 
     assert shown(recall(app, ("zeppelin",))) == ["live"]
     assert shown(search(app, ("zeppelin",))) == ["live"]
     assert set(shown(search(app, ("zeppelin",), include_inbox=True))) == {"live", "candidate"}
-
-
-def test_many_archived_memories_do_not_hide_the_live_one(app: App):
-    away = [thread(f"Zeppelin {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(600)]
-    put(app, *away, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
-
-    assert shown(search(app, ("zeppelin",))) == ["live"]
 
 
 def test_other_projects_are_never_seen(open_app: Opens, tmp_path: Path):
@@ -318,16 +275,13 @@ def test_other_projects_are_never_seen(open_app: Opens, tmp_path: Path):
 )
 def test_a_search_can_be_narrowed(office: App, filters: dict[str, Any], titles: set[str]):
     question = "google session cookie invoices redis keys tabs queue worker"
-
     assert set(shown(search(office, (question,), **filters))) == titles
 
 
 def test_explain_tells_what_was_left_out_and_why(office: App):
     asked = ("tabs invoices",)
-
     assert search(office, asked, kind=Kind.RULE).drops == ()
     explained = search(office, asked, kind=Kind.RULE, explain=True)
-
     assert "is a thread" in {drop.reason for drop in explained.drops}
 
 
@@ -342,61 +296,41 @@ def asleep(app: App) -> str:
     return sleeping.id
 
 
-def test_a_sleeping_thread_that_comes_near_wakes_a_little_stronger(app: App, asleep: str):
-    answer = recall(app, ("users sign in with a Google account by OAuth login",))
+NEAR = "users sign in with a Google account by OAuth login"
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_a_sleeping_thread_that_comes_near_wakes_a_little_stronger_once_and_that_can_be_undone(
+    app: App, asleep: str, by_id: bool
+):
+    before = states(app)
+    question = (asleep if by_id else NEAR,)
+
+    answer, again = recall(app, question), recall(app, question)
 
     [one] = answer.found.found
     assert part(one.hit, "near") > 0.5
-    assert one.reactivated
-    assert one.hit.memory.status is Status.ACTIVE
-    assert kept(app, asleep).status is Status.ACTIVE
-    assert kept(app, asleep).weight == pytest.approx(0.5**5 + 0.1)
-    assert kept(app, asleep).last_active_at == NOW
+    assert (one.reactivated, one.hit.memory.status) == (True, Status.ACTIVE)
+    awake = kept(app, asleep)
+    assert (awake.status, awake.last_active_at) == (Status.ACTIVE, NOW)
+    assert awake.weight == pytest.approx(0.5**5 + 0.1)
     assert "### [ACTIVE] Google sign-in" in text(answer)
     assert "-> Reactivated by this recall" in text(answer)
-    assert as_object(answer)["hits"][0]["_reactivated"] is True
-
-
-def test_it_wakes_once_and_that_can_be_undone(app: App, asleep: str):
-    before = states(app)
-    question = ("users sign in with a Google account by OAuth login",)
-    recall(app, question)
-
-    again = recall(app, question)
-
-    assert not again.found.found[0].reactivated
-    assert as_object(again)["hits"][0]["_reactivated"] is False
+    assert [as_object(told)["hits"][0]["_reactivated"] for told in (answer, again)] == [True, False]
     woken = next(entry for _, entry in history.log(app).entries)
     assert woken.op == "wake"
     history.undo(app, woken.change)
     assert states(app) == before
 
 
-def test_what_does_not_come_near_enough_sleeps_on(app: App, asleep: str):
-    answer = recall(app, ("authentication",))
+def test_what_is_searched_or_left_out_or_does_not_come_near_enough_sleeps_on(app: App, asleep: str):
+    [searched] = hits(search(app, (NEAR,)))
+    far = recall(app, ("authentication",))
 
-    [one] = answer.found.found
-    assert part(one.hit, "near") <= 0.5
-    assert not one.reactivated
-    assert "### [SUSPENDED] Google sign-in" in text(answer)
-    assert kept(app, asleep).weight == 1.0
-
-
-def test_a_search_wakes_nothing(app: App, asleep: str):
-    [hit] = hits(search(app, ("users sign in with a Google account by OAuth login",)))
-
-    assert hit.memory.status is Status.SUSPENDED
-    assert kept(app, asleep).weight == 1.0
-
-
-def test_an_id_wakes_what_sleeps(app: App, asleep: str):
-    answer = recall(app, (asleep,))
-
-    assert answer.found.found[0].reactivated
-    assert kept(app, asleep).weight == pytest.approx(0.5**5 + 0.1)
-
-
-def test_sleeping_threads_can_be_left_out(app: App, asleep: str):
+    assert searched.memory.status is Status.SUSPENDED
+    assert part(hits(far)[0], "near") <= 0.5
+    assert not far.found.found[0].reactivated
+    assert "### [SUSPENDED] Google sign-in" in text(far)
     assert hits(recall(app, ("OAuth login",), include_suspended=False)) == []
     assert kept(app, asleep).weight == 1.0
 
@@ -423,50 +357,39 @@ def test_why_tells_of_the_last_recall_of_one_and_of_a_memory(office: App):
     assert {recall["id"] for recall in of_memory.recalls} >= {first.id}
 
 
-def test_why_tells_of_a_memory_that_was_left_out(office: App):
+def test_why_tells_of_a_memory_that_was_left_out_and_of_what_was_never_recalled(office: App):
     found = search(office, ("tabs",), kind=Kind.THREAD)
-    tabs = next(memory.id for memory, _ in office.reading(Scope.PROJECT).each() if memory.kind is Kind.RULE)
+    tabs = next(memory.id for memory, _ in office.reader(Scope.PROJECT).each() if memory.kind is Kind.RULE)
 
     [recall] = why(office, tabs).recalls
 
     assert recall["id"] == found.id
     assert {"id": tabs, "reason": "is a rule"} in recall["dropped"]  # type: ignore[operator]
-
-
-def test_why_of_what_was_never_recalled_says_so(office: App):
-    id = pinned(office, "Never asked for.")
-
-    with pytest.raises(NotFound, match="no recall"):
-        why(office, id)
+    with pytest.raises(NotFound, match="not part of any recall"):
+        why(office, pinned(office, "Never asked for."))
     with pytest.raises(UnknownId):
         why(office, "thread_20200101_000000_000000")
 
 
-def test_the_log_of_recalls_keeps_no_secret(app: App, tmp_path: Path):
-    pinned(app, "Deploys need a token.")
+def test_the_log_of_recalls_keeps_no_secret_and_nothing_of_a_purged_memory(app: App, tmp_path: Path):
+    id = pinned(app, "Deploys need a xylocarp.", title="Xylocarp")
     secret = "ghp_" + "a1B2" * 9
     search(app, ("deploy with", secret))
     recall(app, (f"what is {secret} for",))
-    app.close()
-
+    recall(app, ("deploys",))
     assert secret not in str(why(app).recalls)
-    assert holding(tmp_path, secret) == []
-
-
-def test_a_purged_memory_leaves_the_log_of_recalls(app: App, tmp_path: Path):
-    id = pinned(app, "Zeppelins are filled with xylocarp.", title="Xylocarp")
-    recall(app, ("zeppelins",))
 
     history.purge(app, (id,))
     app.close()
 
-    assert holding(tmp_path, "Xylocarp") == holding(tmp_path, "xylocarp") == []
+    assert [holding(tmp_path, word) for word in (secret, "Xylocarp", "xylocarp")] == [[], [], []]
 
 
 # The index
 
 
-def test_vectors_come_with_the_next_recall(app: App):
+def test_vectors_come_with_the_next_recall_whoever_wrote(open_app: Opens):
+    app, other = open_app(), open_app()
     pinned(app, LOGIN)
     before = vectors(app)
 
@@ -474,93 +397,62 @@ def test_vectors_come_with_the_next_recall(app: App):
     assert vectors(app) > before
     pinned(app, "Invoices are rounded to whole cents.", title="Invoices")
     assert "Invoices" in shown(recall(app, ("calculation of bills",))), "in the same process, at once"
-
-
-def test_what_another_process_wrote_is_found_at_once(open_app: Opens):
-    ours, theirs = open_app(), open_app()
-    pinned(ours, LOGIN, title="Login")
-    recall(ours, ("authentication",))
-    pinned(theirs, "Invoices are rounded to whole cents.", title="Invoices")
-
-    assert shown(recall(ours, ("rounding of invoices",)))[0] == "Invoices"
+    pinned(other, "The office cat is called Zorro.", title="Cat")
+    assert shown(recall(app, ("what is the pet's name",)))[0] == "Cat", "from another process, at once"
 
 
 def many(app: App, count: int) -> None:
     put(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(count)))
 
 
-def test_a_recall_makes_a_few_vectors_and_says_how_many_are_missing(app: App):
+def test_a_recall_makes_a_few_vectors_says_how_many_are_missing_and_finds_the_rest_by_words(app: App):
     many(app, 100)
-
     found = search(app, ("zeppelin 99",))
-
     assert 0 < vectors(app) < 100
     assert f"{100 - vectors(app)} passages have no vector yet" in found.how
     assert "recollect reindex" in found.how
-
-
-def test_words_serve_what_has_no_vector_yet(app: App):
-    many(app, 100)
-
-    found = search(app, ("zeppelin 99",))
-
-    assert vectors(app) < 100
     assert shown(found)[0] == "Note 99", "the only one that speaks of 99"
 
 
-def test_reindex_makes_all_vectors_and_tells_how_far_it_is(app: App):
-    many(app, 100)
-    steps: list[tuple[int, int]] = []
-    app.progress = lambda done, total: steps.append((done, total))
-
-    told = upkeep.reindex(app)
-
-    assert vectors(app) == told.facts["vectors"] == 100
-    assert steps[-1] == (100, 100)
-    assert upkeep.reindex(app).facts["vectors"] == 0, "nothing is made twice"
-    assert search(app, ("zeppelin",)).how == "words and vectors"
-    assert upkeep.verify(app).clean
-
-
-def test_a_reindex_that_was_stopped_goes_on_where_it_was(app: App):
+def test_a_reindex_that_was_stopped_goes_on_where_it_was_and_tells_how_far_it_is(app: App):
     many(app, 150)
-    made = 0
+    steps: list[tuple[float, float, str]] = []
 
-    def stop(done: int, total: int) -> None:
-        nonlocal made
-        made = vectors(app)
-        if made:
+    def stop(done: float, total: float, what: str = "") -> None:
+        if vectors(app):
             raise KeyboardInterrupt
 
     app.progress = stop
     with pytest.raises(KeyboardInterrupt):
         upkeep.reindex(app)
-    app.progress = lambda done, total: None
+    made = vectors(app)
+    app.progress = lambda done, total, what="": steps.append((done, total, what))
 
-    assert 0 < vectors(app) == made < 150
+    assert 0 < made < 150
     assert upkeep.reindex(app).facts["vectors"] == 150 - made
     assert vectors(app) == 150
+    assert steps[-1] == (150 - made, 150 - made, "vectors made")
+    assert upkeep.reindex(app).facts["vectors"] == 0, "nothing is made twice"
+    assert search(app, ("zeppelin",)).how == "words and vectors"
+    assert upkeep.verify(app).clean
 
 
 def test_half_of_the_vectors_is_enough_to_answer(app: App):
     put(app, thread("Google sign-in", body=LOGIN))
     upkeep.reindex(app)
     many(app, 60)
-
     found = search(app, ("authentication with an account",))
-
     assert shown(found)[0] == "Google sign-in"
     assert "no vector yet" in found.how
 
 
 def test_vectors_of_another_model_are_not_compared(app: App):
     put(app, thread("Google sign-in", body=LOGIN), thread("Cache", body="Redis evicts keys."))
-    store = app.writing(Scope.PROJECT)
+    store = app.writer(Scope.PROJECT)
     wrong = np.full(384, 0.05, np.float32).tobytes()
     store.put_vectors("another", [(seq, wrong) for seq, _ in store.vectorless("another", 9)])
-
     assert shown(recall(app, ("authentication",)))[0] == "Google sign-in"
-    assert app.reading(Scope.PROJECT).counts().vectors == 4, "the other model's stay; ours stand beside them"
+    assert app.reader(Scope.PROJECT).counts().vectors == 4, "the other model's stay; ours stand beside them"
 
 
 # Without the model
@@ -568,47 +460,32 @@ def test_vectors_of_another_model_are_not_compared(app: App):
 
 @pytest.fixture(params=["missing", "empty", "half"])
 def without_model(request: pytest.FixtureRequest, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
-    path = tmp_path / "model.safetensors"
+    path = folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)
     if request.param == "empty":
         path.touch()
     elif request.param == "half":
-        path.write_bytes(model.SHIPPED_FILE.read_bytes()[:9_000_000])
-    monkeypatch.setattr(model, "SHIPPED_FILE", path)
+        path.write_bytes(folders.SHIPPED_WEIGHTS.read_bytes()[:9_000_000])
     app._embedder = None
     return app
 
 
-def test_without_its_model_words_answer_and_it_is_said(without_model: App):
+def test_without_its_model_words_answer_and_wake_and_the_repair_is_named(without_model: App):
     app = without_model
-    pinned(app, LOGIN, title="Google sign-in")
+    put(app, thread("Google sign-in", body=LOGIN, days_old=15))
 
-    answer = recall(app, ("login",))
+    answer = recall(app, ("OAuth login users sign Google account session cookie",))
+    told = upkeep.reindex(app)
+    [check] = [check for check in health.doctor(app).checks if check.name == "model"]
 
     assert shown(answer) == ["Google sign-in"]
+    assert answer.found.found[0].reactivated
     assert answer.found.how.startswith("words alone: The embedding model")
     assert text(answer).count("searched by words alone") == 1
     assert shown(search(app, ("authentication",))) == [], "its meaning is not known"
-    assert vectors(app) == 0
-
-
-def test_without_its_model_the_index_is_made_and_the_repair_is_named(without_model: App):
-    app = without_model
-    pinned(app, LOGIN)
-
-    told = upkeep.reindex(app)
-
-    assert told.facts["vectors"] == 0
+    assert vectors(app) == told.facts["vectors"] == 0
     assert "reinstall" in " ".join(told.notes)
-    [check] = [check for check in health.doctor(app).checks if check.name == "model"]
     assert check.mark is not Mark.GOOD
     assert "reinstall" in check.repair
-
-
-def test_without_its_model_a_sleeping_thread_wakes_by_its_words(without_model: App):
-    sleeping = thread("Zeppelin", body="Zeppelins fly on helium.", days_old=15)
-    put(without_model, sleeping)
-
-    assert recall(without_model, ("zeppelins helium",)).found.found[0].reactivated
 
 
 # Any question
@@ -660,39 +537,24 @@ def test_no_question_breaks_recall(office: App):
 )
 def test_other_scripts_find_their_own(office: App, body: str, question: str):
     pinned(office, body, title="Found")
-
     assert shown(search(office, (question,)))[0] == "Found"
 
 
 def test_an_empty_store_answers_with_nothing_and_makes_nothing(app: App):
     answer = recall(app, ("anything",))
-
     assert shown(answer) == []
     assert "## Matching Threads (0 found)" in text(answer)
     assert why(app).recalls == ()
     assert not app.home.root.exists()
 
 
-def test_a_store_that_was_emptied_answers_with_nothing(app: App):
+def test_nothing_in_common_is_found_nothing_and_no_question_is_a_change(app: App):
+    """Undo takes back what was done, not what was asked."""
     id = pinned(app, LOGIN)
-    recall(app, ("login",))
-    memories.delete(app, (id,))
-
-    assert shown(recall(app, ("login",))) == []
-
-
-def test_nothing_in_common_is_found_nothing(app: App):
-    rules.add(app, "Indent with tabs.")
 
     assert shown(search(app, ("qwxzv",))) == []
     assert search(app, ("qwxzv",)).how == "words and vectors", "searched, and found nothing"
-
-
-def test_a_question_is_no_change(app: App):
-    """Undo takes back what was done, not what was asked."""
-    pinned(app, "alpha")
-    for question in ("alpha", "beta"):
-        search(app, (question,))
-        recall(app, (question,))
-
+    assert shown(recall(app, ("login",)))
     assert [entry.op for _, entry in history.log(app).entries] == ["pin"]
+    memories.delete(app, (id,))
+    assert shown(recall(app, ("login",))) == []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from recollect.ops import links, memories, recalls, rules, transfer, upkeep
-from recollect.ops.app import App
+from recollect.app.core import App
+from recollect.ops import memories, recall, rules, transfer, upkeep
 from tests.ops.ask import holding, kept, made, pinned
 from tests.ops.conftest import Opens
+from tests.ops.test_transfer import FILE, lines_of, write
 from tests.redact.samples import SAMPLES, Sample
 from tests.values import NOW
 
@@ -41,7 +41,7 @@ def test_a_secret_is_kept_out_of_every_argument(app: App, tmp_path: Path, sample
     id = pinned(app, "x", title=text, topics=(text,))
     memories.edit(app, id, title=f"again {text}", body=text, topics=text)
     rules.add(app, text, topics=(text,))
-    recalls.search(app, (text,))
+    recall.search(app, (text,))
 
     nowhere(app, tmp_path, sample)
 
@@ -61,28 +61,17 @@ def test_an_import_cannot_bring_secrets_in(app: App, open_app: Opens, tmp_path: 
     sample = FEW[0]
     pinned(app, "Plain words.")
     transfer.export(app, "clean.jsonl")
-    lines = [json.loads(line) for line in Path("clean.jsonl").read_text().splitlines()]
+    lines = lines_of("clean.jsonl")
     lines[1]["memory"] |= {"body": sample.text, "title": sample.text, "topics": [sample.text], "group": sample.text}
     lines[1]["memory"]["ratings"] = [{"useful": True, "timestamp": NOW.iso(), "reason": sample.text}]
     lines[1]["memory"]["anchors"] = [{"path": sample.text, "hash": ""}]
     lines[1]["messages"][0] |= {"content": sample.text, "source": sample.text}
-    Path("dirty.jsonl").write_text(_sealed(lines))
+    write(lines)
     other = open_app(home=tmp_path / "other")
 
-    transfer.import_jsonl(other, "dirty.jsonl")
+    transfer.import_jsonl(other, FILE)
 
     nowhere(other, tmp_path / "other", sample)
-
-
-def _sealed(lines: list[dict[str, object]]) -> str:
-    import hashlib
-
-    digest = hashlib.sha256()
-    for line in lines[:-1]:
-        line["sha256"] = transfer.checksum(line)  # type: ignore[arg-type]
-        digest.update(str(line["sha256"]).encode())
-    lines[-1]["sha256"] = digest.hexdigest()
-    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def test_equal_secrets_get_equal_marks_in_one_home_and_others_elsewhere(open_app: Opens, tmp_path: Path):
@@ -97,7 +86,7 @@ def test_equal_secrets_get_equal_marks_in_one_home_and_others_elsewhere(open_app
 
 def test_the_journal_and_the_log_hold_no_words(app: App):
     a, b = pinned(app, "Xylographer one"), pinned(app, "Xylographer two")
-    links.link(app, a, b)
+    memories.link(app, a, b)
     app.close()
 
     logs = (app.home.logs / "recollect.log").read_text()

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import recovery
 from recollect.base.errors import BadInput
 from recollect.model.result import Mark
-from recollect.ops import memories, recalls, upkeep
+from recollect.ops import memories, recall, upkeep
 from recollect.ops.health import config, doctor, status
 from tests.ops.ask import kept, pinned
 from tests.ops.conftest import Opens
@@ -65,10 +66,8 @@ def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest
 
 def test_ten_megabytes_are_refused_at_once_and_leave_nothing(open_app: Opens):
     app = open_app()
-
     with pytest.raises(BadInput, match="10,000,000 characters; at most 1,000,000 are kept"):
         memories.pin(app, "x" * 10_000_000)
-
     assert not app.home.user_store.exists()
     assert not list(app.home.projects.glob("*")) if app.home.projects.exists() else True
 
@@ -76,26 +75,21 @@ def test_ten_megabytes_are_refused_at_once_and_leave_nothing(open_app: Opens):
 def test_the_largest_body_is_kept_and_found(open_app: Opens):
     app = open_app()
     words = "Xylographer " + "lorem ipsum dolor " * 55_000
-
     id = pinned(app, words)
-
     assert kept(app, id).body == words
-    assert [one.hit.memory.id for one in recalls.search(app, ("xylographer",)).found] == [id]
+    assert [one.hit.memory.id for one in recall.search(app, ("xylographer",)).found] == [id]
 
 
 def test_old_backups_go_when_there_are_more_than_are_kept(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_BACKUPS_KEPT", "3")
     app = open_app()
     pinned(app, "x")
-
     for _ in range(5):
         upkeep.backup(app)
-
     (path,) = [store for _, store, _ in status(app).stores]
-    assert len(upkeep.backups_of(Path(path))) == status(app).backups == 3
+    assert len(recovery.backups_of(Path(path))) == status(app).backups == 3
 
 
 def test_how_fast_a_thread_fades_can_be_set(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_HALF_LIFE_DAYS", "100")
-
     assert open_app().age_rules.half_life_days == 100

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.bridge import BridgeType
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from recollect.ops import history, links, memories, rules, shape
-from recollect.ops.app import App
+from recollect.ops import history, memories, rules
 from tests.ops.ask import kept, made, pinned, said, states, titles
 from tests.values import act, messages, plan, rule, thread
 
@@ -16,7 +16,7 @@ from tests.values import act, messages, plan, rule, thread
 def test_a_merged_memory_answers_under_both_ids(app: App):
     a, b = pinned(app, "Tabs in Go.", topics=("go",)), pinned(app, "Spaces in Python.", topics=("python",))
 
-    shape.merge(app, a, b)
+    memories.merge(app, a, b)
 
     one = kept(app, a)
     assert kept(app, b) == one
@@ -28,19 +28,18 @@ def test_a_merged_memory_answers_under_both_ids(app: App):
 
 def test_merges_of_merges_all_lead_to_the_last(app: App):
     a, b, c = pinned(app, "a"), pinned(app, "b"), pinned(app, "c")
-    shape.merge(app, b, c)
-    shape.merge(app, a, b)
-
+    memories.merge(app, b, c)
+    memories.merge(app, a, b)
     assert {kept(app, id).id for id in (a, b, c)} == {a}
 
 
 def test_a_merge_takes_the_bridges_along_and_undo_puts_everything_back(app: App):
     a, b, c = pinned(app, "a"), pinned(app, "b"), pinned(app, "c")
-    links.link(app, b, c, type=BridgeType.DEPENDS)
-    links.link(app, a, b)
+    memories.link(app, b, c, type=BridgeType.DEPENDS)
+    memories.link(app, a, b)
     before = states(app)
 
-    shape.merge(app, a, b)
+    memories.merge(app, a, b)
     assert [(x.source, x.target) for x, _ in memories.show(app, a).bridges] == [(a, c)]
 
     history.undo(app)
@@ -49,9 +48,7 @@ def test_a_merge_takes_the_bridges_along_and_undo_puts_everything_back(app: App)
 
 def test_two_rules_become_one(app: App):
     a, b = made(rules.add(app, "Use tabs")), made(rules.add(app, "Indent with tabs"))
-
-    shape.merge(app, a, b)
-
+    memories.merge(app, a, b)
     assert [card.memory.id for card in rules.listing(app).cards] == [a]
     assert kept(app, a).seen == 2
 
@@ -60,17 +57,17 @@ def test_what_cannot_be_merged(app: App):
     a, rule_id, everywhere = pinned(app, "a"), made(rules.add(app, "Use tabs")), pinned(app, "c", user=True)
 
     with pytest.raises(BadInput, match="same memory"):
-        shape.merge(app, a, a)
+        memories.merge(app, a, a)
     with pytest.raises(BadInput, match="kept apart"):
-        shape.merge(app, a, everywhere)
+        memories.merge(app, a, everywhere)
     with pytest.raises(BadInput, match=r"is a thread and .* is a rule"):
-        shape.merge(app, a, rule_id)
+        memories.merge(app, a, rule_id)
 
 
 def long_thread(app: App) -> str:
     talk = thread("talk", topics=("auth", "database"))
     heard = messages(talk, "Fix the login form.", "The database is slow.", "Logout works.", "Database index added.")
-    app.writing(Scope.PROJECT).apply(plan(Create(talk, heard)), act())
+    app.writer(Scope.PROJECT).apply(plan(Create(talk, heard)), act())
     return talk.id
 
 
@@ -78,7 +75,7 @@ def test_a_split_moves_the_messages_on_a_topic(app: App):
     id = long_thread(app)
     before = states(app)
 
-    child = made(shape.split(app, id, topics=("database",)))
+    child = made(memories.split(app, id, topics=("database",)))
 
     assert [m.content for m in said(app, child)] == ["The database is slow.", "Database index added."]
     assert [m.content for m in said(app, id)] == ["Fix the login form.", "Logout works."]
@@ -96,15 +93,13 @@ def test_a_split_moves_the_messages_on_a_topic(app: App):
 def test_a_split_that_moves_nothing_or_all_is_refused(app: App, topics: tuple[str, ...]):
     id = long_thread(app)
     before = states(app)
-
     with pytest.raises(BadInput, match="cannot be split"):
-        shape.split(app, id, topics=topics)
+        memories.split(app, id, topics=topics)
     assert states(app) == before
 
 
 def test_only_threads_can_be_split(app: App):
     tabs = rule("tabs")
-    app.writing(Scope.PROJECT).apply(plan(Create(tabs)), act())
-
+    app.writer(Scope.PROJECT).apply(plan(Create(tabs)), act())
     with pytest.raises(BadInput, match="not a thread"):
-        shape.split(app, tabs.id, topics=("tabs",))
+        memories.split(app, tabs.id, topics=("tabs",))

@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import capture_counts
+from recollect.app.core import App
+from recollect.app.states import CURSORS
 from recollect.base.clock import FixedClock
 from recollect.base.errors import ModelError
+from recollect.jobs import transcripts
 from recollect.model.bridge import BridgeType
 from recollect.model.memory import Anchor, Lane, Memory, Status, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import briefs, cursors, digest, history, memories, tally
-from recollect.ops.app import App
-from recollect.ops.here import scope_here
+from recollect.ops import history, memories, past_sessions
+from recollect.ops.session_start import open_threads
 from tests.ops.conftest import Opens
-from tests.ops.test_digest import Transcript
+from tests.ops.transcript import Transcript
 from tests.values import thread
 
 
@@ -29,13 +32,11 @@ class Talk(Transcript):
         for file in edits:
             self.edited(file)
         if said:
-            self.line("assistant", [{"type": "text", "text": said}])
+            self.replied(said)
         self.told()
 
     def edited(self, file: str) -> None:
-        id = f"toolu_{self.session}_{self.number}"
-        self.line("assistant", [{"type": "tool_use", "id": id, "name": "Edit", "input": {"file_path": file}}])
-        self.line("user", [{"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": False}])
+        self.called("Edit", {"file_path": file})
 
     def line(self, type: str, content: object, **more: object) -> None:
         super().line(type, content, **{"uuid": f"{self.session}-{self.number + 1}", **more})
@@ -44,7 +45,7 @@ class Talk(Transcript):
 
     def told(self, name: EventName = EventName.TURN_ENDED) -> None:
         self.event(name)
-        digest.digest(self.app)
+        past_sessions.catch_up(self.app)
 
 
 @pytest.fixture
@@ -53,11 +54,11 @@ def talk(app: App, tmp_path: Path) -> Talk:
 
 
 def kept(app: App) -> list[Memory]:
-    return [memory for memory, _ in app.reading(scope_here(app)).each()]
+    return [memory for memory, _ in app.reader(app.scope).each()]
 
 
 def contents(app: App, id: str) -> list[str]:
-    return [message.content for message in app.reading(scope_here(app)).messages(id)]
+    return [message.content for message in app.reader(app.scope).messages(id)]
 
 
 def tax(talk: Talk, prompt: str = "The cart shows the wrong tax for customers in Quebec") -> Thread:
@@ -82,8 +83,7 @@ def test_a_turn_becomes_a_thread_that_names_its_subject(app: App, talk: Talk):
 
 def test_an_open_thread_is_shown_when_a_session_starts(app: App, talk: Talk):
     found = tax(talk)
-
-    assert list(briefs.open_threads(app)) == [found.id]
+    assert list(open_threads(app)) == [found.id]
 
 
 def test_what_belongs_together_goes_on_and_what_does_not_is_opened(app: App, talk: Talk):
@@ -105,14 +105,14 @@ def test_another_session_goes_on_with_a_thread_that_slept(app: App, talk: Talk, 
     old = tax(talk)
     assert isinstance(app.clock, FixedClock)
     app.clock.at = app.clock.at.plus(days=20)
-    assert briefs.open_threads(app) == {}
+    assert open_threads(app) == {}
 
     tax(Talk(app, tmp_path, "s-2"), "The Quebec tax is still wrong: shipping must be taxed with GST and QST too")
 
     (woken,) = kept(app)
     assert woken.id == old.id
     assert woken.status is Status.ACTIVE
-    assert list(briefs.open_threads(app)) == [old.id]
+    assert list(open_threads(app)) == [old.id]
     assert woken.reinforced_at.days_since(old.reinforced_at) > 19
 
 
@@ -123,15 +123,13 @@ def test_small_talk_leaves_nothing_and_is_counted(app: App, talk: Talk):
     talk.told(EventName.SESSION_ENDED)
 
     assert kept(app) == []
-    assert sum(tally.counts(app).values()) > 0
-    assert any(reason.startswith("threads: ") for reason in tally.counts(app))
+    assert sum(capture_counts.counts(app).values()) > 0
+    assert any(reason.startswith("threads: ") for reason in capture_counts.counts(app))
 
 
 def test_a_pinned_thread_is_never_added_to(app: App, talk: Talk):
     memories.pin(app, "The cart shows the wrong tax for customers in Quebec: services/cart/tax.py")
-
     talk.turn("The cart shows the wrong tax for customers in Quebec", "services/cart/tax.py", said="Both rates count.")
-
     pinned, new = kept(app)
     assert pinned.pinned
     assert not new.pinned
@@ -142,10 +140,10 @@ def test_a_turn_that_is_read_in_two_looks_is_one_turn(app: App, talk: Talk):
     talk.told()
     assert kept(app) == []  # the agent is at it
     talk.edited("services/cart/tax.py")
-    talk.line("assistant", [{"type": "text", "text": "I changed the table of rates, and look at shipping next."}])
+    talk.replied("I changed the table of rates, and look at shipping next.")
     talk.told()
     talk.edited("services/cart/shipping.py")
-    talk.line("assistant", [{"type": "text", "text": "Shipping is taxed too."}])
+    talk.replied("Shipping is taxed too.")
     talk.told()
 
     (found,) = kept(app)
@@ -159,16 +157,15 @@ def test_the_end_of_a_session_waits_for_nothing(app: App, talk: Talk):
     talk.line("user", "The cart shows the wrong tax for customers in Quebec")
     talk.edited("services/cart/tax.py")
     talk.told(EventName.SESSION_ENDED)
-
     assert len(kept(app)) == 1
 
 
 def test_a_transcript_that_is_read_twice_adds_nothing(app: App, talk: Talk):
     found = tax(talk)
     before = contents(app, found.id)
-    store = app.writing(scope_here(app))
-    cursors.drop(store, str(talk.path))  # as if it had never been read
-    store.sessions.put_state("threads", "{}")
+    store = app.writer(app.scope)
+    CURSORS.remove(store, transcripts.cursor_key(str(talk.path)))  # as if it had never been read
+    store.put_state("threads", "{}")
 
     talk.told(EventName.SESSION_ENDED)
 
@@ -189,12 +186,10 @@ def test_without_a_model_words_and_files_decide(app: App, talk: Talk, monkeypatc
 
 def test_what_was_told_from_memory_is_not_taken_in_when_it_is_said_back(app: App, talk: Talk, tmp_path: Path):
     old = tax(talk)
-
     Talk(app, tmp_path, "s-2").turn("what do you know about Quebec?", said=f"I remember: {old.body}")
-
     assert [one.id for one in kept(app)] == [old.id]
     assert kept(app) == [old]
-    assert tally.counts(app)["threads: an echo"] > 0
+    assert capture_counts.counts(app)["threads: an echo"] > 0
 
 
 def test_everything_can_be_undone(app: App, talk: Talk):
@@ -202,12 +197,12 @@ def test_everything_can_be_undone(app: App, talk: Talk):
     talk.turn("and shipping?", "services/cart/shipping.py", said="Shipping is taxed with both rates now, too.")
     talk.turn("the deploy of the api failed halfway", "deploy/helm.yaml", said="The probe needs the outbox table.")
 
-    for entry in app.reading(scope_here(app)).log(limit=100):
+    for entry in app.reader(app.scope).log(limit=100):
         history.undo(app, entry.change)
 
     assert kept(app) == []
-    assert app.reading(scope_here(app)).counts().messages == 0
-    assert app.reading(scope_here(app)).verify() == []
+    assert app.reader(app.scope).counts().messages == 0
+    assert app.reader(app.scope).verify() == []
 
 
 def test_threads_that_share_files_are_bridged(app: App, talk: Talk, tmp_path: Path):
@@ -223,32 +218,27 @@ def test_threads_that_share_files_are_bridged(app: App, talk: Talk, tmp_path: Pa
     )  # fmt: skip
 
     new = next(one for one in kept(app) if one.id != old.id)
-    (bridge,) = app.reading(scope_here(app)).bridges(new.id)
+    (bridge,) = app.reader(app.scope).bridges(new.id)
     assert (bridge.source, bridge.target, bridge.type) == (new.id, old.id, BridgeType.EXTENDS)
 
 
 def test_no_secret_reaches_a_thread(app: App, talk: Talk):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     talk.turn(f"Deploy the api with the token {secret}", "deploy/run.sh", said=f"Deployed with {secret} to production.")
-
     assert kept(app)
-    assert secret not in repr(list(app.reading(scope_here(app)).each()))
+    assert secret not in repr(list(app.reader(app.scope).each()))
 
 
 def test_a_dry_run_writes_nothing(app: App, talk: Talk, open_app: Opens):
     talk.line("user", "The cart shows the wrong tax for customers in Quebec")
     talk.edited("services/cart/tax.py")
     talk.event(EventName.SESSION_ENDED)
-
-    digest.digest(open_app(dry_run=True))
-
+    past_sessions.catch_up(open_app(dry_run=True))
     assert kept(app) == []
 
 
 def test_a_thread_that_was_archived_by_hand_is_left_alone(app: App, talk: Talk):
     old = tax(talk)
     memories.archive(app, (old.id,))
-
     talk.turn("and round it half up", "services/cart/tax.py", said="Rounded half up per line, also for shipping.")
-
     assert [one.status for one in kept(app)] == [Status.ARCHIVED, Status.ACTIVE]

@@ -8,16 +8,17 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from recollect.app import capture_counts
+from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.clock import FixedClock
 from recollect.base.paths import Home
 from recollect.base.settings import load
-from recollect.capture.turn import message_id, turns
-from recollect.model.act import Act, Deed, Doing, Sitting, Speaker
+from recollect.capture.turns import message_id, split_turns
+from recollect.jobs import turn_threads
+from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
 from recollect.model.memory import Memory, Message
-from recollect.ops import history, tally, threads
-from recollect.ops.app import App
-from recollect.ops.here import scope_here
+from recollect.ops import history
 from tests.values import MINT, NOW
 
 TEXTS = (
@@ -73,14 +74,14 @@ class House:
             begin = end
 
     def look(self, session: str, done: list[Act], new_from: int, *, ended: bool) -> None:
-        sitting = Sitting(host="x", session=session, acts=tuple(done), new_from=new_from, ended=ended)
-        write = threads.take(self.app, sitting)
-        with self.app.writing(scope_here(self.app)).together():
+        sitting = SessionPart(host="x", session=session, acts=tuple(done), new_from=new_from, ended=ended)
+        write = turn_threads.record_turns(self.app, sitting)
+        with self.app.writer(self.app.scope).transaction():
             if write is not None:
                 write()
 
     def everything(self) -> list[tuple[Memory, tuple[Message, ...]]]:
-        return list(self.app.reading(scope_here(self.app)).each())
+        return list(self.app.reader(self.app.scope).each())
 
 
 looks = st.lists(st.integers(1, 14), max_size=4)
@@ -100,10 +101,10 @@ def test_every_turn_is_in_exactly_one_thread_or_counted(
         kept = [message for _, said in house.everything() for message in said]
         assert len({message.id for message in kept}) == len(kept)
         assert {message.id for message in kept} <= {message_id(act) for what in told.values() for act in what}
-        counted = sum(n for reason, n in tally.counts(house.app).items() if reason.startswith("threads: "))
-        assert len(kept) + counted >= sum(len(list(turns(what, 0, finished=True))) for what in told.values())
+        counted = sum(n for reason, n in capture_counts.counts(house.app).items() if reason.startswith("threads: "))
+        assert len(kept) + counted >= sum(len(list(split_turns(what, 0, finished=True))) for what in told.values())
         assert all(said for _, said in house.everything()), "a thread of nothing"
-        assert house.app.reading(scope_here(house.app)).verify() == []
+        assert house.app.reader(house.app.scope).verify() == []
         house.app.close()
 
 
@@ -138,8 +139,8 @@ def test_taken_twice_is_taken_once_and_undoing_everything_leaves_nothing(
 
         assert house.everything() == once
 
-        for entry in house.app.reading(scope_here(house.app)).log(limit=1_000):
+        for entry in house.app.reader(house.app.scope).log(limit=1_000):
             history.undo(house.app, entry.change)
         assert house.everything() == []
-        assert house.app.reading(scope_here(house.app)).verify() == []
+        assert house.app.reader(house.app.scope).verify() == []
         house.app.close()

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app import toasts
+from recollect.app.core import App
 from recollect.base.clock import SystemClock
 from recollect.base.log import Log
-from recollect.ops import desktop, toasts
-from recollect.ops.app import App
 from tests.hooks.talk import Talk
 from tests.ops.ask import pinned
 from tests.ops.conftest import Opens
@@ -46,19 +46,19 @@ class Desktop:
     def said(self) -> list[str]:
         """The lines that were shown."""
         given = self._said.read_text().splitlines() if self._said.exists() else []
-        return [line for before, line in pairwise(given) if before == desktop.NAME]
+        return [line for before, line in pairwise(given) if before == toasts.NAME]
 
 
 @pytest.fixture
-def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[desktop.Screen]:
-    fresh = desktop.Screen()
-    monkeypatch.setattr(desktop, "SCREEN", fresh)
+def screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[toasts.Screen]:
+    fresh = toasts.Screen()
+    monkeypatch.setattr(toasts, "SCREEN", fresh)
     yield fresh
     assert fresh.wait(30)
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: desktop.Screen) -> Desktop:
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: toasts.Screen) -> Desktop:
     return Desktop(tmp_path, monkeypatch)
 
 
@@ -73,7 +73,7 @@ def logged(app: App) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Desktop, screen: desktop.Screen):
+def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Desktop, screen: toasts.Screen):
     pinned(app, "Releases go through the staging cluster first", title="Releases")
     talk = Talk(app)
 
@@ -89,38 +89,35 @@ def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Deskt
     assert "Recalled: Logo" in stand_in.said
 
 
-def test_nothing_is_shown_unless_it_was_switched_on(open_app: Opens, stand_in: Desktop, screen: desktop.Screen):
-    toasts.toast(open_app(), "anything")
-
+def test_nothing_is_shown_unless_it_was_switched_on(open_app: Opens, stand_in: Desktop, screen: toasts.Screen):
+    toasts.show(open_app(), "anything")
     assert screen.wait(30)
     assert stand_in.said == []
 
 
 @pytest.mark.parametrize("text", ["<b>bold</b> & co", "-h", "--help", "$(touch x); `touch y`", "a\nb\x1b[31m\u202ec"])
-def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, screen: desktop.Screen, text: str):
-    toasts.toast(app, text)
-
+def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, screen: toasts.Screen, text: str):
+    toasts.show(app, text)
     assert screen.wait(30)
     (line,) = stand_in.said
     assert not set(line) & set("<\x1b\u202e")
     assert not list(Path.cwd().glob("?"))
 
 
-def test_a_long_line_is_cut(app: App, stand_in: Desktop, screen: desktop.Screen):
-    toasts.toast(app, "x" * 100_000)
-
+def test_a_long_line_is_cut(app: App, stand_in: Desktop, screen: toasts.Screen):
+    toasts.show(app, "x" * 100_000)
     assert screen.wait(30)
     assert len(stand_in.said[0]) == toasts.MAX_CHARS
 
 
 def test_one_that_hangs_is_ended_with_its_children_and_none_is_tried_for_a_while(
-    app: App, stand_in: Desktop, screen: desktop.Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    app: App, stand_in: Desktop, screen: toasts.Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(desktop, "WITHIN_S", 0.5)
+    monkeypatch.setattr(toasts, "TIMEOUT_S", 0.5)
     stand_in.does(f"/bin/sleep 600 & echo $! > {tmp_path}/pid; wait")
 
-    toasts.toast(app, "one")
-    toasts.toast(app, "two")
+    toasts.show(app, "one")
+    toasts.show(app, "two")
 
     assert screen.wait(30)
     assert "notify-send did not end" in logged(app)
@@ -144,7 +141,7 @@ def _is_over(pid: int) -> bool:
 
 @pytest.mark.parametrize("trouble", ["missing", "fails", "no program"])
 def test_trouble_is_logged_and_nothing_else(
-    app: App, stand_in: Desktop, screen: desktop.Screen, trouble: str, tmp_path: Path
+    app: App, stand_in: Desktop, screen: toasts.Screen, trouble: str, tmp_path: Path
 ):
     if trouble == "missing":
         stand_in.gone()
@@ -154,14 +151,14 @@ def test_trouble_is_logged_and_nothing_else(
         (tmp_path / "bin" / "notify-send").write_bytes(b"\x00")
         (tmp_path / "bin" / "notify-send").chmod(0o755)
 
-    toasts.toast(app, "one")
+    toasts.show(app, "one")
 
     assert screen.wait(30)
     assert logged(app).count("toast-not-shown") == 1
 
 
 def test_more_than_can_be_shown_are_dropped(
-    stand_in: Desktop, screen: desktop.Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stand_in: Desktop, screen: toasts.Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     held = tmp_path / "held"
     held.touch()
@@ -179,10 +176,8 @@ def test_more_than_can_be_shown_are_dropped(
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_no_line_is_ever_part_of_a_script(platform: str):
     line = '\'; "quoted" $(x) -h'
-
-    call = desktop.call_for(line, platform)
-
+    call = toasts.call_for(line, platform)
     assert not any(line in part and part != line for part in call.argv)
     assert line in (*call.argv, call.stdin)
     if line in call.argv:
-        assert call.argv[call.argv.index(line) - 1] in ("--", desktop.NAME)
+        assert call.argv[call.argv.index(line) - 1] in ("--", toasts.NAME)

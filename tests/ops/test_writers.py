@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from recollect.app.core import App
 from recollect.base.errors import IdTaken
 from recollect.base.ids import Mint
 from recollect.model.result import Scope
 from recollect.ops import history, memories, rules
-from recollect.ops.app import App
 from tests.ops.ask import files, kept, made, pinned, titles
 from tests.ops.conftest import Opens
 
@@ -47,7 +47,7 @@ def test_an_id_that_is_always_taken_is_an_error_and_nothing_is_lost(open_app: Op
 def test_two_that_say_the_same_rule_at_once_make_one_rule(open_app: Opens):
     one, other = open_app(), open_app()
     rule = made(rules.add(one, "Use tabs"))
-    other.writing(Scope.PROJECT)
+    other.writer(Scope.PROJECT)
 
     rules.add(other, "Use tabs")
     rules.add(one, "Use tabs")
@@ -59,8 +59,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from recollect.ops import memories
-from recollect.ops.app import App
-app = App.here(Path.cwd())
+from recollect.app.core import App
+app = App.open(Path.cwd())
 for number in range(25):
     memories.pin(app, f"writer {sys.argv[1]} wrote {number}")
 app.close()
@@ -74,7 +74,7 @@ def test_processes_that_write_at_once_lose_nothing(open_app: Opens):
 
     assert said == [b"", b"", b""]
     app = open_app()
-    bodies = {memory.body for memory, _ in app.reading(Scope.PROJECT).each()}
+    bodies = {memory.body for memory, _ in app.reader(Scope.PROJECT).each()}
     assert bodies == {f"writer {n} wrote {number}" for n in range(3) for number in range(25)}
     assert len({entry.change for _, entry in history.log(app, limit=1_000).entries}) == 75
     assert len(list(app.home.projects.iterdir())) == 1
@@ -114,12 +114,8 @@ def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
         file.chmod(0o400)
     try:
         read = [recollect("show", id), recollect("search", "before"), recollect("recall", "before"), recollect("why")]
-        wrote = [
-            recollect("pin", "x"),
-            recollect("delete", everywhere),
-            recollect("undo"),
-            recollect("purge", id, "--yes"),
-        ]
+        commands = (("pin", "x"), ("delete", everywhere), ("undo",), ("purge", id, "--yes"))
+        wrote = [recollect(*command) for command in commands]
         sick = recollect("doctor")
     finally:
         for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import __version__
-from recollect.agents import Hook, claude_code
+from recollect.agents import Places, agent, claude_code
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = ROOT / "plugins" / "claude-code"
@@ -37,35 +37,17 @@ def script(path: Path, body: str) -> Path:
 
 
 def test_it_hears_of_the_same_events_as_the_settings_would():
-    wanted = {
-        event: [
-            {
-                "hooks": [
-                    claude_code.hook_json(
-                        f'/bin/sh "${{CLAUDE_PLUGIN_ROOT}}"/scripts/call hook {event} 2>/dev/null || :', Hook(event, 5)
-                    )
-                ]
-            }
-        ]
-        for event in claude_code.hook_events(None)
-    }
-
+    """With the same time limits."""
+    call, speaks = '/bin/sh "${CLAUDE_PLUGIN_ROOT}"/scripts/call hook {} 2>/dev/null || :', agent("claude-code")
+    hooks = speaks.hooks(Places(Path("/"), None, {"PATH": ""}))
+    wanted = {one.event: [{"hooks": [speaks.hook_json(call.replace("{}", one.event), one)]}] for one in hooks}
     assert read(PLUGIN / "hooks" / "hooks.json")["hooks"] == wanted
-
-
-def test_its_time_limits_are_those_of_the_settings():
-    from recollect.agents import Places
-
-    limits = {hook.event: hook.timeout_s for hook in claude_code.hooks(Places(Path("/"), None, {"PATH": ""}))}
-
-    found = read(PLUGIN / "hooks" / "hooks.json")["hooks"]
-    assert {event: group[0]["hooks"][0]["timeout"] for event, group in found.items()} == limits
+    assert tuple(wanted) == claude_code.hook_events(None)
 
 
 def test_its_server_is_told_of_as_in_the_settings_but_for_who_calls():
     (server,) = read(PLUGIN / ".mcp.json")["mcpServers"].items()
-    wanted = dict(claude_code.server_json("/bin/sh"))
-
+    wanted = dict(agent("claude-code").server_json("/bin/sh"))
     assert server == ("recollect", wanted | {"args": ["${CLAUDE_PLUGIN_ROOT}/scripts/call", "mcp"]})
 
 
@@ -81,13 +63,11 @@ def test_it_has_the_programs_version_and_the_marketplace_names_it():
 def test_its_skill_is_the_one_that_install_writes_under_another_name():
     own = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     installed = (ROOT / "src" / "recollect" / "agents" / "skill.md").read_text(encoding="utf-8")
-
     assert own == installed.replace("name: recollect\n", "name: memory\n", 1)
 
 
 def test_its_commands_are_there_and_the_model_does_not_call_them_by_itself():
     commands = {path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()}
-
     assert set(commands) == {"recall", "status", "why", "pin"}
     assert all("disable-model-invocation: true" in text for text in commands.values())
 
@@ -99,16 +79,13 @@ def test_it_ships_the_licence_of_the_whole():
 @pytest.mark.parametrize("event", claude_code.hook_events(None))
 def test_without_the_program_a_hook_says_nothing_and_ends_well(tmp_path: Path, event: str):
     before = list(tmp_path.iterdir())
-
     ran = call(tmp_path, "hook", event)
-
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == before
 
 
 def test_without_the_program_status_says_what_to_do(tmp_path: Path):
     ran = call(tmp_path, "status")
-
     assert ran.returncode == 0
     assert "not installed" in ran.stdout
     assert "uv tool install" in ran.stdout
@@ -116,7 +93,6 @@ def test_without_the_program_status_says_what_to_do(tmp_path: Path):
 
 def test_an_event_goes_to_the_homes_own_hook_with_a_mark(tmp_path: Path):
     script(tmp_path / ".recollect" / "bin" / "hook", 'echo "$@ $RECOLLECT_VIA"')
-
     assert call(tmp_path, "hook", "Stop").stdout == "Stop plugin\n"
     assert call(tmp_path, "hook", "Stop", "--deadline-ms", "9").stdout == "Stop --deadline-ms 9 plugin\n"
 
@@ -124,7 +100,6 @@ def test_an_event_goes_to_the_homes_own_hook_with_a_mark(tmp_path: Path):
 @pytest.mark.parametrize("named", ["{at}/elsewhere", "~/elsewhere"])
 def test_a_home_that_is_named_is_the_one(tmp_path: Path, named: str):
     script(tmp_path / "elsewhere" / "bin" / "hook", "echo there")
-
     assert call(tmp_path, "hook", "Stop", RECOLLECT_HOME=named.format(at=tmp_path)).stdout == "there\n"
 
 

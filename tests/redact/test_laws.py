@@ -5,15 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.redact import Redactor
-from recollect.redact.assign import ASSIGNMENTS, Assignment
-from recollect.redact.pattern import Pattern
-from recollect.redact.patterns import PATTERNS
+from recollect.redact.secret_table import ROWS
 from tests.naughty import NAUGHTY
-from tests.redact.samples import SAMPLES, TEMPLATES, draw
+from tests.redact.samples import REDACTOR, SAMPLES, TEMPLATES, draw
 
-REDACTOR = Redactor(b"a key for tests")
-ROWS: tuple[Pattern | Assignment, ...] = (*PATTERNS, *ASSIGNMENTS)
 KEYWORDS = sorted({keyword for row in ROWS for keyword in row.keywords})
 
 # Lone surrogates and NULs included.

@@ -1,4 +1,4 @@
-"""Every kind of secret is found, whatever stands around it."""
+"""Every kind of secret is found, whatever stands around it, in the forms in which people and programs write it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ import json
 
 import pytest
 
-from recollect.redact import Redactor
-from recollect.redact.assign import ASSIGNMENTS, Assignment
-from recollect.redact.pattern import Pattern, compiled
-from recollect.redact.patterns import PATTERNS
-from tests.redact.samples import SAMPLES, TEMPLATES, Sample, draw
+from bench.secret_forms import PASSWORD_FORMS, draw_forms
+from recollect.redact.secret_table import ROWS, compiled
+from tests.redact.samples import REDACTOR, SAMPLES, TEMPLATES, Sample, draw, read_texts
 
-REDACTOR = Redactor(b"a key for tests")
-ROWS: tuple[Pattern | Assignment, ...] = (*PATTERNS, *ASSIGNMENTS)
 KINDS = {row.kind for row in ROWS}
 DRAWS = 20
 AROUND = (
@@ -83,4 +79,36 @@ def test_there_are_at_least_fifty_families():
 def test_a_row_of_the_table_is_well_formed(row):
     assert row.keywords
     assert all(keyword and keyword == keyword.lower() for keyword in row.keywords)
-    assert compiled(row.regex).groups >= getattr(row, "group", 3)
+    assert compiled(row.regex).groups >= (3 if row.found_as == "assignment" else row.group)
+
+
+@pytest.mark.parametrize("template", read_texts("everyday_forms.json"))
+def test_a_secret_is_taken_out_of_everyday_text(template):
+    for seed in range(10):
+        sample = draw("form", template, seed)
+
+        assert sample.secret not in REDACTOR.clean(sample.text).text, sample.text
+
+
+def test_hardly_a_key_without_a_shape_survives_in_any_form():
+    """Of the first keys of the table, which are known only by what stands around them. A draw may be like a word."""
+    samples = [sample for sample in draw_forms(10, held=False, seed=5) if sample.kind not in PASSWORD_FORMS]
+    survivors = [sample.text for sample in samples if sample.secret in REDACTOR.clean(sample.text).text]
+
+    assert len(survivors) <= len(samples) // 500, survivors
+
+
+def test_only_the_column_of_secrets_is_taken_out():
+    sample = draw("form", "name,api_key,note\nfirst,«{a32}»,a note\nsecond,,another\n")
+
+    cleaned = REDACTOR.clean(sample.text).text
+
+    assert cleaned.startswith("name,api_key,note\nfirst,[redacted:secret:")
+    assert cleaned.endswith("],a note\nsecond,,another\n")
+
+
+def test_a_checksum_after_a_plain_key_is_one_only_beside_a_service():
+    checksum = draw("form", "{h40}").secret
+
+    assert REDACTOR.clean(f"key: {checksum}").found == ()
+    assert REDACTOR.clean(f"datadog:\n  key: {checksum}").found == (("secret", 1),)

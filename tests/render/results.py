@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from recollect.model.codec import Json
 from recollect.model.memory import Thread
-from recollect.model.plan import Alias, Create, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
+from recollect.model.plan import Alias, Create, FileChange, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
 from recollect.model.result import (
@@ -52,6 +52,7 @@ EVERY_CHANGE = plan(
     Unlink(bridge(OTHER, DARK)),
     Alias(OTHER.id, DARK.id),
     Unalias(OTHER.id, DARK.id),
+    FileChange.between(DARK.id, "a.md", "old", "a.md", "new"),
 )
 DONE = Done("Pinned as x (weight=1.30)", EVERY_CHANGE, Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))
 

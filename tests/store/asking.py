@@ -1,20 +1,47 @@
-"""Asking a store the way the product does, by words alone; and vectors small enough to read."""
+"""Asking a store the way the product does, by words alone; vectors small enough to read; plans made from what stands;
+and who talks, in tests of sessions."""
 
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
+from recollect.app.memory_search import search_stores
 from recollect.base.moment import Moment
+from recollect.lifecycle import edits
+from recollect.lifecycle.reshape import merge
+from recollect.model.ledger import LedgerKey, Pointer
+from recollect.model.memory import Memory
+from recollect.model.plan import Plan
 from recollect.model.query import Hit, Query
-from recollect.ops import asking
+from recollect.model.session import Session
 from recollect.store import Store
 from tests.values import AGE, NOW
 
+ME = LedgerKey("s-1")
+
 
 def search(store: Store, query: Query, *, now: Moment = NOW) -> list[Hit]:
-    return list(asking.ask([store], query, now=now, rules=AGE).picked.hits)
+    return list(search_stores([store], query, now=now, rules=AGE).selected.hits)
 
 
 def vector(*numbers: float) -> bytes:
     """As `put_vectors` and `nearest` take it: 32-bit floats."""
     return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def merge_plan(store: Store, keep: Memory, lose: Memory) -> Plan:
+    messages, bridges, aliases = store.messages(lose.id), store.bridges(keep.id, lose.id), store.aliases(lose.id)
+    return merge(keep, lose, messages=messages, bridges=bridges, aliases=aliases, now=NOW, rules=AGE)
+
+
+def delete_plan(store: Store, memory: Memory) -> Plan:
+    return edits.delete(memory, store.messages(memory.id), store.bridges(memory.id), store.aliases(memory.id))
+
+
+def session(id: str = "s-1", **given: int) -> Session:
+    return Session(id=id, host="claude-code", started_at=NOW, **given)
+
+
+def pointer(**given: object) -> Pointer:
+    return replace(Pointer(name="turn-ended", host="claude-code", session="s-1", at=NOW), **given)  # type: ignore[arg-type]

@@ -8,158 +8,133 @@ from dataclasses import replace
 import pytest
 
 from recollect.base.errors import Conflict
-from recollect.model.ledger import Talker, Way
+from recollect.model.ledger import LedgerKey, Way
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
 from recollect.store import Store
 from recollect.store.sessions import KEPT_DAYS
-from tests.store.asking import search, vector
-from tests.store.talkers import ME, pointer, session
+from tests.store.asking import ME, pointer, search, session, vector
 from tests.values import NOW, act, plan, thread
 
 
 class SessionContract:
     def test_a_session_is_known_again(self, store: Store):
-        store.sessions.put_session(session(number=4, epoch=2), at=NOW)
-
-        assert store.sessions.session("s-1") == session(number=4, epoch=2)
-        assert store.sessions.session("s-1", "a1") is None
-        assert store.sessions.session("s-2") is None
+        store.put_session(session(number=4, epoch=2), at=NOW)
+        assert store.session("s-1") == session(number=4, epoch=2)
+        assert store.session("s-1", "a1") is None
+        assert store.session("s-2") is None
 
     def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(self, store: Store):
-        store.sessions.show(ME, Way.TOLD, ["m1", "m2", "m1"], at=NOW)
-        store.sessions.show(ME, Way.TOLD, ["m2"], at=NOW.plus(seconds=1))
+        store.show(ME, Way.TOLD, ["m1", "m2", "m1"], at=NOW)
+        store.show(ME, Way.TOLD, ["m2"], at=NOW.plus(seconds=1))
 
-        assert store.sessions.shown(ME, Way.TOLD) == {"m1", "m2"}
-        for other in (Talker("s-2"), Talker("s-1", "a1"), Talker("s-1", epoch=1)):
-            assert store.sessions.shown(other, Way.TOLD) == frozenset()
-        assert store.sessions.shown(ME, Way.REMINDED) == frozenset()
+        assert store.shown(ME, Way.TOLD) == {"m1", "m2"}
+        for other in (LedgerKey("s-2"), LedgerKey("s-1", "a1"), LedgerKey("s-1", epoch=1)):
+            assert store.shown(other, Way.TOLD) == frozenset()
+        assert store.shown(ME, Way.REMINDED) == frozenset()
 
     def test_sessions_that_were_not_heard_of_for_long_go_with_their_ledgers(self, store: Store):
-        store.sessions.put_session(session("old"), at=NOW.plus(days=-KEPT_DAYS - 1))
-        store.sessions.show(Talker("old"), Way.TOLD, ["m1"], at=NOW)
-        store.sessions.put_session(session("new"), at=NOW)
-        store.sessions.show(Talker("new"), Way.TOLD, ["m1"], at=NOW)
+        store.put_session(session("old"), at=NOW.plus(days=-KEPT_DAYS - 1))
+        store.show(LedgerKey("old"), Way.TOLD, ["m1"], at=NOW)
+        store.put_session(session("new"), at=NOW)
+        store.show(LedgerKey("new"), Way.TOLD, ["m1"], at=NOW)
 
-        store.sessions.put_session(session("now"), at=NOW)
+        store.put_session(session("now"), at=NOW)
 
-        assert store.sessions.session("old") is None
-        assert store.sessions.shown(Talker("old"), Way.TOLD) == frozenset()
-        assert store.sessions.shown(Talker("new"), Way.TOLD) == {"m1"}
+        assert store.session("old") is None
+        assert store.shown(LedgerKey("old"), Way.TOLD) == frozenset()
+        assert store.shown(LedgerKey("new"), Way.TOLD) == {"m1"}
 
-    def test_use_is_counted_and_not_journalled(self, store: Store):
+    def test_use_is_counted_and_not_journalled_and_cannot_change_what_a_memory_says(self, store: Store):
         memory = thread("Billing")
         store.apply(plan(Create(memory)), act())
 
-        store.sessions.use([memory.id, memory.id, "nobody"], lambda m: replace(m, frequency=m.frequency + 1))
+        store.use([memory.id, memory.id, "nobody"], lambda m: replace(m, frequency=m.frequency + 1))
+        with pytest.raises(ValueError, match="would change what it says"):
+            store.use([memory.id], lambda m: replace(m, body="other words"))
 
         assert store.get(memory.id) == replace(memory, frequency=1)
         assert len(store.log(limit=10)) == 1
         assert store.verify() == []
-
-    def test_use_cannot_change_what_a_memory_says(self, store: Store):
-        memory = thread("Billing")
-        store.apply(plan(Create(memory)), act())
-
-        with pytest.raises(ValueError, match="would change what it says"):
-            store.sessions.use([memory.id], lambda m: replace(m, body="other words"))
-        assert store.get(memory.id) == memory
 
     def test_undo_leaves_what_was_counted_since(self, store: Store):
         memory = thread("Billing", weight=0.5)
         store.apply(plan(Create(memory)), act())
         changed = act()
         store.apply(plan(Update.between(memory, replace(memory, title="Invoices", weight=0.9))), changed)
-        store.sessions.use([memory.id], lambda m: replace(m, weight=1.0, frequency=3))
+        store.use([memory.id], lambda m: replace(m, weight=1.0, frequency=3))
 
         store.undo(changed.change, act())
 
         assert store.get(memory.id) == replace(memory, weight=1.0, frequency=3)
 
-    def test_undo_still_refuses_what_someone_changed_since(self, store: Store):
-        memory = thread("Billing")
-        store.apply(plan(Create(memory)), act())
-        changed = act()
-        store.apply(plan(Update.between(memory, replace(memory, title="Invoices"))), changed)
-        store.apply(plan(Update.between(replace(memory, title="Invoices"), replace(memory, title="Bills"))), act())
-
-        with pytest.raises(Conflict):
-            store.undo(changed.change, act())
-
-    def test_state_is_kept_by_name(self, store: Store):
-        store.sessions.put_state("heartbeat", "{}")
-        store.sessions.put_state("heartbeat", '{"beat": 1}')
-
-        assert store.sessions.state("heartbeat") == '{"beat": 1}'
-        assert store.sessions.state("focus") is None
-
     def test_states_are_found_by_how_their_names_begin_and_can_be_dropped(self, store: Store):
-        for name in ("vault:a.md", "vault:\U0010fffd.md", "vault", "vault-allowed", "vaulu:", "u"):
-            store.sessions.put_state(name, "1")
+        for name in ("vault:a.md", "vault:\U0010fffd.md", "vault", "vault-allowed", "vaulu:", "u", "u"):
+            store.put_state(name, f"{len(store.states(''))}")
 
-        assert set(store.sessions.states("vault:")) == {"vault:a.md", "vault:\U0010fffd.md"}
-        store.sessions.drop_state("vault:a.md")
-        store.sessions.drop_state("never there")
-        assert set(store.sessions.states("vault:")) == {"vault:\U0010fffd.md"}
-        assert len(store.sessions.states("")) == 5
+        assert (store.state("vault"), store.state("u"), store.state("focus")) == ("2", "6", None)
+
+        assert set(store.states("vault:")) == {"vault:a.md", "vault:\U0010fffd.md"}
+        store.put_state("vault:a.md", None)
+        store.put_state("never there", None)
+        assert set(store.states("vault:")) == {"vault:\U0010fffd.md"}
+        assert len(store.states("")) == 5
 
     def test_what_every_agent_of_a_session_was_shown_can_be_asked(self, store: Store):
         for number, agent in enumerate(("", "a-1")):
-            talker = Talker("s-1", agent, 0)
-            store.sessions.show(talker, Way.TOLD, [f"m{number}"], at=NOW.plus(seconds=number))
-        store.sessions.show(Talker("s-2", "", 0), Way.TOLD, ["other"], at=NOW)
+            talker = LedgerKey("s-1", agent, 0)
+            store.show(talker, Way.TOLD, [f"m{number}"], at=NOW.plus(seconds=number))
+        store.show(LedgerKey("s-2", "", 0), Way.TOLD, ["other"], at=NOW)
 
-        assert [sight.memory for sight in store.sessions.sights("s-1", None)] == ["m0", "m1"]
-        assert [sight.memory for sight in store.sessions.sights("s-1")] == ["m0"]
+        assert [sight.memory for sight in store.sights("s-1", None)] == ["m0", "m1"]
+        assert [sight.memory for sight in store.sights("s-1")] == ["m0"]
 
     def test_an_event_is_received_once(self, store: Store):
-        assert store.sessions.receive(pointer())
-        assert not store.sessions.receive(pointer(at=NOW.plus(seconds=9)))
-        assert store.sessions.receive(pointer(prompt="p2", calls=("a", "b")))
-
-        assert [p for _, p in store.sessions.received()] == [pointer(), pointer(prompt="p2", calls=("a", "b"))]
+        assert store.put_event(pointer())
+        assert not store.put_event(pointer(at=NOW.plus(seconds=9)))
+        assert store.put_event(pointer(prompt="p2", calls=("a", "b")))
+        assert [p for _, p in store.events()] == [pointer(), pointer(prompt="p2", calls=("a", "b"))]
 
     def test_an_event_that_is_told_of_again_stands_anew_at_the_end_with_the_smaller_size(self, store: Store):
         new = [
-            store.sessions.receive(pointer(**said))
+            store.put_event(pointer(**said))
             for said in ({"size": 5}, {"prompt": "p2"}, {"size": 9}, {"size": 3}, {"size": 3})
         ]
 
         assert new == [True, True, False, False, False]
-        assert [(n, p.prompt, p.size) for n, p in store.sessions.received()] == [(2, "p2", 0), (4, "", 3)]
-        assert [n for n, _ in store.sessions.received(after=2)] == [4]
+        assert [(n, p.prompt, p.size) for n, p in store.events()] == [(2, "p2", 0), (4, "", 3)]
+        assert [n for n, _ in store.events(after=2)] == [4]
 
     def test_acts_that_were_taken_in_are_known(self, store: Store):
-        store.sessions.put_acts([1, -5, 2**62])
-        store.sessions.put_acts([7, 1], "change_1")
-
-        assert store.sessions.taken_acts([1, 2, -5, 7]) == {1: "change_1", -5: "", 7: "change_1"}
-        assert store.sessions.taken_acts([]) == {}
+        store.put_acts([1, -5, 2**62])
+        store.put_acts([7, 1], "change_1")
+        assert store.acts([1, 2, -5, 7]) == {1: "change_1", -5: "", 7: "change_1"}
+        assert store.acts([]) == {}
 
     def test_several_writes_are_one_or_none(self, store: Store):
         def both() -> None:
-            with store.together():
-                store.sessions.put_state("a", "1")
+            with store.transaction():
+                store.put_state("a", "1")
                 store.apply(plan(Create(thread("Billing"))), act())
                 raise KeyError
 
         with pytest.raises(KeyError):
             both()
 
-        assert store.sessions.state("a") is None
+        assert store.state("a") is None
         assert list(store.each()) == []
         assert store.verify() == []
 
     def test_a_part_that_fails_takes_back_its_own_and_the_rest_stands(self, store: Store):
         kept, lost = thread("Billing"), thread("Brewing")
-        with store.together():
+        with store.transaction():
             store.apply(plan(Create(kept)), act())
             with pytest.raises(Conflict):
                 store.apply(plan(Create(lost), Update.between(thread("gone"), thread("gone"))), act())
-            store.sessions.put_state("a", "1")
+            store.put_state("a", "1")
 
         assert [memory.id for memory, _ in store.each()] == [kept.id]
-        assert store.sessions.state("a") == "1"
+        assert store.state("a") == "1"
         assert search(store, Query(text="brewing")) == []
         assert store.verify() == []
 
@@ -167,7 +142,7 @@ class SessionContract:
         kept, made = thread("Billing"), act()
         store.apply(plan(Create(kept)), made)
 
-        with store.together():
+        with store.transaction():
             assert store.undo(made.change, act(), dry_run=True)
 
         assert [memory.id for memory, _ in store.each()] == [kept.id]

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.lifecycle import compact, merge
-from recollect.lifecycle.compact import FIGURES, Strategy, Whole
+from recollect.lifecycle import compaction
+from recollect.lifecycle.compaction import FIGURES, Strategy, Whole
 from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.memory import Lane, Message, Status, Thread
 from recollect.model.plan import Create, Link
 from recollect.store import SqliteStore, Store, Tuning
+from tests.store.asking import merge_plan
 from tests.store.state import state
 from tests.values import AGE, NOW, act, bridge, messages, plan, thread
 
@@ -54,13 +55,9 @@ def all_messages(store: Store) -> dict[str, str]:
 def test_a_merge_undone_never_was(world: World):
     store, (keep, lose, *_) = built(world), world.threads
     before, spoken = state(store), all_messages(store)
-    made = merge.merge(
-        keep, lose, messages=store.messages(lose.id), bridges=store.bridges(keep.id, lose.id),
-        aliases=store.aliases(lose.id), now=NOW, rules=AGE,
-    )  # fmt: skip
     change = act("merge")
 
-    store.apply(made, change)
+    store.apply(merge_plan(store, keep, lose), change)
 
     assert all_messages(store) == spoken
     found = store.get(lose.id)
@@ -78,7 +75,7 @@ def test_a_compaction_loses_no_message_and_undone_never_was(world: World, data: 
     ids = [t.id for t in world.threads]
     near = sorted(((a, b, data.draw(st.floats(0.7, 1.0))) for a, b in combinations(ids, 2)), key=lambda pair: -pair[2])
     figures, sketches = FIGURES[strategy], store.sketches()
-    chosen = compact.choose(compact.standing(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
+    chosen = compaction.choose(compaction.standing(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
     lost = [lose for _, lose, _ in chosen.merges]
     touched = {id for keep, lose, _ in chosen.merges for id in (keep, lose)}
     whole = Whole(
@@ -87,7 +84,7 @@ def test_a_compaction_loses_no_message_and_undone_never_was(world: World, data: 
     )  # fmt: skip
     change = act("compact")
 
-    wrote = store.apply(compact.plan(chosen, sketches, whole, figures, now=NOW, rules=AGE), change)
+    wrote = store.apply(compaction.plan(chosen, sketches, whole, figures, now=NOW, rules=AGE), change)
 
     assert all_messages(store) == spoken
     assert all(found.status is Status.ACTIVE for t in world.threads if t.pinned and (found := store.exact(t.id)))

@@ -20,11 +20,6 @@ from tests.values import act, note, plan, renamed
 UNSYNCED = Tuning(synchronous="OFF")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
 def together(count: int, work: Callable[[int], None]) -> None:
     with ThreadPoolExecutor(count) as pool:
         for done in [pool.submit(work, i) for i in range(count)]:
@@ -54,7 +49,7 @@ from pathlib import Path
 from recollect.base.clock import SystemClock
 from recollect.base.ids import Mint
 from recollect.model.plan import Create, Plan
-from recollect.store import Act, SqliteStore, Tuning
+from recollect.store import ChangeHeader, SqliteStore, Tuning
 from tests.values import NOW, note
 from tests.store.asking import search
 mint = Mint(SystemClock())
@@ -63,7 +58,7 @@ sys.stdin.readline()
 store = SqliteStore(Path(sys.argv[1]), Tuning(synchronous="OFF"))
 for i in range(10):
     new = note(f"Note {sys.argv[2]} {i}", id=f"note_{sys.argv[2]}_{i}")
-    store.apply(Plan((Create(new),)), Act(mint.draw("change"), "test", "user", "", NOW))
+    store.apply(Plan((Create(new),)), ChangeHeader(mint.draw("change"), "test", "user", "", NOW))
 store.close()
 """
 

@@ -13,17 +13,59 @@ from recollect.base.errors import StoreError, StoreFull
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.store import SqliteStore, Tuning
-from tests.store.faulty import NAME, Disk, faulty_disk
 from tests.store.files import finished, start
 from tests.values import act, note, plan
 
+NAME = "recollect-faulty"
 TUNING = Tuning(vfs=NAME, synchronous="OFF", checkpoint_pages=20)
+
+
+# An apsw VFS that passes everything on until it is told not to.
+
+
+class Disk:
+    """`room` is how many bytes may still be written; None is without end."""
+
+    def __init__(self) -> None:
+        self.room: int | None = None
+        self.error: type[apsw.Error] = apsw.FullError
+        self.written = 0
+
+    def take(self, size: int) -> None:
+        if self.room is not None:
+            if size > self.room:
+                raise self.error("refused by the test")
+            self.room -= size
+        self.written += size
 
 
 @pytest.fixture
 def disk() -> Iterator[Disk]:
-    with faulty_disk() as disk:
+    disk = Disk()
+    vfs = _Vfs(disk)
+    try:
         yield disk
+    finally:
+        vfs.unregister()
+
+
+class _Vfs(apsw.VFS):
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        super().__init__(NAME, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
+        return _File(name, flags, self._disk)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, name: str | apsw.URIFilename | None, flags: list[int], disk: Disk) -> None:
+        super().__init__("", name, flags)
+        self._disk = disk
+
+    def xWrite(self, data: bytes, offset: int) -> None:
+        self._disk.take(len(data))
+        super().xWrite(data, offset)
 
 
 def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Note], StoreError | None]:

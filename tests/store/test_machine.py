@@ -10,21 +10,93 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from recollect.base.errors import Conflict
-from recollect.lifecycle import change
-from recollect.lifecycle.merge import merge
-from recollect.lifecycle.split import split
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Memory, Status, Thread
-from recollect.model.plan import Create, Link, Plan, Say, Unlink, Update
+from recollect.lifecycle import edits
+from recollect.lifecycle.reshape import split
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.codec import decode_memory, encode
+from recollect.model.memory import Memory, Message, Status, Thread
+from recollect.model.plan import (
+    Alias,
+    Change,
+    Create,
+    FileChange,
+    Link,
+    Move,
+    Plan,
+    Remove,
+    Say,
+    Unalias,
+    Unlink,
+    Unsay,
+    Update,
+)  # fmt: skip
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning
+from recollect.store import SqliteStore, Store, Tuning
 from tests import values
-from tests.store.asking import search
-from tests.store.mirror import Mirror
+from tests.store.asking import delete_plan, merge_plan, search
 
 WORDS = ("dark mode", "solana validators", "getUserName", "日本語", "billing page", "")
 words = st.sampled_from(WORDS)
 picks = st.integers(0, 10_000)
+
+
+class Mirror:
+    """A store of plain dictionaries: what the changes of a plan mean, without SQL, an index or a journal."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.messages: dict[str, Message] = {}
+        self.bridges: dict[tuple[str, str, str], Bridge] = {}
+        self.aliases: dict[str, str] = {}
+
+    def apply(self, plan: Plan) -> None:
+        for change in plan.changes:
+            self._do(change)
+
+    def _do(self, change: Change) -> None:
+        match change:
+            case Create(memory, messages):
+                assert memory.id not in self.memories
+                self.memories[memory.id] = memory
+                self.messages |= {m.id: m for m in messages}
+            case Remove(memory, messages):
+                del self.memories[memory.id]
+                for message in messages:
+                    del self.messages[message.id]
+            case Update(id, _, after):
+                self.memories[id] = decode_memory(encode(self.memories[id]) | dict(after))
+            case Move(message_ids, _, target):
+                for id in message_ids:
+                    self.messages[id] = replace(self.messages[id], thread_id=target)
+            case FileChange():
+                pass  # no row of a store
+            case Say(_, messages):
+                assert self.messages.keys().isdisjoint(m.id for m in messages)
+                self.messages |= {m.id: m for m in messages}
+            case Unsay(_, messages):
+                for message in messages:
+                    del self.messages[message.id]
+            case Link(bridge):
+                assert bridge.key not in self.bridges
+                self.bridges[bridge.key] = bridge
+            case Unlink(bridge):
+                del self.bridges[bridge.key]
+            case Alias(old, new):
+                self.aliases[old] = new
+            case Unalias(old, _):
+                del self.aliases[old]
+
+    def said(self, thread_id: str) -> tuple[Message, ...]:
+        own = [m for m in self.messages.values() if m.thread_id == thread_id]
+        return tuple(sorted(own, key=lambda m: (m.at, m.id)))
+
+    def check_same(self, store: Store) -> None:
+        everything = {memory.id: (memory, said) for memory, said in store.each()}
+        assert everything == {id: (memory, self.said(id)) for id, memory in self.memories.items()}
+        assert {b.key: b for b in store.bridges()} == self.bridges
+        assert {old: new for new in self.memories for old in store.aliases(new)} == self.aliases
+        for old, new in self.aliases.items():
+            assert store.get(old) == self.memories[new]
 
 
 class Life(RuleBasedStateMachine):
@@ -76,17 +148,7 @@ class Life(RuleBasedStateMachine):
         keep, lose = self.pick(a), self.pick(b)
         if keep.id == lose.id or keep.kind is not lose.kind:
             return
-        self.apply(
-            merge(
-                keep,
-                lose,
-                messages=self.store.messages(lose.id),
-                bridges=self.store.bridges(keep.id, lose.id),
-                aliases=self.store.aliases(lose.id),
-                now=values.NOW,
-                rules=values.AGE,
-            )
-        )
+        self.apply(merge_plan(self.store, keep, lose))
         assert self.store.get(lose.id) == self.store.exact(keep.id)
 
     @precondition(has_memories)
@@ -102,7 +164,7 @@ class Life(RuleBasedStateMachine):
     @precondition(has_memories)
     @rule(number=picks, title=words, body=words)
     def revise(self, number: int, title: str, body: str) -> None:
-        self.apply(change.revise(self.pick(number), title=title, body=body, topics=(title,), now=values.NOW))
+        self.apply(edits.revise(self.pick(number), title=title, body=body, topics=(title,), now=values.NOW))
 
     @precondition(has_memories)
     @rule(number=picks, said=st.lists(words, min_size=1, max_size=3), body=words)
@@ -115,19 +177,17 @@ class Life(RuleBasedStateMachine):
     @precondition(has_memories)
     @rule(number=picks)
     def archive(self, number: int) -> None:
-        self.apply(change.archive(self.pick(number)))
+        self.apply(edits.archive(self.pick(number)))
 
     @precondition(has_memories)
     @rule(number=picks)
     def restore(self, number: int) -> None:
-        self.apply(change.restore(self.pick(number), now=values.NOW, rules=values.AGE))
+        self.apply(edits.restore(self.pick(number), now=values.NOW, rules=values.AGE))
 
     @precondition(has_memories)
     @rule(number=picks)
     def delete(self, number: int) -> None:
-        memory = self.pick(number)
-        held = (self.store.messages(memory.id), self.store.bridges(memory.id), self.store.aliases(memory.id))
-        self.apply(change.delete(memory, *held))
+        self.apply(delete_plan(self.store, self.pick(number)))
 
     @precondition(lambda self: self.done)
     @rule(number=picks)

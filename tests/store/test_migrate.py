@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.store import SqliteStore, Tuning, migrate
-from recollect.store.migrate import Migration
 from tests.store.files import contents, finished, start
 from tests.values import act, note, plan
 
@@ -46,17 +46,9 @@ class Steps:
             raise Killed
 
 
-def learn(monkeypatch: pytest.MonkeyPatch, *steps: Steps) -> None:
+def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], object]) -> None:
     """From here on this program is a later one, which knows these migrations too."""
-    later = tuple(Migration(one) for one in steps)
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, *later))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    return folder / "memory.db"
+    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, *steps))
 
 
 @pytest.fixture
@@ -101,71 +93,37 @@ def test_an_older_database_is_migrated_after_a_backup(
         SqliteStore(path, Tuning())
 
 
-def test_a_current_database_is_not_migrated_again(
-    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    migration = Steps()
-    learn(monkeypatch, migration)
-    for _ in range(3):
-        SqliteStore(path, Tuning()).close()
-    assert migration.runs == 1
-    assert len(backups(path)) == 1
-
-
-def test_a_new_database_is_made_current_without_a_backup(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn(monkeypatch, Steps())
-    SqliteStore(path, Tuning()).close()
-    assert (backups(path), version(path)) == ([], migrate.current_version())
-
-
-def test_a_migrated_database_and_a_new_one_are_both_found_sound(
+def test_a_database_is_migrated_once_and_a_new_one_needs_no_backup(
     path: Path, kept: list[Note], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learn(monkeypatch, Steps())
-    new = tmp_path / "new.db"
+    migration, new = Steps(), tmp_path / "new.db"
+    learn(monkeypatch, migration)
 
-    for each in (path, new):
+    for each in (path, path, new):
         with closing(SqliteStore(each, Tuning())) as store:
             assert store.verify() == []
 
+    assert (migration.runs, len(backups(path)), backups(new)) == (5, 1, []), "a file each, and verify three times"
     assert schema(path) == schema(new)
-
-
-def test_verify_sees_that_a_part_of_a_migration_is_missing(
-    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    learn(monkeypatch, Steps())
-    SqliteStore(path, Tuning()).close()
+    assert version(new) == migrate.current_version()
     with closing(apsw.Connection(str(path))) as db:
         db.execute("DROP INDEX memory_by_mood")
-
     with closing(SqliteStore(path, Tuning())) as store:
         assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
 
 
-def test_several_migrations_are_applied_in_their_order(
+def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = version(path)
-    learn(monkeypatch, Steps())
-    more = Migration(lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, more))
-
-    with closing(SqliteStore(path, Tuning())) as store:
-        assert store.verify() == []
-
-    assert version(path) == old + 2
-
-
-def test_what_is_derived_is_rebuilt_after_the_last_migration(
-    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dropped = Migration(lambda db: db.execute("DELETE FROM term; DELETE FROM passage"), reindex=True)
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, dropped))
+    learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
+    learn(monkeypatch, lambda db: db.execute("DELETE FROM term; DELETE FROM passage"))
 
     with closing(SqliteStore(path, Tuning())) as store:
         assert store.verify() == []
         assert store.words("Note 7").passages == len(kept)
+
+    assert version(path) == old + 3
 
 
 @pytest.mark.parametrize("stop_before", range(len(STEPS) + 1))
@@ -197,7 +155,7 @@ def migration(db):
         if number == int(sys.argv[2]): os._exit(0)
         db.execute(step)
     os._exit(0)
-migrate.MIGRATIONS = (*migrate.MIGRATIONS, migrate.Migration(migration))
+migrate.MIGRATIONS = (*migrate.MIGRATIONS, migration)
 SqliteStore(Path(sys.argv[1]), Tuning())
 """
 
@@ -207,7 +165,6 @@ def test_a_program_that_is_killed_while_migrating_leaves_the_old_version_whole(
     path: Path, kept: list[Note], stop_before: int
 ) -> None:
     finished(start(_KILLED, str(path), str(stop_before)))
-
     with closing(SqliteStore(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
         assert store.verify() == []
@@ -220,7 +177,7 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
     def full(*_: object) -> None:
         raise StoreFull("No space left for the backup.")
 
-    monkeypatch.setattr("recollect.store.care.copy_to", full)
+    monkeypatch.setattr("recollect.store.copies.copy_to", full)
     before = contents(path.parent)
 
     with pytest.raises(StoreFull):

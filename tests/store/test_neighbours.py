@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from recollect.model.memory import Sketch
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning
+from recollect.model.query import Query
+from recollect.store import SqliteStore
 from recollect.store.neighbours import Middles, pairs
 from tests.store.asking import vector
 from tests.values import act, messages, plan, thread
@@ -35,9 +36,7 @@ def with_twins(vectors: NDArray[np.float32], twins: int, cosine: float) -> NDArr
 
 def test_a_few_are_compared_exactly():
     vectors = with_twins(chance(200), 20, 0.9)
-
     found = pairs(len(vectors), middles_of(vectors), 0.85)
-
     assert {(a, b) for a, b, _ in found} >= {(n, 200 + n) for n in range(20)}
     assert all(abs(float(vectors[a] @ vectors[b]) - how) < 1e-5 for a, b, how in found)
     assert [how for _, _, how in found] == sorted((how for _, _, how in found), reverse=True)
@@ -56,9 +55,7 @@ def test_among_many_nearly_all_are_found_and_none_is_wrong():
 
 def test_a_great_many_copies_cost_a_few_pairs_each():
     vectors = np.ones((6_000, 384), np.float32)
-
     found = pairs(len(vectors), middles_of(vectors), 0.85)
-
     assert len(vectors) - 1 <= 2 * len(found) <= 10 * len(vectors)
     assert {place for a, b, _ in found for place in (a, b)} == set(range(len(vectors)))
 
@@ -68,8 +65,7 @@ def test_one_or_none_has_no_neighbour():
     assert pairs(1, middles_of(chance(1)), 0.5) == []
 
 
-def test_a_store_gives_pairs_of_its_threads_by_the_middle_of_their_passages():
-    store = SqliteStore(None, Tuning())
+def test_a_store_gives_pairs_of_its_threads_by_the_middle_of_their_passages(store: SqliteStore):
     one, two, far = thread("one"), thread("two"), thread("far")
     store.apply(plan(*(Create(t, messages(t, f"said in {t.title}")) for t in (one, two, far))), act())
     given = {"one": (1, 0.1, 0), "two": (1, 0, 0.1), "far": (0, 0, 1)}
@@ -83,8 +79,7 @@ def test_a_store_gives_pairs_of_its_threads_by_the_middle_of_their_passages():
     assert 0.85 < how < 1
 
 
-def test_vectors_that_are_not_kept_count_for_the_occasion_alone():
-    store = SqliteStore(None, Tuning())
+def test_vectors_that_are_not_kept_count_for_the_occasion_alone(store: SqliteStore):
     one, two = thread("one"), thread("two")
     store.apply(plan(Create(one), Create(two)), act())
     owners = store.owners([seq for seq, _ in store.vectorless("m", 10)])
@@ -96,8 +91,7 @@ def test_vectors_that_are_not_kept_count_for_the_occasion_alone():
     assert store.counts().vectors == 0
 
 
-def test_a_sketch_is_what_the_memory_is():
-    store = SqliteStore(None, Tuning())
+def test_a_sketch_is_what_the_memory_is(store: SqliteStore):
     made = thread("one", days_old=3, weight=0.5, pinned=True)
     store.apply(plan(Create(made)), act())
 
@@ -109,16 +103,13 @@ def test_a_sketch_is_what_the_memory_is():
     assert found.kind is made.kind
 
 
-def test_what_drifted_is_found_by_how_often():
-    store = SqliteStore(None, Tuning())
+def test_what_drifted_is_found_by_how_often(store: SqliteStore):
     much, little = thread("much", drift=("a", "b", "c", "d")), thread("little", drift=("a", "b", "c"))
     store.apply(plan(Create(much), Create(little)), act())
+    assert store.find(Query(drifts_over=3)) == [much]
 
-    assert store.drifted(3) == [much]
 
-
-def test_memories_are_found_by_topic_title_or_id():
-    store = SqliteStore(None, Tuning())
+def test_memories_are_found_by_topic_title_or_id(store: SqliteStore):
     topical = thread("Login", topics=("Authentication",))
     titled = thread("Why authentication broke", body="Nothing of that.")
     headed = thread("The authentication flow", body="The authentication flow is slow.")

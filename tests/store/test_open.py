@@ -34,13 +34,6 @@ from tests.values import act, note, plan
 QUICK = Tuning(busy_timeout_ms=150)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    return folder / "memory.db"
-
-
 def built(path: Path, notes: int = 30) -> list[Note]:
     kept = [note(f"Note {i}", body=f"words of note number {i} " * 20) for i in range(notes)]
     with closing(SqliteStore(path, Tuning())) as store:
@@ -63,14 +56,7 @@ def check_refused(path: Path, error: type[RecollectError]) -> None:
 
 @pytest.mark.parametrize(
     "garbage",
-    [
-        os.urandom(2),
-        os.urandom(99),
-        os.urandom(100_000),
-        b"hello world\n" * 50,
-        b"\x00" * 5_000,
-        b"SQLite format 3\x00",
-    ],
+    [os.urandom(2), os.urandom(99), os.urandom(100_000), b"hello world\n" * 50, bytes(5_000), b"SQLite format 3\x00"],
     ids=["two bytes", "a few bytes", "chance", "text", "zeros", "half a header"],
 )
 def test_a_file_of_something_else_is_damaged_and_left_as_it_is(path: Path, garbage: bytes) -> None:
@@ -130,6 +116,7 @@ def test_an_empty_file_is_a_store_to_be(path: Path) -> None:
     with closing(SqliteStore(path, QUICK)) as store:
         _write(store)
         assert store.verify() == []
+    assert int.from_bytes(path.read_bytes()[68:72], "big") == APPLICATION_ID
 
 
 # Foreign
@@ -143,24 +130,20 @@ def foreign(path: Path, mode: str) -> None:
         db.commit()
 
 
+@pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-def test_a_database_of_another_program_stays_as_it_is(path: Path, mode: str) -> None:
+def test_a_database_of_another_program_stays_as_it_is(path: Path, mode: str, version: int) -> None:
     foreign(path, mode)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+        db.execute(f"PRAGMA application_id = {version}")
+        db.commit()
 
     check_refused(path, StoreForeign)
 
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == (mode,)
         assert db.execute("SELECT title FROM memory").fetchall() == [("somebody else's",)]
-
-
-def test_a_database_of_another_program_with_a_version_of_its_own_is_not_taken_for_ours(path: Path) -> None:
-    foreign(path, "delete")
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 1")
-        db.execute("PRAGMA application_id = 1")
-        db.commit()
-    check_refused(path, StoreForeign)
 
 
 # Newer
@@ -172,14 +155,7 @@ def bump(path: Path, version: int) -> None:
     db.close()
 
 
-def test_a_newer_database_is_refused_and_stays_as_it_is(path: Path) -> None:
-    built(path)
-    bump(path, migrate.current_version() + 1)
-
-    check_refused(path, StoreTooNew)
-
-
-def test_a_database_that_becomes_newer_while_it_is_open_is_not_written_again(path: Path) -> None:
+def test_a_newer_database_is_refused_and_one_that_becomes_newer_is_not_written_again(path: Path) -> None:
     built(path)
     store = SqliteStore(path, QUICK)
     bump(path, migrate.current_version() + 1)
@@ -191,6 +167,7 @@ def test_a_database_that_becomes_newer_while_it_is_open_is_not_written_again(pat
 
     assert contents(path.parent) == before
     store.close()
+    check_refused(path, StoreTooNew)
 
 
 def test_a_database_replaced_by_an_older_one_while_it_is_open_is_not_written(path: Path) -> None:
@@ -212,47 +189,33 @@ def elsewhere(tmp_path: Path) -> Path:
     return target
 
 
-def test_a_link_is_not_followed(path: Path, elsewhere: Path) -> None:
-    before = elsewhere.read_bytes()
-    path.symlink_to(elsewhere)
-    check_refused(path, StoreForeign)
-    assert elsewhere.read_bytes() == before
-
-
-def test_a_link_to_a_text_is_a_link_and_no_damage(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["elsewhere.db", "notes.txt", "nothing.db"])
+def test_a_link_is_not_followed(path: Path, elsewhere: Path, tmp_path: Path, target: str) -> None:
     (tmp_path / "notes.txt").write_text("dear diary\n" * 100)
-    path.symlink_to(tmp_path / "notes.txt")
-    check_refused(path, StoreForeign)
-    assert (tmp_path / "notes.txt").read_text() == "dear diary\n" * 100
+    before = contents(tmp_path)
+    path.symlink_to(tmp_path / target)
 
-
-def test_a_link_to_nothing_makes_nothing(path: Path, tmp_path: Path) -> None:
-    path.symlink_to(tmp_path / "nothing.db")
-    check_refused(path, StoreForeign)
-    assert not (tmp_path / "nothing.db").exists()
-
-
-def test_a_folder_in_its_place_is_refused(path: Path) -> None:
-    path.mkdir()
     check_refused(path, StoreForeign)
 
+    path.unlink()
+    assert contents(tmp_path) == before
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_pipe_in_its_place_is_refused_without_waiting(path: Path) -> None:
-    os.mkfifo(path)
+
+@pytest.mark.parametrize("make", [Path.mkdir, getattr(os, "mkfifo", Path.mkdir)], ids=["a folder", "a pipe"])
+def test_what_is_no_file_is_refused_without_waiting(path: Path, make: Callable[[Path], None]) -> None:
+    make(path)
     check_refused(path, StoreForeign)
 
 
-def test_a_missing_folder_is_an_error_of_ours(tmp_path: Path) -> None:
-    with pytest.raises(StoreReadOnly):
-        SqliteStore(tmp_path / "missing" / "memory.db", QUICK)
-    assert not (tmp_path / "missing").exists()
-
-
-def test_a_missing_file_is_not_made_by_a_reader(path: Path) -> None:
-    with pytest.raises(StoreError):
-        SqliteStore(path, QUICK, read_only=True)
-    assert not path.exists()
+def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Path) -> None:
+    for place, read_only, error in (
+        (tmp_path / "missing" / "memory.db", False, StoreReadOnly),
+        (path, True, StoreError),
+    ):
+        with pytest.raises(error):
+            SqliteStore(place, QUICK, read_only=read_only)
+        assert not place.exists()
+        assert not (tmp_path / "missing").exists()
 
 
 @pytest.mark.parametrize(
@@ -329,19 +292,14 @@ def test_a_read_only_file_and_folder_can_still_be_read(path: Path, open_folder: 
     open_folder.chmod(0o700)
 
 
-def test_a_file_that_may_not_be_read_is_an_error_of_ours(path: Path, open_folder: Path) -> None:
-    built(path, 7)
-    path.chmod(0o600)
-    if os.geteuid() != 0:
-        path.chmod(0)
-    assert as_nobody(path, "read") == "StoreReadOnly True"
-    assert as_nobody(path, "write") == "StoreReadOnly True"
-
-
-def test_a_folder_that_may_not_be_written_gets_no_new_file(path: Path, open_folder: Path) -> None:
+def test_what_may_not_be_read_or_written_is_an_error_of_ours(path: Path, open_folder: Path) -> None:
     open_folder.chmod(0o555)
     assert as_nobody(path, "write") == "StoreReadOnly True"
     assert list(open_folder.iterdir()) == []
+    open_folder.chmod(0o755)
+    built(path, 7)
+    path.chmod(0o600 if os.geteuid() == 0 else 0)
+    assert as_nobody(path, "read") == as_nobody(path, "write") == "StoreReadOnly True"
     open_folder.chmod(0o700)
 
 
@@ -366,14 +324,9 @@ def test_every_file_is_private_whatever_the_umask(path: Path) -> None:
         "backups/deep/one.db": "0o600",
     }
     store.close()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions are not bits here")
-def test_a_file_that_others_could_read_is_made_private(path: Path) -> None:
-    built(path)
     path.chmod(0o644)
     SqliteStore(path, QUICK).close()
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600, "a file that others could read is made private"
 
 
 # Held by another
@@ -409,26 +362,13 @@ def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(p
     store.close()
 
 
-def test_the_id_in_the_file_is_ours(path: Path) -> None:
-    built(path, 1)
-    assert int.from_bytes(path.read_bytes()[68:72], "big") == APPLICATION_ID
-
-
 # Where WAL cannot be used
 
 
-@pytest.fixture
-def network(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    def mounted(yes: bool) -> None:
-        monkeypatch.setattr("recollect.store.connect.on_network_mount", lambda _path: yes)
-
-    return mounted
-
-
 def test_a_network_mount_gets_no_log_and_its_killed_writer_is_rolled_back(
-    path: Path, network: Callable[[bool], None]
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network(True)
+    monkeypatch.setattr("recollect.store.connect.on_network_mount", lambda _path: True)
     kept = built(path, 5)
     assert path.read_bytes()[18:20] == b"\x01\x01", "the header says: no WAL"
     killed = """

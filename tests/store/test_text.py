@@ -57,7 +57,7 @@ def test_naughty_text_can_be_asked_for_everywhere(full: Full) -> None:
             assert memory in store.find(Query(topic=asked[:600], group=asked, limit=1_000)), repr(text[:40])
             assert store.log(limit=3, memory=asked) == store.log(limit=3, change=asked) == []
         assert store.get(asked) is None
-        assert store.near_ids(asked)
+        assert store.near(asked)
 
 
 def test_naughty_words_are_found(full: Full) -> None:
@@ -93,8 +93,7 @@ def test_any_text_is_kept_and_any_question_is_answered(contents: list[str], ques
     store.close()
 
 
-def test_ids_of_any_shape_can_be_bridged_and_named() -> None:
-    store = SqliteStore(None, Tuning())
+def test_ids_of_any_shape_can_be_bridged_and_named(store: SqliteStore) -> None:
     strange = [thread("t", id=storable(text)) for text in NAUGHTY if len(text) < 400]
     unique = list({m.id: m for m in strange}.values())
     store.apply(Plan(tuple(map(Create, unique))), act())
@@ -105,14 +104,12 @@ def test_ids_of_any_shape_can_be_bridged_and_named() -> None:
     assert store.get("'; --") == first
     assert store.bridges(second.id)[0].source == first.id
     assert store.verify() == []
-    store.close()
 
 
 @pytest.mark.parametrize(
     "word", ["a" * 33_000, "É" * 33_000, "日" * 2_000, "aB" * 2_000, "a_" * 2_000, "\u023a" * 17_000]
 )
-def test_a_title_that_is_one_endless_word_is_sound_and_found(word: str) -> None:
-    store = SqliteStore(None, Tuning())
+def test_a_title_that_is_one_endless_word_is_sound_and_found(store: SqliteStore, word: str) -> None:
     endless = thread(word)
     store.apply(plan(Create(endless)), act())
 
@@ -120,16 +117,13 @@ def test_a_title_that_is_one_endless_word_is_sound_and_found(word: str) -> None:
     assert [hit.memory for hit in search(store, Query(text=word))] == [endless]
     store.apply(plan(Remove(endless)), act())
     assert store.verify() == []
-    store.close()
 
 
-def test_a_body_of_a_million_characters_is_kept_whole() -> None:
+def test_a_body_of_a_million_characters_is_kept_whole(store: SqliteStore) -> None:
     body = "A line of some words that says very little. \n" * 22_000
-    store = SqliteStore(None, Tuning())
     long = thread("long", body=body)
     store.apply(plan(Create(long)), act())
 
     assert store.get(long.id) == long
     [hit] = search(store, Query(text="little words"))
     assert sum(map(len, hit.shown)) <= 1_200
-    store.close()

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from recollect.base.errors import StoreBusy
-from recollect.lifecycle import change
+from recollect.lifecycle import edits
 from recollect.model.plan import Create, Link, Update
 from recollect.model.query import Query
 from recollect.store import SqliteStore, Tuning
@@ -21,17 +21,14 @@ CANARY = "xylocarp"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    return folder
+def folder(path: Path) -> Path:
+    return path.parent
 
 
 @pytest.fixture
-def store(folder: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(folder / "memory.db", Tuning(busy_timeout_ms=150, synchronous="OFF"))
-    yield store
-    store.close()
+def store(path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(path, Tuning(busy_timeout_ms=150, synchronous="OFF"))) as opened:
+        yield opened
 
 
 def fill(store: SqliteStore) -> str:
@@ -50,13 +47,9 @@ def fill(store: SqliteStore) -> str:
     return secret.id
 
 
-def test_the_canary_is_seen_where_it_is(store: SqliteStore, folder: Path) -> None:
-    fill(store)
-    assert traces(folder, CANARY), "or the other tests prove nothing"
-
-
 def test_a_purge_leaves_no_byte_in_any_file(store: SqliteStore, folder: Path) -> None:
     id = fill(store)
+    assert traces(folder, CANARY), "or this proves nothing"
 
     store.purge((id,))
 
@@ -68,7 +61,7 @@ def test_a_purge_leaves_no_byte_in_any_file(store: SqliteStore, folder: Path) ->
 def test_a_deleted_memory_leaves_no_byte_once_it_is_purged(store: SqliteStore, folder: Path) -> None:
     secret = note("Quiet", body=f"{CANARY} and more")
     store.apply(plan(Create(secret), *(Create(note(f"Other {i}")) for i in range(20))), act())
-    store.apply(change.delete(secret, (), (), ()), act("delete"))
+    store.apply(edits.delete(secret, (), (), ()), act("delete"))
     assert traces(folder, CANARY)
 
     store.purge((secret.id,))

@@ -9,14 +9,9 @@ import pytest
 from recollect.base.errors import Conflict, StoreDamaged
 from recollect.model.memory import Status, Thread
 from recollect.model.plan import Create, Link, Update
-from recollect.store import SqliteStore, Tuning, rows, updates
+from recollect.store import SqliteStore, rows, writes
 from tests.store.state import state
 from tests.values import act, bridge, plan, thread
-
-
-@pytest.fixture
-def store() -> SqliteStore:
-    return SqliteStore(None, Tuning())
 
 
 def many(store: SqliteStore, count: int) -> list[Thread]:
@@ -97,9 +92,7 @@ def test_what_no_memory_can_be_is_refused_and_nothing_is_written(store: SqliteSt
 def test_runs_end_where_words_change_a_memory_comes_again_or_many_are_together():
     made = [thread(f"thread {n}") for n in range(502)]
     words = Update(made[0].id, {"title": "a"}, {"title": "b"})
-
-    found = list(updates.runs([archived(made[0]), faded(made[0], 0.5), words, *map(archived, made)]))
-
+    found = list(writes._runs([archived(made[0]), faded(made[0], 0.5), words, *map(archived, made)]))
     assert [len(run) if isinstance(run, list) else run for run in found] == [1, 1, words, 500, 2]
 
 
@@ -120,5 +113,4 @@ def test_bridges_of_any_number_of_memories_can_be_asked_for(store: SqliteStore):
     one, other, third = many(store, 3)
     made = bridge(one, other)
     store.apply(plan(Link(made), Link(bridge(other, third))), act())
-
     assert store.bridges(*(f"t{n}" for n in range(40_000)), one.id) == (made,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -17,14 +16,6 @@ from recollect.store import SqliteStore, Tuning, migrate, tokenizer, words
 from tests.model.strategies import texts
 from tests.store.asking import search
 from tests.values import act, messages, note, plan, renamed, thread
-
-
-@pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    store = SqliteStore(None, Tuning())
-    yield store
-    store.close()
-
 
 MOST = words.MAX_POSTINGS
 
@@ -48,7 +39,6 @@ class Vocabulary:
 
 def test_the_rarest_terms_are_asked_first_and_only_as_many_as_fit() -> None:
     vocabulary = Vocabulary(rust=MOST - 1_000, tokio=10, async_=1, server=900, python=MOST - 900)
-
     assert vocabulary.asked("python rust server tokio") == ["tokio", "server", "rust"]
 
 
@@ -67,7 +57,6 @@ def tokenizer_stem(word: str) -> str:
 
 def test_words_without_meaning_are_asked_only_where_there_is_nothing_else() -> None:
     vocabulary = Vocabulary(**{tokenizer_stem(word): 7 for word in (*words.STOP_WORDS, "deploy")})
-
     assert vocabulary.asked("how do I use this for the very deploy please") == ["deploi"]
     assert vocabulary.asked("how do this")
 
@@ -84,7 +73,6 @@ def test_a_question_without_a_known_term_has_no_evidence() -> None:
 
 def test_a_term_that_is_not_known_is_named_and_stands_nowhere() -> None:
     [known, unknown] = Vocabulary(rust=1).evidence("rust tokio").terms
-
     assert (known.term, unknown.term) == ("rust", "tokio")
     assert (unknown.passages, unknown.rows) == (0, ())
 
@@ -98,9 +86,7 @@ def test_a_very_common_word_still_answers_with_the_newest(store: SqliteStore, mo
     monkeypatch.setattr(words, "MAX_POSTINGS", 50)
     many = [note(f"Note {i}", body=f"tests again {i}") for i in range(400)]
     store.apply(Plan(tuple(map(Create, many))), act())
-
     found = {hit.memory.id for hit in search(store, Query(text="tests", limit=100))}
-
     assert found == {m.id for m in many[-50:]}
 
 
@@ -108,7 +94,6 @@ def test_a_rare_word_finds_the_oldest_among_many(store: SqliteStore, monkeypatch
     monkeypatch.setattr(words, "MAX_POSTINGS", 50)
     old = note("Oldest", body="tests on the zeppelin")
     store.apply(Plan((Create(old), *(Create(note(f"Note {i}", body="tests again")) for i in range(400)))), act())
-
     assert [hit.memory for hit in search(store, Query(text="tests of the zeppelin"))] == [old]
 
 
@@ -116,7 +101,6 @@ def test_a_word_in_the_title_says_more_than_one_in_the_body(store: SqliteStore) 
     body = note("Something else", body="a line about redis, and then some")
     title = note("Redis", body="a line about caches, and then some")
     store.apply(plan(Create(body), Create(title)), act())
-
     assert [hit.memory for hit in search(store, Query(text="redis"))] == [title, body]
 
 
@@ -164,7 +148,7 @@ def test_a_term_stands_as_strongly_whatever_its_rarity(store: SqliteStore) -> No
 
 
 def test_words_are_found_in_the_transaction_that_wrote_them(store: SqliteStore) -> None:
-    with store.together():
+    with store.transaction():
         store.apply(plan(Create(thread("redis", body="zeppelin"))), act())
         within = store.words("zeppelin")
         store.apply(plan(Create(thread("cache", body="zeppelin"))), act())
@@ -176,9 +160,7 @@ def test_words_are_found_in_the_transaction_that_wrote_them(store: SqliteStore) 
 
 def test_evidence_counts_all_passages_and_those_of_each_term(store: SqliteStore) -> None:
     store.apply(Plan(tuple(Create(note(f"Note {i}", body="redis" if i % 2 else "caches")) for i in range(20))), act())
-
     found = store.words("redis")
-
     assert found.passages == store.counts().passages == 20
     assert [(term.term, term.passages, len(term.rows)) for term in found.terms] == [("redi", 10, 10)]
 
@@ -188,8 +170,6 @@ def test_evidence_counts_all_passages_and_those_of_each_term(store: SqliteStore)
 def test_every_strength_is_a_number_above_zero_and_below_its_ceiling(bodies: list[list[str]]) -> None:
     store = SqliteStore(None, Tuning())
     store.apply(Plan(tuple(Create(note("x", body=" ".join(body))) for body in bodies)), act())
-
     found = store.words("redis cache test zeppelin")
-
     assert all(0 < strength <= 2.2001 for term in found.terms for strength in strengths(term))
     store.close()

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from recollect.wire import stub
+from tests.daemon.real import has_ended, soon
 
 _MAIN = """
 import fcntl, json, os, sys, time
@@ -50,8 +50,8 @@ while True:
         break
     line.settimeout(60)
     try:
-        if not transport.admit(place, line, token):
-            continue
+        if place.tcp:
+            line.sendall(transport.prove(line.recv(transport.SHOWN_CHARS), token))
         frame.read_request(line.recv)
         line.sendall(frame.encode_reply(frame.OK, json.dumps(said).encode()))
         line.recv(1)
@@ -83,27 +83,7 @@ def end(home: str) -> None:
     for pid in pids(home, "started"):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not any(is_running(pid) for pid in pids(home, "started")))
-
-
-def is_running(pid: int) -> bool:
-    """Not true of a zombie, which only waits for a parent that is slow to look."""
-    try:
-        os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-    return state != "Z"
-
-
-def wait_for(is_so: object, most_s: float = 60) -> bool:
-    until = time.monotonic() + most_s
-    assert callable(is_so)
-    while time.monotonic() < until:
-        if is_so():
-            return True
-        time.sleep(0.02)
-    return False
+    assert soon(lambda: all(map(has_ended, pids(home, "started"))))
 
 
 def parse(out: bytes) -> dict[str, object]:

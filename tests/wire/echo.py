@@ -11,8 +11,7 @@ from recollect.wire import frame, transport
 from recollect.wire.place import Place
 
 TOKEN = "t" * 32 + "p" * 32
-PATIENCE_S = 60
-"""Longer than any hook may take: one that waits for the end of this was not done in time."""
+PATIENCE_S = 60  # Longer than any hook may take: one that waits for the end of this was not done in time
 Answer = Callable[[dict[str, str], bytes], bytes | None]
 """The bytes of a reply; none: hang up; None: say nothing, and keep the line open."""
 
@@ -65,8 +64,11 @@ class EchoServer:
     def _serve(self, line: socket.socket) -> None:
         line.settimeout(PATIENCE_S)
         with line, suppress(OSError, frame.BadFrame):
-            if not transport.admit(self.place, line, TOKEN):
-                return
+            if self.place.tcp:
+                proof = transport.prove(line.recv(transport.SHOWN_CHARS), TOKEN)
+                line.sendall(proof)
+                if not proof:
+                    return
             header, body = frame.read_request(line.recv)
             self.requests.append((header, body))
             if self.first:

@@ -15,20 +15,7 @@ from tests.wire.echo import EchoServer
 
 ROOM = Path(stub.__file__).parent
 # What any Python has loaded before the first line, what is built into it, and one extension.
-LIGHT = {
-    "_json",
-    "binascii",
-    "_socket",
-    "marshal",
-    "posix",
-    "time",
-    "sys",
-    "_signal",
-    "errno",
-    "_thread",
-    "_codecs",
-    "_weakref",
-}
+LIGHT = set("_json binascii _socket marshal posix time sys _signal errno _thread _codecs _weakref".split())
 
 
 @pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.name)
@@ -50,7 +37,6 @@ def test_with_a_daemon_a_hook_loads_next_to_nothing(world: World):
     with EchoServer(world.place):
         hook = loaded(world, stub.code_path(world.home), "Stop")
     bare = loaded(world, "-c", "pass")
-
     assert hook - bare <= LIGHT
 
 

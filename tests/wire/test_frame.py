@@ -37,7 +37,6 @@ def test_a_reply_arrives_as_it_was_sent(body: bytes, step: int):
 def test_a_frame_that_ends_early_is_refused(header: dict[str, str], body: bytes, data: st.DataObject):
     whole = encode_request(header, body)
     cut = data.draw(st.integers(0, len(whole) - 1))
-
     with pytest.raises(BadFrame):
         read_request(arriving(whole[:cut]))
 
@@ -53,7 +52,6 @@ def test_any_bytes_are_a_frame_or_refused(noise: bytes):
 
 def test_a_body_of_the_largest_size_passes_and_one_byte_more_does_not():
     most = bytes(frame.MAX_BODY_BYTES)
-
     assert read_request(arriving(encode_request({}, most)))[1] == most
     with pytest.raises(BadFrame):
         read_request(arriving(encode_request({}, most + b"1")))
@@ -74,6 +72,5 @@ def test_a_head_without_end_is_refused_before_it_fills_the_memory():
 
 def test_too_many_headers_are_refused():
     header = {str(n): "" for n in range(frame.MAX_HEADERS + 1)}
-
     with pytest.raises(BadFrame):
         read_request(arriving(encode_request(header, b"")))

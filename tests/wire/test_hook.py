@@ -44,10 +44,14 @@ def silent(ran: Ran, deadline_ms: int = CALM_MS) -> bool:
     return lawful(ran, deadline_ms) and ran.out == b""
 
 
-def kept_at_the_end(world: World, body: bytes) -> list[object]:
-    """The sessions of all pointers, after a hook that nobody answered."""
+def check_kept_at_the_end(world: World, *, sessions: list[str], body: bytes = BODY) -> None:
+    """A hook that nobody answers ends in time, and the event is in the spool."""
     assert silent(world.hook(*BRIEF, body=body), BRIEF_MS)
-    return [said["session"] for said in spooled(world.place)]
+    assert [said["session"] for said in spooled(world.place)] == sessions
+
+
+def ok(body: bytes = b"") -> bytes:
+    return frame.encode_reply(frame.OK, body)
 
 
 def spooled(place: Place) -> list[dict[str, object]]:
@@ -59,51 +63,34 @@ def spooled(place: Place) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize(
     "body",
-    [
-        b"{}",
-        b"",
-        b"no json",
-        b"\xff\xfe\x00",
-        b"[" * 100_000,
-        BODY,
-        b'{"prompt": "' + b"x" * 1_000_000 + b'"}',
-    ],
+    [b"{}", b"", b"no json", b"\xff\xfe\x00", b"[" * 100_000, BODY, b'{"prompt": "' + b"x" * 1_000_000 + b'"}'],
     ids=lambda body: repr(body[:12]),
 )
 def test_the_payload_arrives_as_it_came_and_the_reply_is_printed_as_it_came(world: World, body: bytes):
     reply = b'{"systemMessage": "\xc3\xa9\xff"}'
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, reply)) as server:
+    with EchoServer(world.place, lambda *_: ok(reply)) as server:
         ran = world.hook(*CALM, body=body)
-
     assert lawful(ran)
     assert ran.out == reply
     assert server.requests[0][1] == body
 
 
 def test_the_header_says_who_asks_and_from_where(world: World, tmp_path: Path):
-    passed = {
-        "MEMORY_MAX_HITS": "3\n: 4%",
-        "CLAUDE_PROJECT_DIR": "/a/b",
-        "CLAUDE_CODE_SESSION_ID": "s1",
-        "RECOLLECT_X": "",
-    }
-    environ = world.environ(**passed, ANTHROPIC_API_KEY="sk-secret", EDITOR="vi")
+    """A folder whose name is no text survives, and so much environment as fits."""
+    passed = {"MEMORY_X": "3\n: 4%", "CLAUDE_PROJECT_DIR": "/a/b", "CLAUDE_CODE_SESSION_ID": "s1", "RECOLLECT_X": ""}
+    odd = os.fsencode(tmp_path) + b"/\xff\n"
+    os.mkdir(odd)
+    environ = world.environ(**passed, ANTHROPIC_API_KEY="sk-secret", EDITOR="vi", MEMORY_LONG="x" * 100_000)
     with EchoServer(world.place) as server:
-        world.hook("some-agent", *CALM, environ=environ, cwd=str(tmp_path))
+        world.hook("some-agent", *CALM, environ=environ, cwd=os.fsdecode(odd))
 
     header, _ = server.requests[0]
+    assert os.fsencode(header.pop("cwd")) == odd
     assert header == {
-        "protocol": "1",
-        "version": __version__,
-        "op": "hook",
-        "home": world.home,
-        "host": "some-agent",
-        "event": PROMPT,
-        "deadline_ms": str(CALM_MS),
-        "cwd": str(tmp_path),
-        "transcript_bytes": "-1",
+        "protocol": "1", "version": __version__, "op": "hook", "home": world.home, "host": "some-agent",
+        "event": PROMPT, "deadline_ms": str(CALM_MS), "transcript_bytes": "-1",
         **{"env-" + name: value for name, value in passed.items()},
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("event", "deadline_ms"), [*DEADLINES_MS.items(), ("Stop", 150), ("OfALaterDay", 150)])
@@ -111,22 +98,10 @@ def test_every_event_has_its_deadline(event: str, deadline_ms: int):
     assert _arguments([event]) == ("claude-code", event, deadline_ms, 0)
 
 
-def test_a_file_name_that_is_no_text_survives(world: World, tmp_path: Path):
-    odd = os.fsencode(tmp_path) + b"/\xff\n"
-    os.mkdir(odd)
-    with EchoServer(world.place) as server:
-        world.hook(*CALM, cwd=os.fsdecode(odd))
-
-    assert os.fsencode(server.requests[0][0]["cwd"]) == odd
-
-
-def test_too_much_environment_is_left_out(world: World):
-    many = {f"MEMORY_{n}": "x" for n in range(200)} | {"MEMORY_LONG": "x" * 100_000}
-    with EchoServer(world.place) as server:
-        ran = world.hook(*CALM, environ=world.environ(**many))
-
+def test_too_many_variables_do_no_harm(world: World):
+    with EchoServer(world.place):
+        ran = world.hook(*CALM, environ=world.environ(**{f"MEMORY_{n}": "x" for n in range(200)}))
     assert (lawful(ran), ran.out) == (True, b"{}")
-    assert "env-MEMORY_LONG" not in server.requests[0][0]
 
 
 def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_nothing_to_print(world: World):
@@ -134,7 +109,6 @@ def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_no
         world.hook(*CALM, body=b"a reply")
         world.hook(*CALM, body=b"")
         server.settle()
-
     assert server.shown == [True, True]
 
 
@@ -148,7 +122,7 @@ def test_the_pointer_is_there_while_the_event_is_delivered_and_gone_when_it_was_
         transcript.write_text("1234567")  # the agent writes on
         seen.append(os.listdir(world.place.spool + spool.FOLDER))
         assert header["transcript_bytes"] == "5"
-        return frame.encode_reply(frame.OK)
+        return ok()
 
     with EchoServer(world.place, look):
         world.hook(*CALM, body=body)
@@ -181,10 +155,9 @@ def test_a_hook_that_is_killed_at_any_moment_leaves_its_pointer(world: World):
 
 @pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&-", "2>&-", "<&- >&- 2>&-", "| head -c 0"])
 def test_closed_streams_do_no_harm(world: World, closed: str):
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, b"reply")) as server:
+    with EchoServer(world.place, lambda *_: ok(b"reply")) as server:
         ran = world.hook(*CALM, shell=f'"$0" "$@" {closed} || :')
         server.settle()
-
     assert lawful(ran)
     assert len(server.requests) == 1
     assert server.shown == [ran.out == b"reply"] or closed.startswith("|")
@@ -199,7 +172,7 @@ def test_a_full_pipe_that_nobody_reads_holds_nobody_up(world: World):
     except BlockingIOError:
         pass
     os.set_blocking(writes, True)
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, b"reply")) as server:
+    with EchoServer(world.place, lambda *_: ok(b"reply")) as server:
         began_s = time.monotonic()
         code = subprocess.run(
             [stub.script_path(world.home), *BRIEF], stdin=subprocess.DEVNULL, stdout=writes, env=world.environ()
@@ -214,32 +187,22 @@ def test_a_full_pipe_that_nobody_reads_holds_nobody_up(world: World):
     assert server.shown == [False]
 
 
-def test_a_reply_that_a_pipe_might_cut_is_not_printed(world: World):
-    reply = bytes(MAX_REPLY_BYTES + 1)
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, reply)) as server:
+@pytest.mark.parametrize(("size", "is_printed"), [(MAX_REPLY_BYTES, True), (MAX_REPLY_BYTES + 1, False)])
+def test_a_reply_is_printed_whole_or_where_a_pipe_might_cut_it_not_at_all(world: World, size: int, is_printed: bool):
+    with EchoServer(world.place, lambda *_: ok(b"x" * size)) as server:
         ran = world.hook(*CALM)
         server.settle()
-
-    assert silent(ran)
-    assert server.shown == [False]
-
-
-def test_a_reply_of_the_largest_size_is_printed_whole(world: World):
-    reply = b"x" * MAX_REPLY_BYTES
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, reply)):
-        ran = world.hook(*CALM)
-
-    assert ran.out == reply
+    assert (lawful(ran), ran.out) == (True, b"x" * size if is_printed else b"")
+    assert server.shown == [is_printed]
 
 
 @pytest.mark.parametrize(
     "reply",
     [
         frame.encode_reply(frame.BUSY),
-        frame.encode_reply(frame.NEWER, b"not for printing"),
         frame.encode_reply(frame.ERROR, b"not for printing"),
         frame.encode_reply("a kind of a later day", b"not for printing"),
-        frame.encode_reply(frame.OK, b"another magic").replace(b"RCL1", b"RCL9"),
+        ok(b"another magic").replace(b"RCL1", b"RCL9"),
         b"",
         b"HTTP/1.1 200 OK\r\n\r\nhello",
         b"\n" * 1_000_000,
@@ -249,7 +212,6 @@ def test_a_reply_of_the_largest_size_is_printed_whole(world: World):
 def test_what_is_no_good_reply_is_not_printed_and_the_event_is_kept(world: World, reply: bytes):
     with EchoServer(world.place, lambda *_: reply):
         ran = world.hook(*CALM, body=BODY)
-
     assert (lawful(ran), ran.out) == (True, b"")
     assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
@@ -258,42 +220,28 @@ def test_an_answer_to_what_could_not_be_written_down_is_printed_and_the_event_is
     with EchoServer(world.place, lambda *_: frame.encode_reply(frame.UNKEPT, b"remembered")) as server:
         ran = world.hook(*CALM, body=BODY)
         server.settle()
-
     assert (lawful(ran), ran.out, server.shown) == (True, b"remembered", [True])
     assert [said["session"] for said in spooled(world.place)] == ["s1"]
 
 
-def test_half_a_reply_is_not_printed_and_the_event_is_kept(world: World):
-    """Its other half is waited for until the end."""
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.OK, b"half of it")[:-3]):
-        assert kept_at_the_end(world, BODY) == ["s1"]
+NO_ANSWERS = {
+    "half a reply, whose other half never comes": ok(b"half of it")[:-3],
+    "one that only retires": frame.encode_reply(frame.RETIRING),
+    "silence": None,
+}
 
 
-def test_a_daemon_that_retires_is_asked_again(world: World):
-    answers = [frame.encode_reply(frame.OK, b"the next one"), frame.encode_reply(frame.RETIRING)]
+@pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
+def test_what_never_becomes_an_answer_is_given_up_in_time_and_the_event_is_kept(world: World, answer: bytes | None):
+    with EchoServer(world.place, lambda *_: answer):
+        check_kept_at_the_end(world, sessions=["s1"])
+
+
+@pytest.mark.parametrize("first", [frame.encode_reply(frame.RETIRING), b""], ids=["retires", "dies over an event"])
+def test_a_daemon_that_gives_up_is_asked_once_more(world: World, first: bytes):
+    answers = [ok(b"the next one"), first]
     with EchoServer(world.place, lambda *_: answers.pop()):
-        ran = world.hook(*CALM)
-
-    assert ran.out == b"the next one"
-
-
-def test_a_daemon_that_dies_over_an_event_is_asked_once_more(world: World):
-    answers = [frame.encode_reply(frame.OK, b"the next one"), b""]
-    with EchoServer(world.place, lambda *_: answers.pop()):
-        ran = world.hook(*CALM)
-
-    assert ran.out == b"the next one"
-
-
-def test_a_daemon_that_only_retires_is_not_asked_for_ever(world: World):
-    with EchoServer(world.place, lambda *_: frame.encode_reply(frame.RETIRING)):
-        assert kept_at_the_end(world, BODY) == ["s1"]
-
-
-@pytest.mark.parametrize("body", [BODY, b"x" * 1_000_000], ids=["small", "larger than the socket's buffer"])
-def test_a_daemon_that_says_nothing_is_given_up_in_time(world: World, body: bytes):
-    with EchoServer(world.place, lambda *_: None):
-        assert len(kept_at_the_end(world, body)) == 1
+        assert world.hook(*CALM).out == b"the next one"
 
 
 def test_a_stopped_daemon_is_given_up_in_time(world: World, tmp_path: Path):
@@ -311,8 +259,9 @@ def test_a_stopped_daemon_is_given_up_in_time(world: World, tmp_path: Path):
         daemon.stdout.readline()
         daemon.send_signal(signal.SIGSTOP)
         try:
-            assert kept_at_the_end(world, BODY) == ["s1"]
-            assert len(kept_at_the_end(world, bytes(1_000_000))) == 2
+            check_kept_at_the_end(world, sessions=["s1"])
+            # More than the socket's buffer takes.
+            check_kept_at_the_end(world, body=bytes(1_000_000), sessions=["s1", ""])
         finally:
             daemon.kill()
 
@@ -322,7 +271,6 @@ def test_loopback_serves_where_there_are_no_unix_sockets(world: World):
     with EchoServer(place) as server:
         ran = world.hook(*CALM, body=b"hello", environ=world.environ(RECOLLECT_TRANSPORT="tcp"))
         server.settle()
-
     assert (ran.out, server.shown) == (b"hello", [True])
 
 
@@ -332,31 +280,16 @@ def test_a_daemon_that_listens_elsewhere_is_found(world: World):
     with EchoServer(elsewhere):
         spawn.point(elsewhere, os.getpid(), "0.1.0", 1)
         ran = world.hook(*CALM, body=b"hello")
-
     assert ran.out == b"hello"
 
 
 # Without one
 
 
-def test_without_a_daemon_a_pointer_is_left(world: World):
-    ran = world.hook(*CALM, body=BODY)
-
-    assert silent(ran)
+def test_without_a_daemon_a_pointer_is_left_and_what_was_said_is_nowhere_on_the_disk(world: World):
+    assert silent(world.hook(*CALM, body=BODY))
     (said,) = spooled(world.place)
     assert (said["event"], said["session"], "prompt" in said) == (PROMPT, "s1", False)
-
-
-def test_a_daemon_that_cannot_start_is_not_waited_for(world: World):
-    ran = world.hook(PROMPT, "--deadline-ms", "20000", body=BODY)
-
-    assert silent(ran)
-    assert len(spooled(world.place)) == 1
-
-
-def test_what_was_said_is_nowhere_on_the_disk(world: World):
-    world.hook(*CALM, body=BODY)
-
     files = [path for top in (world.home, world.runtime) for path in Path(top).rglob("*") if path.is_file()]
     assert not [path for path in files if b"secret plan" in path.read_bytes()]
 
@@ -364,7 +297,6 @@ def test_what_was_said_is_nowhere_on_the_disk(world: World):
 def test_a_blocked_hook_does_nothing_at_all(world: World):
     with EchoServer(world.place) as server:
         ran = world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS="1"))
-
     assert silent(ran)
     assert server.requests == []
     assert not Path(world.place.spool).exists()
@@ -378,12 +310,7 @@ def test_a_block_that_is_off_blocks_nothing(world: World, value: str):
 
 def test_a_payload_too_large_for_a_frame_is_read_to_its_end_and_pointed_to(world: World):
     with EchoServer(world.place) as server:
-        ran = world.hook(
-            *CALM,
-            body=bytes(20_000_000),
-            environ=world.environ(CLAUDE_CODE_SESSION_ID="s9"),
-        )
-
+        ran = world.hook(*CALM, body=bytes(20_000_000), environ=world.environ(CLAUDE_CODE_SESSION_ID="s9"))
     assert (lawful(ran), ran.out, server.requests) == (True, b"", [])
     assert [said["session"] for said in spooled(world.place)] == ["s9"]
 
@@ -434,26 +361,19 @@ def test_whatever_stands_in_the_socket_s_place_does_no_harm(world: World, left: 
     assert len(spooled(world.place)) == 1
 
 
-def test_a_runtime_folder_that_is_a_link_is_refused(world: World, tmp_path: Path):
+@pytest.mark.parametrize("how", ["a link", "another user's"])
+def test_a_runtime_folder_that_is_not_ours_alone_is_refused(world: World, how: str):
     real = Path(world.runtime, "real")
-    with EchoServer(Place(world.home, str(real))) as server:
-        os.symlink(real, world.place.runtime)
-        ran = world.hook(*CALM)
-
-    assert silent(ran)
+    with EchoServer(Place(world.home, str(real)) if how == "a link" else world.place) as server:
+        if how == "a link":
+            os.symlink(real, world.place.runtime)
+        elif os.geteuid() == 0:
+            os.chown(world.place.runtime, 65534, 65534)
+        else:
+            pytest.skip("only root can give folders away")
+        assert silent(world.hook(*CALM))
     assert server.requests == []
     assert not (real / "spool").exists()
-
-
-def test_a_runtime_folder_of_another_user_s_is_refused(world: World):
-    if os.geteuid() != 0:
-        pytest.skip("only root can give folders away")
-    with EchoServer(world.place) as server:
-        os.chown(world.place.runtime, 65534, 65534)
-        ran = world.hook(*CALM)
-
-    assert silent(ran)
-    assert server.requests == []
 
 
 def test_a_home_that_was_taken_away_under_the_hook_does_no_harm(world: World):
@@ -475,14 +395,12 @@ def test_a_home_that_was_taken_away_under_the_hook_does_no_harm(world: World):
 def test_a_home_that_cannot_be_written_does_no_harm(world: World):
     """A file in the lock's place stands for a read-only disk, which root could not see otherwise."""
     Path(world.place.spawn_lock).mkdir()
-
     assert silent(world.hook(*CALM, body=BODY))
     assert len(spooled(world.place)) == 1
 
 
 def test_a_runtime_folder_that_cannot_be_made_does_no_harm(world: World):
     environ = world.environ(XDG_RUNTIME_DIR="/proc/self", TMPDIR="/proc/self/nowhere")
-
     assert silent(world.hook(*CALM, environ=environ))
 
 
@@ -504,7 +422,6 @@ def test_a_runtime_folder_that_cannot_be_made_does_no_harm(world: World):
 def test_an_odd_environment_changes_nothing(world: World, changes: dict[str, str]):
     with EchoServer(world.place):
         ran = world.hook(*CALM, body="é".encode(), environ=world.environ(**changes))
-
     assert (lawful(ran), ran.out) == (True, "é".encode())
 
 
@@ -554,51 +471,29 @@ def test_hooks_with_few_resources_do_no_harm(world: World):
 PATIENT = (PROMPT, "--deadline-ms", str(BRIEF_MS), "--patience-ms", "8000")
 
 
-def test_a_hook_that_can_wait_waits_for_what_it_is_told_to(world: World):
+def test_what_a_hook_is_told_to_wait_for_is_printed_after_its_own_deadline(world: World):
     def later(_header: dict[str, str], _body: bytes) -> bytes:
-        return frame.encode_reply(frame.WAIT, b"5000") + frame.encode_reply(frame.OK, b"chosen")
+        time.sleep(2 * BRIEF_MS / 1000)
+        return ok(b"chosen")
 
-    with EchoServer(world.place, later) as server:
+    with EchoServer(world.place, later, first=frame.encode_reply(frame.WAIT, b"6000")) as server:
         ran = world.hook(*PATIENT)
         server.settle()
 
-    assert (ran.code, ran.out, ran.err) == (0, b"chosen", b"")
-    assert server.shown == [True]
+    assert (ran.code, ran.out, ran.err, server.shown) == (0, b"chosen", b"", [True])
     assert server.requests[0][0]["patience_ms"] == "8000"
 
 
-def test_what_comes_after_its_own_deadline_is_printed(world: World):
-    gone_on = threading.Event()
-
-    def later(_header: dict[str, str], _body: bytes) -> bytes:
-        gone_on.wait(2 * BRIEF_MS / 1000)
-        return frame.encode_reply(frame.OK, b"chosen")
-
-    with EchoServer(world.place, later, first=frame.encode_reply(frame.WAIT, b"6000")):
-        ran = world.hook(*PATIENT)
-
-    assert (ran.code, ran.out, ran.err) == (0, b"chosen", b"")
-
-
-def test_a_daemon_that_never_comes_back_is_left_when_the_time_is_over(world: World):
-    with EchoServer(world.place, lambda *_: None, first=frame.encode_reply(frame.WAIT, b"1500")):
-        ran = world.hook(*PATIENT)
-
-    assert silent(ran, 1500)
+@pytest.mark.parametrize(
+    ("told", "patience_ms", "limit_ms"),
+    [(b"1500", 8_000, 1_500), (None, 8_000, BRIEF_MS)]
+    + [(told, 1_200, 1_200) for told in (b"", b"soon", b"-1", b"99999999999999999999")],
+)
+def test_nobody_is_waited_for_longer_than_was_said_nor_than_the_agent_lets(
+    world: World, told: bytes | None, patience_ms: int, limit_ms: int
+):
+    first = b"" if told is None else frame.encode_reply(frame.WAIT, told)
+    with EchoServer(world.place, lambda *_: None, first=first):
+        ran = world.hook(*BRIEF, "--patience-ms", str(patience_ms))
+    assert silent(ran, limit_ms)
     assert len(spooled(world.place)) == 1
-
-
-def test_a_silent_daemon_is_waited_for_no_longer_than_ever(world: World):
-    with EchoServer(world.place, lambda *_: None):
-        ran = world.hook(*PATIENT)
-
-    assert silent(ran, BRIEF_MS)
-    assert len(spooled(world.place)) == 1
-
-
-@pytest.mark.parametrize("told", [b"", b"soon", b"-1", b"99999999999999999999"])
-def test_nobody_is_made_to_wait_longer_than_the_agent_lets(world: World, told: bytes):
-    with EchoServer(world.place, lambda *_: None, first=frame.encode_reply(frame.WAIT, told)):
-        ran = world.hook(PROMPT, "--deadline-ms", str(BRIEF_MS), "--patience-ms", "1200")
-
-    assert silent(ran, 1200)

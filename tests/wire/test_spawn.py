@@ -15,8 +15,9 @@ import pytest
 
 from recollect.wire import lockfile, spawn, spool, stub
 from recollect.wire.place import Place
+from tests.daemon.real import has_ended, soon
 from tests.wire.conftest import World
-from tests.wire.daemon import end, is_running, make_package, parse, pids, wait_for
+from tests.wire.daemon import end, make_package, parse, pids
 from tests.wire.test_place import SQUATTED, squat
 
 # Long enough for the stand-in to start on a busy machine: here it is asked whether, not how fast.
@@ -34,7 +35,7 @@ def startable(tmp_path: Path, make: Callable[[str], World]) -> Iterator[World]:
 def kill(world: World) -> None:
     pid = pids(world.home, "alive")[-1]
     os.kill(pid, signal.SIGKILL)
-    assert wait_for(lambda: not is_running(pid) and not lockfile.is_held(world.place.spawn_lock))
+    assert soon(lambda: has_ended(pid) and not lockfile.is_held(world.place.spawn_lock))
 
 
 def keep(world: World, starts: spawn.Starts) -> None:
@@ -47,75 +48,53 @@ def wait(world: World, seconds: float) -> None:
     keep(world, spawn.Starts(starts.count, starts.last_s - seconds))
 
 
-def test_the_first_hook_starts_a_daemon_and_is_answered(startable: World):
-    ran = startable.hook(*PATIENT)
-
+def test_the_first_hook_starts_a_daemon_and_is_answered_and_the_next_finds_it(startable: World):
+    ran, second = startable.hook(*PATIENT), startable.hook(*PATIENT)
     assert (ran.code, ran.err) == (0, b"")
-    assert parse(ran.out)["pid"] == pids(startable.home, "alive")[0]
+    assert parse(ran.out)["pid"] == parse(second.out)["pid"] == pids(startable.home, "alive")[0]
+    assert len(pids(startable.home, "started")) == 1
     assert list(spool.drain(startable.place)) == [], "the pointer that was left meanwhile is taken back"
 
 
 def test_a_hook_that_ends_while_a_daemon_starts_has_left_its_pointer(startable: World):
     """It is left first, and then all the time that there is can be waited."""
     Path(startable.home, "slow").touch()
-
     ran = startable.hook("UserPromptSubmit", "--deadline-ms", "1500")
-
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
     assert ran.took_s < PATIENT_MS / 2_000
     assert len(list(spool.drain(startable.place))) == 1
 
 
-def test_the_next_hook_finds_it(startable: World):
-    first, second = startable.hook(*PATIENT), startable.hook(*PATIENT)
-
-    assert parse(first.out)["pid"] == parse(second.out)["pid"]
-    assert len(pids(startable.home, "started")) == 1
-
-
 def test_a_daemon_is_nobody_s_child_and_holds_nothing_of_the_agent_s(startable: World, tmp_path: Path):
     kept = {"LANG": "C.UTF-8", "LC_ALL": "C", "TZ": "UTC"}
-    left = {
-        "ANTHROPIC_API_KEY": "sk-1",
-        "GITHUB_TOKEN": "t",
-        "MEMORY_X": "1",
-        "RECOLLECT_HOME": "/x",
-        "PYTHONPATH": "/x",
-    }
+    left = {"ANTHROPIC_API_KEY": "sk-1", "GITHUB_TOKEN": "t", "MEMORY_X": "1", "PYTHONPATH": "/x"}
+    (tmp_path / "site" / "json.py").write_text("raise SystemExit(open('/nowhere'))")
     spare = os.open(tmp_path / "spare", os.O_RDWR | os.O_CREAT)
     os.set_inheritable(spare, True)
 
-    said = parse(startable.hook(*PATIENT, environ=startable.environ(**kept, **left), cwd=str(tmp_path)).out)
+    given = startable.environ(**kept, **left, RECOLLECT_HOME="/x")
+    said = parse(startable.hook(*PATIENT, environ=given, cwd=str(tmp_path)).out)
 
     os.close(spare)
     environ = said["environ"]
     assert isinstance(environ, dict)
-    assert kept.items() <= environ.items()
-    assert environ["RECOLLECT_HOME"] == startable.home
-    assert not environ.keys() & (left.keys() - {"RECOLLECT_HOME"})
-    assert said["cwd"] == "/"
-    assert said["umask"] == 0o077
+    assert (kept | {"RECOLLECT_HOME": startable.home}).items() <= environ.items()
+    assert not environ.keys() & left.keys()
+    assert (said["cwd"], said["umask"], said["executable"]) == ("/", 0o077, sys.executable)
     assert said["session"] not in (said["pid"], os.getsid(0))
     assert said["streams"] == ["/dev/null"] * 3
     # Streams, the spawn lock, the lifetime lock, the socket, and the look at this folder.
     assert said["open"] == [0, 1, 2, spawn.LOCK_FD, 4, 5, 6]
-    assert said["executable"] == sys.executable
+    assert str(tmp_path / "site") not in str(said["path"]), "it finds its package and no other's modules"
 
 
-def test_a_daemon_finds_its_package_and_no_other_s_modules(startable: World, tmp_path: Path):
-    (tmp_path / "site" / "json.py").write_text("raise SystemExit(open('/nowhere'))")
-
-    said = parse(startable.hook(*PATIENT).out)
-
-    assert str(tmp_path / "site") not in str(said["path"])
-
-
-def test_a_killed_daemon_is_replaced_by_the_next_hook(startable: World):
+def test_a_killed_daemon_is_replaced_by_the_next_hook_until_a_pause_which_is_over_by_itself(startable: World):
+    """The first pause, which is the shortest, in real time."""
     for _ in range(spawn.STARTS_AT_ONCE):
         assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[-1]
         kill(startable)
-
-    assert len(set(pids(startable.home, "alive"))) == spawn.STARTS_AT_ONCE
+    assert soon(lambda: startable.hook(*PATIENT).out)
+    assert len(set(pids(startable.home, "alive"))) == spawn.STARTS_AT_ONCE + 1
 
 
 def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(startable: World):
@@ -134,23 +113,11 @@ def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(sta
     assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[10]
 
 
-def test_the_pause_is_over_by_itself(startable: World):
-    """The first, which is the shortest, in real time."""
-    for _ in range(spawn.STARTS_AT_ONCE):
-        startable.hook(*PATIENT)
-        kill(startable)
-
-    assert wait_for(lambda: startable.hook(*PATIENT).out)
-    assert len(pids(startable.home, "alive")) == spawn.STARTS_AT_ONCE + 1
-
-
 def test_what_a_person_asks_for_is_started_whatever_the_pause(startable: World, tmp_path: Path):
     keep(startable, spawn.Starts(40, time.monotonic()))
     until = time.monotonic() + PATIENT_MS / 1000
     assert not spawn.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
-
     spawn.forget_starts(startable.place)
-
     assert spawn.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
     assert spawn.read_starts(startable.place).count == 1
 
@@ -164,32 +131,26 @@ def test_the_pause_doubles_up_to_a_limit_and_runs_from_the_last_start(count: int
     assert spawn.Starts(count, 1_000.0).pause_s(1_000.0 + age_s) == pause_s
 
 
-def test_starts_from_before_a_reboot_hold_nobody_up():
-    before = spawn.Starts(9, 900_000.0)
-
-    assert before.pause_s(20.0) == 0
-    assert before.next(20.0).count == 1
-
-
-def test_a_daemon_that_lasted_is_forgiven():
-    assert spawn.Starts(9, 100.0).next(100.0 + spawn.STEADY_S).count == 1
-    assert spawn.Starts(9, 100.0).next(99.0 + spawn.STEADY_S).count == 10
+@pytest.mark.parametrize(
+    ("last_s", "now_s", "count"),
+    [(900_000.0, 20.0, 1), (100.0, 100.0 + spawn.STEADY_S, 1), (100.0, 99.0 + spawn.STEADY_S, 10)],
+    ids=["before a reboot", "one that lasted", "one that did not"],
+)
+def test_starts_that_hold_nobody_up_are_forgotten(last_s: float, now_s: float, count: int):
+    before = spawn.Starts(9, last_s)
+    assert (before.pause_s(now_s), before.next(now_s).count) == (0, count)
 
 
-@pytest.mark.parametrize("said", [b"", b"\n", b"9", b"9 x", b"x 9\n", b"12.5\n13.5\n", b"\xff\xff", b"1 2 3"])
-def test_a_count_that_cannot_be_read_is_none(startable: World, said: bytes):
-    Path(startable.place.spawn_lock).write_bytes(said)
-
-    assert spawn.read_starts(startable.place).count == 0
-    assert spawn.explain_starts(startable.place) == ""
+def test_a_count_that_cannot_be_read_is_none(startable: World):
+    for said in (b"", b"\n", b"9", b"9 x", b"x 9\n", b"12.5\n13.5\n", b"1 2 3", b"\xff\xff"):
+        Path(startable.place.spawn_lock).write_bytes(said)
+        assert (spawn.read_starts(startable.place).count, spawn.explain_starts(startable.place)) == (0, ""), said
     assert startable.hook(*PATIENT).out
 
 
 def test_why_the_last_one_failed_is_kept_and_told(startable: World):
     keep(startable, spawn.Starts(5, time.monotonic()))
-
     spawn.keep_failure(startable.place, "It cannot listen: the disk is full")
-
     said = spawn.explain_starts(startable.place)
     assert "5 in a row" in said
     assert said.endswith("the last one said: It cannot listen: the disk is full")
@@ -244,7 +205,7 @@ def test_a_daemon_that_cannot_start_is_not_started_by_every_hook(startable: Worl
         ran = startable.hook(*PATIENT)
         assert (ran.code, ran.out, ran.err) == (0, b"", b"")
 
-    assert wait_for(lambda: not any(is_running(pid) for pid in pids(startable.home, "started")))
+    assert soon(lambda: all(map(has_ended, pids(startable.home, "started"))))
     assert spawn.STARTS_AT_ONCE <= len(pids(startable.home, "started")) <= spawn.STARTS_AT_ONCE + 2
     assert len(list(spool.drain(startable.place))) == spawn.STARTS_AT_ONCE + 3
 
@@ -253,17 +214,13 @@ def test_a_home_of_another_user_s_is_left_alone(startable: World):
     if os.geteuid() != 0:
         pytest.skip("only root can give folders away")
     os.chown(startable.home, 65534, 65534)
-
     startable.hook(*PATIENT)
-
     assert pids(startable.home, "started") == []
 
 
 def test_a_package_that_is_gone_is_given_up_before_the_deadline(startable: World):
     stub.write_hook(startable.home, sys.executable, "/nonexistent")
-
     ran = startable.hook(*PATIENT)
-
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
     assert ran.took_s < PATIENT_MS / 2_000
 
@@ -305,23 +262,17 @@ def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatc
 
 
 @SQUATTED
-def test_a_hook_starts_the_daemon_where_nobody_else_has_been(startable: World, how: str):
+def test_a_pointer_is_left_and_a_daemon_started_where_nobody_else_has_been(startable: World, how: str):
     squat(startable.place.runtime, how)
-
-    said = parse(startable.hook(*PATIENT).out)
-
-    assert said["pid"] == pids(startable.home, "alive")[0]
-    assert parse(startable.hook(*PATIENT).out)["pid"] == said["pid"], "and the next hook finds it"
-
-
-@SQUATTED
-def test_a_pointer_is_left_where_nobody_else_has_been(startable: World, how: str):
-    squat(startable.place.runtime, how)
-    Path(startable.home, "broken").touch()
-
+    broken = Path(startable.home, "broken")
+    broken.touch()
     assert startable.hook(*PATIENT).out == b""
-
     assert len(list(spool.drain(Place(startable.home, startable.home + "/run")))) == 1
+    broken.unlink()
+
+    said = [parse(startable.hook(*PATIENT).out)["pid"] for _ in range(2)]
+
+    assert said == pids(startable.home, "alive") * 2, "and the next hook finds it"
 
 
 # Where a lock is not inherited, and there are no Unix sockets: the way of Windows, as far as it can be gone here
@@ -353,9 +304,7 @@ def test_without_inherited_locks_one_that_is_starting_is_not_started_twice(
 ):
     Path(startable.home, "slow").touch()
     start = lambda: spawn.start(as_windows, sys.executable, str(tmp_path / "site"))  # noqa: E731
-
     assert [start(), start(), start()] == [spawn.BEGUN, spawn.UNDER_WAY, spawn.UNDER_WAY]
-
     wait(startable, spawn.STARTING_S)
     assert start() == spawn.BEGUN
 

@@ -58,27 +58,23 @@ def test_a_pointer_says_where_to_look_and_not_what_was_said():
 
 def test_a_pointer_knows_how_long_the_transcript_was(tmp_path: Path):
     (tmp_path / "t.jsonl").write_text("12345")
-
     made = pointer.make({}, json.dumps({"transcript_path": str(tmp_path / "t.jsonl")}).encode())
-
     assert made["transcript_bytes"] == 5
 
 
-@pytest.mark.parametrize("cut", [200, -1])
-def test_of_a_broken_body_the_beginning_is_used(cut: int):
-    made = pointer.make(HEADER, json.dumps(BODY).encode()[:cut])
-
-    assert (made["session"], made["transcript"]) == ("s1", "/nowhere/s1.jsonl")
-
-
-def test_of_a_huge_body_the_beginning_is_used():
-    huge = json.dumps(BODY | {"huge": "x" * pointer.MAX_PARSED_BYTES}, indent=1).encode()
-
-    assert pointer.make(HEADER, huge)["session"] == "s1"
-
-
-def test_without_a_body_the_environment_tells_the_session():
-    assert pointer.make(HEADER, b"")["session"] == "from-env"
+@pytest.mark.parametrize(
+    ("body", "session"),
+    [
+        (json.dumps(BODY).encode()[:200], "s1"),
+        (json.dumps(BODY).encode()[:-1], "s1"),
+        (json.dumps(BODY | {"huge": "x" * pointer.MAX_PARSED_BYTES}, indent=1).encode(), "s1"),
+        (b"", "from-env"),
+    ],
+    ids=["cut early: its beginning", "cut late: its beginning", "huge: its beginning", "none: the environment"],
+)
+def test_whatever_becomes_of_the_body_the_session_is_known(body: bytes, session: str):
+    made = pointer.make(HEADER, body)
+    assert (made["session"], made["transcript"]) == (session, "/nowhere/s1.jsonl" if body else "")
 
 
 def test_an_id_that_is_as_long_as_a_text_is_none():
@@ -93,33 +89,22 @@ def test_any_body_has_a_pointer_that_can_be_written(body: bytes):
 @pytest.mark.parametrize("said", [BODY, {"session_id": 'a "quoted" \\ é \U0001f4cc'}, {}])
 def test_a_pointer_is_written_as_json_and_read_back_the_same(place: Place, said: dict[str, object]):
     made = pointer.make(HEADER, json.dumps(said).encode())
-
     path = leave(place, made)
-
     assert json.loads(Path(path).read_bytes()) == made
     assert [one | {"at_ns": 0} for _, one in spool.drain(place)] == [made | {"at_ns": 0}]
 
 
-def test_what_was_left_is_drained_the_oldest_first(place: Place):
+def test_what_was_left_is_drained_the_oldest_first_and_nothing_is_taken_away(place: Place):
     for n in range(5):
         assert leave(place, {"n": n})
-
     drained = list(spool.drain(place))
-
     assert [said["n"] for _, said in drained] == [0, 1, 2, 3, 4]
     assert all(said["at_ns"] == os.stat(path).st_mtime_ns for path, said in drained)
-    assert spool.waiting(place) == 5
-
-
-def test_draining_takes_nothing_away(place: Place):
-    leave(place, {"n": 1})
-
-    assert list(spool.drain(place)) == list(spool.drain(place)) != []
+    assert (spool.waiting(place), list(spool.drain(place))) == (5, drained)
 
 
 def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch):
     pointer.leave(place, {"n": 1})
-
     assert list(spool.drain(place)) == []
     monkeypatch.setattr(spool, "MAX_HOOK_S", 0.0)
     assert len(list(spool.drain(place))) == 1, "no hook takes so long: the number is another process's by now"
@@ -128,7 +113,6 @@ def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monke
 def test_a_pointer_from_before_the_machine_was_started_anew_is_drained(place: Place):
     path = Path(pointer.leave(place, {"n": 1}))
     path.rename(path.with_name(f"{10**19}.{os.getpid()}"))
-
     assert len(list(spool.drain(place))) == 1
 
 
@@ -136,9 +120,7 @@ def test_a_pointer_from_before_the_machine_was_started_anew_is_drained(place: Pl
 def test_a_pointer_that_was_cut_short_is_read_as_far_as_it_goes(place: Place, cut: int):
     path = Path(leave(place, pointer.make(HEADER, json.dumps(BODY).encode())))
     path.write_bytes(path.read_bytes()[:cut])
-
     ((_, said),) = spool.drain(place)
-
     assert (said["host"], said["event"], said["session"]) == ("claude-code", "PostToolBatch", "s1")
 
 
@@ -155,9 +137,7 @@ def test_what_cannot_be_read_is_set_aside_and_counted(place: Place):
 
 def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pointer, "MAX_POINTERS", 2)
-
     kept = [pointer.leave(place, {"n": n}) for n in range(5)]
-
     assert [bool(path) for path in kept] == [True, True, False, False, False]
     assert spool.lost(place) == 3
 

@@ -24,7 +24,6 @@ def place(request: pytest.FixtureRequest, runtime: str, tmp_path: Path) -> Place
 def test_what_is_asked_is_answered(place: Place):
     with EchoServer(place) as server:
         assert client.ask(place, {"op": "ask"}, b"hello", 5) == (frame.OK, b"hello")
-
     header, _ = server.requests[0]
     assert header == {"protocol": "1", "home": place.home, "op": "ask"}
 
@@ -32,7 +31,6 @@ def test_what_is_asked_is_answered(place: Place):
 def test_everything_in_the_folder_is_the_user_s_alone(place: Place):
     with EchoServer(place):
         modes = {path.name: stat.S_IMODE(path.lstat().st_mode) for path in Path(place.runtime).iterdir()}
-
     assert modes == {"address" if place.tcp else "socket": 0o600}
 
 
@@ -40,7 +38,6 @@ def test_what_a_killed_daemon_left_is_replaced(place: Place):
     transport.listen(place, TOKEN).close()
     with pytest.raises(client.Unanswered):
         client.ask(place, {}, b"", 1)
-
     with EchoServer(place):
         assert client.ask(place, {}, b"x", 5) == (frame.OK, b"x")
 
@@ -116,7 +113,6 @@ def test_an_address_that_is_cut_or_broken_is_none(runtime: str, tmp_path: Path, 
     place = Place(str(tmp_path), runtime + "/r", tcp=True)
     transport.listen(place, TOKEN).close()
     Path(place.address).write_text(said)
-
     with pytest.raises(FileNotFoundError):
         transport.connect(place, 1)
 
@@ -124,7 +120,6 @@ def test_an_address_that_is_cut_or_broken_is_none(runtime: str, tmp_path: Path, 
 def test_the_other_side_s_user_is_known(runtime: str, tmp_path: Path):
     with EchoServer(place := Place(str(tmp_path), runtime + "/r")), socket.socket(socket.AF_UNIX) as line:
         line.connect(place.socket)
-
         assert transport.peer_uid(line) == os.geteuid()
 
 

@@ -1,7 +1,8 @@
-"""What is known of Claude Code's own memory and of its skills: where they stand, how a file of each is spelt, how much
+"""Claude Code's own memory, its skills and its list of plugins: where they stand, how a file of each is spelt, how much
 of the index is read. Learnt from the client (2.1.325).
 
-Words from a store come here harmless; what only this client would act on is made inert here.
+Words from a store come here harmless; what only this client would act on is made inert here. Plugins are the client's
+own to add and to remove (`claude plugin …`): nothing here changes one.
 """
 
 from __future__ import annotations
@@ -10,33 +11,29 @@ import json
 import os
 import re
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from recollect.agents.seal import sealed
-from recollect.agents.section import MARKS
-from recollect.base.errors import NoProject
+from recollect.agents import Addon, OwnMemory, Places, RuleCopy, Skill
+from recollect.agents.base_agent import Agent, project_of
+from recollect.agents.payload import inner
 from recollect.base.files import read_limited
 from recollect.base.text import clip
 from recollect.model.memory import Lane, RuleType
 
-if TYPE_CHECKING:
-    from recollect.agents import Keepsake, Places, Shelf, Skill
-
-SKILL_FILE = "SKILL.md"
 _INDEX = "MEMORY.md"
 _INDEX_LINES = 200
 _INDEX_BYTES = 25_000  # it counts in UTF-16, which is never more
 # For what the client itself adds before we look again.
 _SPARE_LINES, _SPARE_BYTES = 10, 1_000
 _LINE_CHARS = 190  # the client asks for "under ~200"
-_FILE_BYTES = 4_096  # of a longer file it shows the beginning
+_FILE_BYTES = 4_000  # of a file longer than 4,096 it shows the beginning; a mark of ours comes after
 _PREFIX = "recollect-"
 _SLUG_CHARS = 24
 _SUFFIX_CHARS = 6
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9-]+-[0-9a-z]{{{_SUFFIX_CHARS}}}\.md")
 _PROJECT_NAME_UNITS = 200
-_MAX_SETTINGS_BYTES = 5_000_000
+_MAX_JSON_BYTES = 5_000_000
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 _KINDS = {
@@ -50,29 +47,99 @@ _WHY = {
     Lane.REPOSITORY: "It stood in a file of the project",
     Lane.WEB: "It stood on a page that was read",
 }
+_PLUGIN = "recollect"
 
 
-# Where
+class ClaudeMemory(Agent):
+    def own_memory(self, places: Places) -> OwnMemory:
+        """Work trees of a repository share one, which is named after the main one."""
+        project, config = project_of(places), self.folder(places)
+        settings = _json(config / "settings.json")
+        named = settings.get("autoMemoryDirectory")
+        folder = _elsewhere(named, places.user_home) if isinstance(named, str) else None
+        if folder is None:
+            folder = config / "projects" / project_name(str(project)) / "memory"
+        return OwnMemory(config, Path(unicodedata.normalize("NFC", str(folder))), _INDEX, _unread(places, settings))
+
+    def rule_files(self, places: Places) -> tuple[Path, ...]:
+        """The project's, shared and the person's own."""
+        if places.project is None:
+            return (self.folder(places) / "CLAUDE.md",)
+        names = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+        return tuple(places.project / name for name in names)
+
+    def skills_folder(self, places: Places) -> Path:
+        return project_of(places) / self.FOLDER / "skills"
+
+    def rule_file_name(self, copy: RuleCopy) -> str:
+        slug = re.sub(r"[^a-z0-9]+", "-", copy.words.lower())[:_SLUG_CHARS].strip("-")
+        suffix = re.sub(r"[^a-z0-9]", "", copy.id.lower())[-_SUFFIX_CHARS:]
+        return f"{_PREFIX}{slug or 'rule'}-{suffix:0>{_SUFFIX_CHARS}}.md"
+
+    def is_rule_file_name(self, name: str) -> bool:
+        return _NAME.fullmatch(name) is not None
+
+    def rule_file_text(self, copy: RuleCopy) -> str:
+        words = inert(copy.words)
+        while len((text := self._rule_file(copy, words)).encode("utf-8")) > _FILE_BYTES:
+            words = clip(words, len(words) * 9 // 10)
+        return text
+
+    def rule_index_line(self, copy: RuleCopy) -> str:
+        head = f"- [{_KINDS[copy.rule_type]}]({self.rule_file_name(copy)}) \u2014 "
+        return head + clip(inert(copy.words), _LINE_CHARS - len(head))
+
+    def index_room(self, own: str) -> tuple[int, int]:
+        mine = own.strip()
+        lines, size = (mine.count("\n") + 1, len(mine.encode("utf-8"))) if mine else (0, 0)
+        return max(0, _INDEX_LINES - _SPARE_LINES - lines), max(0, _INDEX_BYTES - _SPARE_BYTES - size)
+
+    def skill_text(self, skill: Skill) -> str:
+        about = f"{skill.title} that were learnt in this project. Read them before you change or run anything here."
+        lines = "\n".join(f"- {inert(rule)}" for rule in skill.rules)
+        return (
+            f"---\nname: auto-{skill.topic}\ndescription: {json.dumps(about)}\nsource: recollect\n---\n\n"
+            f"# {skill.title}\n\nAuto-generated from {len(skill.rules)} memories. "
+            f"Last updated: {skill.updated.iso()[:10]}.\n\n"
+            f"## Rules\n\n{lines}\n"
+        )
+
+    def _rule_file(self, copy: RuleCopy, words: str) -> str:
+        where = "In every project." if copy.everywhere else "In this project."
+        return (
+            f"---\nname: {self.rule_file_name(copy).removesuffix('.md')}\n"
+            f"description: {json.dumps(clip(words, _LINE_CHARS), ensure_ascii=False)}\n"
+            f"metadata:\n  type: {_memory_type(copy)}\n---\n\n{words}\n\n"
+            f"**Why:** {_WHY[copy.lane]}, {copy.since.iso()[:10]} ({copy.id}).\n"
+            f"**How to apply:** {where}\n"
+        )
+
+    def addon(self, places: Places) -> Addon | None:
+        folder = self.folder(places)
+        for name, installs in inner(_json(folder / "plugins" / "installed_plugins.json"), "plugins").items():
+            if name.partition("@")[0] != _PLUGIN or not _is_on(name, folder, places):
+                continue
+            last = installs[-1] if isinstance(installs, list) and installs and isinstance(installs[-1], dict) else {}
+            return Addon(
+                host=self.HOST,
+                name=name,
+                version=str(last.get("version", "")),
+                call=Path(str(last.get("installPath", ""))) / "scripts" / "call",
+                update=f"claude plugin update {name}",
+                remove=f"claude plugin uninstall {name}",
+            )
+        return None
 
 
-def config_folder(places: Places) -> Path:
-    named = places.environ.get("CLAUDE_CONFIG_DIR", "")
-    return Path(os.path.abspath(named)) if named else places.user_home / ".claude"
-
-
-def shelf(places: Places) -> Shelf:
-    """Work trees of a repository share one, which is named after the main one."""
-    from recollect.agents import Shelf
-
-    if places.project is None:
-        raise NoProject("There is no project here.", hint="Go into a project's folder.")
-    config = config_folder(places)
-    settings = _settings(config)
-    named = settings.get("autoMemoryDirectory")
-    folder = _elsewhere(named, places.user_home) if isinstance(named, str) else None
-    if folder is None:
-        folder = config / "projects" / project_name(str(places.project)) / "memory"
-    return Shelf(config, Path(unicodedata.normalize("NFC", str(folder))), _INDEX, _unread(places, settings))
+def _memory_type(copy: RuleCopy) -> str:
+    """`user` is who someone is and what he likes, `feedback` how to work, `project` what cannot be read in the code."""
+    match copy.rule_type:
+        case RuleType.PREFERENCE:
+            return "user" if copy.everywhere else "feedback"
+        case RuleType.CORRECTION:
+            return "feedback"
+        case RuleType.FAILURE | RuleType.DEVOPS:
+            return "project"
 
 
 def project_name(root: str) -> str:
@@ -96,9 +163,9 @@ def _base36(number: int) -> str:
     return digits or "0"
 
 
-def _settings(config: Path) -> dict[str, object]:
+def _json(path: Path) -> Mapping[str, object]:
     try:
-        found = json.loads(read_limited(config / "settings.json", _MAX_SETTINGS_BYTES, follow=True))
+        found = json.loads(read_limited(path, _MAX_JSON_BYTES, follow=True))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -110,91 +177,10 @@ def _elsewhere(named: str, user_home: Path) -> Path | None:
     return Path(os.path.normpath(path)) if path.is_absolute() and "\x00" not in named else None
 
 
-def _unread(places: Places, settings: dict[str, object]) -> str:
+def _unread(places: Places, settings: Mapping[str, object]) -> str:
     if places.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower() in _TRUE:
         return "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set"
     return "autoMemoryEnabled is off in its settings" if settings.get("autoMemoryEnabled") is False else ""
-
-
-def rule_files(places: Places) -> tuple[Path, ...]:
-    """Where people write rules for it: the project's, shared and their own."""
-    if places.project is None:
-        return (config_folder(places) / "CLAUDE.md",)
-    names = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
-    return tuple(places.project / name for name in names)
-
-
-def skills_folder(places: Places) -> Path:
-    if places.project is None:
-        raise NoProject("There is no project here.", hint="Go into a project's folder.")
-    return places.project / ".claude" / "skills"
-
-
-# One rule
-
-
-def keepsake_name(keepsake: Keepsake) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", keepsake.words.lower())[:_SLUG_CHARS].strip("-")
-    suffix = re.sub(r"[^a-z0-9]", "", keepsake.id.lower())[-_SUFFIX_CHARS:]
-    return f"{_PREFIX}{slug or 'rule'}-{suffix:0>{_SUFFIX_CHARS}}.md"
-
-
-def is_keepsake_name(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None
-
-
-def keepsake_text(keepsake: Keepsake) -> str:
-    words = inert(keepsake.words)
-    while len((text := _keepsake(keepsake, words)).encode("utf-8")) > _FILE_BYTES:
-        words = clip(words, len(words) * 9 // 10)
-    return text
-
-
-def _keepsake(keepsake: Keepsake, words: str) -> str:
-    where = "In every project." if keepsake.everywhere else "In this project."
-    return sealed(
-        f"---\nname: {keepsake_name(keepsake).removesuffix('.md')}\n"
-        f"description: {json.dumps(clip(words, _LINE_CHARS), ensure_ascii=False)}\n"
-        f"metadata:\n  type: {_memory_type(keepsake)}\n---\n\n{words}\n\n"
-        f"**Why:** {_WHY[keepsake.lane]}, {keepsake.since.iso()[:10]} ({keepsake.id}).\n"
-        f"**How to apply:** {where}\n"
-    )
-
-
-def _memory_type(keepsake: Keepsake) -> str:
-    """`user` is who someone is and what he likes, `feedback` how to work, `project` what cannot be read in the code."""
-    match keepsake.rule_type:
-        case RuleType.PREFERENCE:
-            return "user" if keepsake.everywhere else "feedback"
-        case RuleType.CORRECTION:
-            return "feedback"
-        case RuleType.FAILURE | RuleType.DEVOPS:
-            return "project"
-
-
-def keepsake_line(keepsake: Keepsake) -> str:
-    head = f"- [{_KINDS[keepsake.rule_type]}]({keepsake_name(keepsake)}) \u2014 "
-    return head + clip(inert(keepsake.words), _LINE_CHARS - len(head))
-
-
-def index_room(own: str) -> tuple[int, int]:
-    mine = own.strip()
-    lines, size = (mine.count("\n") + 1, len(mine.encode("utf-8"))) if mine else (0, 0)
-    return max(0, _INDEX_LINES - _SPARE_LINES - lines - MARKS), max(0, _INDEX_BYTES - _SPARE_BYTES - size)
-
-
-# Skills
-
-
-def skill_text(skill: Skill) -> str:
-    about = f"{skill.title} that were learnt in this project. Read them before you change or run anything here."
-    lines = "\n".join(f"- {inert(rule)}" for rule in skill.rules)
-    return sealed(
-        f"---\nname: auto-{skill.topic}\ndescription: {json.dumps(about)}\nsource: recollect\n---\n\n"
-        f"# {skill.title}\n\nAuto-generated from {len(skill.rules)} memories. "
-        f"Last updated: {skill.updated.iso()[:10]}.\n\n"
-        f"## Rules\n\n{lines}\n"
-    )
 
 
 # A name after an at sign is read in as a file.
@@ -210,3 +196,13 @@ def inert(text: str) -> str:
     # Every second part stands between backticks, where an at sign means nothing.
     parts[::2] = [_AT.sub(lambda found: f"`{found[0]}`", part) for part in parts[::2]]
     return "`".join(parts)
+
+
+def _is_on(name: str, folder: Path, places: Places) -> bool:
+    """The nearest settings that mention it decide."""
+    files = [folder / "settings.json"]
+    if places.project is not None:
+        own = places.project / ".claude"
+        files += [own / "settings.json", own / "settings.local.json"]
+    said = [inner(_json(file), "enabledPlugins").get(name) for file in files]
+    return next((bool(one) for one in reversed(said) if one is not None), False)

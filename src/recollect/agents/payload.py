@@ -1,5 +1,4 @@
-"""What agents send is JSON of their own making: read whole, or refused; fields that are not what they should be are
-as good as missing."""
+"""Reads the JSON that agents send: whole, or refused. A field that is not what it should be counts as missing."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from recollect.base.moment import Moment
 from recollect.base.text import storable
 
 
-def object_of(body: bytes) -> Mapping[str, object]:
+def parse_object(body: bytes) -> Mapping[str, object]:
     try:
         value = json.loads(body.decode("utf-8"))
         # Only an escape can bring what UTF-8 and SQLite cannot hold.
@@ -37,9 +36,9 @@ def inner(payload: Mapping[str, object], key: str) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def moment(said: str) -> Moment | None:
+def moment(written: str) -> Moment | None:
     try:
-        return Moment.parse(said)
+        return Moment.parse(written)
     except ValueError:
         return None
 

@@ -1,10 +1,10 @@
-"""Who wrote what in a message of the user's role: the person, the client, or the agent in a plan that is handed on.
+"""Who wrote what in a message of the role "user": the person, the client, or the agent in a plan that is handed on.
 
-Clients put much into the person's own messages: what an IDE has open, what a hook printed, how a command ended, the
-text of a skill. Each agent's file has a table of the forms its client uses (`Forms`); `read` takes them out again, so
-that a hook's event and the transcript give the same words. Whatever is not known to be a client's stays the person's.
+Clients put much into a person's messages: what an IDE has open, what a hook printed, how a command ended, the text of a
+skill. Each agent's file has a table of the forms that its client uses (`Forms`); `read` takes them out again, so that a
+hook's event and the transcript give the same words. Whatever is not known to be the client's stays the person's.
 
-Judges nothing that a person wrote or pasted himself.
+Does not judge what a person wrote or pasted.
 """
 
 from __future__ import annotations
@@ -35,28 +35,21 @@ _AFTER_PLAN = re.compile(
 class Forms:
     """What one agent's client writes into the person's messages."""
 
-    machine: tuple[str, ...] = ()
-    """A text that begins like this is the client's to its end."""
-    machine_tags: frozenset[str] = frozenset()
-    """Blocks of the client's, wherever they stand on lines of their own."""
-    typed_tags: frozenset[str] = frozenset()
-    """Blocks at the beginning that hold what the person typed."""
+    machine: tuple[str, ...] = ()  # a text that begins like this is wholly the client's
+    machine_tags: frozenset[str] = frozenset()  # blocks of the client's, wherever they stand on lines of their own
+    typed_tags: frozenset[str] = frozenset()  # blocks at the beginning that hold what the person typed
     placeholders: re.Pattern[str] | None = None
     """What the client writes in place of something else: an image, an interruption."""
-    request: re.Pattern[str] | None = None
-    """The last match stands just before the person's words."""
+    request: re.Pattern[str] | None = None  # the last match stands just before the person's words
     has_commands: bool = False
     """`/name words` runs a command; the client takes the name off, or not, depending on where the text is seen."""
-    client_commands: frozenset[str] = frozenset()
-    """Those whose words are for the client, not for the agent."""
+    client_commands: frozenset[str] = frozenset()  # those whose words are for the client, not for the agent
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    words: str = ""
-    """The person's own."""
-    plan: str = ""
-    """A plan of the agent's that the client handed on."""
+    words: str = ""  # the person's own
+    plan: str = ""  # a plan of the agent's that the client handed on
 
     @property
     def is_machine_made(self) -> bool:
@@ -70,7 +63,7 @@ class Prompt:
 
 
 def read(text: str, forms: Forms) -> Prompt:
-    """What is left when nothing more can be taken out: reading it again changes nothing."""
+    """What is left when nothing more can be taken out; reading it again changes nothing."""
     words, plans = text.strip(), []
     while words:
         plan, rest = _plan(words)

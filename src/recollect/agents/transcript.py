@@ -1,10 +1,10 @@
-"""Reads what an agent wrote down of a session, from where we last stopped.
+"""Reads the transcript that an agent writes of a session, from where we last stopped.
 
 A transcript is a file of JSON lines that grows while we read it. Lines come one at a time; a last line that is not
-yet whole waits for the next look; one that is no JSON object, or too long to be of use, is counted and passed over.
+yet complete waits for the next read; one that is not a JSON object, or too long to be of use, is counted and skipped.
 A file that is no longer the one we read (shorter, or other bytes before our mark) is read from its beginning.
 
-Does not know what stands in a line: that is each agent's own file. Keeps nothing.
+Does not know what a line says: that is each agent's own file. Keeps nothing.
 """
 
 from __future__ import annotations
@@ -30,31 +30,23 @@ _LAST_BYTES = 1 << 20
 
 class Voice(StrEnum):
     PROMPT = "prompt"
-    PLAN = "plan"
-    """A plan of the agent's that the client gave to it in place of a prompt."""
-    QUEUED = "queued"
-    """Typed while the agent was at work. It is a prompt only when it is sent."""
-    SENT = "sent"
-    """What was queued first goes to the agent in the middle of its work."""
-    UNQUEUED = "unqueued"
-    """What was queued first is taken out again, to become a prompt of its own or none."""
+    PLAN = "plan"  # a plan of the agent's own that the client gave back to it in place of a prompt
+    QUEUED = "queued"  # typed while the agent was at work. It is a prompt only when it is sent.
+    SENT = "sent"  # what was queued first goes to the agent in the middle of its work
+    UNQUEUED = "unqueued"  # what was queued first is taken out again, to become a prompt of its own or none
     REPLY = "reply"
     TOOL_CALL = "tool-call"
     TOOL_RESULT = "tool-result"
-    INJECTION = "injection"
-    """What a hook put in, ours among them: never to be learnt from."""
-    SUMMARY = "summary"
-    """What the agent made of the session when it compacted."""
+    INJECTION = "injection"  # what a hook added, ours included: nothing is ever learnt from it
+    SUMMARY = "summary"  # what the agent made of the session when it compacted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
     voice: Voice
     text: str = ""
-    id: str = ""
-    """The line's own, where it has one: several utterances may share it."""
-    call: ToolCall | None = None
-    """For a prompt: the call that was refused with these words."""
+    id: str = ""  # the line's own, where it has one: several utterances may share it
+    call: ToolCall | None = None  # for a prompt: the call that was refused with these words
     session: str = ""
     """The session that the line says it belongs to, where it says so. A fork's file may begin with another's."""
     prompt_id: str = ""
@@ -72,8 +64,8 @@ class Cursor:
 
 
 class Tail:
-    """The whole lines after a cursor, as JSON objects. `cursor` moves with what has been handed out. Lines that are
-    not `wanted`, by a look at their bytes, are passed over before anything is parsed."""
+    """The complete lines after a cursor, as JSON objects. `cursor` moves with what has been handed out. Lines that are
+    not `wanted`, by a look at their bytes, are skipped before anything is parsed."""
 
     def __init__(self, path: Path, cursor: Cursor | None = None) -> None:
         self.path = path
@@ -86,14 +78,14 @@ class Tail:
 
     @property
     def cursor(self) -> Cursor:
-        # The mark is made when it is asked for: most lines are passed over, and a mark costs a read.
+        # The mark is made when it is asked for: most lines are skipped, and a mark costs a read.
         if self._cursor.offset != self.offset and self._fd >= 0:
             self._cursor = Cursor(self.offset, _mark(self._fd, self.offset))
         return self._cursor
 
     @classmethod
     def after(cls, path: Path, offset: int) -> Tail:
-        """What was written beyond so many bytes, of a file that is known by its size alone."""
+        """What was written after an offset, in a file that is known by its size alone."""
         try:
             fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError):
@@ -155,7 +147,7 @@ class Tail:
 
 
 def last_lines(path: Path) -> Iterator[Mapping[str, object]]:
-    """The whole lines at the end, the last one first; of a long transcript only the last megabyte."""
+    """The complete lines at the end, the last one first; of a long transcript only the last megabyte."""
     try:
         with path.open("rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES)

@@ -6,6 +6,7 @@
     |   +-- NotPlain              2   a settings file that is not plain JSON; left alone
     +-- NotFound                  3   an id, a project or a file that is not there
     |   +-- UnknownId             3   with the nearest ids that exist
+    |   +-- AmbiguousName         3   part of an id or a title that fits several memories
     |   +-- NoProject             3   this folder can never be a project
     +-- Conflict                  4   the state has moved on since the plan was made
     |   +-- IdTaken               4   a new id that another process took first
@@ -18,16 +19,19 @@
     |   +-- StoreReadOnly         9   cannot be written
     +-- HomeRefused              10   the home folder is not safely ours
     +-- ModelError               11   the embedding model; words serve without it
+    |   +-- ModelLoading         11   it is not loaded yet
     |   +-- ModelMissing         11   its file is not there
     |   +-- ModelBroken          11   its file is not what was shipped
     |   +-- ModelUnfit           11   a model of the user's choice that cannot be used
-    |   +-- EndpointFailed       11   who makes the vectors does not answer, or not as agreed
-    +-- Stopped                 130   whoever asked called it off
+    |   +-- EndpointFailed       11   the embedding endpoint does not answer, or not as agreed
+    +-- Stopped                 130   the caller cancelled it
 
 The number is the exit code. `hint` says what to do next. Expected outcomes are values, not errors.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class RecollectError(Exception):
@@ -62,10 +66,16 @@ class NotFound(RecollectError):
 
 class UnknownId(NotFound):
     def __init__(self, id: str, near: tuple[str, ...] = ()) -> None:
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect threads` lists what there is."
-        super().__init__(f"No memory has the id {id!r}.", hint=hint)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect search WORDS` finds what there is."
+        super().__init__(f"No memory is called {id!r}.", hint=hint)
         self.id = id
         self.near = near
+
+
+class AmbiguousName(NotFound):
+    def __init__(self, name: str, fitting: Sequence[str]) -> None:
+        shown = "\n  ".join([*fitting[:5], *([f"and {len(fitting) - 5} more"] if len(fitting) > 5 else [])])
+        super().__init__(f"{name!r} could be any of these:\n  {shown}", hint="Use the six digits at the left.")
 
 
 class NoProject(NotFound):
@@ -119,6 +129,11 @@ _REINSTALL = "Recall goes on with words alone. To mend it: `pip install --force-
 
 class ModelError(RecollectError):
     exit_code = 11
+
+
+class ModelLoading(ModelError):
+    def __init__(self) -> None:
+        super().__init__("The embedding model is still being loaded.", hint="It takes a moment.")
 
 
 class ModelMissing(ModelError):

@@ -35,28 +35,16 @@ _serial = count()
 
 def write_private(path: Path, text: str) -> None:
     """Replace `path` with `text`, 0600 whatever the umask; refuse where a link stands."""
-    with _opened(path.parent, follow=True) as folder:
-        _refuse_links(folder, path)
-        spare = _write_spare(folder, path, text, PRIVATE_FILE)
-        try:
-            os.replace(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            _remove(folder, spare)
-            raise
-        _sync(folder)
+    with open_folder(path.parent, follow=True) as folder:
+        _replace(folder, path, text, PRIVATE_FILE)
+        sync_folder(folder)
 
 
 def write_view(path: Path, text: str) -> None:
-    """Replace `path`, in a project's tree, with what it shows: whole or not at all, never through a link of folder
-    or file. Not synced: it can be made again."""
-    with _opened(path.parent, follow=False) as folder:
-        _refuse_links(folder, path)
-        spare = _write_spare(folder, path, text, 0o644, sync=False)
-        try:
-            os.replace(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            _remove(folder, spare)
-            raise
+    """Replace `path`, in a project's tree, whole or not at all, and through no link of folder or file. Not synced: it
+    can be made again."""
+    with open_folder(path.parent, follow=False) as folder:
+        _replace(folder, path, text, 0o644, sync=False)
 
 
 def create_new(path: Path, text: str, *, mode: int) -> bool:
@@ -64,12 +52,14 @@ def create_new(path: Path, text: str, *, mode: int) -> bool:
 
     The folder itself may not be a link: this is how we write into a project's tree.
     """
-    with _opened(path.parent, follow=False) as folder:
+    with open_folder(path.parent, follow=False) as folder:
         if _status(folder, path) is not None:
             return False
-        spare = _write_spare(folder, path, text, mode)
+        spare = write_spare(folder, path, text.encode("utf-8"), mode)
         try:
-            return _name_if_free(folder, spare, path)
+            is_made = name_if_free(folder, spare, path)
+            sync_folder(folder)
+            return is_made
         finally:
             _remove(folder, spare)
 
@@ -97,12 +87,27 @@ def make_private_folder(path: Path) -> None:
         os.chmod(path, PRIVATE_FOLDER)
 
 
+def _replace(folder: int | None, path: Path, text: str, mode: int, *, sync: bool = True) -> None:
+    found = _status(folder, path)
+    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
+        raise HomeRefused(
+            f"{path} is not a plain file of its own (a link, a folder or a device).",
+            hint="Move it away; Recollect makes a new one.",
+        )
+    spare = write_spare(folder, path, text.encode("utf-8"), mode, sync=sync)
+    try:
+        os.replace(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        _remove(folder, spare)
+        raise
+
+
 @contextmanager
-def _opened(folder: Path, *, follow: bool) -> Iterator[int | None]:
+def open_folder(folder: Path, *, follow: bool) -> Iterator[int | None]:
     """A descriptor that later names are relative to, or None where the system has no such thing."""
     if not _HAS_FOLDER_FD:
         if not follow and folder.is_symlink():
-            raise OSError(errno.ELOOP, "A link in the place of a folder", str(folder))
+            raise OSError(errno.ELOOP, "A symbolic link where a folder was expected", str(folder))
         yield None
         return
     fd = os.open(folder, os.O_RDONLY | _FOLDER | (0 if follow else _NO_FOLLOW))
@@ -112,44 +117,35 @@ def _opened(folder: Path, *, follow: bool) -> Iterator[int | None]:
         os.close(fd)
 
 
-def _at(folder: int | None, path: Path) -> str:
+def _relative(folder: int | None, path: Path) -> str:
     return str(path) if folder is None else path.name
 
 
 def _status(folder: int | None, path: Path) -> os.stat_result | None:
     try:
-        return os.stat(_at(folder, path), dir_fd=folder, follow_symlinks=False)
+        return os.stat(_relative(folder, path), dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
 
 
-def _refuse_links(folder: int | None, path: Path) -> None:
-    found = _status(folder, path)
-    if found is None:
-        return
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        raise HomeRefused(
-            f"{path} is not a plain file of its own (a link, a folder or a device).",
-            hint="Move it away; Recollect makes a new one.",
-        )
-
-
-def _write_spare(folder: int | None, path: Path, text: str, mode: int, *, sync: bool = True) -> Path:
-    """A new file beside `path` that holds `text` and, unless told otherwise, is on the disk."""
+def spare_name(path: Path) -> Path:
+    """Beside it, and free. No chance is needed: the next number is tried where one is taken."""
     while True:
-        # No chance needed: O_EXCL refuses a name that is taken, and the next number is tried.
         spare = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
-        try:
-            fd = os.open(_at(folder, spare), flags, mode, dir_fd=folder)
-            break
-        except FileExistsError:
-            continue
+        if not os.path.lexists(spare):
+            return spare
+
+
+def write_spare(folder: int | None, path: Path, content: bytes, mode: int, *, sync: bool = True) -> Path:
+    """A new file beside `path` that holds this and, unless told otherwise, is on the disk."""
+    spare = spare_name(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
+    fd = os.open(_relative(folder, spare), flags, mode, dir_fd=folder)
     try:
         with open(fd, "wb") as file:
             if mode == PRIVATE_FILE and hasattr(os, "fchmod"):
                 os.fchmod(fd, mode)
-            file.write(text.encode("utf-8"))
+            file.write(content)
             file.flush()
             if sync:
                 os.fsync(fd)
@@ -159,27 +155,26 @@ def _write_spare(folder: int | None, path: Path, text: str, mode: int, *, sync: 
     return spare
 
 
-def _name_if_free(folder: int | None, spare: Path, path: Path) -> bool:
+def name_if_free(folder: int | None, spare: Path, path: Path) -> bool:
     """Give the spare file its name, unless another process was first."""
     try:
-        os.link(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+        os.link(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
         return False
     except OSError:
         # No hard links on this file system. A rename is whole too, if not exclusive to the instant.
         if _status(folder, path) is not None:
             return False
-        os.rename(_at(folder, spare), _at(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
-    _sync(folder)
+        os.rename(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
     return True
 
 
 def _remove(folder: int | None, path: Path) -> None:
     with suppress(OSError):
-        os.unlink(_at(folder, path), dir_fd=folder)
+        os.unlink(_relative(folder, path), dir_fd=folder)
 
 
-def _sync(folder: int | None) -> None:
+def sync_folder(folder: int | None) -> None:
     """Make the new name itself last; some file systems cannot, and the file is whole either way."""
     if folder is not None:
         with suppress(OSError):

@@ -48,16 +48,16 @@ def read_reference(text: str) -> tuple[str, int] | None:
 
 
 def fresh_key() -> str:
-    """32 hex digits of chance: a project's id, or the key that redaction marks are made with."""
+    """32 random hex digits: a project's id, or the key that redaction marks are made with."""
     return os.urandom(16).hex()
 
 
-def drawn(count: int, among: int) -> list[int]:
-    """So many different numbers below `among`, in any order; all of them where there are no more."""
-    left = list(range(among))
-    return [left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, among))]
+def draw_numbers(count: int, below: int) -> list[int]:
+    """`count` different random numbers below `below`, in any order; all of them where there are no more."""
+    left = list(range(below))
+    return [left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, below))]
 
 
 def _chance() -> int:
-    """As `secrets` draws it, which would bring half a dozen modules along to a daemon that is waited for."""
+    """As `secrets` does it, which would load half a dozen modules while a hook waits for the daemon."""
     return int.from_bytes(os.urandom(2), "big") >> (16 - _CHANCE_BITS)

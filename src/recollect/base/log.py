@@ -1,14 +1,17 @@
-"""One line a decision: `2026-11-15T09:00:00Z pin id=thread_… change=… chars=52`.
+"""The log: one line per decision, `2026-11-15T09:00:00Z pin id=thread_… change=… chars=52`.
 
-Appends to one private file, turned over when it is full, so that logs never outgrow their limit. The
-redactor is handed in: nothing is written that it has not seen. A log that cannot be written is no reason
-to fail: the decision stands.
+Appends to one private file and rotates it when it is full, so that logs never outgrow their limit. The redactor is
+handed in: nothing is written that it has not seen. A log that cannot be written is no reason to fail: the decision
+stands. Reading goes across the rotated files, oldest line first.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +21,10 @@ from recollect.base.text import one_line, visible
 FILE = "recollect.log"
 _GENERATIONS = 4
 _MAX_VALUE_CHARS = 200
-_MAX_LOOKED_AT = 4_000
+_POLL_S = 0.25
+_READ_BYTES = 1_000_000
+_PAIR = r'([\w-]+)=("[^"]*"|\S*)'
+_MAX_READ_CHARS = 4_000
 
 
 class Log:
@@ -29,22 +35,22 @@ class Log:
         self._redact = redact
 
     def line(self, event: str, **values: object) -> None:
-        pairs = " ".join(f"{name}={self._spelt(value)}" for name, value in values.items())
+        pairs = " ".join(f"{name}={self._format(value)}" for name, value in values.items())
         text = self._redact(visible(f"{self._clock.now().iso()} {event} {pairs}"))
         with suppress(OSError):
-            self._turn_over()
+            self._rotate()
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             with open(os.open(self._path, flags, 0o600), "a", encoding="utf-8") as file:
                 file.write(text + "\n")
 
-    def _spelt(self, value: object) -> str:
+    def _format(self, value: object) -> str:
         """Redacted before it is cut: half a secret has no shape that could be known."""
-        text = one_line(str(value)[:_MAX_LOOKED_AT])
+        text = one_line(str(value)[:_MAX_READ_CHARS])
         if len(text) > _MAX_VALUE_CHARS:
             text = self._redact(text)[:_MAX_VALUE_CHARS]
         return f'"{text}"' if " " in text or not text else text
 
-    def _turn_over(self) -> None:
+    def _rotate(self) -> None:
         if not self._path.exists() or self._path.stat().st_size < self._max_bytes:
             return
         for number in range(_GENERATIONS - 2, 0, -1):
@@ -52,3 +58,65 @@ class Log:
             if older.exists():
                 older.replace(self._path.with_name(f"{FILE}.{number + 1}"))
         self._path.replace(self._path.with_name(f"{FILE}.1"))
+
+
+def read_last(folder: Path, *, limit: int, session: str = "") -> list[str]:
+    """The newest lines of a session, or of all. `session` may be the beginning of its id."""
+    kept: deque[str] = deque(maxlen=limit)
+    rotated = (folder / f"{FILE}.{number}" for number in range(_GENERATIONS - 1, 0, -1))
+    for path in (*rotated, folder / FILE):
+        with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+            kept.extend(line.rstrip("\n") for line in file if _is_of(line, session))
+    return list(kept)
+
+
+def parse_line(line: str) -> dict[str, str]:
+    at, _, rest = line.partition(" ")
+    event, _, pairs = rest.partition(" ")
+    return {"at": at, "event": event, **{name: value.strip('"') for name, value in re.findall(_PAIR, pairs)}}
+
+
+class LogFollower:
+    """New lines as they come, for ever: across rotations, and even before there is a file. Begins where the log ends
+    when it is made."""
+
+    def __init__(self, folder: Path, session: str = "") -> None:
+        self._path = folder / FILE
+        self._session = session
+        self._inode, self._offset = self._look() or (0, 0)
+        self._rest = b""
+
+    def __iter__(self) -> Iterator[str]:
+        while True:
+            lines = self.read_new()
+            yield from lines
+            if not lines:
+                time.sleep(_POLL_S)
+
+    def read_new(self) -> list[str]:
+        """What came since the last look."""
+        found = self._look()
+        if found is None:
+            return []
+        inode, size = found
+        if inode != self._inode or size < self._offset:
+            self._inode, self._offset, self._rest = inode, 0, b""
+        with self._path.open("rb") as log:
+            log.seek(self._offset)
+            text = log.read(_READ_BYTES)
+        self._offset += len(text)
+        *lines, rest = (self._rest + text).split(b"\n")
+        self._rest = rest[-_READ_BYTES:]
+        decoded = (line.decode("utf-8", "replace") for line in lines)
+        return [line for line in decoded if _is_of(line, self._session)]
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_size
+
+
+def _is_of(line: str, session: str) -> bool:
+    return not session or f" session={session}" in line

@@ -47,7 +47,7 @@ def user_home(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def _listed_home() -> str | None:
-    """What the system's list of users says."""
+    """From the system's list of users."""
     if sys.platform == "win32":
         return None
     import pwd
@@ -95,8 +95,7 @@ class Home(NamedTuple):
         except (FileNotFoundError, NotADirectoryError):
             if self.root.is_symlink():
                 raise HomeRefused(
-                    f"{self.root} is a link to a place that is not there.",
-                    hint="Make that folder, or remove the link.",
+                    f"{self.root} is a link to a place that is not there.", hint="Make that folder, or remove the link."
                 ) from None
             return False
         except OSError as error:

@@ -1,13 +1,13 @@
 """Which project a folder belongs to, and which store is that project's.
 
-Found by reading files, never by running git: the first `.git` upwards (worktrees share their main
-repository, a submodule is its own), else the nearest `.ai/`, else the folder itself. The user's home,
-what is above it, and the root are never a project.
+Found by reading files, never by running git: the first `.git` upwards (worktrees share their main repository, a
+submodule is its own), else the nearest `.ai/`, else the folder itself. The user's home, what is above it, and the root
+are never a project.
 
-A stranger may have written anything in a tree, so a pointer out of it counts only if the place it
-names points back: otherwise an unpacked archive could claim another project's memory. For the same
-reason the keys that are made of paths begin with `p`, which no id read from a file can. A main work
-tree made with `--separate-git-dir` has nothing that points back and is known by its path.
+A stranger may have written anything in a tree, so a pointer out of it counts only if the place it names points back:
+otherwise an unpacked archive could claim another project's memory. For the same reason keys that are made of paths
+begin with `p`, which no id read from a file can. A main work tree made with `--separate-git-dir` has nothing that
+points back and is known by its path.
 
 Makes folders and small files; opens no store.
 """
@@ -23,13 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.base.errors import NotFound
-from recollect.base.files import (
-    PRIVATE_FILE,
-    create_new,
-    make_private_folder,
-    read_limited,
-    write_private,
-)
+from recollect.base.files import PRIVATE_FILE, create_new, make_private_folder, read_limited, write_private
 from recollect.base.text import storable
 
 ID_FILE = "recollect-id"
@@ -77,13 +71,10 @@ class Known(NamedTuple):
     attached: str
 
 
-# --- which project -------------------------------------------------------------------------------
-
-
 def find(cwd: Path, user_home: Path) -> Project | None:
     """The project of a folder; None for the home folder, what is above it, and the root."""
-    here = os.path.realpath(cwd)
-    barred = _barred(user_home)
+    here, home = os.path.realpath(cwd), Path(os.path.realpath(user_home))
+    barred = frozenset(str(folder) for folder in (home, *home.parents))
     if _is_barred(here, barred):
         return None
     upwards = tuple(_climb(here, barred))
@@ -91,29 +82,21 @@ def find(cwd: Path, user_home: Path) -> Project | None:
         project = _git_project(folder, barred)
         if project is not None:
             return project
-    for folder in upwards:
-        if os.path.isdir(os.path.join(folder, ".ai")):
-            return _plain_project(folder)
-    return _plain_project(here)
-
-
-def _barred(user_home: Path) -> frozenset[str]:
-    real = Path(os.path.realpath(user_home))
-    return frozenset(str(folder) for folder in (real, *real.parents))
+    viewed = (folder for folder in upwards if os.path.isdir(os.path.join(folder, ".ai")))
+    return _plain_project(next(viewed, here))
 
 
 def _is_barred(folder: str, barred: frozenset[str]) -> bool:
     return folder in barred or os.path.dirname(folder) == folder
 
 
-def _climb(here: str, barred: frozenset[str]) -> Iterator[str]:
-    folder = here
-    while not _is_barred(folder, barred) and not _is_shared(folder):
+def _climb(folder: str, barred: frozenset[str]) -> Iterator[str]:
+    while not _is_barred(folder, barred) and not _is_shared_temp(folder):
         yield folder
         folder = os.path.dirname(folder)
 
 
-def _is_shared(folder: str) -> bool:
+def _is_shared_temp(folder: str) -> bool:
     """A temporary folder of the system's: anyone can plant a `.git` there for everyone below."""
     try:
         mode = os.stat(folder).st_mode
@@ -131,20 +114,15 @@ def _git_project(folder: str, barred: frozenset[str]) -> Project | None:
         common = _common_dir(folder)
         if common is None:
             return _plain_project(folder)
-    elif _is_bare(folder):
+    elif os.path.isfile(os.path.join(folder, "HEAD")) and all(
+        os.path.isdir(os.path.join(folder, part)) for part in ("objects", "refs")
+    ):  # a git dir without a work tree around it, or one we stand in
         common = folder
     else:
         return None
     main = _main_tree(common, barred)
     key = _read_id(common) or _path_key(_anchor(common))
     return Project(Path(main or folder), _shown_name(main or _bare_name(common)), Path(common), key)
-
-
-def _is_bare(folder: str) -> bool:
-    """A git dir without a work tree around it, or one we stand in."""
-    return os.path.isfile(os.path.join(folder, "HEAD")) and all(
-        os.path.isdir(os.path.join(folder, part)) for part in ("objects", "refs")
-    )
 
 
 def _common_dir(folder: str) -> str | None:
@@ -245,9 +223,6 @@ def _path_key(folder: str) -> str:
     return "p" + hashlib.sha256(os.fsencode(os.path.normcase(folder))).hexdigest()[:31]
 
 
-# --- the id --------------------------------------------------------------------------------------
-
-
 def claim(projects: Path, project: Project, fresh: str) -> Project:
     """Give a repository the id that lets it move, before its first store is made.
 
@@ -269,13 +244,10 @@ def _read_id(common: str) -> str | None:
     return found if found is not None and re.fullmatch(_ID, found) else None
 
 
-# --- its store -----------------------------------------------------------------------------------
-
-
 def store_folder(projects: Path, project: Project) -> Path | None:
     """The folder that holds the project's store, if there is one. Makes nothing."""
     own = _own_folder(projects, project)
-    return None if own is None else _followed(projects, own)
+    return None if own is None else _resolve_attached(projects, own)
 
 
 def make_store_folder(projects: Path, project: Project) -> Path:
@@ -296,10 +268,9 @@ def attach(projects: Path, project: Project, folder_name: str) -> Path:
     target = projects / folder_name
     if target != own:
         # A folder that points on stands for the one it points to, so there are no chains.
-        target = _followed(projects, target)
+        target = _resolve_attached(projects, target)
     if target == own:
-        with suppress(FileNotFoundError):
-            os.unlink(own / _ATTACHED)
+        (own / _ATTACHED).unlink(missing_ok=True)
         return own
     write_private(own / _ATTACHED, target.name + "\n")
     return make_store_folder(projects, project)
@@ -312,7 +283,7 @@ def known(projects: Path) -> tuple[Known, ...]:
         card = _card(folder)
         root = card.get("root", "")
         name = card.get("name") or folder.name[: -_KEY_CHARS_SHOWN - 1]
-        found.append(Known(folder, name, root, os.path.isdir(root), _attached(folder) or ""))
+        found.append(Known(folder, name, root, os.path.isdir(root), _read_attached(folder) or ""))
     return tuple(found)
 
 
@@ -326,39 +297,29 @@ def _folders(projects: Path) -> list[Path]:
 
 def _own_folder(projects: Path, project: Project) -> Path | None:
     """By key alone: the name part is what the project was called when the store was made."""
-    folders = _folders(projects)
-    for key in _keys(project):
-        for folder in folders:
-            if folder.name.endswith("-" + key[:_KEY_CHARS_SHOWN]):
-                return folder
-    return None
-
-
-def _keys(project: Project) -> Iterator[str]:
-    yield project.key
+    keys = [project.key]
     # A store from before there was an id, made where the id could not be written.
     if project.common_dir is not None and re.fullmatch(_ID, project.key):
-        yield _path_key(_anchor(str(project.common_dir)))
+        keys.append(_path_key(_anchor(str(project.common_dir))))
+    ends, folders = ["-" + key[:_KEY_CHARS_SHOWN] for key in keys], _folders(projects)
+    return next((folder for end in ends for folder in folders if folder.name.endswith(end)), None)
 
 
 def _make_own(projects: Path, project: Project) -> Path:
-    folder = projects / f"{_folder_name(project.name)}-{project.key[:_KEY_CHARS_SHOWN]}"
+    name = re.sub(_UNSAFE, "-", project.name)[:_MAX_NAME_CHARS].strip(".-") or "project"
+    folder = projects / f"{name}-{project.key[:_KEY_CHARS_SHOWN]}"
     make_private_folder(folder)
     _write_card(folder, project)
     return folder
 
 
-def _folder_name(name: str) -> str:
-    return re.sub(_UNSAFE, "-", name)[:_MAX_NAME_CHARS].strip(".-") or "project"
-
-
-def _followed(projects: Path, folder: Path) -> Path:
-    attached = _attached(folder)
+def _resolve_attached(projects: Path, folder: Path) -> Path:
+    attached = _read_attached(folder)
     target = projects / attached if attached else folder
     return target if os.path.isdir(target) else folder
 
 
-def _attached(folder: Path) -> str | None:
+def _read_attached(folder: Path) -> str | None:
     name = _pointer(str(folder / _ATTACHED))
     return name if name is not None and re.fullmatch(_FOLDER, name) else None
 
@@ -378,11 +339,9 @@ def _card(folder: Path) -> dict[str, str]:
 
     try:
         card = json.loads(read_limited(folder / _CARD, _MAX_CARD_BYTES))
-    except (OSError, ValueError, RecursionError):
+        return {key: value for key, value in card.items() if isinstance(value, str) and "\x00" not in value}
+    except (OSError, ValueError, RecursionError, AttributeError):  # the last where it is no object
         return {}
-    if not isinstance(card, dict):
-        return {}
-    return {key: value for key, value in card.items() if isinstance(value, str) and "\x00" not in value}
 
 
 def _nearest(name: str, names: list[str]) -> str:
@@ -392,9 +351,6 @@ def _nearest(name: str, names: list[str]) -> str:
     if near:
         return f"Did you mean {' or '.join(near)}?"
     return f"There are: {', '.join(names[:10])}." if names else "No project has a store yet."
-
-
-# --- what is shown in its tree -------------------------------------------------------------------
 
 
 def prepare_view(root: Path) -> None:

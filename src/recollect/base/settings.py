@@ -1,9 +1,9 @@
-"""The settings as they stand. The table of them is setting.py's.
+"""The settings: the table of them (settings.json) and how they stand now.
 
-Four layers, each over the one before: the default, the user's `agent.conf`, the project's, the
-environment. What lies in a project's tree, and what reaches a hook's environment, may be a
-stranger's: they may only narrow (switch off, lower a budget). `load` never raises; what it could
-not take it reports, with file and line, and the layer below stands.
+A row of the table is a `Setting`: name, default, range, the reason for the default, and what others may do to it. Four
+layers, each over the one before: the default, the user's `agent.conf`, the project's, the environment. A stranger may
+have written what lies in a project's tree and what reaches a hook's environment: these may only narrow (switch off,
+lower a budget). `load` never raises; it reports what it could not take, with file and line, and the layer below stands.
 
 The only place beside paths.py that sees the environment. Does not act on any setting.
 """
@@ -14,12 +14,33 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from recollect.base.files import read_limited
-from recollect.base.setting import SETTINGS, Kind, Narrow, Setting, leaves_here
+from recollect.base.shipped import load_table
 from recollect.base.text import clip, storable
 
+Kind = Literal["switch", "count", "figure", "choice", "text", "schedule", "pair"]
+Narrow = Literal["off_only", "lower_only", "never"]  # what a project's file and a hook's environment may do
+
+
+class Setting(NamedTuple):
+    name: str
+    default: str
+    kind: Kind
+    narrow: Narrow
+    reason: str
+    low: float = 0
+    high: float = 0
+    choices: tuple[str, ...] = ()
+    stays_here: bool = False  # a value that sends text to another machine is taken from the user's own file alone
+
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    Setting(**{**row, "choices": tuple(row.get("choices", ()))})
+    for row in load_table("recollect.base", "settings.json")
+)
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
 PREFIX = "MEMORY_"
 DEFAULT = "default"
 ENVIRONMENT = "environment"
@@ -39,7 +60,7 @@ class Value(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What could not be taken. `line` is 0 where there is none; `used` is what stands instead."""
+    """A value that could not be taken. `line` is 0 where there is none; `used` is what stands instead."""
 
     source: str
     line: int
@@ -53,9 +74,6 @@ class Problem(NamedTuple):
         what = f"{self.key}={self.value}: " if self.value else f"{self.key}: " if self.key else ""
         used = f" Using {self.used}." if self.used else ""
         return f"{where}: {what}{self.wrong}.{used}"
-
-
-_BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 class Settings(NamedTuple):
@@ -91,25 +109,20 @@ class Settings(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """A copy of the whole environment: what everyone else is handed instead of looking for themselves."""
+    """A copy of the whole environment, for everyone else: nobody else looks at it."""
     return dict(os.environ)
 
 
 def load(
-    home_conf: Path | None,
-    project_conf: Path | None,
-    environ: Mapping[str, str],
-    *,
-    hook: bool = False,
+    home_conf: Path | None, project_conf: Path | None, environ: Mapping[str, str], *, hook: bool = False
 ) -> Settings:
     """The settings as they stand. With `hook` the environment came through an agent: it may only narrow."""
-    sheet = _Sheet()
-    if home_conf is not None:
-        sheet.take_file(home_conf, narrow_only=False)
-    if project_conf is not None:
-        sheet.take_file(project_conf, narrow_only=True)
-    sheet.take_environment(environ, narrow_only=hook)
-    return sheet.settings()
+    layers = _Layers()
+    for conf, narrow_only in ((home_conf, False), (project_conf, True)):
+        if conf is not None:
+            layers.add_file(conf, narrow_only=narrow_only)
+    layers.add_environment(environ, narrow_only=hook)
+    return layers.settings()
 
 
 class _Line(NamedTuple):
@@ -120,26 +133,28 @@ class _Line(NamedTuple):
     wrong: str = ""
 
 
-class _Sheet:
-    """The layers being laid over each other."""
-
+class _Layers:
     def __init__(self) -> None:
-        self._standing = {setting.name: (setting.default, DEFAULT) for setting in SETTINGS}
+        self._current = {setting.name: (setting.default, DEFAULT) for setting in SETTINGS}
         self._problems: list[Problem] = []
 
     def settings(self) -> Settings:
-        values = (Value(s.name, *self._standing[s.name], s.reason) for s in SETTINGS)
+        values = (Value(s.name, *self._current[s.name], s.reason) for s in SETTINGS)
         return Settings(tuple(values), tuple(self._problems))
 
-    def take_file(self, path: Path, *, narrow_only: bool) -> None:
+    def add_file(self, path: Path, *, narrow_only: bool) -> None:
         try:
             # The user's own file may be a link into a dotfiles folder; a stranger's link may lead anywhere.
             content = read_limited(path, _MAX_CONF_BYTES, follow=not narrow_only)
-            lines = tuple(_lines(_decoded(content)))
+            text = content.decode("utf-8-sig")
+            if "\x00" in text:
+                raise ValueError("not a text file")
+            lines = tuple(_parse_lines(text))
         except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
+            why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
             self._report(str(path), 0, "", "", f"cannot be read ({why or error})", "nothing of it")
             return
         before = len(self._problems)
@@ -151,47 +166,42 @@ class _Sheet:
                 again = f"line {last[line.key]}"
                 self._report(str(path), line.number, line.key, line.value, f"set again on {again}", again)
             else:
-                self._take(line.key, line.value, str(path), line.number, narrow_only=narrow_only)
-        self._shorten(before, str(path))
+                self._set(line.key, line.value, str(path), line.number, narrow_only=narrow_only)
+        over = len(self._problems) - before - _MAX_PROBLEMS_PER_FILE
+        if over > 0:
+            del self._problems[-over:]
+            self._report(str(path), 0, "", "", f"{over} more lines could not be taken", "")
 
-    def take_environment(self, environ: Mapping[str, str], *, narrow_only: bool) -> None:
+    def add_environment(self, environ: Mapping[str, str], *, narrow_only: bool) -> None:
         for key in sorted(environ):
             if not key.startswith(PREFIX) or not environ[key]:
                 continue
             # Other programs have such names too: an unknown one is reported only if it is nearly ours.
-            if key in _BY_NAME or _near(key):
-                self._take(key, environ[key], ENVIRONMENT, 0, narrow_only=narrow_only)
+            if key in _BY_NAME or _nearest_name(key):
+                self._set(key, environ[key], ENVIRONMENT, 0, narrow_only=narrow_only)
 
-    def _take(self, key: str, text: str, source: str, line: int, *, narrow_only: bool) -> None:
+    def _set(self, key: str, text: str, source: str, line: int, *, narrow_only: bool) -> None:
         setting = _BY_NAME.get(key)
         if setting is None:
-            near = _near(key)
+            near = _nearest_name(key)
             wrong = f"unknown setting (did you mean {near}?)" if near else "unknown setting"
             self._report(source, line, key, text, wrong, "")
             return
-        standing = self._standing[key][0]
+        current = self._current[key][0]
         value = canonical(setting, text)
         if value is None:
-            self._report(source, line, key, text, f"must be {expected(setting)}", standing)
-        elif setting.stays_here and source == ENVIRONMENT and leaves_here(value):
-            self._report(source, line, key, text, "only your own agent.conf may name another machine", standing)
-        elif narrow_only and value != standing and not _narrows(setting, standing, value):
-            self._report(source, line, key, text, f"{_whose(source)} {_ALLOWED[setting.narrow]}", standing)
-        elif not narrow_only or value != standing:
-            self._standing[key] = (value, f"{source}:{line}" if line else source)
+            self._report(source, line, key, text, f"must be {expected(setting)}", current)
+        elif setting.stays_here and source == ENVIRONMENT and leaves_machine(value):
+            self._report(source, line, key, text, "only your own agent.conf may name another machine", current)
+        elif narrow_only and value != current and not _narrows(setting, current, value):
+            whose = "a hook's environment" if source == ENVIRONMENT else "a project"
+            self._report(source, line, key, text, f"{whose} {_ALLOWED[setting.narrow]}", current)
+        elif not narrow_only or value != current:
+            self._current[key] = (value, f"{source}:{line}" if line else source)
 
     def _report(self, source: str, line: int, key: str, value: str, wrong: str, used: str) -> None:
-        self._problems.append(Problem(storable(source), line, _shown(key), _shown(value), wrong, used))
-
-    def _shorten(self, before: int, source: str) -> None:
-        over = len(self._problems) - before - _MAX_PROBLEMS_PER_FILE
-        if over > 0:
-            del self._problems[-over:]
-            self._report(source, 0, "", "", f"{over} more lines could not be taken", "")
-
-
-def _shown(text: str) -> str:
-    return storable(clip(text, _MAX_SHOWN_CHARS))
+        key, value = (storable(clip(text, _MAX_SHOWN_CHARS)) for text in (key, value))
+        self._problems.append(Problem(storable(source), line, key, value, wrong, used))
 
 
 _ALLOWED: dict[Narrow, str] = {
@@ -201,20 +211,9 @@ _ALLOWED: dict[Narrow, str] = {
 }
 
 
-def _whose(source: str) -> str:
-    return "a hook's environment" if source == ENVIRONMENT else "a project"
-
-
-def _narrows(setting: Setting, standing: str, value: str) -> bool:
-    match setting.narrow:
-        case "off_only":
-            return value == "off"
-        case "lower_only":
-            return float(value) <= float(standing)
-        case "never":
-            return False
-        case _:
-            assert_never(setting.narrow)
+def _narrows(setting: Setting, current: str, value: str) -> bool:
+    is_off = setting.narrow == "off_only" and value == "off"
+    return is_off or (setting.narrow == "lower_only" and float(value) <= float(current))
 
 
 _ON = frozenset({"on", "true", "yes", "1"})
@@ -239,59 +238,41 @@ def canonical(setting: Setting, text: str) -> str | None:
             lowered = text.lower()
             return "on" if lowered in _ON else "off" if lowered in _OFF else None
         case "count":
-            if not re.fullmatch(_WHOLE, text) or not setting.low <= int(text) <= setting.high:
-                return None
-            return str(int(text))
+            is_fit = re.fullmatch(_WHOLE, text) and setting.low <= int(text) <= setting.high
+            return str(int(text)) if is_fit else None
         case "figure":
             if text.lower() in setting.choices:  # off: the least there is
                 return f"{setting.low:g}"
-            if not re.fullmatch(_DECIMAL, text) or not setting.low <= float(text) <= setting.high:
-                return None
-            return repr(float(text)).removesuffix(".0")
+            is_fit = re.fullmatch(_DECIMAL, text) and setting.low <= float(text) <= setting.high
+            return repr(float(text)).removesuffix(".0") if is_fit else None
         case "choice":
             return text.lower() if text.lower() in setting.choices else None
         case "text":
             return None if re.search(_UNPRINTABLE, text) else text
         case "schedule":
             found = re.fullmatch(_SCHEDULE, text)
-            if found is None or int(found[1]) >= int(found[2]):
-                return None
-            return f"{int(found[1])}/{int(found[2])}"
+            return f"{int(found[1])}/{int(found[2])}" if found and int(found[1]) < int(found[2]) else None
         case "pair":
             return text if re.fullmatch(_PAIR, text) else None
         case _:
             assert_never(setting.kind)
 
 
+_EXPECTED: dict[Kind, str] = {
+    "switch": "on or off",
+    "count": "a whole number from {low:.0f} to {high:.0f}",
+    "figure": "a number from {low:g} to {high:.0f}",
+    "choice": "",
+    "text": f"one line of at most {_MAX_VALUE_CHARS} characters",
+    "schedule": "offset/cycle, the offset below the cycle",
+    "pair": "two names, first/second",
+}
+
+
 def expected(setting: Setting) -> str:
     """In words, what the setting takes."""
-    match setting.kind:
-        case "switch":
-            return "on or off"
-        case "count":
-            return f"a whole number from {setting.low:.0f} to {setting.high:.0f}"
-        case "figure":
-            return " or ".join([f"a number from {setting.low:g} to {setting.high:.0f}", *setting.choices])
-        case "choice":
-            return " or ".join(setting.choices)
-        case "text":
-            return f"one line of at most {_MAX_VALUE_CHARS} characters"
-        case "schedule":
-            return "offset/cycle, the offset below the cycle"
-        case "pair":
-            return "two names, first/second"
-        case _:
-            assert_never(setting.kind)
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError("not UTF-8 text") from None
-    if "\x00" in text:
-        raise ValueError("not a text file")
-    return text
+    words = _EXPECTED[setting.kind].format(low=setting.low, high=setting.high)
+    return " or ".join(filter(None, (words, *setting.choices)))
 
 
 _ASSIGNMENT = r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)"
@@ -300,7 +281,7 @@ _COMMENT = r"(?:^|(?<=\s))#.*"
 _QUOTED = r"""(["'])(.*?)\1\s*(?:#.*)?"""
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _parse_lines(text: str) -> Iterator[_Line]:
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -320,7 +301,7 @@ def _lines(text: str) -> Iterator[_Line]:
             yield _Line(number, key, re.sub(_COMMENT, "", value).rstrip())
 
 
-def _near(key: str) -> str:
+def _nearest_name(key: str) -> str:
     """The setting that was probably meant, or nothing."""
     # Loaded only when somebody mistyped.
     import difflib
@@ -329,3 +310,26 @@ def _near(key: str) -> str:
     tails = [name.removeprefix(PREFIX) for name in _BY_NAME]
     found = difflib.get_close_matches(key.upper().removeprefix(PREFIX), tails, n=1, cutoff=0.75)
     return PREFIX + found[0] if found else ""
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    import ipaddress  # no other command needs it
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def leaves_machine(value: str) -> bool:
+    """Whether it is a URL of another machine, or one that cannot be read."""
+    if "://" not in value:
+        return False
+    from urllib.parse import urlsplit
+
+    try:
+        return not is_loopback(urlsplit(value).hostname or "")
+    except ValueError:
+        return True

@@ -1,12 +1,12 @@
-"""A file of others: read whole, replaced whole, and only if it is still what we read.
+"""Replaces a file that belongs to somebody else: whole, and only if it is still what we read.
 
-The file belongs to a person, an agent or an editor, who may write it at any moment. So a new text is written beside it
-and the two names are swapped in one step; what then lies under the spare name is what was really there. If that is not
-what we had read, it goes back, and the caller begins anew. Where a system cannot swap, the file is looked at once
-more just before it is replaced.
+A person, an agent or an editor may write it at any moment. So the new text is written beside it and the two names are
+swapped in one step; what then lies under the spare name is what was really there. If that is not what we had read, it
+goes back, and the caller begins anew. Where a system cannot swap, the file is checked once more just before it is
+replaced.
 
-A link to a dotfile stays a link: its target is written. Mode, owner and attributes stay. A file that is marked as not
-to be written, or has other names, is refused. Does not know what stands in it.
+A link to a dotfile stays a link: its target is written. Mode, owner and attributes stay. A read-only file, or one with
+hard links, is refused. Knows nothing about the content.
 """
 
 from __future__ import annotations
@@ -19,30 +19,25 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 from recollect.base.errors import BadInput, Conflict
-from recollect.base.files import read_limited
+from recollect.base.files import name_if_free, open_folder, read_limited, spare_name, sync_folder, write_spare
 
 MAX_BYTES = 5_000_000
 # A writer that had the old file open when the names were swapped is given this long to finish.
 _SETTLE_S = 0.02
 _EXCHANGE = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
 _AT_FDCWD = -100
-_serial = count()
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A file as it was read."""
 
-    path: Path
-    """As others name it."""
-    target: Path
-    """Where it is, behind any link."""
-    content: bytes | None
-    """None: there is no file."""
+    path: Path  # as others name it
+    target: Path  # where it is, behind any link
+    content: bytes | None  # None: there is no file
 
     @property
     def text(self) -> str:
@@ -57,12 +52,12 @@ class Found:
 
 
 def digest(content: bytes | None) -> str:
-    """Of what a file holds; empty where there is none."""
+    """Of a file's content; empty where there is no file."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def look(path: Path, *, within: Path | None = None) -> Found:
-    """Read it. `within`: a link may not lead out of this folder, whose content a stranger may have written."""
+    """Read it. `within`: a link may not lead out of this folder, where a stranger may have made it."""
     target = Path(os.path.realpath(path))
     if within is not None and not target.is_relative_to(os.path.realpath(within)):
         raise BadInput(f"{path} leads out of the project, to {target}.", hint="Name that file itself.")
@@ -71,30 +66,36 @@ def look(path: Path, *, within: Path | None = None) -> Found:
     except (FileNotFoundError, NotADirectoryError):
         return Found(path, target, None)
     except OSError as error:
-        raise _unusable(path, "read", error) from error
+        raise _refusal(path, "read", error) from error
 
 
 def replace(found: Found, content: bytes, *, new_mode: int = 0o600) -> None:
-    """Make it hold this. Conflict where it is no longer what was found; then nothing of it was changed."""
+    """Write this content. Conflict where the file is no longer what was found; then nothing was changed."""
     try:
-        mode = _writable_mode(found)
-        spare = _written(found.target, content, new_mode if mode is None else mode)
+        mode = _check_writable(found)
+        spare = write_spare(None, found.target, content, 0o600)
         try:
-            took = _named(spare, found.target) if found.content is None else _swapped(spare, found, content)
+            _copy_attributes(spare, found.target, new_mode if mode is None else mode)
+            if found.content is None:
+                took = name_if_free(None, spare, found.target)
+            else:
+                took = _swap_if_unchanged(spare, found, content)
+            if took:
+                _sync(found.target.parent)
         except FileNotFoundError:
             took = False  # it was there when we read it
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(spare)
     except OSError as error:
-        raise _unusable(found.path, "written", error) from error
+        raise _refusal(found.path, "written", error) from error
     if not took:
         raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was written. Try again.")
 
 
 def remove(found: Found) -> None:
-    """Take it away. Conflict where it is no longer what was found; where it is gone, somebody else did it."""
-    aside = _spare_name(found.target)
+    """Delete it. Conflict where it is no longer what was found; nothing to do where it is gone."""
+    aside = spare_name(found.target)
     try:
         try:
             os.rename(found.target, aside)
@@ -103,15 +104,15 @@ def remove(found: Found) -> None:
         if digest(_read(aside)) == found.digest:
             os.unlink(aside)
             return
-        _named(aside, found.target)  # unless there is a new one already
+        name_if_free(None, aside, found.target)  # unless there is a new one already
         with suppress(FileNotFoundError):
             os.unlink(aside)
     except OSError as error:
-        raise _unusable(found.path, "removed", error) from error
+        raise _refusal(found.path, "removed", error) from error
     raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was removed. Try again.")
 
 
-def _writable_mode(found: Found) -> int | None:
+def _check_writable(found: Found) -> int | None:
     try:
         status = os.stat(found.target)
     except FileNotFoundError:
@@ -129,79 +130,40 @@ def _writable_mode(found: Found) -> int | None:
     return stat.S_IMODE(status.st_mode)
 
 
-def _written(target: Path, content: bytes, mode: int) -> Path:
-    """A new file beside the target, on the disk, with the target's owner and attributes."""
-    spare = _spare_name(target)
-    fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with open(fd, "wb") as file:
-            _like(fd, target, mode)
-            file.write(content)
-            file.flush()
-            os.fsync(fd)
-    except BaseException:
-        os.unlink(spare)
-        raise
-    return spare
-
-
-def _like(fd: int, target: Path, mode: int) -> None:
+def _copy_attributes(spare: Path, target: Path, mode: int) -> None:
     if sys.platform == "win32":
         return
-    os.fchmod(fd, mode)
+    os.chmod(spare, mode)
     with suppress(FileNotFoundError):
-        wanted, made = os.stat(target), os.fstat(fd)
+        wanted, made = os.stat(target), os.stat(spare)
         if (wanted.st_uid, wanted.st_gid) != (made.st_uid, made.st_gid):
-            os.fchown(fd, wanted.st_uid, wanted.st_gid)
-            os.fchmod(fd, mode)
+            os.chown(spare, wanted.st_uid, wanted.st_gid)
+            os.chmod(spare, mode)
     if hasattr(os, "listxattr"):
         with suppress(OSError):
             for name in os.listxattr(target):
-                os.setxattr(fd, name, os.getxattr(target, name))
+                os.setxattr(spare, name, os.getxattr(target, name))
 
 
-def _spare_name(target: Path) -> Path:
-    while True:
-        spare = target.with_name(f".{target.name}.{os.getpid()}.{next(_serial)}.tmp")
-        if not os.path.lexists(spare):
-            return spare
-
-
-def _named(spare: Path, target: Path) -> bool:
-    """Give it its name unless there is such a file by now."""
-    try:
-        os.link(spare, target)
-    except FileExistsError:
-        return False
-    except OSError:
-        if os.path.lexists(target):
-            return False
-        os.rename(spare, target)
-    _sync(target.parent)
-    return True
-
-
-def _swapped(spare: Path, found: Found, content: bytes) -> bool:
+def _swap_if_unchanged(spare: Path, found: Found, content: bytes) -> bool:
     target = found.target
     if digest(_read(target)) != found.digest:
         return False
-    if not _exchanged(spare, target):
+    if not _exchange_names(spare, target):
         os.replace(spare, target)
-        _sync(target.parent)
         return True
     if digest(_read(spare)) == found.digest:
         time.sleep(_SETTLE_S)
         if digest(_read(spare)) == found.digest:
-            _sync(target.parent)
             return True
     # Another wrote it meanwhile: theirs goes back. If one more wrote over ours, that one is the newest and stays.
-    _exchanged(spare, target)
+    _exchange_names(spare, target)
     if digest(_read(spare)) != digest(content):
-        _exchanged(spare, target)
+        _exchange_names(spare, target)
     return False
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _exchange_names(one: Path, other: Path) -> bool:
     """Swap two names in one step; False where the system cannot."""
     if sys.platform == "win32":
         return False
@@ -228,15 +190,11 @@ def _read(path: Path) -> bytes | None:
 
 
 def _sync(folder: Path) -> None:
-    """Make the name itself last; some file systems cannot."""
-    with suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    """Make the name itself last; a folder that cannot be read cannot be synced."""
+    with suppress(OSError), open_folder(folder, follow=True) as fd:
+        sync_folder(fd)
 
 
-def _unusable(path: Path, done: str, error: OSError) -> BadInput:
+def _refusal(path: Path, done: str, error: OSError) -> BadInput:
     why = error.strerror or type(error).__name__
     return BadInput(f"{path} cannot be {done}: {why}.", hint="It was left as it is.")

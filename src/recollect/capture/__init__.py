@@ -1,5 +1,17 @@
-"""What is worth keeping of what a person says. Pure: text in, rules with their reasons out.
+"""What is worth keeping of what people and agents say and do. Pure: values in, values with their reasons out.
 
-One pipeline (pipeline.py), an ordered tuple of steps over a frozen Draft. Patterns are data, one file a language
-(languages/). Does not redact, store or merge: `ops` hands in clean text and writes what comes out.
+Does not redact, store or merge: it is handed clean text, and `app` and `jobs` write what comes out. Word lists and
+patterns are data (tables.py, data/). Read it in this order:
+
+A prompt becomes rules: `language`, `prompt_text` (what the person said himself), `draft`, `judge` (each sentence by
+itself), `prompt_rules` (the steps), `unsure_prompts` (what a language model is asked), `rule_relations` (the same as
+another rule, or the opposite), `shown_memories` (words that only repeat memory).
+
+A turn of a session becomes part of a thread: `turns`, `terms`, `sentence_kinds`, `turn_commands`, `records`, `titles`,
+`topics`, `thread_choice` (which thread), `thread_growth` (what it becomes).
+
+A failure and its fix become a lesson: `command_errors`, `command_likeness`, `workarounds`, `fixes`, `lesson_sources`,
+`promotion`. How calls and turns went: `call_outcomes`. What a session taught: `learnings`, `review`.
+
+Other tools' memories: `others`, `import_filter`.
 """

@@ -1,15 +1,30 @@
-"""What a language is to the classifier: tables of patterns, no code. Another language is one file more."""
+"""The languages that prompts are judged in: which one a text is in, and its patterns.
+
+A language is a file of patterns (`data/<code>.toml`, English explains the keys). Another language is one file more.
+A text is taken for English where nothing speaks for another language.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
-Pattern = re.Pattern[str]
-NOTHING = re.compile(r"(?!)")
+from recollect.capture.tables import Pattern, compiled, table
+
+CODES = ("en", "de", "fr", "es", "pt", "ru", "vi", "ja", "zh")
 EXPLICIT = frozenset(("says it is to last", "asks to remember it", "a name"))
 """Signals, of whatever language, that say in so many words that something is to last."""
+_NOTHING = re.compile(r"(?!)")
+_BY_SCRIPT = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]{2}")),
+    ("vi", re.compile(r"[\u0103\u0111\u01a1\u01b0\u1ea0-\u1ef9]")),
+)
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_SAMPLE_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +34,7 @@ class Signal:
     name: str
     weight: float
     pattern: Pattern
-    firm: bool = False
-    """So plain that what yields to it does not count."""
+    firm: bool = False  # so plain that a signal which `yields` does not count beside it
     yields: bool = False
 
 
@@ -28,37 +42,58 @@ class Signal:
 class Language:
     code: str
     signals: tuple[Signal, ...]
-    vetoes: Mapping[str, Pattern]
-    """By reason: a sentence that matches states no rule, whatever else it says."""
-    whole: Mapping[str, Pattern]
-    """By reason: a prompt that matches holds no rule at all."""
-    correction: Pattern
-    devops: Pattern
-    user: Pattern
-    """The person's own taste or circumstance; `project` overrules it."""
-    everywhere: Pattern
-    """The wording reaches past the project, whatever else it names."""
-    project: Pattern
-    """The wording names the project or a part of it."""
-    back: Pattern
-    """A sentence that makes the one before it lasting: "same for all of them", "every time"."""
-    lead: Pattern
-    """What stands before a rule and is no part of it."""
-    tail: Pattern
-    asides: Pattern
-    """Small words inside a rule that say nothing: ", please", " here"."""
-    rewrites: tuple[tuple[Pattern, str], ...]
-    """How a statement becomes an instruction: "we don't" -> "Do not"."""
-    complaint: Pattern = NOTHING
-    """What the agent did or asked about, beside which the rule is said: "you used npm again"."""
-    pointing: Pattern = NOTHING
-    """A sentence that means nothing without the one before it: "hands off that folder"."""
+    vetoes: Mapping[str, Pattern]  # by reason: a sentence that matches states no rule, whatever else it says
+    whole_prompt: Mapping[str, Pattern]  # by reason: a prompt that matches holds no rule at all
+    rewrites: tuple[tuple[Pattern, str], ...]  # how a statement becomes an instruction: "we don't" -> "Do not"
+    patterns: Mapping[str, Pattern]
+
+    def has(self, name: str, text: str) -> bool:
+        """Whether the pattern of this name occurs in the text."""
+        return self.patterns.get(name, _NOTHING).search(text) is not None
+
+    def without(self, name: str, text: str) -> str:
+        """The text without what the pattern of this name finds."""
+        return self.patterns[name].sub("", text) if name in self.patterns else text
 
 
-def words(pattern: str) -> Pattern:
-    """Whole words, any case; spaces match any white space."""
-    return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])".replace(" ?", r"\s*").replace(" ", r"\s+"), re.IGNORECASE)
+def language_of(text: str) -> Language:
+    return language(language_code(text))
 
 
-def plain(pattern: str) -> Pattern:
-    return re.compile(pattern, re.IGNORECASE)
+def language_code(text: str) -> str:
+    sample = text[:_SAMPLE_CHARS].lower().replace("\u2019", "'")
+    for code, script in _BY_SCRIPT:
+        if script.search(sample):
+            return code
+    said = _WORD.findall(sample)
+    counts = {code: sum(word in words for word in said) for code, words in _common_words().items()}
+    best = max(counts, key=lambda code: counts[code])
+    return best if counts[best] else "en"
+
+
+@cache
+def language(code: str) -> Language:
+    """Compiled when it is first heard: the patterns of English take a tenth of a second."""
+    read = table(f"{code}.toml")
+    parts = read.get("parts", {})
+
+    def compile_all(patterns: Mapping[str, str]) -> dict[str, Pattern]:
+        return {name: compiled(pattern, parts, re.IGNORECASE) for name, pattern in patterns.items()}
+
+    return Language(
+        code=code,
+        signals=tuple(
+            Signal(**(row | {"pattern": compiled(row["pattern"], parts, re.IGNORECASE)})) for row in read["signals"]
+        ),
+        vetoes=compile_all(read["vetoes"]),
+        whole_prompt=compile_all(read.get("whole_prompt", {})),
+        rewrites=tuple(
+            (compiled(row["pattern"], parts, re.IGNORECASE), row["becomes"]) for row in read.get("rewrites", ())
+        ),
+        patterns=compile_all(read["patterns"]),
+    )
+
+
+@cache
+def _common_words() -> dict[str, frozenset[str]]:
+    return {code: frozenset(words.split()) for code, words in table("common_words.toml").items()}

@@ -1,10 +1,10 @@
 """A language model looks back over the last messages: what it is asked, and what its answer may propose.
 
 It sees what a person and an agent said, and memories that are near to it, whole. It may propose new words for one of
-those, or something new; nothing else of a memory can it change. Proposals that name a memory it was not shown, change
+those, or something new; it can change nothing else of a memory. Proposals that name a memory it was not shown, change
 nothing, or are empty or too long are dropped, and an answer that is not the JSON it was asked for proposes nothing.
 
-Asks nobody, writes nothing (ops/reviews.py); the wording is in llm/prompts/review.md.
+Asks nobody, writes nothing (ops/turn_review.py); the wording is in llm/prompts/review.md.
 """
 
 from __future__ import annotations
@@ -16,15 +16,11 @@ from dataclasses import dataclass
 
 from recollect.base.text import clip, one_line
 from recollect.model.act import Act, Deed, Speaker
-from recollect.model.ask import Ask, Job
+from recollect.model.ask import Ask, Use
 from recollect.model.memory import Lane, RuleType
 
 MESSAGES = 50
-TURNS = 1
-"""Of the fifteen it might take: all that it needs is in the question, and it has no tools."""
-SECONDS = 300.0
-PROPOSALS = 5
-"""Of one answer; a model that wants more has misread the question."""
+PROPOSALS = 5  # per answer; a model that proposes more has misread the question
 MAX_CHARS = 4_000
 RULE_CHARS = 500
 _MESSAGE_CHARS = 1_500
@@ -32,7 +28,7 @@ _KNOWN_CHARS = 2_000
 _SPOKEN = {Speaker.PERSON: "person", Speaker.AGENT: "agent"}
 WRITES = frozenset({"ai_pin", "ai_merge", "ai_split", "ai_compact", "ai_undo"})
 _COMMANDS = re.compile(
-    r"(?:^|[\s;&|(/])(?:recollect|ai)\s+(?:pin|edit|delete|merge|split|compact|undo|capture|archive|restore"
+    r"(?:^|[\s;&|(/])(?:recollect|ai)\s+(?:pin|edit|forget|delete|merge|split|compact|undo|capture|archive|restore"
     r"|rule\s+(?:add|retire)|note\s+(?:save|evolve|archive|restore)|inbox\s+(?:accept|edit|reject))\b"
 )
 _OWN_FILES = re.compile(r"(?:^|/)(?:\.ai/memory|memory-cold|_inbox|_always-load)/|(?:^|/)memory/[^/]+\.md$")
@@ -65,7 +61,7 @@ Proposal = Rewrite | Fresh
 
 
 def turn(acts: Sequence[Act]) -> Sequence[Act]:
-    """From the last thing that a person said on."""
+    """The acts since the person last said something."""
     for number in range(len(acts) - 1, -1, -1):
         if acts[number].speaker is Speaker.PERSON and not acts[number].agent:
             return acts[number:]
@@ -80,7 +76,7 @@ def has_news(new: Sequence[Act]) -> bool:
 
 
 def wrote_memory(acts: Sequence[Act]) -> bool:
-    """The agent saw to it itself: by a tool or a command of ours, or in a file of notes."""
+    """The agent wrote to memory itself: by a tool or command of ours, or in a file of notes."""
     return any(act.doing is not None and act.failed is not True and _writes(act) for act in acts)
 
 
@@ -94,37 +90,37 @@ def _writes(act: Act) -> bool:
 
 
 def messages(acts: Sequence[Act]) -> tuple[Act, ...]:
-    """The last that were said, by a person or an agent."""
+    """The last messages of the person and the agent."""
     return tuple(act for act in acts if act.speaker in _SPOKEN and act.text and not act.agent)[-MESSAGES:]
 
 
 def lane(acts: Sequence[Act]) -> Lane:
-    """Of what is made from them: the model's words, or those of the web where the agent read there."""
+    """The source of what is made from them: the model, or the web where the agent read a page."""
     fetched = any(act.doing is not None and act.doing.deed is Deed.FETCH for act in acts)
     return Lane.WEB if fetched else Lane.AGENT
 
 
-def ask(said: Sequence[Act], known: Sequence[Known], *, template: str = "review", model: str = "") -> Ask:
+def ask(said: Sequence[Act], known: Sequence[Known]) -> Ask:
     heard = "\n\n".join(f"[{_SPOKEN[act.speaker]}] {clip(act.text, _MESSAGE_CHARS)}" for act in said)
     listed = "\n\n".join(
         f"## {one.id} ({one.kind}): {one.title}\n{clip(one.body, _KNOWN_CHARS)}" for one in known
     )  # fmt: skip
     asked = f"<messages>\n{heard}\n</messages>\n\nKnown memories:\n\n{listed or '(none)'}"
-    return Ask(job=Job.UPDATE, prompt=template, fields=(("asked", asked),), model=model, turns=TURNS, seconds=SECONDS)
+    return Ask(Use.REVIEW, (("asked", asked),))
 
 
 def read_answer(answer: str, known: Sequence[Known]) -> tuple[Proposal, ...]:
-    """In its order, at most a few, each memory once."""
+    """The proposals of an answer, in its order, each memory once."""
     by_id = {one.id: one for one in known}
     found: dict[str, Proposal] = {}
-    for one in _listed(answer):
+    for one in _listed_objects(answer):
         proposal = _proposal(one, by_id)
         if proposal is not None:
             found.setdefault(proposal.id if isinstance(proposal, Rewrite) else proposal.body.casefold(), proposal)
     return tuple(found.values())[:PROPOSALS]
 
 
-def _listed(answer: str) -> list[dict[str, object]]:
+def _listed_objects(answer: str) -> list[dict[str, object]]:
     text = answer.strip()
     fenced = _FENCE.match(text)
     try:

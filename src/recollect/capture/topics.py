@@ -1,4 +1,4 @@
-"""The topics of a turn: names and files it speaks of, proper names, and the words that come back in it."""
+"""The topics of a turn: the names and files it mentions, proper names, and words that are repeated."""
 
 from __future__ import annotations
 
@@ -9,45 +9,36 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from recollect.capture import terms
+from recollect.capture.tables import Words
 
-MOST = 8
+MAX_TOPICS = 8
 _NAME, _FILE, _PROPER, _PAIR, _WORD = 2.0, 2.5, 1.8, 1.5, 0.8
-_LONGEST = 40
-_LOOKED_AT = 1_200
-_AGAIN = 2
-"""How often a plain word must be said to be a topic."""
-# Inside a sentence, so that the capital is the name's own.
+_MAX_CHARS = 40
+_READ_CHARS = 1_200
+_MIN_TIMES = 2  # how often a plain word must be said to become a topic
+# Only inside a sentence, where a capital letter means a name.
 _PROPER_NAME = re.compile(r"(?<=[a-z,;)] )(?:[A-Z][a-z]+(?:[A-Z]\w*)?|[A-Z]{2,}[a-z]*\d*)(?: [A-Z][a-z]+)?\b")
 _PLAIN_NAME = re.compile(r"^[\w@./:-]+(?:\(\))?$")
 _NO_NOUN = re.compile(r"(?:ing|ed|ly|n't|'s|able|ive|ful)$")
-_VAGUE = frozenset(
-    "above actual actually already basically behavior best better branch case cases codebase command commands "
-    "complete current data default different directly easy edge empty entire example existing expected false "
-    "feature feedback final following full implementation important information input instead item items kind later "
-    "left list logic look main message messages multiple name names null number old option options order original "
-    "output part parts path paths plan point possible previous project prompt proper properly question ready real "
-    "reason related repo result results same section set sense separate session several simple single small "
-    "specific state step steps string structure such summary system thing time total true type types user users "
-    "value values various view way ways whole yes".split()
-)
+_WORDS = Words("topics")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text, and how much what it says counts."""
+    """A text, and how much it counts."""
 
     text: str
     weight: float = 1.0
 
 
-def topics(sources: Sequence[Source], files: Iterable[str] = (), most: int = MOST) -> tuple[str, ...]:
-    """The weightiest first, as they are written; none that another one says already."""
+def find_topics(sources: Sequence[Source], files: Iterable[str] = (), most: int = MAX_TOPICS) -> tuple[str, ...]:
+    """The most important first, spelt as they were written; none that is part of another."""
     scores: defaultdict[str, float] = defaultdict(float)
     spelt: dict[str, str] = {}
 
     def add(topic: str, weight: float) -> None:
         key = topic.casefold()
-        if 2 < len(key) <= _LONGEST and not key.isdigit():
+        if 2 < len(key) <= _MAX_CHARS and not key.isdigit():
             scores[key] += weight
             spelt.setdefault(key, topic)
 
@@ -55,7 +46,7 @@ def topics(sources: Sequence[Source], files: Iterable[str] = (), most: int = MOS
         add(terms.stem_of(file), _FILE - 0.2 * min(place, 10))
     said: Counter[str] = Counter()
     for source in sources:
-        text = source.text[:_LOOKED_AT]
+        text = source.text[:_READ_CHARS]
         for name in terms.names(text):
             if _PLAIN_NAME.match(name):
                 add(
@@ -63,17 +54,17 @@ def topics(sources: Sequence[Source], files: Iterable[str] = (), most: int = MOS
                     _NAME * source.weight,
                 )
         for name in _PROPER_NAME.findall(text):
-            if terms.is_content(name.casefold()) and name.casefold() not in _VAGUE:
+            if terms.is_content(name.casefold()) and name.casefold() not in _WORDS.vague:
                 add(name, _PROPER * source.weight)
         for sentence in terms.sentences(text):
             said.update(_nouns(sentence))
     for term, many in said.items():
-        if many >= _AGAIN:
+        if many >= _MIN_TIMES:
             add(term, (_PAIR if " " in term else _WORD) * min(many, 4) / 2)
     ranked = sorted(scores, key=lambda key: (-scores[key], key))
     chosen: list[str] = []
     for key in ranked:
-        if not any(_says(one, key) for one in chosen):
+        if not any(_contains(one, key) for one in chosen):
             chosen.append(key)
         if len(chosen) == most:
             break
@@ -88,8 +79,8 @@ def _nouns(sentence: str) -> set[str]:
 
 
 def _is_noun(word: str) -> bool:
-    return terms.is_content(word) and len(word) > 3 and word not in _VAGUE and not _NO_NOUN.search(word)
+    return terms.is_content(word) and len(word) > 3 and word not in _WORDS.vague and not _NO_NOUN.search(word)
 
 
-def _says(topic: str, other: str) -> bool:
+def _contains(topic: str, other: str) -> bool:
     return other in topic or topic in other

@@ -11,17 +11,15 @@ import click
 from recollect import __version__
 from recollect.base.errors import RecollectError
 from recollect.base.text import json_visible, visible
-from recollect.cli.groups import Tree
+from recollect.cli.tree import Tree
 
-_EPILOG = (
-    "First steps: `recollect demo` shows what it does; `recollect pin` keeps something; `recollect doctor` checks."
-)
+_EPILOG = "First steps: `recollect demo` shows what it does; `recollect install` connects your agents."
 
 
 @click.group(cls=Tree, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="recollect", message="%(prog)s %(version)s")
 def program() -> None:
-    """Memory for coding agents: keeps what is worth keeping, and says why it shows it."""
+    """Memory for coding agents: corrected once, they do not repeat the mistake."""
 
 
 def main() -> NoReturn:

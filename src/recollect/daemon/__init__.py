@@ -1,6 +1,6 @@
-"""The process that answers hooks: one to a home, started by the first that needs it, ended by itself.
+"""The process that answers hooks: one per home, started by the first that needs it, ended by itself.
 
-`life.py` is the order of events, `server.py` talks, `desk.py` knows what is asked for, `apps.py` holds what
-answers, `chores.py` does what can wait. Threads, not asyncio: what is waited for is SQLite and numpy, and both let
-other threads run meanwhile.
+`startup.py` is the order of events, `server.py` talks, `requests.py` knows what is asked for, `apps.py` holds the open
+projects, `service.py` puts it together and runs the jobs (recollect.jobs). Threads, not asyncio: it waits for SQLite
+and numpy, and both let other threads run meanwhile.
 """

@@ -6,8 +6,8 @@ import os
 import sys
 
 from recollect.base.settings import environment
-from recollect.daemon.life import live
+from recollect.daemon.startup import run_daemon
 
-code = live(environment())
+code = run_daemon(environment())
 sys.stderr.flush()
-os._exit(code)  # at once: threads that still wait for something are not waited for
+os._exit(code)  # at once: nobody waits for threads that still wait for something

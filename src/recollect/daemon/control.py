@@ -1,7 +1,7 @@
 """Looking at the daemon and ending it, from another process.
 
-It is asked first. One that holds the lock and does not answer (stopped, swapped out, hung) is ended by a signal, and
-only the process that the system itself names as the lock's holder: a pid from a file may be another's by now.
+It is asked first. A daemon that holds the lock and does not answer (stopped, swapped out, hung) is ended by a signal,
+and only the process that the system itself names as the lock's holder: a pid from a file may belong to another by now.
 """
 
 from __future__ import annotations
@@ -28,20 +28,18 @@ _LOOK_S = 0.02
 class Ended(StrEnum):
     NOT_RUNNING = "not running"
     STOPPED = "stopped"
-    KILLED = "killed"
-    """It did not answer."""
-    ALIVE = "still alive"
-    """It does not answer, and which process it is cannot be proved."""
+    KILLED = "killed"  # it did not answer
+    ALIVE = "still alive"  # it does not answer, and which process it is cannot be proved
 
 
 def status(place: Place, within_s: float = _ANSWER_WITHIN_S) -> dict[str, Any] | None:
-    """What it tells of itself; None where none answers."""
+    """What it says about itself; None where none answers."""
     try:
         kind, body = client.ask(place, {"op": "status"}, b"", within_s)
-        told = json.loads(body) if kind == frame.OK else None
+        answer = json.loads(body) if kind == frame.OK else None
     except (client.Unanswered, ValueError):
         return None
-    return told if isinstance(told, dict) else None
+    return answer if isinstance(answer, dict) else None
 
 
 def stop(place: Place) -> Ended:
@@ -63,7 +61,7 @@ def stop(place: Place) -> Ended:
 
 
 def _signal_holder(path: Path, number: signal.Signals) -> bool:
-    """By a descriptor of the process, so that it cannot become another one between the proof and the signal."""
+    """Through a descriptor of the process, so that it cannot become another one between the check and the signal."""
     pid = locks.holder(path)
     if sys.platform != "linux" or pid is None:
         return False

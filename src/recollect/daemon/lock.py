@@ -1,7 +1,7 @@
-"""One daemon to a home: whoever holds this lock is it, and the system lets go of it when that process ends, however
-it ends. A pid proves nothing (it may be another's by now), nor does a socket that is there.
+"""One daemon per home: whoever holds this lock is the daemon, and the system releases it when that process ends,
+however it ends. A pid proves nothing (it may belong to another by now), nor does a socket file.
 
-How a file is locked is the seam's business (wire/lockfile.py).
+wire/lockfile.py knows how each platform locks a file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Lock:
 
     def stands(self) -> bool:
         """False once the file was deleted or replaced: then another daemon can hold a lock of the same name."""
-        return _same(self._path, self._fd)
+        return _is_same_file(self._path, self._fd)
 
     def release(self) -> None:
         lockfile.release(self._fd)
@@ -36,7 +36,7 @@ def take(path: Path) -> Lock | None:
         except OSError:
             os.close(fd)
             raise
-        if is_ours and _same(path, fd):
+        if is_ours and _is_same_file(path, fd):
             return Lock(path, fd)
         os.close(fd)
         if not is_ours:
@@ -50,7 +50,7 @@ def is_held(path: Path) -> bool:
 
 
 def holder(path: Path) -> int | None:
-    """The process that has the lock, as the system itself says; None where nobody has it or the system is silent."""
+    """The process that has the lock, as the system reports it; None where nobody has it or the system cannot say."""
     if sys.platform != "linux":
         return None
     with suppress(OSError, ValueError):
@@ -63,7 +63,7 @@ def holder(path: Path) -> int | None:
     return None
 
 
-def _same(path: Path, fd: int) -> bool:
+def _is_same_file(path: Path, fd: int) -> bool:
     if sys.platform == "win32":
         return True  # a file that is open can be neither deleted nor replaced there
     try:

@@ -1,19 +1,30 @@
-"""Turns text into vectors with the model that comes with the package, or one of the user's choice. Decides nothing."""
+"""Turns text into vectors with a model from a folder (the shipped one is such a folder) or from a server.
+
+Decides nothing.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from recollect.embed.model import Embedder, load
+from recollect.base.shipped import load_table
 
-__all__ = ["Embedder", "load"]
+if TYPE_CHECKING:
+    from recollect.embed.embedder import Embedder, load
+
+__all__ = ["Embedder", "load", "shipped_id"]
+
+
+def shipped_id() -> str:
+    """Which model made a vector, for the shipped one: known without loading it."""
+    config = load_table("recollect.embed", "shipped_model/config.json")
+    return f"{config['name']}:{config['sha256'][:12]}"
 
 
 def __getattr__(name: str) -> object:
-    """numpy comes with them: whoever asks for the model's name alone (shipment.py) need not wait for it."""
+    """Loaded when first asked for: numpy comes with them, and `shipped_id` must not wait for it."""
     if name not in __all__:
         raise AttributeError(name)
-    from recollect.embed import model
+    from recollect.embed import embedder
 
-    return getattr(model, name)
+    return getattr(embedder, name)

@@ -1,32 +1,35 @@
-"""EVENTS: what is done about each event, by when, and whether anything is said. What stands here not is ignored."""
+"""EVENTS: the operation behind each event, and the deadline of the whole hook. Events not listed here are ignored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from importlib import import_module
+from typing import NamedTuple, cast
 
-from recollect.hooks import handlers
-from recollect.hooks.visit import Said, Visit
 from recollect.model.session import EventName
+from recollect.ops.hook_reply import HookReply, HookRequest
 
 
 class Row(NamedTuple):
-    handler: Callable[[Visit], Said]
-    deadline_ms: int
-    """Of the whole hook; it keeps it by itself (wire)."""
-    injects: bool
+    operation: str
+    """`module:function`, loaded when first needed: a first prompt does not wait for what other events need."""
+    deadline_ms: int  # of the whole hook; the hook process keeps it by itself (wire)
+
+    def load(self) -> Callable[[HookRequest], HookReply]:
+        module, name = self.operation.split(":")
+        return cast(Callable[[HookRequest], HookReply], getattr(import_module(f"recollect.ops.{module}"), name))
 
 
 EVENTS: dict[EventName, Row] = {
-    EventName.SESSION_STARTED: Row(handlers.started, 500, injects=True),
-    EventName.PROMPT: Row(handlers.prompted, 300, injects=True),
-    EventName.TOOL_CALLED: Row(handlers.called, 300, injects=True),
-    EventName.SUBAGENT_STARTED: Row(handlers.subagent_started, 300, injects=True),
-    EventName.TOOLS_RAN: Row(handlers.received, 150, injects=False),
-    EventName.TOOL_FAILED: Row(handlers.received, 150, injects=False),
-    EventName.TURN_ENDED: Row(handlers.received, 150, injects=False),
-    EventName.SUBAGENT_ENDED: Row(handlers.received, 150, injects=False),
-    EventName.COMPACTING: Row(handlers.received, 150, injects=False),
-    EventName.PERMISSION_DENIED: Row(handlers.received, 150, injects=False),
-    EventName.SESSION_ENDED: Row(handlers.ended, 1_000, injects=False),
+    EventName.SESSION_STARTED: Row("session_start:start_session", 500),
+    EventName.PROMPT: Row("prompt_recall:answer_prompt", 300),
+    EventName.TOOL_CALLED: Row("tool_use:answer_call", 300),
+    EventName.SUBAGENT_STARTED: Row("prompt_recall:brief_subagent", 300),
+    EventName.TOOLS_RAN: Row("hook_reply:receive_event", 150),
+    EventName.TOOL_FAILED: Row("hook_reply:receive_event", 150),
+    EventName.TURN_ENDED: Row("hook_reply:receive_event", 150),
+    EventName.SUBAGENT_ENDED: Row("hook_reply:receive_event", 150),
+    EventName.COMPACTING: Row("hook_reply:receive_event", 150),
+    EventName.PERMISSION_DENIED: Row("hook_reply:receive_event", 150),
+    EventName.SESSION_ENDED: Row("hook_reply:end_session", 1_000),
 }

@@ -1,7 +1,7 @@
-"""What a memory says is there: paths and commands that its words name, so that somebody can look whether they are.
+"""What a memory claims to exist: paths and commands that its words name.
 
-Only what is spelt as code, or is plainly the path of a file: prose is full of slashes. Looks at nothing itself and runs
-nothing (ops/claims.py looks).
+Only what is written as code, or is plainly the path of a file: prose is full of slashes. Checks nothing itself and runs
+nothing (app/claim_check.py checks).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from recollect.model.command import command_of
 
-MOST = 40
-_LOOKED_AT_CHARS = 20_000
+MAX_CLAIMS = 40
+_MAX_CHARS = 20_000
 _FENCED = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)`([^`\n]{2,300})`(?!`)")
 _PATH = re.compile(r"(?:\./|/|~/)?(?:[\w@.+-]+/)+[\w@.+-]*")
@@ -29,10 +29,8 @@ _SCRIPTED = frozenset({"npm", "pnpm", "yarn", "bun"})
 class Sort(StrEnum):
     PATH = "path"
     PROGRAM = "program"
-    SCRIPT = "script"
-    """Of package.json."""
-    TARGET = "target"
-    """Of a Makefile."""
+    SCRIPT = "script"  # of package.json
+    TARGET = "target"  # of a Makefile
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,8 @@ class Claim:
 
 def claims(text: str) -> tuple[Claim, ...]:
     """Each once, in order."""
-    text = text[:_LOOKED_AT_CHARS]
-    return tuple(dict.fromkeys(_all(text)))[:MOST]
+    text = text[:_MAX_CHARS]
+    return tuple(dict.fromkeys(_all(text)))[:MAX_CLAIMS]
 
 
 def _all(text: str) -> Iterator[Claim]:
@@ -65,7 +63,7 @@ def _all(text: str) -> Iterator[Claim]:
 
 
 def _of_command(said: str, *, sure: bool) -> Iterator[Claim]:
-    """`sure`: it is certainly a command, not words that stand in code's clothes."""
+    """`sure`: it is certainly a command, not just words written as code."""
     if any(sign in said for sign in "<>{}*…"):
         return  # a pattern to be filled in
     command = command_of(said)

@@ -1,10 +1,10 @@
 """Forgetting: which rules and notes are hardly used, and what a review of them said. Threads fade by the clock instead.
 
-`score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: use counts less
-each time, and half as much for every 200 sessions without any. What is pinned is never looked at, and neither is
-what came so lately that it had no chance to be used.
+`score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: each use counts less than
+the one before, and half as much for every 200 sessions without any. Pinned memories are never reviewed, and neither are
+those too young to have been used.
 
-Moves nothing: who reviews and where things go is for `ops`.
+Moves nothing (ops/forget.py).
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from recollect.model.memory import Kind, Memory, Status
 
 DECAY = 0.003466  # ln 2 / 200
 BOTTOM = 3
-KEPT_FOR = 1.0
-"""What a review that keeps a memory adds to its appreciation."""
+KEPT_FOR = 1.0  # what a review that keeps a memory adds to its appreciation
 MOST_APPRECIATION = 1_000.0
 _SHOWN_CHARS = 2_000
 
@@ -36,17 +35,16 @@ class Verdict(StrEnum):
 class Candidate:
     memory: Memory
     score: float
-    idle: int
-    """Sessions since it was last used."""
+    idle: int  # sessions since it was last used
 
 
 def score(memory: Memory, session: int) -> float:
-    """`session`: the count as it stands in the memory's store."""
+    """`session`: the session count of the memory's store."""
     return math.log2(1 + memory.frequency) * math.exp(-DECAY * idle(memory, session)) + memory.appreciation
 
 
 def idle(memory: Memory, session: int) -> int:
-    """A count that fell back makes nothing younger than now."""
+    """Never negative, even if the count fell back."""
     return max(0, session - memory.last_session)
 
 
@@ -81,8 +79,8 @@ def shown(found: Sequence[Candidate]) -> str:
 
 
 def read_answer(text: str, found: Sequence[Candidate]) -> dict[str, Verdict]:
-    """By id; what is not a clear word on a memory that was asked about is left out, and so is what contradicts
-    itself: nothing is put away on a doubt."""
+    """By id. Left out is whatever is not a clear answer about one of these memories, or contradicts itself: nothing is
+    put away in doubt."""
     known = {one.memory.id for one in found}
     verdicts: dict[str, set[str]] = {}
     for entry in listed(text):

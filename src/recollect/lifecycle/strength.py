@@ -1,18 +1,21 @@
-"""How strong a memory is now.
+"""How strong a memory is now, what age makes of it, and what being used does to it.
 
-Strength is computed when it is read, from the base weight and the moment of the last reinforcement; it
-is never multiplied on a timer, so it cannot be multiplied twice. Only threads fade by the clock; what
-is pinned does not.
+Strength is computed when it is read, from the base weight and the moment of the last reinforcement. It is never
+multiplied on a timer, so it cannot be multiplied twice: it does not matter how often or in which order this runs, a
+run that was missed is made up for by the next one, and a clock that was set back raises nothing. Only threads fade with
+time, and pinned ones do not.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Sketch, Status
+from recollect.model.plan import Plan, Update
 
 M = TypeVar("M", bound=Memory)
 
@@ -67,3 +70,41 @@ def _days_until_asleep(memory: Memory | Sketch, rules: AgeRules) -> float:
     if memory.weight < rules.suspend_below:
         return 0.0
     return rules.half_life_days * max(1.0, math.log2(memory.weight / rules.suspend_below))
+
+
+def aged(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+    """As it stands at this moment, whether or not anyone has written that down yet."""
+    status = status_at(memory, now=now, rules=rules)
+    return memory if status is memory.status else replace(memory, status=status)
+
+
+def plan_sleep(memories: Iterable[Memory], *, now: Moment, rules: AgeRules) -> Plan:
+    return Plan.of(
+        Update.between(memory, replace(memory, status=Status.SUSPENDED))
+        for memory in memories
+        if memory.status is Status.ACTIVE and status_at(memory, now=now, rules=rules) is not Status.ACTIVE
+    )
+
+
+OUTCOMES_KEPT = 50  # a fifth of a rating each: together they weigh as much as ten
+
+
+def shown(memory: Memory, *, session: int) -> Memory:
+    """Put in front of an agent unasked: counted. That makes nothing stronger, or what is shown once would be shown for
+    ever."""
+    return replace(memory, frequency=memory.frequency + 1, last_session=max(session, memory.last_session))
+
+
+def asked_for(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
+    """Shown because somebody asked: counted, and a little stronger."""
+    return shown(reinforced(memory, now=now, rules=rules), session=session)
+
+
+def followed(memory: Memory, *, well: bool) -> Memory:
+    """It bore on the call or turn that followed, which went well or badly."""
+    return replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
+
+
+def revived(memory: Memory) -> Memory:
+    """As if nobody had ever judged it."""
+    return replace(memory, ratings=(), outcomes="")

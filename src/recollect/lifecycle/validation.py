@@ -1,10 +1,10 @@
-"""Validation: what a model found when it compared memories with a project's files, and better first lines for them.
+"""Validation: what a model found when it compared memories with a project's files, and better titles for them.
 
-A check says that a memory holds, that it does not any more, or how it should read. A rule that reads otherwise waits in
-the inbox, for the words of files are never a rule's wording until a person says so. A description of what a person said
-is made of that person's words: whatever else a model writes would be shown as theirs.
+A check says that a memory holds, that it no longer does, or how it should read. A rule that should read otherwise waits
+in the inbox: the words of files never become a rule until a person says so. The title of what a person said may use
+only that person's words, because it is shown as theirs.
 
-Asks nobody, looks at no file, and measures nothing (ops/validation.py).
+Asks nobody, reads no file, and measures nothing (ops/validate.py).
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from recollect.model.memory import Lane, Memory, Rule, Status
 
 MAX_DESCRIPTION_CHARS = 160
 MAX_RULE_CHARS = 2_000
-IN_PLACE_OF = "in place of "
-"""Begins a tag of a rule that waits: which one it would supersede."""
+IN_PLACE_OF = "in place of "  # the start of a tag of a rule that waits: which rule it would supersede
 ORIGIN = "validation"
 _WHY_CHARS = 200
 _SHOWN_CHARS = 3_000
 _WORD = re.compile(r"\w+")
-_SHORT = 3
-"""Words up to this length join others and say nothing."""
+_SHORT = 3  # words up to this length only join others
 
 
 class State(StrEnum):
@@ -41,8 +39,7 @@ class State(StrEnum):
 class Check:
     state: State
     why: str = ""
-    body: str = ""
-    """How it should read."""
+    body: str = ""  # how it should read
 
 
 def shown(memories: Iterable[Memory]) -> str:
@@ -54,7 +51,7 @@ def shown(memories: Iterable[Memory]) -> str:
 
 
 def read_checks(text: str, memories: Sequence[Memory]) -> dict[str, Check]:
-    """By id. What is no clear word on a memory that was asked about is left out."""
+    """By id. Whatever is not a clear answer about one of these memories is left out."""
     by_id = {memory.id: memory for memory in memories}
     found: dict[str, Check] = {}
     for entry in listed(text):
@@ -81,20 +78,11 @@ def _check(entry: Mapping[str, object], memory: Memory) -> Check | None:
 def in_other_words(rule: Rule, body: str, *, id: str, now: Moment) -> Rule:
     """The rule as it should read, for the inbox: made of its own words, an agent's and a repository's."""
     return Rule(
-        id=id,
-        title=title_from(body),
-        body=body,
-        topics=rule.topics,
-        tags=(IN_PLACE_OF + rule.id,),
-        rule_type=rule.rule_type,
-        status=Status.CANDIDATE,
-        origin=ORIGIN,
-        lane=Lane.lowest(rule.lane, Lane.AGENT, Lane.REPOSITORY),
-        group=rule.group,
-        created_at=now,
-        reinforced_at=now,
+        id=id, title=title_from(body), body=body, topics=rule.topics, tags=(IN_PLACE_OF + rule.id,),
+        rule_type=rule.rule_type, status=Status.CANDIDATE, origin=ORIGIN,
+        lane=Lane.lowest(rule.lane, Lane.AGENT, Lane.REPOSITORY), group=rule.group, created_at=now, reinforced_at=now,
         last_active_at=now,
-    )
+    )  # fmt: skip
 
 
 def replaced_by(rule: Memory) -> tuple[str, ...]:
@@ -121,13 +109,13 @@ def _may_describe(line: str, memory: Memory) -> bool:
 
 
 def questions(memory: Memory) -> tuple[str, ...]:
-    """What it should be found by: its title (of a note with a condition, that), and the words it names for it."""
+    """What it should be found by: its title (for a note with a condition, the condition), and its topics."""
     wanted = (one_line(memory.title), one_line(" ".join(memory.topics)))
     return tuple(dict.fromkeys(text for text in wanted if any(char.isalnum() for char in text)))
 
 
 def fell(before: Sequence[int | None], after: Sequence[int | None]) -> bool:
-    """Whether any rank is worse than it was; None: not found at all."""
+    """Whether any rank is worse than before; None: not found at all."""
     pairs = zip(before, after, strict=True)
     return any(old is not None and (new is None or new > old) for old, new in pairs)
 

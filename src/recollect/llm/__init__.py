@@ -1,5 +1,5 @@
 """The way to a language model: a program that is run, or an address that is asked. Touches the world, decides nothing.
 
-What is sent is made by `template.py` from the files in `prompts/`. Whether anyone is asked, what may be spent, and that
-no secret goes out is `ops/asks.py`'s matter; what a certain program's command line looks like is `agents/`'s.
+Prompts are the files in `prompts/`. Whether a model is asked, what it may cost, and that no secret is sent is decided
+by `app/language_model.py`; what a certain program's command line looks like is known to `agents/`.
 """

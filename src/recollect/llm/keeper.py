@@ -1,13 +1,13 @@
-"""Stands between us and a program that is run: whatever becomes of either, no process is left.
+"""Runs between us and a program: whatever happens to either, no process is left behind.
 
-Run as a script of its own, with the standard library alone: `keeper.py LIFELINE PROGRAM ARG…`. The lifeline is the
-number of a descriptor that nobody writes to; it closes when who asked lets go of it, or dies, by `kill -9` too. Then,
-and also when the program ends, everything that it started is killed. On Linux what left its process group or its
-parent is caught as well: orphans become children of the keeper, and children are found in /proc. Should the keeper be
-killed, the kernel kills the program.
+A script of its own, with the standard library alone: `keeper.py LIFELINE PROGRAM ARG…`. The lifeline is the number of a
+descriptor that nobody writes to; it closes when the caller closes its end, or dies, even by `kill -9`. Then, and also
+when the program ends, everything that the program started is killed. On Linux this includes processes that left its
+process group or their parent: orphans become children of the keeper, and children are found in /proc. If the keeper
+is killed, the kernel kills the program.
 
-A hook to run in the child between fork and exec would do some of this without a process of its own; it is not safe in
-a daemon with threads, and sees nothing of grandchildren.
+A function that runs in the child between fork and exec would do some of this without a process of its own; but it is
+not safe in a daemon with threads, and does not see grandchildren.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ def main() -> int:
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    program = _started(argv, lifeline)
+    program = _start(argv, lifeline)
     status = None
     while status is None:
         ready, _, _ = select.select([lifeline, woken], [], [])
         if lifeline in ready:
             break
         os.read(woken, 100)
-        status = _ended(program)
+        status = _exit_code(program)
     _sweep(program)
     return 128 + signal.SIGKILL if status is None else status
 
 
-def _started(argv: list[str], lifeline: int) -> int:
+def _start(argv: list[str], lifeline: int) -> int:
     keeper = os.getpid()
     program = os.fork()  # one thread, nothing loaded: safe here
     if program:
@@ -69,8 +69,8 @@ def _started(argv: list[str], lifeline: int) -> int:
     os._exit(1)
 
 
-def _ended(program: int) -> int | None:
-    """How the program ended; None while it runs. Takes leave of every other child on the way."""
+def _exit_code(program: int) -> int | None:
+    """Of the program; None while it runs. Every other child that has ended is waited for on the way."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -84,9 +84,9 @@ def _ended(program: int) -> int | None:
 
 
 def _sweep(program: int) -> None:
-    """Until there is nobody left: whoever is killed leaves its children to us."""
-    until_s = time.monotonic() + _SWEEP_S
-    while time.monotonic() < until_s:
+    """Kill until nobody is left: the children of whoever is killed become ours."""
+    deadline_s = time.monotonic() + _SWEEP_S
+    while time.monotonic() < deadline_s:
         for pid in _children():
             _kill(os.kill, pid)
         if not os.path.exists(_PROC):
@@ -100,7 +100,7 @@ def _sweep(program: int) -> None:
 
 
 def _children() -> list[int]:
-    """Those that lost their parent are ours as well. Where there is no /proc, the process group has to do."""
+    """Orphans included. Without /proc there are none, and the process group has to do."""
     me = os.getpid()
     try:
         pids = [int(name) for name in os.listdir(_PROC) if name.isdigit()]
@@ -125,7 +125,7 @@ def _kill(how: Callable[[int, int], None], pid: int) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Where the system has it; elsewhere the lifeline and the process group have to do."""
+    """Linux alone; elsewhere the lifeline and the process group have to do."""
     if not sys.platform.startswith("linux"):
         return
     try:

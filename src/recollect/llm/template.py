@@ -1,7 +1,7 @@
-"""Templates of what is asked: shipped ones, and the user's own of the same name before them.
+"""Prompts: the shipped ones, each replaced by the user's own of the same name.
 
-A template is text with `{{name}}` where a field goes. It is filled in one pass, so a field's text is never read as a
-template. Does not know what a template is for.
+A prompt is a template with `{{name}}` where a field goes. It is filled in one pass, so a field's text is never read as
+a template.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _PLACE = r"\{\{\s*([a-z_]+)\s*\}\}"
 
 
 def load(name: str, own: Path) -> str:
-    """`own` is the user's folder of templates, which need not be there."""
+    """`own` is the user's folder of prompts, which need not exist."""
     if not re.fullmatch(_NAME, name):
-        raise NotFound(f"{name!r} is no name of a prompt.", hint="Letters, digits, dots and dashes.")
+        raise NotFound(f"{name!r} is not the name of a prompt.", hint="Letters, digits, dots and dashes.")
     for folder in (own, _SHIPPED):
         path = folder / f"{name}.md"
         try:
@@ -30,12 +30,12 @@ def load(name: str, own: Path) -> str:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as problem:
-            raise NotFound(f"{path} cannot be read.", hint="Mend it, or move it away.") from problem
+            raise NotFound(f"{path} cannot be read.", hint="Repair it, or move it away.") from problem
     raise NotFound(f"There is no prompt {name}.", hint=f"Make {own / name}.md, or name another.")
 
 
-def filled(template: str, fields: Iterable[tuple[str, str]]) -> str:
-    """One that has no place for anything, a text of instructions alone, gets the fields at its end."""
+def fill(template: str, fields: Iterable[tuple[str, str]]) -> str:
+    """A template without any place (instructions alone) gets the fields at its end."""
     known = dict(fields)
     if not re.search(_PLACE, template):
         return "\n\n".join([template.rstrip(), *known.values()])

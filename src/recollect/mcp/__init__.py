@@ -1,2 +1,2 @@
-"""A door: memory as MCP tools and resources, over standard input and output. One server a session; each passes what it
-is asked to the one daemon, and holds nothing itself."""
+"""A door: memory as MCP tools and resources over stdio. One server per session; each passes its calls to the one daemon
+and holds nothing itself."""

@@ -1,5 +1,5 @@
-"""The way to the operations: through the daemon, which is started as a hook would start it; where that cannot be, in
-this process, with words alone, and that is said.
+"""The way to the operations: through the daemon, which is started as a hook would start it; where that fails, in this
+process, with words alone, and the answer says so.
 
 Blocks: the server calls it in a thread. Knows nothing of MCP.
 """
@@ -19,6 +19,7 @@ from recollect.base.errors import HomeRefused, ModelError, NotFound, RecollectEr
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.wire import client, frame, spawn, stub
+from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
 from recollect.wire.place import Place, find_place
 
 if TYPE_CHECKING:
@@ -29,11 +30,10 @@ WITHIN_S = 30.0
 LONG_S = 300.0
 _START_S = 10.0  # the first start after an installation compiles everything
 _LOOK_S = 1.0
-_AGAIN_S = 0.05
+_RETRY_S = 0.05
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
-_PROJECT = "CLAUDE_PROJECT_DIR"
-_SESSION = "CLAUDE_CODE_SESSION_ID"
-_WAY = "RECOLLECT_VIA"
+_MAX_PASSED = 40
+_PLUGIN = "RECOLLECT_VIA"
 ALONE = "The daemon could not be started: this was done without it, by words alone."
 
 
@@ -44,48 +44,52 @@ class Reply(NamedTuple):
 
 
 class Link:
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "") -> None:
         self._environ = environment()
         self._home = Home(home(self._environ))
-        self._cwd = os.getcwd()
+        self._cwd = folder or os.getcwd()
         self._works: dict[str, Work] = {}
 
     @property
     def _place(self) -> Place:
-        """Looked up each time: a server lives for days, and a runtime folder can become another's meanwhile."""
+        """Looked up each time: a server lives for days, and meanwhile the runtime folder may become somebody else's."""
         return find_place(str(self._home.root), self._environ)
 
+    @property
+    def _folder(self) -> Path:
+        return Path(self._environ.get(PROJECT_VARIABLE) or self._cwd)
+
     def is_second(self) -> bool:
-        """Whether a plugin started this server for an agent whose settings start one as well: that one serves."""
-        if not self._environ.get(_WAY):
+        """Whether a plugin started this server for an agent whose settings start one too: that one serves."""
+        if not self._environ.get(_PLUGIN):
             return False
-        from recollect.ops import addons
+        from recollect.integrations import agent_pieces
 
         try:
-            return addons.is_second(Path(self._environ.get(_PROJECT) or self._cwd))
+            return agent_pieces.is_second_server(self._folder)
         except (RecollectError, OSError):
             return False  # two that serve are better than none
 
     def ask(self, call: Mapping[str, object], *, name: str, within_s: float) -> Reply:
-        """`name` is this call's, for `progress` and `cancel`."""
-        said = {"for": "agent", "session": self._environ.get(_SESSION, "")}
-        body = json.dumps({**call, **said}).encode()
+        """`name` identifies this call, for `progress` and `cancel`."""
+        session = self._environ.get(SESSION_VARIABLE, "")
+        body = json.dumps({**call, "for": "agent", "session": session}).encode()
         until_s = time.monotonic() + within_s
         while time.monotonic() < until_s and (answered := self._through_daemon(name, body, until_s)) is not None:
-            kind, told = answered
+            kind, answer = answered
             if kind in (frame.OK, frame.ERROR):
-                return _reply(told)
-            time.sleep(_AGAIN_S)  # busy, or about to make way for a newer one
+                return _reply(answer)
+            time.sleep(_RETRY_S)  # busy, or about to make way for a newer one
         return self._alone(name, body)
 
     def progress(self, name: str) -> tuple[int, int] | None:
-        """How far a call is: steps done, and how many there are."""
+        """Of a call: steps done, and how many there are."""
         work = self._works.get(name)
         if work is not None:
             return work.done, work.total
         try:
-            _, told = client.ask(self._place, {"op": "progress", "ask": name}, b"", _LOOK_S)
-            found = json.loads(told)
+            _, answer = client.ask(self._place, {"op": "progress", "ask": name}, b"", _LOOK_S)
+            found = json.loads(answer)
         except (client.Unanswered, ValueError):
             return None
         return (found[0], found[1]) if found else None
@@ -93,7 +97,7 @@ class Link:
     def cancel(self, name: str) -> None:
         work = self._works.get(name)
         if work is not None:
-            work.unwanted = True
+            work.cancelled = True
             return
         try:
             client.ask(self._place, {"op": "cancel", "ask": name}, b"", _LOOK_S)
@@ -101,7 +105,7 @@ class Link:
             pass  # then nobody is working on it
 
     def _through_daemon(self, name: str, body: bytes, until_s: float) -> tuple[str, bytes] | None:
-        """None where no daemon can be had."""
+        """None where no daemon can be reached or started."""
         left_s = until_s - time.monotonic()
         header = {"op": "ask", "ask": name, "version": __version__, "cwd": self._cwd, **self._passed()}
         header["deadline_ms"] = str(int(left_s * 1_000))
@@ -122,36 +126,38 @@ class Link:
             return None
 
     def _passed(self) -> dict[str, str]:
-        passed = {n: v for n, v in self._environ.items() if n.startswith(_PASSED_PREFIXES) and len(v) < 10_000}
-        if self._environ.get(_PROJECT):
-            passed[_PROJECT] = self._environ[_PROJECT]
-        return {f"env-{name}": value for name, value in list(passed.items())[:40]}
+        passed = {
+            f"env-{name}": value
+            for name, value in self._environ.items()
+            if (name.startswith(_PASSED_PREFIXES) or name == PROJECT_VARIABLE) and len(value) < 10_000
+        }
+        return dict(list(passed.items())[:_MAX_PASSED])
 
     def _alone(self, name: str, body: bytes) -> Reply:
         from recollect.ops import calls
 
         work = self._works[name] = calls.Work()
         try:
-            call = calls.read(body)
-            app = _words_alone(Path(self._environ.get(_PROJECT) or self._cwd))
+            call = calls.parse_call(body)
+            app = _words_alone(self._folder)
             try:
-                reply = _reply(calls.run(app, call, work))
+                reply = _reply(calls.run_call(app, call, work))
             finally:
                 app.close()
         except RecollectError as problem:
-            return _reply(calls.told(problem))
+            return _reply(calls.encode_error(problem))
         finally:
             self._works.pop(name, None)
         return reply if reply.data is not None else reply._replace(text=f"{reply.text}\n{ALONE}")
 
 
 def _words_alone(folder: Path) -> Any:
-    from recollect.ops.app import App
+    from recollect.app.core import App
 
     class WordsAlone(App):
-        """The model is the daemon's: a server for each session cannot hold one each."""
+        """Only the daemon holds the model: a server per session could not."""
 
-        fills_on_the_way = False
+        fills_vectors = False
 
         @property
         def embedder(self) -> Embedder:
@@ -161,20 +167,19 @@ def _words_alone(folder: Path) -> Any:
             )
 
     try:
-        return WordsAlone.here(folder, actor="agent")
+        return WordsAlone.open(folder, actor="agent")
     except FileNotFoundError:
         raise NotFound("The project's folder no longer exists.", hint="Start the session in one that does.") from None
 
 
 def _reply(body: bytes) -> Reply:
     try:
-        told = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        answer = None
+    if not isinstance(answer, dict):
         return Reply("The daemon could not answer.", None, failed=True)
-    problem = told.get("error")
+    problem = answer.get("error")
     if isinstance(problem, dict):
-        hint = problem.get("hint") or ""
-        return Reply(f"{problem.get('message', '')}\n{hint}".strip(), None, failed=True)
-    return Reply(str(told.get("text", "")), told.get("data"))
+        return Reply(f"{problem.get('message', '')}\n{problem.get('hint') or ''}".strip(), None, failed=True)
+    return Reply(str(answer.get("text", "")), answer.get("data"))

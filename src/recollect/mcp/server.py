@@ -1,7 +1,7 @@
-"""The server: tools and resources as the protocol spells them, each call passed on (link.py).
+"""The server: tools and resources as the protocol spells them; each call is passed on (link.py).
 
-Only this file knows the SDK. Everything that could be slow to load is loaded when it is first asked for: a session
-waits for `initialize`.
+Only this file knows the SDK. Whatever is slow to load is loaded when it is first needed: a session waits for
+`initialize`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
@@ -22,16 +22,14 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
-from recollect.mcp import instructions
 from recollect.mcp.link import LONG_S, WITHIN_S, Link, Reply
-from recollect.mcp.request import BadCall, Request, request
-from recollect.mcp.tools import TOOLS, Tool
+from recollect.mcp.tool_list import TOOLS, BadCall, Request, instructions, request
 
 NAME = "recollect"
 SCHEME = "recollect://memory/"
-_LISTED = 50
+_MAX_LISTED = 50
 _PROGRESS_S = 0.5
-_MOST_AT_ONCE = 16
+_MAX_AT_ONCE = 16
 _MAX_ERROR_CHARS = 2_000
 _numbers = count(1)
 
@@ -43,7 +41,7 @@ def main() -> None:
     """Serves until standard input ends."""
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve())
-    # A thread may still wait for a daemon that nobody needs the answer of any more.
+    # A thread may still wait for an answer that nobody needs any more.
     os._exit(0)
 
 
@@ -58,13 +56,13 @@ class Door:
     def __init__(self, link: Link) -> None:
         self._link = link
         # Not the loop's own threads: those it would wait for at the end.
-        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE)
+        self._threads = ThreadPoolExecutor(_MAX_AT_ONCE)
 
     def server(self) -> Server[Any]:
         return Server(
             NAME,
             version=__version__,
-            instructions=instructions.TEXT,
+            instructions=instructions(),
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
@@ -73,7 +71,7 @@ class Door:
         )
 
     async def list_tools(self, _ctx: Context, _params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(one.tool) for one in TOOLS])
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -84,8 +82,8 @@ class Door:
 
     async def list_resources(self, ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []
-        for op in ("rule list", "note list", "threads"):
-            reply = await self._ask(ctx, Request({"op": op, "values": {"limit": _LISTED}}))
+        for op in ("rules", "notes", "threads"):
+            reply = await self._ask(ctx, Request({"op": op, "values": {"limit": _MAX_LISTED}}))
             for memory in (reply.data or {}).get("memories", []):
                 about = types.Resource(
                     uri=SCHEME + memory["id"], name=memory["id"], title=memory["title"], mime_type="text/plain"
@@ -113,53 +111,36 @@ class Door:
         return types.ReadResourceResult(contents=[contents])
 
     async def _ask(self, ctx: Context, asked: Request) -> Reply:
-        """In a thread. Long work tells how far it is, and is called off with the request."""
+        """In a thread. Long work reports its progress and is cancelled with the request."""
         name = f"{os.getpid()}-{next(_numbers)}"
         within_s = LONG_S if asked.long else WITHIN_S
-        telling = asyncio.create_task(self._tell_progress(ctx, name)) if asked.long else None
+        reporting = asyncio.create_task(self._report_progress(ctx, name)) if asked.long else None
         try:
             return await self._in_thread(lambda: self._link.ask(asked.call, name=name, within_s=within_s))
         except asyncio.CancelledError:
-            # Nothing can be awaited in a request that is called off.
+            # Nothing can be awaited in a request that is cancelled.
             threading.Thread(target=self._link.cancel, args=(name,), daemon=True).start()
             raise
         finally:
-            if telling is not None:
-                telling.cancel()
+            if reporting is not None:
+                reporting.cancel()
 
-    async def _tell_progress(self, ctx: Context, name: str) -> None:
-        told = -1
+    async def _report_progress(self, ctx: Context, name: str) -> None:
+        reported = -1
         while True:
             await asyncio.sleep(_PROGRESS_S)
             found = await self._in_thread(lambda: self._link.progress(name))
-            if found is not None and found[0] > told:
-                told = found[0]
-                await ctx.session.report_progress(told, found[1] or None)
+            if found is not None and found[0] > reported:
+                reported = found[0]
+                await ctx.session.report_progress(reported, found[1] or None)
 
     async def _in_thread(self, do: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, do)
 
 
-def _listed(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema(),
-        output_schema=dict(tool.output) if tool.output is not None else None,
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.repeatable,
-            open_world_hint=False,
-        ),
-    )
-
-
 def _result(reply: Reply) -> types.CallToolResult:
-    data: Mapping[str, Any] | None = None if reply.failed else reply.data
     text = reply.text[:_MAX_ERROR_CHARS] if reply.failed else reply.text
     content: list[Any] = [types.TextContent(type="text", text=text)]
-    if data is None:
+    if reply.failed or reply.data is None:
         return types.CallToolResult(content=content, is_error=reply.failed)
-    return types.CallToolResult(content=content, structured_content=dict(data), is_error=False)
+    return types.CallToolResult(content=content, structured_content=reply.data, is_error=False)

@@ -12,8 +12,7 @@ class Speaker(StrEnum):
     PERSON = "person"
     AGENT = "agent"
     TOOL = "tool"
-    MACHINE = "machine"
-    """A message that no person wrote: a task notification, what an IDE or a command says."""
+    MACHINE = "machine"  # a message that no person wrote: a task notification, what an IDE or a command says
 
 
 class Deed(StrEnum):
@@ -23,8 +22,7 @@ class Deed(StrEnum):
     EDIT = "edit"
     READ = "read"
     SEARCH = "search"
-    FETCH = "fetch"
-    """Text out of the web: never a rule's wording."""
+    FETCH = "fetch"  # text out of the web: never a rule's wording
     DELEGATE = "delegate"
     OTHER = "other"
 
@@ -34,10 +32,8 @@ class Doing:
     """One tool call, in neutral words."""
 
     deed: Deed
-    tool: str = ""
-    """The agent's own name of it."""
-    what: str = ""
-    """The command, the pattern, the address, the task: one text that says what was asked for."""
+    tool: str = ""  # the agent's own name of it
+    what: str = ""  # the command, the pattern, the address, the task: one text that says what was asked for
     files: tuple[str, ...] = ()
 
 
@@ -45,30 +41,23 @@ class Doing:
 class Act:
     """Free of secrets and of everything that we ourselves put in front of the agent."""
 
-    id: str
-    """The same whenever the same line is read again."""
+    id: str  # the same whenever the same line is read again
     at: Moment
     speaker: Speaker
-    text: str = ""
-    """What was said; for a call, what the agent saw of its result, its middle left out where it is long."""
+    text: str = ""  # what was said; for a call, what the agent saw of its result, its middle left out where it is long
     doing: Doing | None = None
-    failed: bool | None = None
-    """None: the host does not say."""
-    refused: bool = False
-    """The person did not allow the call."""
-    refuses: str = ""
-    """The id of the call that the person refused with these words."""
-    agent: str = ""
-    """Inside a subagent."""
-    plan: bool = False
-    """A plan of the agent's own, handed on by the client: it begins a turn, as a prompt does."""
+    failed: bool | None = None  # None: the host does not say
+    refused: bool = False  # the person did not allow the call
+    refuses: str = ""  # the id of the call that the person refused with these words
+    agent: str = ""  # inside a subagent
+    plan: bool = False  # a plan of the agent's own, handed on by the client: it begins a turn, as a prompt does
     prompt_id: str = ""
     partial: bool = False
     """Its text is not all that was seen: it was long, or something in a fence like ours was taken out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sitting:
+class SessionPart:
     """The end of a session as it stands: what is new, after what was looked at before."""
 
     host: str
@@ -77,13 +66,10 @@ class Sitting:
     cwd: str = ""
     transcript: str = ""
     acts: tuple[Act, ...] = ()
-    new_from: int = 0
-    """Acts before this one were taken in already: they are there to understand the new ones by."""
-    compacting: bool = False
-    """The agent is about to lose all but a summary."""
+    new_from: int = 0  # acts before this one were taken in already: they are there to understand the new ones by
+    compacting: bool = False  # the agent is about to lose all but a summary
     ended: bool = False
-    turned: bool = False
-    """The agent has said what it had to say to a prompt."""
+    turned: bool = False  # the agent has said what it had to say to a prompt
     past: bool = False
     """Read long after it happened: nobody is told anything, and the clock stands at the time of the last act."""
 

@@ -1,7 +1,7 @@
 """A shell command as a value: what it does, told apart from how it is dressed (folder, variables, runner, pager).
 
 Reads one line as people and agents write them; no shell's grammar. Judges nothing: whether one command mends another is
-capture/pairs.py's, whether a rule speaks of one recall/bearing.py's.
+capture/fixes.py's, whether a rule speaks of one recall/call_rules.py's.
 """
 
 from __future__ import annotations
@@ -10,55 +10,35 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from recollect.base.shipped import load_table
+
 MAX_CHARS = 4_000
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _WORD = re.compile(r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\s\"']|[\"'])+")
 _PLAIN = re.compile(r"[\"'](?:[\w@%+=:,./-]*)[\"']")
-SPEECH = "..."
-"""Stands for words that were written for this once: a message, a query, a piece of code."""
+SPEECH = "..."  # stands for words that were written for this once: a message, a query, a piece of code
 # Only shows less of what a command prints, or hides how it ended.
 _VIEWED = re.compile(r"\s*(?:\d?>&\d|&>\s*\S+|\d?>\s*\S+|\|\s*(?:tail|head|cat|tee|less|grep|rg|sed|awk)\b[^|]*)\s*$")
 _SHRUGGED = re.compile(r"\s*(?:\|\||;)\s*(?:true|:|echo\b[^;|&]*)\s*$")
-_RUNNERS = (
-    "uv run", "poetry run", "pipenv run", "pdm run", "hatch run", "bundle exec", "pnpm exec", "pnpm dlx", "yarn exec",
-    "yarn dlx", "npm exec --", "npm exec", "npx --yes", "npx -y", "npx", "bunx", "python -m", "python3 -m", "sudo -E",
-    "sudo", "env", "time", "nohup", "command", "exec", "xvfb-run",
-)  # fmt: skip
-_INSIDE = re.compile(
-    r"docker(?: compose|-compose)? (?:exec|run)(?: -\S+)* (?!-)\S+ (?=\S)"
-    r"|(?:conda|mamba|micromamba) run(?: --[\w-]+)* (?:-n|-p|--name|--prefix)[ =]\S+(?: --[\w-]+)* (?=\S)"
-    r"|(?:mise|asdf|direnv|nvm|fnm|pyenv|rbenv) (?:exec|x)(?: [\w@.:/=-]+)*?(?: --)? (?=[a-z])"
-    r"|(?:doppler|op) run(?: -\S+)* -- (?=\S)"
-    r"|dotenv(?: -\S+(?: \.env\S*)?)* -- (?=\S)|timeout(?: -\S+)* \d+[smh]? (?=\S)"
-)
-_FAMILIES = {
-    "npm": "js", "pnpm": "js", "yarn": "js", "bun": "js", "python3": "python", "py": "python", "pip3": "pip",
-    "gradlew": "gradle", "mvnw": "mvn", "podman": "docker", "tofu": "terraform", "gmake": "make", "nodejs": "node",
-}  # fmt: skip
-_VERBED = frozenset(
-    """alembic ansible apt apt-get aws az brew bundle bun cargo composer corepack docker dotnet flutter gcloud git gh go
-    gradle helm js just kubectl make mise mix mvn npm php pip pnpm poetry prisma rails rake ruff rustup systemctl task
-    terraform uv yarn""".split()
-)
-_TWO_VERBED = frozenset(
-    {("docker", "compose"), ("go", "mod"), ("uv", "pip"), ("python", "manage.py"), ("js", "prisma"), ("mise", "run")}
-)
+_TABLE = load_table("recollect.model", "command.json")
+_RUNNERS = tuple(_TABLE["runners"])
+_INSIDE = re.compile("|".join(_TABLE["inside"]))
+"""Runs the command inside something else: a container, an environment, a time limit."""
+_FAMILIES: dict[str, str] = _TABLE["families"]
+_VERBED, _TAKES_VALUE = (frozenset(" ".join(_TABLE[name]).split()) for name in ("verbed", "takes_value"))
+_TWO_VERBED = frozenset((family, verb) for family, verb in _TABLE["two_verbed"])
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    text: str
-    """As it was given, without pagers and without what hides its end."""
-    family: str
-    """Its program; programs that stand in for one another have one name."""
+    text: str  # as it was given, without pagers and without what hides its end
+    family: str  # its program; programs that stand in for one another have one name
     verb: str = ""
-    words: tuple[str, ...] = ()
-    """What else it was given: options and operands."""
+    words: tuple[str, ...] = ()  # what else it was given: options and operands
     program: str = ""
-    dress: tuple[str, ...] = ()
-    """Folder, variables, runner, steps before it."""
+    dress: tuple[str, ...] = ()  # folder, variables, runner, steps before it
 
     @property
     def place(self) -> str:
@@ -182,8 +162,3 @@ def _verb(family: str, words: list[str]) -> tuple[str, list[str]]:
             return f"{word} {following}", [*words[:number], *words[number + 2 :]]
         return word, rest
     return "", words
-
-
-_TAKES_VALUE = frozenset(
-    "-C -f -F -p --context --namespace -n --file --prefix --filter --directory --chdir --manifest-path".split()
-)

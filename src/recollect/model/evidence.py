@@ -18,18 +18,15 @@ class TermEvidence:
     """One term of the question, and how strongly it stands in each passage."""
 
     term: str
-    passages: int
-    """In how many passages of this store it stands: what makes it rare or common."""
+    passages: int  # in how many passages of this store it stands: what makes it rare or common
     rows: tuple[tuple[int, float], ...]
     """(passage, strength): frequency against length, without the rarity, in the store's own unit."""
-    unit: float = 1.0
-    """What one of them is worth; what a term gives at most is the same in every store."""
+    unit: float = 1.0  # what one of them is worth; what a term gives at most is the same in every store
 
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    passages: int
-    """How many there are in the store."""
+    passages: int  # how many there are in the store
     terms: tuple[TermEvidence, ...]
 
 
@@ -39,8 +36,7 @@ class Owner(NamedTuple):
 
     memory: int
     unit: int
-    voice: int
-    """How much of the passage is somebody speaking of himself, in percent."""
+    voice: int  # how much of the passage is somebody speaking of himself, in percent
 
 
 class Nearness(NamedTuple):
@@ -49,8 +45,7 @@ class Nearness(NamedTuple):
     best: float
     middle: float
     memory: int
-    voiced: float
-    """As `best`, what is said in the first person counting more where the question asks for that."""
+    voiced: float  # as `best`, what is said in the first person counting more where the question asks for that
 
 
 class Background(NamedTuple):
@@ -70,10 +65,8 @@ NO_BACKGROUND = Background()
 
 @dataclass(frozen=True, slots=True)
 class VectorEvidence:
-    near: Mapping[int, Nearness]
-    """By unit: those nearest to the question, and those that were asked about."""
-    missing: int
-    """How many passages have no vector of this model yet."""
+    near: Mapping[int, Nearness]  # by unit: those nearest to the question, and those that were asked about
+    missing: int  # how many passages have no vector of this model yet
     background: Background = NO_BACKGROUND
 
 
@@ -92,10 +85,7 @@ class Place(NamedTuple):
     session."""
 
     group: str
-    before: tuple[int, ...]
-    """Nearest first."""
+    before: tuple[int, ...]  # nearest first
     after: tuple[int, ...]
-    size: int = 0
-    """Of the body, in bytes; 0 for a message."""
-    times: tuple[Moment, ...] = ()
-    """When it came, and when it was last spoken of."""
+    size: int = 0  # of the body, in bytes; 0 for a message
+    times: tuple[Moment, ...] = ()  # when it came, and when it was last spoken of

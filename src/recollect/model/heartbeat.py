@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 
 BEAT_MINUTES = 5
-MEANINGS = (
-    (2, "active conversation"),
-    (12, "short pause"),
-    (72, "session interrupted"),
-    (288, "new day"),
-)
+MEANINGS = ((2, "active conversation"), (12, "short pause"), (72, "session interrupted"), (288, "new day"))
 LONG_ABSENCE = "long absence"
 
 

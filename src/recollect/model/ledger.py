@@ -16,8 +16,7 @@ class Way(StrEnum):
 
     TOLD = "told"
     REMINDED = "reminded"
-    OWN = "own"
-    """A turn of its own session, which it need not be told about."""
+    OWN = "own"  # a turn of its own session, which it need not be told about
 
 
 _BODY = "body"
@@ -45,7 +44,7 @@ def is_entered(marks: Set[str], mark: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Talker:
+class LedgerKey:
     """Whose ledger it is: an agent of a session, since when it last lost what it was shown."""
 
     session: str
@@ -60,8 +59,7 @@ class Sight:
     memory: str
     way: Way
     at: Moment
-    call: str = ""
-    """The tool call that it was shown before, if any."""
+    call: str = ""  # the tool call that it was shown before, if any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +75,7 @@ class Pointer:
     calls: tuple[str, ...] = ()
     source: str = ""
     transcript: str = ""
-    size: int = 0
-    """Of the transcript, when the event came."""
+    size: int = 0  # of the transcript, when the event came
     cwd: str = ""
     mark: str = ""
     """Tells prompts apart that share an id (one that waited in line has the id of the one before). Kept in the key

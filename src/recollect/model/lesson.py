@@ -15,50 +15,34 @@ MAX_ERROR_CHARS = 80
 
 
 class How(StrEnum):
-    INSTEAD = "instead"
-    """Another command works."""
-    AFTER = "after"
-    """The same command works once another has run."""
-    CHANGED = "changed"
-    """The same command works once a file has been changed."""
-    RULE = "rule"
-    """A check works once the code keeps to its rules."""
-    READ_AGAIN = "read again"
-    """An edit works once the file has been read again."""
+    INSTEAD = "instead"  # another command works
+    AFTER = "after"  # the same command works once another has run
+    CHANGED = "changed"  # the same command works once a file has been changed
+    RULE = "rule"  # a check works once the code keeps to its rules
+    READ_AGAIN = "read again"  # an edit works once the file has been read again
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    failed: str
-    """The command; for an edit the file."""
-    fix: str
-    """A command, a file, names of rules."""
+    failed: str  # the command; for an edit the file
+    fix: str  # a command, a file, names of rules
     how: How
     error: str = ""
 
     def sentence(self) -> str:
-        said = f' with "{self.error}"' if self.error else ""
-        match self.how:
-            case How.INSTEAD:
-                return f"`{self.failed}` fails here{said}; `{self.fix}` works."
-            case How.AFTER:
-                return f"`{self.failed}` fails here{said}; it works after `{self.fix}`."
-            case How.CHANGED:
-                return f"`{self.failed}` fails here{said}; it works after a change in `{self.fix}`."
-            case How.RULE:
-                return f"`{self.failed}` fails here{said} where code breaks `{self.fix}`."
-            case How.READ_AGAIN:
-                return f"Edits of `{self.failed}` fail here{said}; they work once it is read again."
+        error = f' with "{self.error}"' if self.error else ""
+        return _SENTENCES[self.how].format(failed=self.failed, fix=self.fix, error=error)
 
 
-_WITH = r'(?: with "(?P<error>[^"]*)")?'
-_SHAPES = (
-    (How.RULE, re.compile(rf"`(?P<failed>[^`]+)` fails here{_WITH} where code breaks `(?P<fix>[^`]+)`\.")),
-    (How.CHANGED, re.compile(rf"`(?P<failed>[^`]+)` fails here{_WITH}; it works after a change in `(?P<fix>[^`]+)`\.")),
-    (How.AFTER, re.compile(rf"`(?P<failed>[^`]+)` fails here{_WITH}; it works after `(?P<fix>[^`]+)`\.")),
-    (How.INSTEAD, re.compile(rf"`(?P<failed>[^`]+)` fails here{_WITH}; `(?P<fix>[^`]+)` works\.")),
-    (How.READ_AGAIN, re.compile(rf"Edits of `(?P<failed>[^`]+)` fail here{_WITH}; they work once it is read again\.")),
-)  # fmt: skip
+_SENTENCES = {  # the longer of two that begin alike first: they are read in this order
+    How.RULE: "`{failed}` fails here{error} where code breaks `{fix}`.",
+    How.CHANGED: "`{failed}` fails here{error}; it works after a change in `{fix}`.",
+    How.AFTER: "`{failed}` fails here{error}; it works after `{fix}`.",
+    How.INSTEAD: "`{failed}` fails here{error}; `{fix}` works.",
+    How.READ_AGAIN: "Edits of `{failed}` fail here{error}; they work once it is read again.",
+}
+_PARTS = {"failed": "(?P<failed>[^`]+)", "fix": "(?P<fix>[^`]+)", "error": '(?: with "(?P<error>[^"]*)")?'}
+_SHAPES = {how: re.compile(said.replace(".", r"\.").format(**_PARTS)) for how, said in _SENTENCES.items()}
 
 
 MOST_RULES = 8
@@ -69,9 +53,7 @@ def rule_list(names: Iterable[str]) -> str:
 
 
 def read(text: str) -> Lesson | None:
-    for how, shape in _SHAPES:
-        found = shape.fullmatch(text)
-        if found:
-            fix = found["failed"] if how is How.READ_AGAIN else found["fix"]
-            return Lesson(found["failed"], fix, how, found["error"] or "")
+    for how, shape in _SHAPES.items():
+        if found := shape.fullmatch(text):
+            return Lesson(found["failed"], found.groupdict().get("fix", found["failed"]), how, found["error"] or "")
     return None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from recollect.base.moment import Moment
 
 PINNED_TAG = "pinned"
 PIN_SOURCE = "agent_pin"
 LEARNING_TAG = "learning"
-ACCEPTED_TAG = "accepted"
-"""A person put it in force, whatever lane its words came by."""
+ACCEPTED_TAG = "accepted"  # a person put it in force, whatever lane its words came by
 
 
 class Kind(StrEnum):
@@ -56,7 +55,7 @@ class RuleType(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Rating:
     useful: bool
-    at: Moment
+    timestamp: Moment
     reason: str | None = None
 
 
@@ -68,41 +67,48 @@ class Anchor:
     hash: str = ""
 
 
+Count = Annotated[int, "a whole number from 0"]
+Marks = Annotated[str, "only + and -"]
+
+# What a field is beside its type; codec.FIELDS is the table that the codec, rows, hashes and the redaction follow.
+USED = {"used": True}  # counted as memories are used, not said by anyone: it changes without a new content
+MADE = {"made": True}  # made up by the program, never anyone's words
+RARE = {"used": True, "rare": True}  # also: most memories have none, so it has no column of its own
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
+    """The order of the fields is that of the JSON and of the columns."""
+
     kind: ClassVar[Kind]
 
-    id: str
+    id: str = field(metadata=MADE)
     title: str
     body: str
-    created_at: Moment
-    reinforced_at: Moment
-    last_active_at: Moment
     topics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    status: Status = Status.ACTIVE
-    weight: float = 1.0
+    status: Status = field(default=Status.ACTIVE, metadata=MADE)
+    weight: float = field(default=1.0, metadata=USED)
     """As it was at `reinforced_at`. What it is now is lifecycle.strength."""
     pinned: bool = False
-    boost: float = 0.0
-    """What a pin adds above 1; survives every reinforcement."""
-    seen: int = 1
-    """How often it was said: duplicates merge into one memory with a count."""
-    frequency: int = 0
-    """How often it was surfaced."""
-    last_session: int = 0
-    activations: int = 0
+    boost: float = 0.0  # what a pin adds above 1; survives every reinforcement
+    seen: Count = 1  # how often it was said: duplicates merge into one memory with a count
+    frequency: Count = field(default=0, metadata=USED)  # how often it was surfaced
+    last_session: Count = field(default=0, metadata=USED)
+    activations: Count = field(default=0, metadata=USED)
     ratings: tuple[Rating, ...] = ()
-    outcomes: str = ""
+    outcomes: Marks = field(default="", metadata=RARE)
     """How it went each time after it was put in front of an agent unasked, the oldest first: + well, - badly."""
-    appreciation: float = 0.0
+    appreciation: float = field(default=0.0, metadata=RARE)
     """What is added to its forgetting score, given by a person or by a review that kept it."""
     origin: str = ""
-    lane: Lane = Lane.USER
-    superseded_by: str | None = None
-    group: str = ""
-    """The session, conversation or folder it came from."""
+    lane: Lane = field(default=Lane.USER, metadata=MADE)
+    superseded_by: str | None = field(default=None, metadata=MADE)
+    group: str = ""  # the session, conversation or folder it came from
     anchors: tuple[Anchor, ...] = ()
+    created_at: Moment = field(metadata=MADE)
+    reinforced_at: Moment = field(metadata=MADE | USED)
+    last_active_at: Moment = field(metadata=MADE | USED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +116,7 @@ class Thread(Memory):
     """A strand of work: what happened."""
 
     kind: ClassVar[Kind] = Kind.THREAD
-    drift: tuple[str, ...] = ()
-    """The topics it moved through, oldest first."""
+    drift: tuple[str, ...] = ()  # the topics it moved through, oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +124,7 @@ class Rule(Memory):
     """What to do."""
 
     kind: ClassVar[Kind] = Kind.RULE
-    rule_type: RuleType = RuleType.PREFERENCE
+    rule_type: RuleType = field(default=RuleType.PREFERENCE, metadata=MADE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +154,7 @@ class Sketch(NamedTuple):
     status: Status
     weight: float
     pinned: bool
-    reinforced_us: int
-    """As Moment.micros: a hundred thousand Moments would cost more than all they are needed for."""
+    reinforced_us: int  # as Moment.micros: a hundred thousand Moments would cost more than all they are needed for
     active_us: int
     lane: Lane
 

@@ -15,12 +15,9 @@ TEXT_CHARS = 300
 class Ending(StrEnum):
     SUCCESS = "success"
     FAILURE = "failure"
-    RE_ASK = "re-ask"
-    """A person said that what was done did not do."""
-    AGENT_FAILURE = "agent_failure"
-    """A subagent failed, or was killed."""
-    REFUSAL = "refusal"
-    """A person did not allow the call."""
+    RE_ASK = "re-ask"  # a person said that what was done did not do
+    AGENT_FAILURE = "agent_failure"  # a subagent failed, or was killed
+    REFUSAL = "refusal"  # a person did not allow the call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +25,11 @@ class Outcome:
     kind: Ending
     at: Moment
     session: str
-    act: str
-    """The id of the act that it speaks of: the same thing read twice is one outcome."""
-    agent: str = ""
-    """Inside a subagent."""
-    actor: str = ""
-    """The tool that ran, the subagent, the person."""
-    action: str = ""
-    """What was done, in a line."""
-    next_state: str = ""
-    """What came of it, in a line: the head of an error, what the person said."""
+    act: str  # the id of the act that it speaks of: the same thing read twice is one outcome
+    agent: str = ""  # inside a subagent
+    actor: str = ""  # the tool that ran, the subagent, the person
+    action: str = ""  # what was done, in a line
+    next_state: str = ""  # what came of it, in a line: the head of an error, what the person said
     tags: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     """Memories that were put in front of the agent just before; as it is kept, those of them that bore on it."""

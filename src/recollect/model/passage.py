@@ -26,8 +26,7 @@ class Span:
     message_id: str
     start: int
     length: int
-    voice: int = 0
-    """How much of it is somebody speaking of himself, in percent."""
+    voice: int = 0  # how much of it is somebody speaking of himself, in percent
 
     def of(self, text: str) -> str:
         return text[self.start : self.start + self.length]

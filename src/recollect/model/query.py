@@ -13,6 +13,8 @@ from recollect.model.memory import Kind, Memory, Message, Status
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
 """What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has
 archived, too."""
+ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the call"
+"""How memories came to be shown without a search, as the record of a recall says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +29,15 @@ class Query:
     group: str = ""
     since: Moment | None = None
     until: Moment | None = None
+    body: str = ""  # exactly these words, whatever their case
+    judged: bool = False  # rated, or put in front of an agent with an outcome
+    drifts_over: int = 0  # threads that moved through more topics than this
     limit: int = 20
-    once: bool = False
-    """The same words are shown once, even if they were said in two sessions."""
+    once: bool = False  # the same words are shown once, even if they were said in two sessions
     unasked: bool = False
     """Nobody asked: what went quiet is left out, and what is left comes in the order of how surely it bears on it."""
-    floor: float = 0.0
-    """Unasked: how sure it must be that something bears on it."""
-    turns: int = 1
-    """How many turns of one memory may be found."""
+    floor: float = 0.0  # unasked: how sure it must be that something bears on it
+    turns: int = 1  # how many turns of one memory may be found
 
 
 class Piece(NamedTuple):
@@ -44,10 +46,8 @@ class Piece(NamedTuple):
     start: int
     end: int
     score: float
-    near: float = 0.0
-    """The cosine; 0 where it has no vector."""
-    passage: int = 0
-    """Its number in the store."""
+    near: float = 0.0  # the cosine; 0 where it has no vector
+    passage: int = 0  # its number in the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +57,23 @@ class Hit:
     memory: Memory
     score: float
     components: tuple[tuple[str, float], ...]
-    turn: Message | None = None
-    """None: the body."""
-    pieces: tuple[Piece, ...] = ()
-    """All of its text, in order; empty where nothing was matched."""
+    turn: Message | None = None  # None: the body
+    pieces: tuple[Piece, ...] = ()  # all of its text, in order; empty where nothing was matched
     shown: tuple[str, ...] = ()
-    """The passages that answer, best first, as far as there was room (recall/passages.py)."""
-    summary: str = ""
-    """The best of it in a line."""
-    store: int = 0
-    """Which of those that were asked: one id may stand in two, after an import."""
-    unit: int = 0
-    """Its number in that store."""
-    stale: tuple[str, ...] = ()
-    """Files it speaks of that have changed since."""
-    put_away: bool = False
-    """Archived on purpose, not by age."""
+    """The passages that answer, best first, as far as there was room (recall/answer_passages.py)."""
+    summary: str = ""  # the best of it in a line
+    store: int = 0  # which of those that were asked: one id may stand in two, after an import
+    unit: int = 0  # its number in that store
+    stale: tuple[str, ...] = ()  # files it speaks of that have changed since
+    put_away: bool = False  # archived on purpose, not by age
 
     @property
     def text(self) -> str:
         return self.memory.body if self.turn is None else self.turn.content
+
+    def part(self, name: str) -> float:
+        """A component of its score; 0 where it has none of this name."""
+        return next((value for part, value in self.components if part == name), 0.0)
 
     @property
     def mark(self) -> str:

@@ -26,8 +26,7 @@ from enum import StrEnum
 
 from recollect.base.text import one_line
 
-TURN = "turn"
-"""The source of a message that is a record."""
+TURN = "turn"  # the source of a message that is a record
 
 
 class Role(StrEnum):

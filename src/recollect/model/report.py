@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recollect.base.moment import Moment
+from recollect.model.codec import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +41,10 @@ class Counts:
     vectors: int
     changes: int
     bytes: int
+
+    def as_json(self) -> dict[str, Json]:
+        kinds: dict[str, dict[str, Json]] = {}
+        for kind, status, count in self.by_kind_and_status:
+            kinds.setdefault(kind, {})[status] = count
+        others = ("messages", "bridges", "passages", "vectors", "changes", "bytes")
+        return {"memories": {**kinds}, **{name: getattr(self, name) for name in others}}

@@ -1,4 +1,5 @@
-"""What operations answer. Values only: `render` words them, doors print them.
+"""What operations answer. Values only: `render` words them, doors print them. As JSON (`codec.encode`) they are what
+`--json` prints and MCP returns; a result whose JSON is more or less than its fields says so in its `as_json`.
 
 Told is for the small answers that have no shape worth a name: a sentence for people, the facts for programs.
 """
@@ -11,9 +12,9 @@ from enum import StrEnum
 
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.codec import Json
+from recollect.model.codec import Json, encode
 from recollect.model.memory import Memory, Message, Status
-from recollect.model.plan import Plan
+from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
 from recollect.model.report import Counts, Entry, Finding
 
@@ -32,28 +33,32 @@ class Card:
     memory: Memory
     strength: float
     scope: Scope
-    replaces: tuple[str, ...] = ()
-    """Of a rule that waits: those in force that it may have been said to replace."""
+    importance: int = 100
+    """The one number that a person sees, 0 to 100: how strong it still is, times how useful it has proved."""
+    replaces: tuple[str, ...] = ()  # of a rule that waits: those in force that it may have been said to replace
+
+    def as_json(self) -> dict[str, Json]:
+        said = {**encode(self.memory), "strength": round(self.strength, 4), "scope": str(self.scope)}
+        return _with(said, replaces=list(self.replaces))
 
 
 @dataclass(frozen=True, slots=True)
 class Cards:
     cards: tuple[Card, ...]
-    what: str
-    """What was listed, for the sentence when there is none: `threads`."""
+    what: str  # what was listed, for the sentence when there is none: `threads`
+
+    def as_json(self) -> Json:
+        return [card.as_json() for card in self.cards]
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     card: Card
-    asked: str
-    """The id that was asked for: another one when the memory was merged."""
+    asked: str  # the id that was asked for: another one when the memory was merged
     messages: tuple[Message, ...]
-    bridges: tuple[tuple[Bridge, str], ...]
-    """Each with the title at its other end."""
+    bridges: tuple[tuple[Bridge, str], ...]  # each with the title at its other end
     merged: tuple[str, ...]
-    content: bool = False
-    """Only what it says was asked for."""
+    content: bool = False  # only what it says was asked for
 
     @property
     def later(self) -> tuple[Message, ...]:
@@ -63,6 +68,13 @@ class Shown:
     @property
     def said(self) -> str:
         return "\n\n".join(filter(None, (self.card.memory.body, *(message.content for message in self.later))))
+
+    def as_json(self) -> dict[str, Json]:
+        if self.content:
+            return {"id": self.card.memory.id, "content": self.said}
+        joined = [{**encode(bridge), "other_title": title} for bridge, title in self.bridges]
+        said = self.card.as_json() | _fields(self, "asked", "messages")
+        return said | {"bridges": [*joined], "merged": list(self.merged)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +86,35 @@ class Recollection:
     strength: float
     reactivated: bool = False
 
+    def as_json(self) -> dict[str, Json]:
+        memory = self.hit.memory
+        said = _fields(memory, "id", "kind", "title") | {"scope": str(self.scope)} | _fields(memory, "lane", "status")
+        said |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": self.hit.score}
+        turn = self.hit.turn.id if self.hit.turn is not None else ""
+        said |= {"components": dict(self.hit.components), "turn": turn, "passages": list(self.hit.shown)}
+        return _with(said, stale=list(self.hit.stale))
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a question brought, what was left out and why, and how it was searched."""
 
     id: str
-    query: str
-    """Its beginning, where it is very long; without secrets wherever an answer tells it."""
+    query: str  # its beginning, where it is very long; without secrets wherever an answer tells it
     at: Moment
     found: tuple[Recollection, ...]
     drops: tuple[Drop, ...]
-    how: str
-    """`words and vectors`, or `words alone` and why."""
+    how: str  # `words and vectors`, or `words alone` and why
     ms: float = 0.0
-    explained: bool = False
-    """Asked to show every component."""
+    explained: bool = False  # asked to say why each was found, and what was left out
+    numbers: bool = False  # asked to show every component of the scores, too
     left_out: tuple[tuple[Status, int], ...] = ()
     """How many more would be among what was found, had the question not ruled out their status."""
+
+    def as_json(self) -> dict[str, Json]:
+        said: dict[str, Json] = {"recall": self.id, "query": self.query, "how": self.how, "ms": round(self.ms, 2)}
+        left = {str(status): count for status, count in self.left_out}
+        return said | {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +122,15 @@ class Recalled:
     """For an agent: the same, and the bridges of what was found."""
 
     found: Found
-    bridges: tuple[tuple[Bridge, str, str], ...]
-    """Each with the titles at its ends."""
+    bridges: tuple[tuple[Bridge, str, str], ...]  # each with the titles at its ends
     all_bridges: int
-    whole: Shown | None = None
-    """The one memory that was asked for by its id."""
-    offset: int = 0
-    """Where to begin in its text: it was asked for before, and did not fit into one answer."""
+    whole: Shown | None = None  # the one memory that was asked for by its id
+    offset: int = 0  # where to begin in its text: it was asked for before, and did not fit into one answer
+
+    def as_json(self) -> dict[str, Json]:
+        joined: list[Json] = [{**encode(link), "source_title": a, "target_title": z} for link, a, z in self.bridges]
+        said = {**self.found.as_json(), "bridges": joined, "all_bridges": self.all_bridges}
+        return _with(said, memory=self.whole.as_json() if self.whole else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +139,12 @@ class Reasons:
 
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
-    now: tuple[tuple[str, float], ...] = ()
-    """How useful that memory has proved by now, and what that is made of."""
-    quiet: bool = False
-    """It is no longer shown unasked."""
+    now: tuple[tuple[str, float], ...] = ()  # how useful that memory has proved by now, and what that is made of
+    quiet: bool = False  # it is no longer shown unasked
+    numbers: bool = False  # asked to show every component of the scores, too
+
+    def as_json(self) -> dict[str, Json]:
+        return {"memory": self.memory, "now": dict(self.now), "quiet": self.quiet, "recalls": encode(self.recalls)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +158,18 @@ class Done:
     dry_run: bool
     notes: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, Json]:
+        said = _fields(self, "summary", "change", "dry_run", "scope")
+        said |= {"ids": list(self.plan.touched()), "changes": [change_json(change) for change in self.plan.changes]}
+        return said | {"notes": list(self.notes)}
+
 
 @dataclass(frozen=True, slots=True)
 class History:
     entries: tuple[tuple[Scope, Entry], ...]
+
+    def as_json(self) -> Json:
+        return [{**encode(entry), "scope": str(scope)} for scope, entry in self.entries]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +177,19 @@ class Embedding:
     """How far the vectors are."""
 
     setting: str
-    model: str
-    """Its id; empty where it cannot be used, and `problem` says why."""
+    model: str  # its id; empty where it cannot be used, and `problem` says why
     passages: int = 0
-    vectors: int = 0
-    """By this model."""
-    others: int = 0
-    """By models that were in use before; they go once every passage has its own."""
+    vectors: int = 0  # by this model
+    others: int = 0  # by models that were in use before; they go once every passage has its own
     problem: str = ""
 
     @property
     def waiting(self) -> int:
         return max(0, self.passages - self.vectors)
+
+    def as_json(self) -> dict[str, Json]:
+        said = _fields(self, "setting", "model", "passages", "vectors", "waiting")
+        return said | {"of_other_models": self.others, "problem": self.problem}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +204,18 @@ class Overview:
     problems: int
     captured: Mapping[str, int] = field(default_factory=dict)
     """Of the prompts heard here: how many were stored, put into the inbox, dropped and why."""
-    quiet: int = 0
-    """Memories that never helped and are no longer shown unasked."""
+    quiet: int = 0  # memories that never helped and are no longer shown unasked
     mirrors: Mapping[str, str] = field(default_factory=dict)
     """Of each thing that is written where agents read by themselves: whether it is on, and when it was written."""
     focus: tuple[Mapping[str, Json], ...] = ()
     llm: Mapping[str, Json] = field(default_factory=dict)
     """Language models: whether they may be asked, what they cost today, and what they may cost."""
     embedding: Embedding | None = None
+
+    def as_json(self) -> dict[str, Json]:
+        said = {name: encode(getattr(self, name)) for name in self.__dataclass_fields__}
+        stores = {"stores": [{"scope": str(where), "path": path, **encode(has)} for where, path, has in self.stores]}
+        return {("settings_" if name == "problems" else "") + name: value for name, value in (said | stores).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +225,10 @@ class Verified:
     @property
     def clean(self) -> bool:
         return not any(findings for _, _, findings in self.stores)
+
+    def as_json(self) -> dict[str, Json]:
+        stores = [{"scope": str(scope), "path": path, "findings": encode(found)} for scope, path, found in self.stores]
+        return {"clean": self.clean, "stores": [*stores]}
 
 
 class Mark(StrEnum):
@@ -198,8 +242,7 @@ class Check:
     name: str
     mark: Mark
     detail: str
-    repair: str = ""
-    """The command that mends it."""
+    repair: str = ""  # the command that mends it
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +252,9 @@ class Checkup:
     @property
     def healthy(self) -> bool:
         return all(check.mark is not Mark.BAD for check in self.checks)
+
+    def as_json(self) -> dict[str, Json]:
+        return {"healthy": self.healthy, "checks": encode(self.checks)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +284,18 @@ class Suggested:
     applied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, Json]:
+        said: dict[str, Json] = {
+            "merge_candidates": encode(self.merges),
+            "split_candidates": encode(self.splits),
+            "recall_hints": encode(self.hints),
+            "health": dict(self.health),
+            "totals": dict(self.totals),
+        }
+        if self.applied:
+            said |= {"dry_run": self.dry_run, "applied": list(self.applied)}
+        return _with(said, notes=list(self.notes))
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
@@ -245,8 +303,7 @@ class Compacted:
     dry_run: bool
     actions: tuple[Mapping[str, Json], ...]
     before: Mapping[str, Json]
-    after: Mapping[str, Json]
-    """In a dry run: what would be."""
+    after: Mapping[str, Json]  # in a dry run: what would be
     scope: Scope
     change: str | None
     notes: tuple[str, ...] = ()
@@ -256,12 +313,19 @@ class Compacted:
         said = "Dry run: nothing was written." if self.dry_run else "Compaction complete."
         return f"{said} {self.before['active_threads']} \u2192 {self.after['active_threads']} active threads."
 
+    def as_json(self) -> dict[str, Json]:
+        shown = _fields(self, "strategy", "dry_run", "actions", "before", "after", "change")
+        return _with(shown, notes=list(self.notes))
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Json]:
+        return {"summary": self.summary, **self.facts, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +335,28 @@ class Step:
     why: str
     command: str
     result: Result
+    box: str = ""  # what is in the frame around the answer, where it is shown in one
 
 
 @dataclass(frozen=True, slots=True)
 class Tour:
     steps: tuple[Step, ...]
+    ending: tuple[str, ...] = ()
+
+    def as_json(self) -> Json:
+        return [{"why": s.why, "command": s.command, "result": encode(s.result)} for s in self.steps]
 
 
 Result = (
     Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
     | Suggested | Compacted | Verified | Checkup | Configured | Told | Tour
 )  # fmt: skip
+
+
+def _fields(value: object, *names: str) -> dict[str, Json]:
+    return {name: encode(getattr(value, name)) for name in names}
+
+
+def _with(said: dict[str, Json], **more: Json) -> dict[str, Json]:
+    """What is empty is left out."""
+    return said | {name: value for name, value in more.items() if value}

@@ -15,8 +15,7 @@ _PLAN_CHARS = 1_000
 class EventName(StrEnum):
     SESSION_STARTED = "session-started"
     PROMPT = "prompt"
-    TOOL_CALLED = "tool-called"
-    """It has not run yet."""
+    TOOL_CALLED = "tool-called"  # it has not run yet
     TOOLS_RAN = "tools-ran"
     TOOL_FAILED = "tool-failed"
     TURN_ENDED = "turn-ended"
@@ -25,8 +24,7 @@ class EventName(StrEnum):
     COMPACTING = "compacting"
     PERMISSION_DENIED = "permission-denied"
     SESSION_ENDED = "session-ended"
-    OTHER = "other"
-    """An event that this version knows nothing of."""
+    OTHER = "other"  # an event that this version knows nothing of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,24 +32,18 @@ class Session:
     id: str
     host: str
     started_at: Moment
-    number: int = 0
-    """Counts sessions that were used, not opened: 0 until the first message."""
-    epoch: int = 0
-    """Rises when the agent loses what it was shown (compaction, clear)."""
+    number: int = 0  # counts sessions that were used, not opened: 0 until the first message
+    epoch: int = 0  # rises when the agent loses what it was shown (compaction, clear)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     id: str
-    name: str
-    """The agent's own name of the tool."""
+    name: str  # the agent's own name of the tool
     input: Mapping[str, object]
-    output: str = ""
-    """What the model sees of the result; empty before it ran."""
-    failed: bool | None = None
-    """None: the host does not say."""
-    refused: bool = False
-    """The host says that it was not allowed."""
+    output: str = ""  # what the model sees of the result; empty before it ran
+    failed: bool | None = None  # None: the host does not say
+    refused: bool = False  # the host says that it was not allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,26 +53,19 @@ class Event:
     session_id: str
     at: Moment
     cwd: str = ""
-    project_folder: str = ""
-    """What the agent says its project is; it does not follow `cd`."""
+    project_folder: str = ""  # what the agent says its project is; it does not follow `cd`
     transcript: str = ""
     prompt_id: str = ""
-    prompt_mark: str = ""
-    """Check sum of the whole prompt, as the host sent it."""
-    agent_id: str = ""
-    """Inside a subagent."""
+    prompt_mark: str = ""  # check sum of the whole prompt, as the host sent it
+    agent_id: str = ""  # inside a subagent
     agent_type: str = ""
     source: str = ""
     """Why a session started or ended, or what made it compact: startup, resume, clear, compact, fork, auto…"""
-    text: str = ""
-    """What the person typed; the last words of the agent; the error."""
-    plan: str = ""
-    """The agent's own plan, where the client begins a turn with it. No word of a person's."""
-    machine_made: bool = False
-    """A prompt that no person wrote: a task notification, a scheduled wake-up."""
+    text: str = ""  # what the person typed; the last words of the agent; the error
+    plan: str = ""  # the agent's own plan, where the client begins a turn with it. No word of a person's.
+    machine_made: bool = False  # a prompt that no person wrote: a task notification, a scheduled wake-up
     tools: tuple[ToolCall, ...] = ()
-    reads_below: str = ""
-    """Where a file has to stand for this agent to read it, where that is not anywhere."""
+    reads_below: str = ""  # where a file has to stand for this agent to read it, where that is not anywhere
     silent_s: float | None = None
     """Of a session that goes on from another: how long ago that one was last answered, where the host says so."""
 
@@ -94,16 +79,13 @@ class Event:
 class Reply:
     """What an event is answered with. Empty: nothing is printed at all."""
 
-    context: str = ""
-    """For the model."""
-    notice: str = ""
-    """One line for the person's eyes."""
+    context: str = ""  # for the model
+    notice: str = ""  # one line for the person's eyes
     read_instead: str = ""
     """A file that we just wrote, read in place of the virtual one. The only reply that decides a permission."""
     read_input: Mapping[str, object] = field(default_factory=dict)
     """The input of the read that is redirected: hosts replace the whole of it, so an offset and a limit are copied."""
-    shown: tuple[str, ...] = ()
-    """Memories that count as shown once the hook has confirmed that it printed this."""
+    shown: tuple[str, ...] = ()  # memories that count as shown once the hook has confirmed that it printed this
 
     def __bool__(self) -> bool:
         return bool(self.context or self.notice or self.read_instead)

@@ -1,9 +1,8 @@
-"""Operations asked for by name: how the MCP server and other programs of the user's reach them, through the daemon or
-without it.
+"""Operations called by name: how the MCP server and other programs reach them, through the daemon or without it.
 
 The body is `{"op": "recall", "values": {"query": ["deploy"]}}`, with `"dry_run": true` where nothing is to be written.
 The answer is what `--json` prints; with `"for": "agent"` it is `{"text": …, "data": …}`, as an agent reads it
-(render/tools.py). Operations that are for a person at the command line are not offered.
+(render/tools.py). Operations for a person at the command line are not offered.
 """
 
 from __future__ import annotations
@@ -17,16 +16,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
 
+from recollect.app.core import App
+from recollect.app.session_ledger import record_asked
 from recollect.base.errors import BadInput, RecollectError, Stopped
 from recollect.base.ids import fresh_key
 from recollect.base.text import storable
-from recollect.model.codec import Json
+from recollect.model.codec import Json, encode
 from recollect.model.result import Recalled, Result
-from recollect.ops.app import App
-from recollect.ops.sessions import asked_for
 from recollect.ops.table import OPS, Effect, Op
 from recollect.render import tools
-from recollect.render.data import as_json
 
 _LONG = frozenset({"verify", "suggestions", "compact"})
 
@@ -36,10 +34,8 @@ class Call(typing.NamedTuple):
     values: dict[str, object]
     dry_run: bool = False
     for_agent: bool = False
-    offset: int = 0
-    """Of a text too long for one answer: where to begin."""
-    session: str = ""
-    """The agent's, where it says so: what it is told here it is not told again by a hook."""
+    offset: int = 0  # where to begin in a text too long for one answer
+    session: str = ""  # the agent's session, where it says so: what it is told here no hook tells it again
 
     @property
     def takes_long(self) -> bool:
@@ -48,20 +44,20 @@ class Call(typing.NamedTuple):
 
 
 class Work:
-    """How far a call is, and whether it is still wanted. Called as operations report their progress."""
+    """The progress of a call, and whether it was cancelled. Operations call it to report their progress."""
 
     def __init__(self) -> None:
         self.done = self.total = 0
-        self.unwanted = False
+        self.cancelled = False
 
-    def __call__(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
-        if self.unwanted:
+    def __call__(self, done: float, total: float, what: str = "") -> None:
+        self.done, self.total = int(done), int(total)
+        if self.cancelled:
             raise Stopped("It was called off. Nothing was written.")
 
 
-def read(body: bytes) -> Call:
-    """BadInput for anything that is no call."""
+def parse_call(body: bytes) -> Call:
+    """BadInput for anything that is not a call."""
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError):
@@ -74,7 +70,7 @@ def read(body: bytes) -> Call:
     offset = asked.get("offset", 0)
     return Call(
         op,
-        _taken(op.function, values),
+        _parse_values(op.function, values),
         asked.get("dry_run") is True,
         asked.get("for") == "agent",
         offset if type(offset) is int else 0,
@@ -82,27 +78,27 @@ def read(body: bytes) -> Call:
     )
 
 
-def run(app: App, call: Call, work: Work | None = None) -> bytes:
-    with _working(app, call, work):
+def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
+    with _borrowed(app, call, work):
         result = call.op.function(app, **call.values)
     if call.for_agent:
-        _count(app, call, result)
+        _record_use(app, call, result)
         answer: Json = tools.answer(result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset)
     else:
-        answer = as_json(result)
+        answer = encode(result)
     return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _count(app: App, call: Call, result: Result) -> None:
-    """A store that cannot be written still answers."""
+def _record_use(app: App, call: Call, result: Result) -> None:
+    """Where the store cannot be written, the answer still stands."""
     if isinstance(result, Recalled) and result.found.found and not result.offset:
         with suppress(RecollectError):
-            asked_for(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
+            record_asked(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
 
 
 @contextmanager
-def _working(app: App, call: Call, work: Work | None) -> Iterator[None]:
-    """An App is lent: it is given back as it was."""
+def _borrowed(app: App, call: Call, work: Work | None) -> Iterator[None]:
+    """The App belongs to the caller: it is left as it was."""
     dry_run, progress = app.dry_run, app.progress
     app.dry_run = call.dry_run
     if work is not None:
@@ -113,12 +109,13 @@ def _working(app: App, call: Call, work: Work | None) -> Iterator[None]:
         app.dry_run, app.progress = dry_run, progress
 
 
-def told(problem: RecollectError) -> bytes:
-    said = {"type": type(problem).__name__, "message": problem.message, "hint": problem.hint}
-    return json.dumps({"error": said | {"exit_code": problem.exit_code}}).encode()
+def encode_error(problem: RecollectError) -> bytes:
+    name = type(problem).__name__
+    fields = {"type": name, "message": problem.message, "hint": problem.hint, "exit_code": problem.exit_code}
+    return json.dumps({"error": fields}).encode()
 
 
-def _taken(function: Callable[..., object], values: dict[str, object]) -> dict[str, object]:
+def _parse_values(function: Callable[..., object], values: dict[str, object]) -> dict[str, object]:
     hints = typing.get_type_hints(function)
     given = list(inspect.signature(function).parameters.values())[1:]
     unknown = values.keys() - {parameter.name for parameter in given}
@@ -128,10 +125,10 @@ def _taken(function: Callable[..., object], values: dict[str, object]) -> dict[s
     for parameter in given:
         if parameter.default is inspect.Parameter.empty and parameter.name not in values:
             raise BadInput(f"The value {parameter.name!r} is missing.")
-    return {name: _as(name, hints[name], value) for name, value in values.items()}
+    return {name: _parse_value(name, hints[name], value) for name, value in values.items()}
 
 
-def _as(name: str, wanted: object, value: object) -> object:
+def _parse_value(name: str, wanted: object, value: object) -> object:
     if isinstance(wanted, types.UnionType):
         if value is None:
             return None
@@ -140,15 +137,15 @@ def _as(name: str, wanted: object, value: object) -> object:
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             return tuple(value)
     elif isinstance(wanted, type) and issubclass(wanted, Enum):
-        return _member(name, wanted, value)
+        return _parse_choice(name, wanted, value)
     elif wanted is float and type(value) is int:
         return float(value)
     elif isinstance(wanted, type) and type(value) is wanted:
         return value
-    raise BadInput(f"The value of {name!r} is not what it takes.", hint=f"It takes {_named(wanted)}.")
+    raise BadInput(f"The value of {name!r} is not what it takes.", hint=f"It takes {_describe_type(wanted)}.")
 
 
-def _member(name: str, wanted: type[Enum], value: object) -> Enum:
+def _parse_choice(name: str, wanted: type[Enum], value: object) -> Enum:
     choices = {str(member).lower(): member for member in wanted}
     said = str(value).lower()
     if said not in choices:
@@ -158,7 +155,7 @@ def _member(name: str, wanted: type[Enum], value: object) -> Enum:
     return choices[said]
 
 
-def _named(wanted: object) -> str:
+def _describe_type(wanted: object) -> str:
     if typing.get_origin(wanted) is tuple:
         return "a list of texts"
     return {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}.get(

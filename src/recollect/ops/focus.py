@@ -1,54 +1,131 @@
-"""What the work is about just now. The state is in the project's database; `.ai/focus.json` shows it and is never
-read back."""
+"""Focus and rating: what the work is about, and what was useful."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
-from recollect.base.errors import StoreError
-from recollect.base.moment import Moment
+from recollect.app.core import MAX_TOPIC_CHARS, App
+from recollect.app.memory_search import load_focus
+from recollect.app.states import FOCUS, write_project_view
+from recollect.base.errors import BadInput
+from recollect.base.text import counted
 from recollect.model.codec import Json
-from recollect.ops.app import App
-from recollect.ops.here import scope_here, show_view
-from recollect.recall.weigh import Focus
+from recollect.model.memory import Kind, Rating
+from recollect.model.plan import Plan, Update
+from recollect.model.query import REACHED
+from recollect.model.result import Done, Told
+from recollect.ops.memories import clamp
+from recollect.ops.table import Arg
+from recollect.recall.priority import Focus, focus_boost, relevance
 
-_STATE = "focus"
-_MOST = 50
+if TYPE_CHECKING:
+    from recollect.store import Store
 
-
-def focused(app: App) -> tuple[Focus, ...]:
-    """Nothing where nothing is set, or where what is kept cannot be read: a recall goes on without."""
-    scope = scope_here(app)
-    if app.store_path(scope) is None:
-        return ()
-    try:
-        return _decoded(app.reading(scope).sessions.state(_STATE))
-    except StoreError:
-        return ()
+_MAX_COUNTED = 1_000  # of a topic that is everywhere, the newest
+_RATINGS_KEPT = 50  # the last ten count; the rest is history
+_MAX_REASON_CHARS = 500
 
 
-def keep_focus(app: App, points: Sequence[Focus]) -> None:
-    """What is in focus from now on; nothing for all."""
-    points = tuple(points)[-_MOST:]
-    shown: dict[str, Json] = {
-        "active_focus": [dict(point) for point in as_listed(points)],
-        "last_updated": app.clock.now().iso(),
-    }
-    app.writing(scope_here(app)).sessions.put_state(_STATE, json.dumps(shown, ensure_ascii=False))
-    show_view(app, "focus.json", shown)
+class Verdict(StrEnum):
+    USEFUL = "useful"
+    NOT_USEFUL = "not-useful"
 
 
-def as_listed(points: Sequence[Focus]) -> tuple[Mapping[str, Json], ...]:
-    return tuple({"topic": p.topic, "weight": p.weight, "set_at": p.set_at.iso()} for p in points)
+def focus(
+    app: App,
+    topic: Annotated[str, Arg("A topic, words of a title, or a memory's id.", metavar="TOPIC")],
+    *,
+    weight: Annotated[float, Arg("How much it counts, 0 to 1.", metavar="W")] = 0.8,
+) -> Told:
+    wanted = _read_topic(app, topic)
+    weight, notes = clamp("weight", weight, 0.0, 1.0)
+    point = Focus(wanted, weight, app.clock.now())
+    points = [*(one for one in load_focus(app) if one.topic.lower() != wanted.lower()), point]
+    threads = _count_threads(app, point)
+    if not app.dry_run:
+        save_focus(app, points)
+    facts: dict[str, Json] = {
+        "topic": wanted, "weight": weight, "threads": threads, "focus": [*list_focus(points)], "dry_run": app.dry_run,
+    }  # fmt: skip
+    summary = f'Focus set on "{wanted}" (weight={weight:g}). {counted(threads, "thread")} will be prioritized.'
+    return Told(summary, facts, (*notes, *app.notes()))
 
 
-def _decoded(kept: str | None) -> tuple[Focus, ...]:
-    try:
-        points = json.loads(kept or "{}").get("active_focus", [])
-        return tuple(
-            Focus(str(point["topic"]), min(1.0, max(0.0, float(point["weight"]))), Moment.parse(point["set_at"]))
-            for point in points[:_MOST]
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-        return ()
+def unfocus(
+    app: App, topic: Annotated[str | None, Arg("The topic; all of them if none is given.", metavar="[TOPIC]")] = None
+) -> Told:
+    points = load_focus(app)
+    if topic is None:
+        left: list[Focus] = []
+        summary = "All focus cleared. Returning to similarity-based injection."
+    else:
+        wanted = _read_topic(app, topic)
+        left = [one for one in points if one.topic.lower() != wanted.lower()]
+        summary = f'Focus on "{wanted}" cleared.'
+        if len(left) == len(points):
+            named = ", ".join(f'"{one.topic}"' for one in points)
+            raise BadInput(f'There is no focus on "{wanted}".', hint=f"In focus: {named}." if named else "Nothing is.")
+    if len(left) < len(points) and not app.dry_run:
+        save_focus(app, left)
+    return Told(summary, {"focus": [*list_focus(left)], "dry_run": app.dry_run})
+
+
+def save_focus(app: App, points: Sequence[Focus]) -> None:
+    """What is in focus from now on. `.ai/focus.json` shows it and is never read back."""
+    FOCUS.write(app.writer(app.scope), tuple(points))
+    shown: dict[str, Json] = {"active_focus": [*list_focus(points)], "last_updated": app.clock.now().iso()}
+    write_project_view(app, "focus.json", shown)
+
+
+def list_focus(points: Sequence[Focus]) -> list[dict[str, Json]]:
+    return [{"topic": point.topic, "weight": point.weight, "set_at": point.set_at.iso()} for point in points]
+
+
+def rate(
+    app: App,
+    thread_id: Annotated[str, Arg("The memory.", metavar="ID")],
+    verdict: Annotated[Verdict, Arg("useful or not-useful.", metavar="VERDICT")],
+    *,
+    reason: Annotated[str | None, Arg("Why, in a few words.")] = None,
+) -> Done:
+    if not isinstance(verdict, Verdict):
+        raise BadInput(f"{str(verdict)[:80]!r} is not a verdict.", hint="Say useful or not-useful.")
+    scope, memory = app.find(thread_id)
+    why = app.redact_text("reason", reason, max_chars=_MAX_REASON_CHARS) if reason else None
+    useful = verdict is Verdict.USEFUL
+    scores = [0.0, 0.0]
+
+    def make(store: Store) -> Plan:
+        current = store.exact(memory.id) or memory
+        ratings = (*current.ratings, Rating(useful, app.clock.now(), why))[-_RATINGS_KEPT:]
+        scores[:] = relevance(current.ratings, current.outcomes), relevance(ratings, current.outcomes)
+        return Plan.of([Update.between(current, replace(current, ratings=ratings))])
+
+    def summary(_plan: Plan) -> str:
+        as_what = "useful" if useful else "not useful"
+        return f"Rated {memory.id} as {as_what}. Relevance score: {scores[0]:.2f} → {scores[1]:.2f}"
+
+    return app.commit(scope, "rate", make, summary)
+
+
+def _read_topic(app: App, topic: str) -> str:
+    (text,) = app.redact_topics((topic,)) or ("",)
+    if not text:
+        raise BadInput("There is no topic: the text is empty.", hint='`recollect focus "authentication"`')
+    if len(text) > MAX_TOPIC_CHARS:
+        raise BadInput(f"A topic has at most {MAX_TOPIC_CHARS} characters.", hint="Name it in a few words.")
+    return text
+
+
+def _count_threads(app: App, point: Focus) -> int:
+    """How many threads the focus will lift."""
+    whole = (replace(point, weight=1.0),)
+    return len({
+        memory.id
+        for _, store in app.scopes()
+        for _, memory, _ in store.read_units(store.about(point.topic, _MAX_COUNTED))
+        if memory.kind is Kind.THREAD and memory.status in REACHED and focus_boost(memory, whole) > 0
+    })  # fmt: skip

@@ -10,19 +10,19 @@ import sys
 from pathlib import Path
 
 from recollect import __version__
+from recollect.app import llm_budget, vector_status
+from recollect.app.capture_counts import counts
+from recollect.app.core import App
+from recollect.app.memory_search import load_focus
+from recollect.app.recovery import backups_of, set_aside_files
 from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import counted
+from recollect.jobs.thread_ageing import as_aged
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
-from recollect.ops import budget, embedding
-from recollect.ops.ageing import as_aged
-from recollect.ops.app import App
-from recollect.ops.focus import as_listed, focused
-from recollect.ops.memories import quiet_ones
-from recollect.ops.recovery import set_aside_files
-from recollect.ops.tally import counts
-from recollect.ops.upkeep import backups_of
+from recollect.ops.focus import list_focus
+from recollect.ops.memories import quiet_memories
 from recollect.wire.place import expected_runtime, find_place, is_usable
 
 _REINSTALL = "pip install --force-reinstall recollect"
@@ -31,7 +31,7 @@ _SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under 
 
 
 def status(app: App) -> Overview:
-    from recollect.ops import mirrors  # what they write with is no business of the others here
+    from recollect.ops import sync  # `status` alone needs it
 
     stores: list[tuple[Scope, str, Counts]] = []
     backups = 0
@@ -48,11 +48,11 @@ def status(app: App) -> Overview:
         set_aside=tuple(str(file) for file in set_aside_files(app)),
         problems=len(app.settings.problems),
         captured=counts(app),
-        quiet=len(quiet_ones(app)),
-        mirrors=mirrors.told(app),
-        focus=as_listed(focused(app)),
-        llm=budget.told(app),
-        embedding=embedding.standing(app),
+        quiet=len(quiet_memories(app)),
+        mirrors=sync.status(app),
+        focus=tuple(list_focus(load_focus(app))),
+        llm=llm_budget.summary(app),
+        embedding=vector_status.read_status(app),
     )
 
 
@@ -62,20 +62,18 @@ def config(app: App) -> Configured:
 
 
 def doctor(app: App) -> Checkup:
-    from recollect.ops import asks, mirrors, vaults, wiring  # their rooms are no business of `status`
+    from recollect.app import language_model
+    from recollect.integrations import agent_checks
+    from recollect.ops import notes, sync  # `status` needs none of these
 
     checks = [_python(), _sqlite(), _model(app), _home(app), _runtime(app), _space(app), _settings(app), _project(app)]
-    for scope in Scope:
-        if app.store_path(scope) is not None:
-            checks.append(_store(app, scope))
-    checks += [_backups(app), _aside(app), *mirrors.checks(app), *vaults.checks(app), asks.check(app)]
-    checks += wiring.checks(app)
-    return Checkup(tuple(checks))
+    checks += [_store(app, scope) for scope in Scope if app.store_path(scope) is not None]
+    checks += [_backups(app), _damage(app), *sync.checks(app), *notes.checks(app), language_model.check(app)]
+    return Checkup((*checks, *agent_checks.checks(app)))
 
 
 def _python() -> Check:
-    version = ".".join(map(str, sys.version_info[:3]))
-    return Check("Python", Mark.GOOD, f"{version} at {sys.executable}")
+    return Check("Python", Mark.GOOD, f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}")
 
 
 def _sqlite() -> Check:
@@ -88,42 +86,46 @@ def _sqlite() -> Check:
 
 def _model(app: App) -> Check:
     try:
-        return Check("model", Mark.GOOD, app.embedder.id + embedding.sent_to(app))
+        return Check("model", Mark.GOOD, app.embedder.id + vector_status.destination_note(app))
     except RecollectError as problem:
-        # A setting, a folder or a server is not mended by pip.
+        # pip cannot repair a setting, a folder or a server.
         repair = _REINSTALL if isinstance(problem, ModelMissing | ModelBroken) else problem.hint
         return Check("model", Mark.WARN, f"{problem.message} Recall goes on with words alone.", repair)
 
 
 def _home(app: App) -> Check:
+    root = app.home.root
     try:
         if not app.home.check():
-            return Check("home", Mark.GOOD, f"{app.home.root} (made with the first memory)")
+            return Check("home", Mark.GOOD, f"{root} (made with the first memory)")
     except RecollectError as problem:
         return Check("home", Mark.BAD, problem.message, problem.hint)
-    mode = stat.S_IMODE(app.home.root.stat().st_mode)
-    if sys.platform != "win32" and mode & 0o077:
-        return Check("home", Mark.BAD, f"{app.home.root} can be seen by others", f"chmod 700 {app.home.root}")
-    if not os.access(app.home.root, os.W_OK):
-        return Check("home", Mark.BAD, f"{app.home.root} cannot be written", f"chmod u+w {app.home.root}")
-    return Check("home", Mark.GOOD, str(app.home.root))
+    if _is_exposed(root):
+        return Check("home", Mark.BAD, f"{root} can be seen by others", f"chmod 700 {root}")
+    if not os.access(root, os.W_OK):
+        return Check("home", Mark.BAD, f"{root} cannot be written", f"chmod u+w {root}")
+    return Check("home", Mark.GOOD, str(root))
+
+
+def _is_exposed(path: Path) -> bool:
+    return sys.platform != "win32" and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
 def _runtime(app: App) -> Check:
-    """Where hooks meet the daemon. Its name can be foreseen, so another user may have been there first."""
+    """Where hooks meet the daemon. Its name can be guessed, so another user may have made it first."""
     home = str(app.home.root)
     expected, used = expected_runtime(home, environment()), find_place(home, environment()).runtime
     if used == expected:
         return Check("runtime", Mark.GOOD, used)
     if os.path.lexists(used) and not is_usable(used):
-        what, repair = _obstacle(used)
-        return Check("runtime", Mark.BAD, f"{used} {what}, so hooks cannot meet the daemon", repair)
-    what, repair = _obstacle(expected)
-    return Check("runtime", Mark.WARN, f"{expected} {what}; {used} is used instead", repair)
+        problem, repair = _obstacle(used)
+        return Check("runtime", Mark.BAD, f"{used} {problem}, so hooks cannot reach the daemon", repair)
+    problem, repair = _obstacle(expected)
+    return Check("runtime", Mark.WARN, f"{expected} {problem}; {used} is used instead", repair)
 
 
 def _obstacle(folder: str) -> tuple[str, str]:
-    """What is wrong with it, and what mends it."""
+    """What is wrong with it, and how to repair that."""
     quoted = shlex.quote(folder)
     try:
         found = os.lstat(folder)
@@ -159,29 +161,27 @@ def _project(app: App) -> Check:
 def _store(app: App, scope: Scope) -> Check:
     name = f"{scope} store"
     try:
-        store = app.reading(scope)
+        store = app.reader(scope)
         counts = store.counts()
     except RecollectError as problem:
         return Check(name, Mark.BAD, problem.message, problem.hint)
-    mode = stat.S_IMODE(Path(str(store.path)).stat().st_mode)
-    if sys.platform != "win32" and mode & 0o077:
+    if _is_exposed(Path(str(store.path))):
         return Check(name, Mark.BAD, f"{store.path} can be read by others", f"chmod 600 {store.path}")
     held = sum(count for _, _, count in counts.by_kind_and_status)
-    return Check(name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB, {store.path}")
+    return Check(name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB")
 
 
 def _backups(app: App) -> Check:
     present = [scope for scope in Scope if app.store_path(scope) is not None]
-    bare = [scope for scope in present if not backups_of(app.store_path(scope))]
-    if not bare:
-        return Check("backups", Mark.GOOD, "every store has one" if present else "nothing to back up yet")
-    return Check("backups", Mark.WARN, f"none of the {' and '.join(bare)} store", "recollect backup")
+    missing = [scope for scope in present if not backups_of(app.store_path(scope))]
+    if not missing:
+        return Check("backups", Mark.GOOD, "every database has one" if present else "nothing to back up yet")
+    return Check("backups", Mark.WARN, f"none yet for the {' and '.join(missing)} database", "recollect backup")
 
 
-def _aside(app: App) -> Check:
+def _damage(app: App) -> Check:
     files = set_aside_files(app)
     if not files:
-        return Check("damage", Mark.GOOD, "no damaged file was set aside")
-    return Check(
-        "damage", Mark.WARN, f"{counted(len(files), 'damaged file')} set aside, newest {files[-1]}", "recollect recover"
-    )
+        return Check("damage", Mark.GOOD, "none found")
+    detail = f"{counted(len(files), 'damaged file')} set aside, newest {files[-1]}"
+    return Check("damage", Mark.WARN, detail, "recollect recover")

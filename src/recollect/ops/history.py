@@ -5,25 +5,25 @@ from __future__ import annotations
 import difflib
 import heapq
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from recollect.app import note_files
+from recollect.app.core import App
+from recollect.app.lookup import UNASKED_OPS
+from recollect.app.recovery import backups_of
 from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
+from recollect.jobs import vault_sync
 from recollect.model.query import Query
 from recollect.model.report import Entry
 from recollect.model.result import Done, History, Scope, Told
-from recollect.ops import flags, register, retrace, validation_log, wikilinks
-from recollect.ops.app import App
-from recollect.ops.memories import Limit, at_least_one, not_a_file
+from recollect.ops.memories import Limit, at_least_one, refuse_note_file
 from recollect.ops.table import Arg
-from recollect.ops.upkeep import backups_of
 
 if TYPE_CHECKING:
     from recollect.store import Store
-
-
-_UNASKED = frozenset({register.SYNC, "thread", "learning", "learn", "promote", "propose", "wake"})
 
 
 def log(
@@ -41,8 +41,7 @@ def undo(
     change: Annotated[
         str | None,
         Arg(
-            "The change to take back; if none is given, the last one that you made or were told of.",
-            metavar="[CHANGE]",
+            "The change to take back; if none is given, the last one that you made or were told of.", metavar="[CHANGE]"
         ),
     ] = None,
 ) -> Done:
@@ -52,14 +51,12 @@ def undo(
             f"{entry.change} was undone by {entry.undone_by}.",
             hint=f"`recollect undo {entry.undone_by}` does it again.",
         )
-    if retrace.is_of_files(app, scope, entry):
-        return retrace.undone(app, scope, entry)
-    summary = f"Undid {entry.op}: {entry.summary}"
-    act = app.act("undo", summary, undoes=entry.change)
-    plan = app.writing(scope).undo(entry.change, act, dry_run=app.dry_run)
-    if not app.dry_run:
-        app.log.line("undo", change=act.change, undoes=entry.change, scope=scope)
-    return Done(summary, plan, scope, None if app.dry_run else act.change, app.dry_run)
+    if entry.op == note_files.SYNC:
+        raise BadInput(
+            f"{entry.change} ({entry.summary}) was read from files, which would bring it again.",
+            hint=note_files.USE_FILES,
+        )
+    return app.undo(scope, entry)
 
 
 def purge(
@@ -70,22 +67,24 @@ def purge(
 ) -> Told:
     wanted = _to_purge(app, ids, group)
     for scope, found in wanted.items():
-        for memory in filter(None, map(app.reading(scope).exact, found)):
-            not_a_file(app, scope, memory)
+        for memory in filter(None, map(app.reader(scope).exact, found)):
+            refuse_note_file(app, scope, memory)
     listed = [id for found in wanted.values() for id in found]
     many = counted(len(listed), "memory", "memories")
     if app.dry_run:
         return Told(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
     emptied, copies, removed = 0, 0, 0
     for scope, found in wanted.items():
-        store = app.writing(scope)
+        store = app.writer(scope)
         _forget_files(store, found)
-        emptied += store.purge(found, app.act("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
+        emptied += store.purge(found, app.change_header("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
             cleaned = _purge_copy(copy, found)
             copies += cleaned
             removed += not cleaned
-    validation_log.forget(app, listed)
+    from recollect.ops import validate  # its rooms are needed here alone
+
+    validate.erase_log_lines(app, listed)
     mirrored = _purge_mirrors(app, listed)
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []
@@ -112,7 +111,7 @@ def _to_purge(app: App, ids: tuple[str, ...], group: str | None) -> dict[Scope, 
         if not wanted:
             raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
     return {
-        scope: tuple(dict.fromkeys([*found, *(old for id in found for old in app.reading(scope).aliases(id))]))
+        scope: tuple(dict.fromkeys([*found, *(old for id in found for old in app.reader(scope).aliases(id))]))
         for scope, found in wanted.items()
     }
 
@@ -134,37 +133,35 @@ def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
     from recollect.store import SqliteStore, Tuning
 
     try:
-        store = SqliteStore(copy, Tuning())
-        try:
+        with closing(SqliteStore(copy, Tuning())) as store:
             _forget_files(store, ids)
             store.purge(ids)
-        finally:
-            store.close()
     except RecollectError:
         copy.unlink(missing_ok=True)
         return False
-    finally:
-        # One of an older version was copied before it was brought up to date.
+    finally:  # one of an older version was copied before it was brought up to date
         shutil.rmtree(copy.parent / copy.parent.name, ignore_errors=True)
     return True
 
 
 def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
     """What is known of notes' files."""
-    for forget in (register.forget, retrace.forget, wikilinks.forget, flags.forget):
+    from recollect.ops import validate
+
+    for forget in (note_files.forget, vault_sync.forget_links, validate.remove_flags):
         forget(store, ids)
 
 
 def _purge_mirrors(app: App, ids: list[str]) -> list[str]:
     """Where agents read by themselves. A file that a person edited is his to clean."""
-    from recollect.ops import mirrors
+    from recollect.integrations import rule_copies
 
-    work = mirrors.erase(app, lambda text: any(id in text for id in ids))
-    return [f"Left alone, and may still hold them: {one}." for one in work.left]
+    left = rule_copies.erase(app, lambda text: any(id in text for id in ids))
+    return [f"Left alone, and may still hold them: {one}." for one in left]
 
 
 def _set_aside_note(app: App) -> list[str]:
-    from recollect.ops.recovery import set_aside_files
+    from recollect.app.recovery import set_aside_files
 
     found = set_aside_files(app)
     return [f"Damaged files may still hold them: {', '.join(str(f) for f in found)}."] if found else []
@@ -172,13 +169,16 @@ def _set_aside_note(app: App) -> list[str]:
 
 def _named(app: App, change: str) -> tuple[Scope, Entry]:
     change = storable(change)
-    known: list[str] = []
+    known: list[tuple[Scope, Entry]] = []
     for scope, store in app.scopes():
         found = store.log(limit=1, change=change)
         if found:
             return scope, found[0]
-        known += [entry.change for entry in store.log(limit=200)]
-    near = difflib.get_close_matches(change, known, n=2)
+        known += [(scope, entry) for entry in store.log(limit=200)]
+    fitting = [pair for pair in known if len(change) >= 4 and change in pair[1].change]
+    if len(fitting) == 1:
+        return fitting[0]
+    near = difflib.get_close_matches(change, [entry.change for _, entry in known], n=2)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect log` lists the changes."
     raise NotFound(f"No change has the id {change!r}.", hint=hint)
 
@@ -187,7 +187,7 @@ def _last(app: App) -> tuple[Scope, Entry]:
     """The newest change that still stands, is not itself an undo, and that a person asked for or was shown: what a
     session leaves by itself comes between a line that offers `undo` and the person who types it."""
     for scope, entry in _newest_first(app, limit=200):
-        if not (entry.undoes or entry.undone_by or entry.purged or entry.op in _UNASKED):
+        if not (entry.undoes or entry.undone_by or entry.purged or entry.op in UNASKED_OPS):
             return scope, entry
     raise NotFound("There is nothing to undo.", hint="`recollect log` shows what was done.")
 

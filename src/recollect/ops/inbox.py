@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
+from recollect.app.core import App
+from recollect.app.rule_keeping import linked_replaced, supersede
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, title_from
 from recollect.lifecycle.validation import replaced_by
 from recollect.model.memory import ACCEPTED_TAG, Kind, Memory, Rule, Status
 from recollect.model.plan import Change, Plan, Update, ids_of
 from recollect.model.result import Cards, Done, Scope
-from recollect.ops.app import App
-from recollect.ops.capture import superseding, would_replace
-from recollect.ops.memories import Limit, listed
+from recollect.ops.memories import Limit, list_kind
 from recollect.ops.rules import MAX_RULE_CHARS
 from recollect.ops.table import Arg
 
@@ -24,14 +24,14 @@ Id = Annotated[str, Arg("The rule's id.", metavar="ID")]
 
 
 def listing(app: App, *, limit: Limit = 50) -> Cards:
-    cards = listed(app, Kind.RULE, Status.CANDIDATE, None, limit, what="rules")
-    shown = tuple(replace(card, replaces=_replaces(app.reading(card.scope), card.memory)) for card in cards.cards)
+    cards = list_kind(app, Kind.RULE, Status.CANDIDATE, None, limit)
+    shown = tuple(replace(card, replaces=_replaces(app.reader(card.scope), card.memory)) for card in cards.cards)
     return replace(cards, cards=shown, what="rules" if shown else "rules wait in the inbox")
 
 
 def _replaces(store: Store, rule: Memory) -> tuple[str, ...]:
     """The rules in force that it would put out of force."""
-    ids = dict.fromkeys((*would_replace(store, rule), *replaced_by(rule)))
+    ids = dict.fromkeys((*linked_replaced(store, rule), *replaced_by(rule)))
     return tuple(id for id in ids if (old := store.exact(id)) is not None and old.status is Status.ACTIVE)
 
 
@@ -44,7 +44,7 @@ def edit(
     id: Id,
     text: Annotated[str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)],
 ) -> Done:
-    words = one_line(app.take("rule", text, max_chars=MAX_RULE_CHARS))
+    words = one_line(app.redact_text("rule", text, max_chars=MAX_RULE_CHARS))
     if not words:
         raise BadInput("The rule is empty.", hint='`recollect inbox edit ID "Use pnpm, never npm"`')
     return _in_force(app, id, words)
@@ -80,7 +80,7 @@ def _in_force(app: App, id: str, words: str | None) -> Done:
 
 def _put_out(store: Store, new: Rule) -> list[Change]:
     """What it contradicts, and what it was put into the inbox to take the place of."""
-    opposed = superseding(store, new)
+    opposed = supersede(store, new)
     others = [store.exact(id) for id in replaced_by(new) if all(id not in ids_of(one) for one in opposed)]
     return opposed + [
         Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))

@@ -1,4 +1,4 @@
-"""Looking at memories, and the small changes of one."""
+"""Memories of any kind: list, show, pin, edit, put away, bring back, delete, link, merge and split them."""
 
 from __future__ import annotations
 
@@ -6,73 +6,73 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.base.errors import BadInput, NotFound, UnknownId
+from recollect.app.core import App
+from recollect.app.note_files import file_of, find_note
+from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import storable, title_from
-from recollect.lifecycle import change, use
-from recollect.lifecycle.ageing import aged
-from recollect.lifecycle.strength import strength
-from recollect.model.memory import Kind, Lane, Memory, Status
-from recollect.model.plan import Change, Plan, Update
-from recollect.model.query import Query
+from recollect.lifecycle import edits, reshape
+from recollect.lifecycle.strength import aged, revived, strength
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.memory import Kind, Lane, Memory, Status, Thread
+from recollect.model.plan import Change, Link, Plan, Unlink, Update
+from recollect.model.query import Drop, Query
 from recollect.model.result import Card, Cards, Done, Scope, Shown
-from recollect.ops.app import App
 from recollect.ops.table import Arg
-from recollect.recall.weigh import is_quiet
+from recollect.recall.priority import is_quiet, relevance
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
-Ids = Annotated[tuple[str, ...], Arg("The memories, by id.", metavar="ID", many=True)]
-Topics = Annotated[tuple[str, ...], Arg("Topics, divided by commas.", metavar="A,B")]
+Name = Annotated[str, Arg("The memory: an id, a title, a note's file, or a number of a list.", metavar="NAME")]
+Names = Annotated[tuple[str, ...], Arg("The memories: ids, titles, or numbers of a list.", metavar="NAME", many=True)]
+Topics = Annotated[tuple[str, ...], Arg("Topics, separated by commas.", metavar="A,B")]
 User = Annotated[bool, Arg("Keep it for every project, not only this one.")]
-_AGE_TO = {
+Quiet = Annotated[bool, Arg("Those that never helped and are no longer shown unasked; `restore` brings one back.")]
+Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
+_CAN_AGE_TO = {
     Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
     Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
-}
-"""Those that age may have brought there since they were last written."""
-Quiet = Annotated[bool, Arg("Those that never helped and are no longer shown unasked; `revive` brings one back.")]
+}  # the stored statuses that age may have turned into this one since
 _MOST_JUDGED = 100_000
-Limit = Annotated[int, Arg("At most so many.", metavar="N")]
+
+
+# Looking
 
 
 def threads(
     app: App,
     *,
-    status: Annotated[Status | None, Arg("Only those of this status.")] = None,
+    status: Annotated[Status | None, Arg("Only those with this status.")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
     quiet: Quiet = False,
     limit: Limit = 20,
 ) -> Cards:
+    return list_kind(app, Kind.THREAD, status, topic, limit, quiet=quiet)
+
+
+def list_kind(
+    app: App, kind: Kind, status: Status | None, topic: str | None, limit: int, *, quiet: bool = False
+) -> Cards:
+    limit, what = at_least_one("limit", limit), f"{kind}s"
     if quiet:
-        return hushed(app, Kind.THREAD, limit, what="threads")
-    return listed(app, Kind.THREAD, status, topic, limit, what="threads")
-
-
-def hushed(app: App, kind: Kind, limit: int, *, what: str) -> Cards:
-    """Those that went quiet, whatever their status."""
-    found = quiet_ones(app, kind)[: at_least_one("limit", limit)]
-    return Cards(tuple(found), what if found else f"{what} went quiet")
-
-
-def quiet_ones(app: App, kind: Kind | None = None) -> list[Card]:
-    found = [(scope, memory) for scope, store in app.scopes() for memory in store.judged(_MOST_JUDGED)]
-    return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_quiet(memory)]
-
-
-def listed(app: App, kind: Kind, status: Status | None, topic: str | None, limit: int, *, what: str) -> Cards:
-    query = Query(
-        kinds=(kind,),
-        statuses=_AGE_TO.get(status, (status,)) if status else (),
-        topic=storable(topic or ""),
-        limit=at_least_one("limit", limit),
-    )
+        found = quiet_memories(app, kind)[:limit]
+        return Cards(tuple(found), what if found else f"{what} went quiet")
+    statuses = _CAN_AGE_TO.get(status, (status,)) if status else ()
+    query = Query(kinds=(kind,), statuses=statuses, topic=storable(topic or ""), limit=limit)
     cards = [card for scope, store in app.scopes() for card in _aged_cards(app, scope, store, query, status)]
-    cards.sort(key=lambda c: c.memory.last_active_at, reverse=True)
+    cards.sort(key=lambda card: card.memory.last_active_at, reverse=True)
     return Cards(tuple(cards[:limit]), what)
 
 
+def quiet_memories(app: App, kind: Kind | None = None) -> list[Card]:
+    """Those that went quiet, whatever their status."""
+    judged = Query(judged=True, limit=_MOST_JUDGED)
+    found = [(scope, memory) for scope, store in app.scopes() for memory in store.find(judged)]
+    return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_quiet(memory)]
+
+
 def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Status | None) -> list[Card]:
-    """Of the status that age gives, which may not be written down yet: it is looked further until there are enough."""
+    """By the status that age gives, which may not be stored yet: looks further until there are enough."""
     while True:
         found = store.find(query)
         cards = [one for one in (card(app, scope, memory) for memory in found) if status in (None, one.memory.status)]
@@ -81,14 +81,9 @@ def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Stat
         query = replace(query, limit=4 * query.limit)
 
 
-def show(
-    app: App,
-    id: Annotated[str, Arg("The memory's id; of a note also its file's name or path.", metavar="ID")],
-    *,
-    content: Annotated[bool, Arg("Only what it says.")] = False,
-) -> Shown:
+def show(app: App, id: Name, *, content: Annotated[bool, Arg("Only what it says.")] = False) -> Shown:
     scope, memory, asked = by_name(app, id)
-    store = app.reading(scope)
+    store = app.reader(scope)
     bridges = []
     for bridge in store.bridges(memory.id):
         other = store.exact(bridge.target if bridge.source == memory.id else bridge.source)
@@ -98,17 +93,24 @@ def show(
 
 
 def by_name(app: App, id: str) -> tuple[Scope, Memory, str]:
-    """By id; else the note of this name. And the id that it was asked for by."""
+    """By its id; else the note whose file has this name; else as `find` does. And the id that it was asked for by."""
+    id = storable(id)
+    if found := app.exact(id):
+        return *found, id
     try:
-        return *app.find(id), id
-    except UnknownId as unknown:
-        from recollect.ops.notes import named
+        scope, memory = app.find(find_note(app, id).id)
+    except NotFound:
+        scope, memory = app.find(id)
+    return scope, memory, memory.id
 
-        try:
-            note = named(app, id)
-        except NotFound:
-            raise unknown from None
-        return *app.find(note.id), note.id
+
+def card(app: App, scope: Scope, memory: Memory) -> Card:
+    now, rules = app.clock.now(), app.age_rules
+    strong, useful = strength(memory, now=now, rules=rules), relevance(memory.ratings, memory.outcomes)
+    return Card(aged(memory, now=now, rules=rules), strong, scope, round(100 * min(1.0, strong) * useful))
+
+
+# Changing one
 
 
 def pin(
@@ -120,97 +122,232 @@ def pin(
     boost: Annotated[float, Arg("How far above normal, 0 to 0.5.", metavar="B")] = 0.3,
     user: User = False,
 ) -> Done:
-    content = app.take("text", text)
+    content = app.redact_text("text", text)
     if not content.strip():
         raise BadInput("There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`')
-    held, said = clamped("boost", boost, 0.0, change.MAX_BOOST)
-    heading, named = app.take_title(title) or title_from(content), app.take_topics(topics)
-    lane = Lane.AGENT if app.actor == "agent" else Lane.USER
+    boost, notes = clamp("boost", boost, 0.0, edits.MAX_BOOST)
+    heading, named = app.redact_title(title) or title_from(content), app.redact_topics(topics)
 
     def make(_store: Store) -> Plan:
-        thread = change.pinned_thread(
+        thread = edits.pinned_thread(
             content,
             id=app.mint.draw("thread"),
             title=heading,
             topics=named,
-            boost=held,
-            lane=lane,
+            boost=boost,
+            lane=Lane.AGENT if app.actor == "agent" else Lane.USER,
             now=app.clock.now(),
         )
-        return change.pin(thread, message_id=app.mint.draw("message"))
+        return edits.pin(thread, message_id=app.mint.draw("message"))
 
-    done = app.commit(
-        scope_of(user), "pin", make, lambda plan: f"Pinned as {plan.touched()[0]} (weight={1 + held:.2f})"
-    )
-    return replace(done, notes=(*said, *done.notes))
+    def say(plan: Plan) -> str:
+        return f"Pinned as {plan.touched()[0]} (weight={1 + boost:.2f})"
 
-
-def archive(app: App, ids: Ids) -> Done:
-    return _for_each(app, ids, "archive", "Archived", change.archive)
-
-
-def restore(app: App, ids: Ids) -> Done:
-    now, rules = app.clock.now(), app.age_rules
-    return _for_each(app, ids, "restore", "Restored", lambda memory: change.restore(memory, now=now, rules=rules))
-
-
-def revive(app: App, ids: Ids) -> Done:
-    """What it was judged by is forgotten; the journal keeps it."""
-
-    def revived(memory: Memory) -> Plan:
-        return Plan.of([Update.between(memory, use.revived(memory))])
-
-    return _for_each(app, ids, "revive", "Revived", revived, says_the_same=True)
-
-
-def delete(app: App, ids: Ids) -> Done:
-    scope, wanted = _of_one_store(app, ids)
-
-    def make(store: Store) -> Plan:
-        changes: list[Change] = []
-        gone: set[tuple[str, str, str]] = set()
-        for memory in _standing(store, wanted):
-            bridges = tuple(b for b in store.bridges(memory.id) if b.key not in gone)
-            gone |= {b.key for b in bridges}
-            changes += change.delete(memory, store.messages(memory.id), bridges, store.aliases(memory.id)).changes
-        return Plan.of(changes)
-
-    return app.commit(scope, "delete", make, lambda _: f"Deleted {_named(wanted)}. `recollect undo` brings it back.")
+    done = app.commit(scope_of(user), "pin", make, say)
+    return replace(done, notes=(*notes, *done.notes))
 
 
 def edit(
     app: App,
-    id: Annotated[str, Arg("The memory's id.", metavar="ID")],
+    id: Name,
     *,
     title: Annotated[str | None, Arg("The new title.")] = None,
     body: Annotated[str | None, Arg("The new body; - reads standard input.", metavar="TEXT", stdin=True)] = None,
-    topics: Annotated[str | None, Arg("The new topics, divided by commas.", metavar="A,B")] = None,
+    topics: Annotated[str | None, Arg("The new topics, separated by commas.", metavar="A,B")] = None,
 ) -> Done:
     scope, memory = app.find(id)
-    not_a_file(app, scope, memory)
-    new_title = memory.title if title is None else app.take_title(title)
-    new_body = memory.body if body is None else app.take("body", body)
-    new_topics = memory.topics if topics is None else app.take_topics(tuple(topics.split(",")))
+    refuse_note_file(app, scope, memory)
+    new_title = memory.title if title is None else app.redact_title(title)
+    new_body = memory.body if body is None else app.redact_text("body", body)
+    new_topics = memory.topics if topics is None else app.redact_topics(tuple(topics.split(",")))
     if not new_title:
         raise BadInput("The title is empty.", hint="Give it a few words.")
 
     def make(store: Store) -> Plan:
         standing = store.get(memory.id) or memory
-        return change.revise(standing, title=new_title, body=new_body, topics=new_topics, now=app.clock.now())
+        return edits.revise(standing, title=new_title, body=new_body, topics=new_topics, now=app.clock.now())
 
     return app.commit(scope, "edit", make, lambda _: f"Changed {memory.id}.")
 
 
-def card(app: App, scope: Scope, memory: Memory) -> Card:
+# Changing several
+
+
+def archive(app: App, ids: Names) -> Done:
+    return _change_each(app, ids, "archive", "Archived", edits.archive)
+
+
+def restore(app: App, ids: Names) -> Done:
+    """Whatever put them away: a person, age, the forgetting review, a newer memory, or ratings that made them quiet."""
+    if all(memory.status is Status.ACTIVE and is_quiet(memory) for _, memory, _ in (by_name(app, id) for id in ids)):
+        return revive(app, ids)
     now, rules = app.clock.now(), app.age_rules
-    return Card(aged(memory, now=now, rules=rules), strength(memory, now=now, rules=rules), scope)
+    return _change_each(app, ids, "restore", "Restored", lambda memory: edits.restore(memory, now=now, rules=rules))
+
+
+def revive(app: App, ids: Names) -> Done:
+    """Forgets what they were judged by, and nothing else; the journal keeps it."""
+
+    def plan(memory: Memory) -> Plan:
+        return Plan.of([Update.between(memory, revived(memory))])
+
+    return _change_each(app, ids, "revive", "Revived", plan, may_be_files=True)
+
+
+def delete(app: App, ids: Names) -> Done:
+    scope, wanted = _in_one_store(app, ids)
+
+    def make(store: Store) -> Plan:
+        changes: list[Change] = []
+        gone: set[tuple[str, str, str]] = set()
+        for memory in _standing(store, wanted):
+            bridges = tuple(bridge for bridge in store.bridges(memory.id) if bridge.key not in gone)
+            gone |= {bridge.key for bridge in bridges}
+            changes += edits.delete(memory, store.messages(memory.id), bridges, store.aliases(memory.id)).changes
+        return Plan.of(changes)
+
+    return app.commit(scope, "delete", make, lambda _: f"Deleted {_count(wanted)}. `recollect undo` brings it back.")
+
+
+def _change_each(
+    app: App, ids: tuple[str, ...], op: str, word: str, plan_of: Callable[[Memory], Plan], *, may_be_files: bool = False
+) -> Done:
+    scope, wanted = _in_one_store(app, ids, may_be_files=may_be_files)
+
+    def make(store: Store) -> Plan:
+        return Plan.of(change for memory in _standing(store, wanted) for change in plan_of(memory).changes)
+
+    return app.commit(scope, op, make, lambda plan: f"{word} {_count(plan.touched())}.")
+
+
+def _in_one_store(app: App, ids: tuple[str, ...], *, may_be_files: bool = False) -> tuple[Scope, tuple[str, ...]]:
+    found = [by_name(app, id)[:2] for id in ids]
+    for scope, memory in found if not may_be_files else ():
+        refuse_note_file(app, scope, memory)
+    scopes = {scope for scope, _ in found}
+    if len(scopes) > 1:
+        raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")
+    return scopes.pop(), tuple(dict.fromkeys(memory.id for _, memory in found))
+
+
+def _standing(store: Store, ids: tuple[str, ...]) -> list[Memory]:
+    return [memory for memory in map(store.exact, ids) if memory is not None]
+
+
+def _count(ids: tuple[str, ...]) -> str:
+    return ids[0] if len(ids) == 1 else f"{len(ids)} memories"
+
+
+def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
+    """A note is changed through its file: what is changed in memory alone would come back with the file."""
+    path = file_of(app, scope, memory)
+    if path is not None:
+        raise BadInput(
+            f"{memory.id} is a note, and its file counts: {path}.",
+            hint="Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`.",
+        )
+
+
+# Links, merging, splitting
+
+
+def link(
+    app: App,
+    source: Annotated[str, Arg("Where the link starts.", metavar="FROM")],
+    target: Annotated[str, Arg("Where it ends.", metavar="TO")],
+    *,
+    type: Annotated[BridgeType, Arg("What the first is to the second.")] = BridgeType.EXTENDS,
+    weight: Annotated[float, Arg("How strong, 0 to 1.", metavar="W")] = 0.5,
+) -> Done:
+    if not 0 <= weight <= 1:
+        raise BadInput(f"The weight is {weight}; it must lie between 0 and 1.", hint="`--weight 0.5`, for example.")
+    scope, a, b = app.find_pair(source, target)
+
+    def make(store: Store) -> Plan:
+        standing = [one for one in store.bridges(a.id) if one.key == (a.id, b.id, type)]
+        new = Bridge(a.id, b.id, type, weight, app.clock.now(), origin=app.actor)
+        if standing and standing[0].weight == weight:
+            return Plan.empty()
+        return Plan.of([*(Unlink(bridge) for bridge in standing), Link(new)])
+
+    return app.commit(scope, "link", make, lambda _: f"{a.id} -> {b.id} ({type}, weight: {weight:.2f})")
+
+
+def unlink(
+    app: App,
+    source: Annotated[str, Arg("Where the link starts.", metavar="FROM")],
+    target: Annotated[str, Arg("Where it ends.", metavar="TO")],
+    *,
+    type: Annotated[BridgeType | None, Arg("Only this type; else all between the two.")] = None,
+) -> Done:
+    scope, a, b = app.find_pair(source, target)
+
+    def make(store: Store) -> Plan:
+        ends = {a.id, b.id}
+        between = [x for x in store.bridges(a.id) if {x.source, x.target} == ends and type in (None, x.type)]
+        if not between:
+            raise NotFound(f"No link joins {a.id} and {b.id}.", hint=f"`recollect show {a.id}` lists its links.")
+        return Plan.of(Unlink(bridge) for bridge in between)
+
+    return app.commit(scope, "unlink", make, lambda plan: f"Removed {len(plan.changes)} of their links.")
+
+
+def merge(
+    app: App,
+    a: Annotated[str, Arg("The memory that stays.", metavar="KEPT")],
+    b: Annotated[str, Arg("The memory that becomes part of it.", metavar="OTHER")],
+) -> Done:
+    scope, keep, lose = app.find_pair(a, b)
+    for memory in (keep, lose):
+        refuse_note_file(app, scope, memory)
+    if keep.kind is not lose.kind or keep.kind is Kind.NOTE:
+        raise BadInput(
+            f"{keep.id} is a {keep.kind} and {lose.id} is a {lose.kind}.",
+            hint="Only two threads or two rules can be merged.",
+        )
+
+    def make(store: Store) -> Plan:
+        one, other = store.exact(keep.id) or keep, store.exact(lose.id) or lose
+        return reshape.merge(
+            one,
+            other,
+            messages=store.messages(other.id),
+            bridges=store.bridges(one.id, other.id),
+            aliases=store.aliases(other.id),
+            now=app.clock.now(),
+            rules=app.age_rules,
+        )
+
+    return app.commit(scope, "merge", make, lambda _: f"Merged {lose.id} into {keep.id}; both ids lead to it.")
+
+
+def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")], *, topics: Topics = ()) -> Done:
+    scope, memory = app.find(thread_id)
+    wanted = app.redact_topics(topics)
+
+    def make(store: Store) -> Plan:
+        thread = store.exact(memory.id) or memory
+        if not isinstance(thread, Thread):
+            raise BadInput(f"{thread.id} is a {thread.kind}, not a thread.", hint="Only threads can be split.")
+        messages, new_id = store.messages(thread.id), app.mint.draw("thread")
+        plan = reshape.split(thread, messages, wanted, new_id=new_id, now=app.clock.now())
+        if isinstance(plan, Drop):
+            raise BadInput(
+                f"{thread.id} cannot be split: {plan.reason}.", hint=f"`recollect show {thread.id}` shows its messages."
+            )
+        return plan
+
+    return app.commit(scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new.")
+
+
+# Arguments
 
 
 def scope_of(user: bool) -> Scope:
     return Scope.USER if user else Scope.PROJECT
 
 
-def clamped(name: str, value: float, low: float, high: float) -> tuple[float, tuple[str, ...]]:
+def clamp(name: str, value: float, low: float, high: float) -> tuple[float, tuple[str, ...]]:
     """Within its range, and what to say where it was not."""
     if value != value:  # NaN compares with nothing
         raise BadInput(f"The {name} is not a number.", hint=f"Give a number from {low:g} to {high:g}.")
@@ -223,50 +360,3 @@ def at_least_one(name: str, value: int) -> int:
     if value < 1:
         raise BadInput(f"{name} is {value}; at least 1 is needed.", hint=f"`--{name} 20`, for example.")
     return min(value, 100_000)
-
-
-def _for_each(
-    app: App,
-    ids: tuple[str, ...],
-    op: str,
-    word: str,
-    plan_of: Callable[[Memory], Plan],
-    *,
-    says_the_same: bool = False,
-) -> Done:
-    scope, wanted = _of_one_store(app, ids, says_the_same=says_the_same)
-
-    def make(store: Store) -> Plan:
-        return Plan.of(c for memory in _standing(store, wanted) for c in plan_of(memory).changes)
-
-    return app.commit(scope, op, make, lambda plan: f"{word} {_named(plan.touched())}.")
-
-
-def _standing(store: Store, ids: tuple[str, ...]) -> list[Memory]:
-    return [memory for memory in map(store.exact, ids) if memory is not None]
-
-
-def _named(ids: tuple[str, ...]) -> str:
-    return ids[0] if len(ids) == 1 else f"{len(ids)} memories"
-
-
-def not_a_file(app: App, scope: Scope, memory: Memory) -> None:
-    """A note is changed by its file: what is changed here alone would come back with it."""
-    from recollect.ops.vaults import file_of
-
-    path = file_of(app, scope, memory)
-    if path is not None:
-        raise BadInput(
-            f"{memory.id} is a note, and its file counts: {path}.",
-            hint="Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`.",
-        )
-
-
-def _of_one_store(app: App, ids: tuple[str, ...], *, says_the_same: bool = False) -> tuple[Scope, tuple[str, ...]]:
-    found = [app.find(id) for id in ids]
-    for scope, memory in found if not says_the_same else ():
-        not_a_file(app, scope, memory)
-    scopes = {scope for scope, _ in found}
-    if len(scopes) > 1:
-        raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")
-    return scopes.pop(), tuple(dict.fromkeys(memory.id for _, memory in found))

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST, Transcript, agent
+from recollect.app.active_rules import load_rules
+from recollect.app.core import App
+from recollect.app.question_vector import TimedQuestion, fill_vectors
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.errors import BadInput, ModelError, NotFound
@@ -22,36 +25,20 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home, user_home
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
-from recollect.capture.used import used
-from recollect.model.act import Act, Sitting, Speaker
+from recollect.capture.shown_memories import is_used
+from recollect.jobs.session_import import Importer, ImportReport, PastApp
+from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.codec import Json
 from recollect.model.query import Hit
 from recollect.model.result import Scope, Told
-from recollect.ops import asking, briefs, past
-from recollect.ops.app import App
-from recollect.ops.haste import Haste
-from recollect.ops.past_app import PastApp
-from recollect.ops.past_read import Reader, Reckoning
+from recollect.ops import past_sessions
+from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.table import Arg
 
 _FILLED_AT_ONCE = 256
 _NO_HURRY_S = 3_600.0
 _PROMPT_CHARS, _PASSAGE_CHARS = 160, 240
-_DID_CHARS = 40_000
-"""Of what the agent said and ran in one turn."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """One memory that would have been told."""
-
-    id: str
-    title: str
-    at: Moment
-    """When the turn was, or when the memory was made."""
-    score: float
-    passage: str
-    used: bool = False
+_DID_CHARS = 40_000  # of what the agent said and ran in one turn
 
 
 @dataclass(slots=True)
@@ -61,10 +48,12 @@ class Asked:
     session: str
     at: Moment
     prompt: str
-    entries: tuple[Entry, ...] = ()
-    did: list[str] = field(default_factory=list)
-    """What the agent said and ran afterwards."""
+    hits: tuple[Hit, ...] = ()
+    did: list[str] = field(default_factory=list)  # what the agent said and ran afterwards
     files: set[str] = field(default_factory=set)
+
+    def is_used(self, hit: Hit) -> bool:
+        return is_used(hit.passage, self.prompt, "\n".join(self.did), self.files)
 
 
 def replay(
@@ -77,16 +66,14 @@ def replay(
     since: Annotated[
         str | None, Arg("Count only prompts after this day; earlier sessions are read all the same.", "2026-01-31")
     ] = None,
-    show: Annotated[
-        int | None, Arg("Show so many of the prompts that would have been told something.", metavar="N")
-    ] = None,
+    show: Annotated[int | None, Arg("Show up to N prompts that would have received memories.", metavar="N")] = None,
 ) -> Told:
     if show is not None and show < 0:
         raise BadInput(f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`")
-    first_day = past.day(since)
-    at = projects.find(Path(project), user_home(environment())) if project else app.project_here()
+    first_day = past_sessions.day(since)
+    at = projects.find(Path(project), user_home(environment())) if project else app.require_project()
     if at is None:
-        raise NotFound(f"{project} is no project's folder.", hint="`recollect projects` lists those that are known.")
+        raise NotFound(f"{project} is not a project folder.", hint="`recollect projects` lists those that are known.")
     with tempfile.TemporaryDirectory(prefix="recollect-replay-") as scratch:
         # Under another root, so that nothing is written beside the project's files.
         copy = at._replace(root=Path(scratch, "project"), common_dir=None)
@@ -96,47 +83,46 @@ def replay(
                 progress=app.progress)
             for one in (at, copy)
         )  # fmt: skip
-        chosen = past.choose(here, path).by_project.get(at.key)
+        chosen = past_sessions.choose(here, path).by_project.get(at.key)
         try:
             return _result(there, played(there, chosen[1] if chosen else []), first_day, show or 0)
         finally:
             there.close()
 
 
-def played(app: App, transcripts: Sequence[Transcript]) -> tuple[Reckoning, list[Asked]]:
+def played(app: App, transcripts: Sequence[Transcript]) -> tuple[ImportReport, list[Asked]]:
     """Into the memory of this app, which knows nothing before."""
-    project = app.project_here()
+    project = app.require_project()
     total = sum(one.size for one in transcripts)
     done = 0
 
     def step(size: int) -> None:
         nonlocal done
         done += size
-        app.progress(min(done, total), total)
+        app.progress(min(done, total) / 1e6, total / 1e6, "MB of sessions")
 
     scratch = PastApp(app, project, app.settings, "Replayed past sessions")
-    reckoning = Reckoning()
+    report = ImportReport()
     player = _Player(scratch)
     try:
-        Reader(scratch, DEFAULT_HOST, reckoning, step, player.play).read(transcripts)
+        Importer(scratch, DEFAULT_HOST, report, step, player.play).read(transcripts)
     finally:
         scratch.close()
-    app.progress(total, total)
-    return reckoning, player.finished()
+    app.progress(total / 1e6, total / 1e6, "MB of sessions")
+    return report, player.asked
 
 
 class _Player:
-    """Asks memory at each prompt of the session that is about to be taken in."""
+    """Asks memory at each prompt of the session that is about to be imported."""
 
     def __init__(self, app: PastApp) -> None:
         self._app = app
         self._session = ""
         self._began = Moment(0)
-        self._shown: set[str] = set()
-        """What this session was told already; its start tells the rules."""
-        self._asked: list[Asked] = []
+        self._shown: set[str] = set()  # what this session was told already; its start tells the rules
+        self.asked: list[Asked] = []
 
-    def play(self, sitting: Sitting) -> None:
+    def play(self, sitting: SessionPart) -> None:
         if sitting.agent:
             return
         if sitting.new and sitting.session != self._session:
@@ -145,29 +131,22 @@ class _Player:
             if act.agent:
                 continue
             if act.speaker is Speaker.PERSON:
-                self._asked.append(self._ask(sitting.session, act))
-            elif self._asked and self._asked[-1].session == sitting.session:
-                _follow(self._asked[-1], act)
+                self.asked.append(self._ask(sitting.session, act))
+            elif self.asked and self.asked[-1].session == sitting.session:
+                _follow(self.asked[-1], act)
 
-    def finished(self) -> list[Asked]:
-        for one in self._asked:
-            did = "\n".join(one.did)
-            for entry in one.entries:
-                entry.used = used(entry.passage, one.prompt, did, one.files)
-        return self._asked
-
-    def _begin(self, sitting: Sitting) -> None:
+    def _begin(self, sitting: SessionPart) -> None:
         self._session, self._began = sitting.session, sitting.new[0].at
         self._app.past.stand(self._began)
         self._fill()
-        self._shown = set(briefs.rules(self._app))
+        self._shown = set(load_rules(self._app))
 
     def _fill(self) -> None:
         """Live, the daemon makes the vectors between two sessions."""
         if self._app.store_path(Scope.PROJECT) is None:
             return
         try:
-            while asking.fill_vectors(self._app.writing(Scope.PROJECT), self._app.embedder, _FILLED_AT_ONCE):
+            while fill_vectors(self._app.writer(Scope.PROJECT), self._app.embedder, _FILLED_AT_ONCE):
                 pass
         except (ModelError, BadInput):
             return  # words answer alone, as they would have
@@ -175,17 +154,14 @@ class _Player:
     def _ask(self, session: str, act: Act) -> Asked:
         self._app.past.stand(act.at)
         limit = self._app.settings.count("MEMORY_PROMPT_HITS")
-        haste = Haste(self._app, act.text, time.monotonic() + _NO_HURRY_S)
-        mind = briefs.brought_to_mind(self._app, haste, seen=self._shown, limit=limit)
-        hits = [hit for hit in mind.hits if _time_of(hit) < self._began]
+        question = TimedQuestion(self._app, act.text, time.monotonic() + _NO_HURRY_S)
+        found = search_unasked(self._app, question, seen=self._shown, limit=limit)
+        hits = tuple(hit for hit in found.hits if time_of(hit) < self._began)
         self._shown.update(hit.mark for hit in hits)
-        entries = (
-            Entry(hit.memory.id, hit.memory.title, _time_of(hit), round(hit.score, 2), hit.passage) for hit in hits
-        )
-        return Asked(session, act.at, act.text, tuple(entries))
+        return Asked(session, act.at, act.text, hits)
 
 
-def _time_of(hit: Hit) -> Moment:
+def time_of(hit: Hit) -> Moment:
     return hit.turn.at if hit.turn is not None else hit.memory.created_at
 
 
@@ -198,51 +174,47 @@ def _follow(asked: Asked, act: Act) -> None:
 # What is said of it
 
 
-def _result(app: App, replayed: tuple[Reckoning, list[Asked]], since: Moment | None, show: int) -> Told:
+def _result(app: App, replayed: tuple[ImportReport, list[Asked]], since: Moment | None, show: int) -> Told:
     read, every = replayed
     asked = [one for one in every if since is None or one.at >= since]
-    answered = [one for one in asked if one.entries]
-    entries = [entry for one in answered for entry in one.entries]
-    in_use = sum(entry.used for entry in entries)
-    sample = answered[:: max(1, len(answered) // show)][:show] if show else []
-    name = app.project_here().name
+    answered = [one for one in asked if one.hits]
+    hits = [(one, hit) for one in answered for hit in one.hits]
+    used = sum(one.is_used(hit) for one, hit in hits)
+    name = app.require_project().name
     if not read.sessions:
         return Told(f"{agent(DEFAULT_HOST).TITLE} left no sessions of {name}.", {"project": name, "sessions": 0})
-    chars = sum(min(len(entry.passage), _PASSAGE_CHARS) for entry in entries)
-    lines = [
-        f"Replayed {counted(len(read.sessions), 'session')} of {name} ({read.bytes / 1e6:,.1f} MB).",
-        *_row("prompts", len(asked)),
-        *_row("told something", len(answered), len(asked)),
-        *_row("silent", len(asked) - len(answered), len(asked)),
-        *_row("memories told", len(entries)),
-        *_row("of them used by the turn that followed", in_use, len(entries)),
-        *_row("characters told per prompt", round(chars / len(asked)) if asked else 0),
-    ]
+    chars = sum(min(len(hit.passage), _PASSAGE_CHARS) for _, hit in hits)
+    rows = (
+        ("prompts", len(asked), 0),
+        ("received memories", len(answered), len(asked)),
+        ("silent", len(asked) - len(answered), len(asked)),
+        ("memories told", len(hits), 0),
+        ("of them used in the following turn", used, len(hits)),
+        ("characters told per prompt", round(chars / len(asked)) if asked else 0, 0),
+    )
+    lines = [f"Replayed {counted(len(read.sessions), 'session')} of {name} ({read.bytes / 1e6:,.1f} MB)."]
+    lines += [f"  {what:<40} {count:>7,}" + (f"  {count / of:.0%}" if of else "") for what, count, of in rows]
+    sample = answered[:: max(1, len(answered) // show)][:show] if show else []
     for one in sample:
         lines += ["", f"{one.at.iso()[:16].replace('T', ' ')}  {clip(one_line(one.prompt), _PROMPT_CHARS)}"]
-        lines += [f"  {entry.score:.2f} {_shown(entry)}" for entry in one.entries]
+        for hit in one.hits:
+            mark = "used    " if one.is_used(hit) else "not used"
+            said = f"{clip(one_line(hit.memory.title), 60)}: {clip(one_line(hit.passage), _PASSAGE_CHARS)}"
+            lines.append(f"  {hit.score:.2f} {mark} {said}")
     facts: dict[str, Json] = {
         "project": name, "sessions": len(read.sessions), "prompts": len(asked), "told": len(answered),
-        "silent": len(asked) - len(answered), "memories": len(entries), "used": in_use, "chars": chars,
+        "silent": len(asked) - len(answered), "memories": len(hits), "used": used, "chars": chars,
         "sample": [_facts(one) for one in sample],
     }  # fmt: skip
     return Told("\n".join(lines), facts, ("Nothing was written.",))
 
 
-def _row(name: str, count: int, of: int = 0) -> Iterator[str]:
-    yield f"  {name:<40} {count:>7,}" + (f"  {count / of:.0%}" if of else "")
-
-
-def _shown(entry: Entry) -> str:
-    mark = "used    " if entry.used else "not used"
-    return f"{mark} {clip(one_line(entry.title), 60)}: {clip(one_line(entry.passage), _PASSAGE_CHARS)}"
-
-
 def _facts(one: Asked) -> dict[str, Json]:
-    return {
-        "session": one.session, "at": one.at.iso(), "prompt": clip(one.prompt, _PROMPT_CHARS),
-        "told": [
-            {"id": entry.id, "title": entry.title, "score": entry.score, "passage": entry.passage, "used": entry.used}
-            for entry in one.entries
-        ],
-    }  # fmt: skip
+    told: list[Json] = [
+        {
+            "id": hit.memory.id, "title": hit.memory.title, "score": round(hit.score, 2), "passage": hit.passage,
+            "used": one.is_used(hit),
+        }
+        for hit in one.hits
+    ]  # fmt: skip
+    return {"session": one.session, "at": one.at.iso(), "prompt": clip(one.prompt, _PROMPT_CHARS), "told": told}

@@ -1,7 +1,7 @@
-"""Every operation, in one list. The command line, MCP, the page and docs/operations.md are made from it.
+"""Every operation, in one list. The command line, MCP, the page, docs/operations.md and the man page are made from it.
 
-A new operation is one function, one test and one line here. Functions are named, not imported: reading the
-table loads no room.
+A new operation is one function, one test and one row here. Functions are named, not imported: reading the
+table loads no other room.
 """
 
 from __future__ import annotations
@@ -18,8 +18,17 @@ if TYPE_CHECKING:
 class Effect(StrEnum):
     READ = "reads"
     WRITE = "writes, can be undone"
-    ERASE = "erases, cannot be undone"
     KEEP = "changes files, not memories"
+
+
+class Group(StrEnum):
+    """Under which heading `recollect help` lists it; the value says what the group is for."""
+
+    MEMORIES = "Look at memories, and change them."
+    NOTES = "Notes: Markdown files in your own folder or in the project's."
+    MAINTENANCE = "Check, tidy, back up, move."
+    AGENTS = "Connect coding agents, and see what they are told."
+    DEVELOPERS = "Measure and debug Recollect itself."
 
 
 class Arg(NamedTuple):
@@ -27,152 +36,159 @@ class Arg(NamedTuple):
 
     help: str
     metavar: str = ""
-    many: bool = False
-    """A positional argument that may be given several times."""
-    stdin: bool = False
-    """`-` stands for what comes on standard input."""
+    many: bool = False  # a positional argument that may be given several times
+    stdin: bool = False  # `-` stands for standard input
 
 
 class Op(NamedTuple):
     name: str
     target: str
     effect: Effect
+    group: Group
     summary: str
     example: str
-    cli_only: str = ""
-    """Why no other door offers it."""
+    cli_only: str = ""  # why no other door offers it
+    everyday: bool = False  # listed by `recollect --help`
+    aliases: tuple[str, ...] = ()
+    """Older names that still work and are listed nowhere; options that a name implies follow it."""
+    erases: tuple[str, ...] = ()  # the parameters that make it impossible to undo: a person is asked first
 
     @property
     def function(self) -> Callable[..., Result]:
         module, name = self.target.split(":")
-        found: Callable[..., Result] = getattr(import_module(f"recollect.ops.{module}"), name)
+        found: Callable[..., Result] = getattr(
+            import_module(f"recollect.{module if '.' in module else 'ops.' + module}"), name
+        )
         return found
 
 
 _PERSON = "a person's look at the machine, not an agent's business"
 _ASKS = "asks a language model, which is a person's to pay for"
 _FILES = "reads or writes files of the user's choosing"
+_READ, _WRITE, _KEEP = Effect.READ, Effect.WRITE, Effect.KEEP
+_MEMORIES, _NOTES, _MAINTENANCE, _AGENTS, _DEVELOPERS = Group
 
 OPS: tuple[Op, ...] = (
-    Op("status", "health:status", Effect.READ, "What is remembered here, and where it is kept.", "status"),
-    Op("threads", "memories:threads", Effect.READ, "List threads, most recently active first.", "threads --topic auth"),
-    Op("show", "memories:show", Effect.READ, "Show one memory whole, or --content alone; a note by its name too.",
-       "show thread_20260201_083000_abc123"),
-    Op("recall", "recalls:recall", Effect.READ, "Ask memory, as an agent would see the answer.",
-       "recall how do we deploy"),
-    Op("search", "recalls:search", Effect.READ, "Find memories by words and meaning, with filters.",
-       "search dark mode --kind rule --explain"),
-    Op("recall-agent", "chosen:recall_agent", Effect.READ, "Names of what a language model would recall, one a line.",
-       'recall-agent "how do we deploy"', cli_only=_ASKS),
-    Op("why", "recalls:why", Effect.READ, "Why something was shown: every component, and what was left out.", "why"),
-    Op("heartbeat", "heartbeat:heartbeat", Effect.READ, "How long nobody spoke here, in beats of five minutes.",
-       "heartbeat"),
-    Op("pin", "memories:pin", Effect.WRITE, "Keep something word for word, above everything else.",
-       'pin "Deploys go through staging first" --topics deploy,ops'),
-    Op("focus", "steer:focus", Effect.WRITE, "Say what the work is about: its memories come first until `unfocus`.",
-       "focus authentication --weight 0.8"),
-    Op("unfocus", "steer:unfocus", Effect.WRITE, "Take a focus away, or all of them.", "unfocus authentication"),
-    Op("rate", "steer:rate", Effect.WRITE, "Say whether a memory that was shown was of use; bad ones sink.",
-       "rate thread_20260201_083000_abc123 not-useful --reason outdated"),
-    Op("suggestions", "tidy:suggestions", Effect.WRITE, "What could be merged, split or recalled, and how full it is.",
-       'suggestions "working on login" --apply'),
-    Op("compact", "tidy:compact", Effect.WRITE, "Merge, archive and fade threads: one change, one undo.",
-       "compact --strategy gentle --dry-run"),
-    Op("rule add", "rules:add", Effect.WRITE, "Add a rule: what to do, from now on.",
+    Op("install", "install:install", _KEEP, _AGENTS, "Connect your coding agents; --dry-run shows every change.",
+       "install --dry-run", _PERSON, everyday=True),
+    Op("status", "health:status", _READ, _MAINTENANCE, "What is remembered here, and where it is kept.", "status",
+       everyday=True),
+    Op("recall", "recall:recall", _READ, _MEMORIES, "Ask memory a question, and see what an agent would see.",
+       "recall how do we deploy", everyday=True),
+    Op("rules", "rules:listing", _READ, _MEMORIES, "List the rules in force.", "rules", everyday=True,
+       aliases=("rule list",)),
+    Op("rule add", "rules:add", _WRITE, _MEMORIES, "Add a rule: what to do from now on.",
        'rule add "Use pnpm, never npm" --type correction'),
-    Op("rule list", "rules:listing", Effect.READ, "List the rules in force.", "rule list"),
-    Op("rule retire", "rules:retire", Effect.WRITE, "Put a rule out of force; it can be restored.",
-       "rule retire rule_20260201_083000_abc123"),
-    Op("capture", "capture:capture", Effect.WRITE, "Keep the rules in what somebody says; --explain shows why.",
+    Op("inbox list", "inbox:listing", _READ, _MEMORIES, "Rules that were heard and wait for your decision.",
+       "inbox list", everyday=True),
+    Op("inbox accept", "inbox:accept", _WRITE, _MEMORIES, "Put a waiting rule in force.", "inbox accept cdd740"),
+    Op("inbox edit", "inbox:edit", _WRITE, _MEMORIES, "Put a waiting rule in force, in other words.",
+       'inbox edit cdd740 "Use pnpm, never npm"'),
+    Op("inbox reject", "inbox:reject", _WRITE, _MEMORIES, "Put a waiting rule away.", "inbox reject cdd740"),
+    Op("notes", "notes:listing", _READ, _NOTES, "List notes with their files, the last changed first.",
+       "notes --tag deploy", everyday=True, aliases=("note list",)),
+    Op("why", "recall:why", _READ, _MEMORIES, "Why something was shown, and what was left out.", "why",
+       everyday=True, aliases=("inspect",)),
+    Op("undo", "history:undo", _WRITE, _MEMORIES, "Take back the last change, or a given one.", "undo", everyday=True),
+    Op("import sessions", "past_sessions:import_past", _WRITE, _MAINTENANCE,
+       "Read past sessions of a coding agent into memory.", "import sessions --dry-run", _FILES, everyday=True,
+       aliases=("import claude-code",)),
+    Op("import memory-folder", "imports:memory_folder", _WRITE, _MAINTENANCE,
+       "Read the memory that an agent kept for itself.", "import memory-folder --dry-run", _FILES),
+    Op("import rules", "imports:rules_file", _WRITE, _MAINTENANCE,
+       "Read rules from CLAUDE.md and the like into the inbox.", "import rules AGENTS.md --dry-run", _FILES),
+    Op("import jsonl", "transfer:import_jsonl", _WRITE, _MAINTENANCE, "Read a JSONL file that `export` wrote.",
+       "import jsonl memories.jsonl --dry-run", _FILES),
+    Op("import notes", "note_transfer:import_notes", _WRITE, _MAINTENANCE,
+       "Read a folder of Markdown notes into your vault.", "import notes ~/obsidian --dry-run", _FILES),
+    Op("import claude-mem", "imports:claude_mem", _WRITE, _MAINTENANCE,
+       "Read claude-mem's database; it is never written.", "import claude-mem --dry-run", _FILES),
+    Op("import claude-recall", "imports:claude_recall", _WRITE, _MAINTENANCE,
+       "Read claude-recall's database; it is never written.", "import claude-recall --dry-run", _FILES),
+    Op("import mcp-memory", "imports:mcp_memory", _WRITE, _MAINTENANCE,
+       "Read the JSON lines of MCP's reference memory server.", "import mcp-memory memory.jsonl --dry-run", _FILES),
+    Op("doctor", "health:doctor", _READ, _MAINTENANCE, "Check the installation, and say how to repair it.", "doctor",
+       _PERSON, everyday=True),
+    Op("demo", "cli.demo:demo", _READ, _MAINTENANCE, "See it work, in a scratch home of its own.", "demo", _PERSON,
+       everyday=True),
+
+    Op("search", "recall:search", _READ, _MEMORIES, "Find memories by words and meaning, with filters.",
+       "search dark mode --kind rule --explain"),
+    Op("show", "memories:show", _READ, _MEMORIES, "Show one memory whole, or its --content alone.", "show cdd740"),
+    Op("threads", "memories:threads", _READ, _MEMORIES, "List threads, the most recently active first.",
+       "threads --topic auth"),
+    Op("pin", "memories:pin", _WRITE, _MEMORIES, "Keep something word for word; it never fades.",
+       'pin "Deploys go through staging first" --topics deploy,ops'),
+    Op("edit", "memories:edit", _WRITE, _MEMORIES, "Change a title, a text or topics, in $EDITOR or by options.",
+       'edit cdd740 --title "Release checklist"'),
+    Op("forget", "forget:forget", _WRITE, _MEMORIES,
+       "Put memories away (`restore` brings them back), or --delete or --purge them.", "forget cdd740", _PERSON,
+       aliases=("archive", "rule retire", "delete --delete", "purge --purge"), erases=("purge", "group")),
+    Op("restore", "notes:restore", _WRITE, _MEMORIES, "Bring back what was put away, replaced or has gone quiet.",
+       "restore cdd740", aliases=("revive", "note restore")),
+    Op("rate", "focus:rate", _WRITE, _MEMORIES, "Say whether a memory was useful; useless ones come up less often.",
+       "rate cdd740 not-useful --reason outdated"),
+    Op("appreciate", "forget:appreciate", _WRITE, _MEMORIES, "Protect a rule or note from being forgotten.",
+       "appreciate ask-anna +2", _PERSON),
+    Op("focus", "focus:focus", _WRITE, _MEMORIES, "Say what the work is about: its memories come first.",
+       "focus authentication --weight 0.8"),
+    Op("unfocus", "focus:unfocus", _WRITE, _MEMORIES, "End a focus, or all of them.", "unfocus authentication"),
+    Op("link", "memories:link", _WRITE, _MEMORIES, "Link two memories.", "link cdd740 0a31f2 --type DEPENDS"),
+    Op("unlink", "memories:unlink", _WRITE, _MEMORIES, "Remove a link.", "unlink cdd740 0a31f2"),
+    Op("merge", "memories:merge", _WRITE, _MEMORIES, "Make one memory of two; both ids lead to it.",
+       "merge cdd740 0a31f2"),
+    Op("split", "memories:split", _WRITE, _MEMORIES, "Move a thread's messages on some topics to a new thread.",
+       "split cdd740 --topics database"),
+    Op("capture", "capture:capture", _WRITE, _MEMORIES, "Keep the rules in a text; --explain says what was heard.",
        'capture "no, we use pnpm here, not npm" --explain'),
-    Op("digest", "digest:digest", Effect.WRITE, "Take in what sessions left; the daemon does so by itself.", "digest",
-       cli_only=_PERSON),
-    Op("review", "reviews:review", Effect.WRITE, "What a language model would add to memory after the last turn.",
-       "review --run", cli_only=_ASKS),
-    Op("inbox list", "inbox:listing", Effect.READ, "Rules that were heard and wait for your word.", "inbox list"),
-    Op("inbox accept", "inbox:accept", Effect.WRITE, "Put a waiting rule in force.",
-       "inbox accept rule_20260201_083000_abc123"),
-    Op("inbox edit", "inbox:edit", Effect.WRITE, "Put a waiting rule in force, in other words.",
-       'inbox edit rule_20260201_083000_abc123 "Use pnpm, never npm"'),
-    Op("inbox reject", "inbox:reject", Effect.WRITE, "Put a waiting rule away.",
-       "inbox reject rule_20260201_083000_abc123"),
-    Op("note save", "notes:save", Effect.WRITE, "Write a note: a Markdown file in your vault, or the project's.",
-       'note save "Ask Anna before a deploy" --tags deploy', cli_only=_FILES),
-    Op("note list", "notes:listing", Effect.READ, "List notes, the last changed first.", "note list --tag deploy"),
-    Op("note show", "notes:show", Effect.READ, "Show a note whole, by name.", "note show ask-anna"),
-    Op("note evolve", "notes:evolve", Effect.WRITE, "Write a note that takes the place of an older one.",
-       'note evolve ask-anna "Ask Ben before a deploy"', cli_only=_FILES),
-    Op("note archive", "notes:archive", Effect.WRITE, "Put notes away, never surfaced; their files go to _archive/.",
-       "note archive ask-anna", cli_only=_FILES),
-    Op("note restore", "notes:restore", Effect.WRITE, "Bring notes back: from the archive, the cold or the inbox.",
-       "note restore ask-anna", cli_only=_FILES),
-    Op("note sync", "vaults:sync", Effect.WRITE, "Take in notes that were changed; the daemon does so by itself.",
-       "note sync", cli_only=_PERSON),
-    Op("allow", "always:allow", Effect.KEEP, "Load this project's _always-load/ notes at every session's start.",
-       "allow", cli_only="what a stranger may have written is let in by a person alone"),
-    Op("forget", "forgetting:forget", Effect.WRITE, "Put a rule or note into cold storage; or see what is used least.",
-       "forget --candidates", cli_only=_PERSON),
-    Op("appreciate", "forgetting:appreciate", Effect.WRITE, "Say that a rule or note is worth keeping.",
-       "appreciate ask-anna +2", cli_only=_PERSON),
-    Op("validate", "validation:validate", Effect.WRITE, "Look whether what memories say is still so.",
-       "validate --run", cli_only=_PERSON),
-    Op("link", "links:link", Effect.WRITE, "Bridge two memories.", "link ID_A ID_B --type DEPENDS"),
-    Op("unlink", "links:unlink", Effect.WRITE, "Take a bridge away.", "unlink ID_A ID_B"),
-    Op("merge", "shape:merge", Effect.WRITE, "Make one memory of two; both ids lead to it.", "merge ID_KEPT ID_OTHER"),
-    Op("split", "shape:split", Effect.WRITE, "Move a thread's messages on some topics to a new thread.",
-       "split ID --topics database"),
-    Op("archive", "memories:archive", Effect.WRITE, "Put memories away, never surfaced unasked.", "archive ID"),
-    Op("revive", "memories:revive", Effect.WRITE, "Show memories unasked again that went quiet.", "revive ID"),
-    Op("age", "ageing:age", Effect.WRITE, "Put unused threads to sleep, or away; the daemon does so every hour.",
-       "age --dry-run", cli_only=_PERSON),
-    Op("restore", "memories:restore", Effect.WRITE, "Bring memories back that were put away or superseded.",
-       "restore ID"),
-    Op("delete", "memories:delete", Effect.WRITE, "Delete memories; `undo` brings them back.", "delete ID"),
-    Op("edit", "memories:edit", Effect.WRITE, "Change a memory's title, body or topics, in $EDITOR or by options.",
-       'edit ID --title "Release checklist"'),
-    Op("log", "history:log", Effect.READ, "What was changed, newest first.", "log --limit 5"),
-    Op("undo", "history:undo", Effect.WRITE, "Take back the last change, or a given one.", "undo"),
-    Op("purge", "history:purge", Effect.ERASE, "Erase memories with every trace: journal, index, backups.",
-       "purge ID --yes", cli_only="no undo: only a person may"),
-    Op("export", "transfer:export", Effect.KEEP, "Write memory to a file: JSONL with checksums, notes, or AGENTS.md.",
-       "export memories.jsonl", cli_only=_FILES),
-    Op("import jsonl", "transfer:import_jsonl", Effect.WRITE, "Read memories from a JSONL file that `export` wrote.",
-       "import jsonl memories.jsonl --dry-run", cli_only=_FILES),
-    Op("import claude-code", "past:import_past", Effect.WRITE, "Read past sessions of Claude Code into memory.",
-       "import claude-code --dry-run", cli_only=_FILES),
-    Op("replay", "replay:replay", Effect.READ, "What past sessions would have been told, and whether they used it.",
-       "replay --show 10", cli_only=_FILES),
-    Op("import memory-folder", "others:memory_folder", Effect.WRITE, "Read the memory that an agent kept for itself.",
-       "import memory-folder --dry-run", cli_only=_FILES),
-    Op("import rules", "others:rules_file", Effect.WRITE, "Read rules out of CLAUDE.md and the like, into the inbox.",
-       "import rules AGENTS.md --dry-run", cli_only=_FILES),
-    Op("import claude-mem", "others:claude_mem_db", Effect.WRITE, "Read claude-mem's database; it is never written.",
-       "import claude-mem --dry-run", cli_only=_FILES),
-    Op("import claude-recall", "others:claude_recall_db", Effect.WRITE,
-       "Read claude-recall's database; it is never written.", "import claude-recall --dry-run", cli_only=_FILES),
-    Op("import mcp-memory", "others:mcp_file", Effect.WRITE, "Read the JSON lines of MCP's reference memory server.",
-       "import mcp-memory memory.jsonl --dry-run", cli_only=_FILES),
-    Op("verify", "upkeep:verify", Effect.READ, "Look for damage, down to a flipped bit.", "verify"),
-    Op("reindex", "upkeep:reindex", Effect.KEEP, "Rebuild the full-text index and its counts.", "reindex"),
-    Op("backup", "upkeep:backup", Effect.KEEP, "Take a checked copy of each store.", "backup", cli_only=_PERSON),
-    Op("recover", "recovery:recover", Effect.WRITE, "Bring back what damaged files and backups still hold.",
-       "recover --dry-run", cli_only=_PERSON),
-    Op("projects", "places:projects", Effect.READ, "List the projects that have a memory.", "projects",
-       cli_only=_PERSON),
-    Op("attach", "places:attach", Effect.KEEP, "Give this folder the memory of a project that has moved.",
-       "attach shop-0f1e2d3c4b5a", cli_only=_PERSON),
-    Op("install", "install:install", Effect.KEEP, "Make your agents call Recollect; --dry-run shows the difference.",
-       "install --dry-run", cli_only=_PERSON),
-    Op("uninstall", "install:uninstall", Effect.KEEP, "Undo `install`: settings files come back byte for byte.",
-       "uninstall", cli_only=_PERSON),
-    Op("sync", "sync:sync", Effect.KEEP, "Write the rules in force into your agents' own memory; --off takes them out.",
-       "sync --dry-run", cli_only=_PERSON),
-    Op("skills", "skills:skills", Effect.KEEP, "Write this project's rules as skills; --off takes them away.",
-       "skills --dry-run", cli_only=_PERSON),
-    Op("config", "health:config", Effect.READ, "Every setting: value, where it comes from, and why.", "config",
-       cli_only=_PERSON),
-    Op("doctor", "health:doctor", Effect.READ, "Check the installation and name what mends it.", "doctor",
-       cli_only=_PERSON),
-    Op("demo", "demo:demo", Effect.READ, "See the main job done, in a scratch home of its own.", "demo",
-       cli_only=_PERSON),
+    Op("log", "history:log", _READ, _MEMORIES, "What was changed, newest first.", "log --limit 5"),
+
+    Op("note save", "notes:save", _WRITE, _NOTES, "Write a note: a Markdown file in your folder, or the project's.",
+       'note save "Ask Anna before a deploy" --tags deploy', _FILES),
+    Op("note show", "notes:show", _READ, _NOTES, "Show a note whole, by name.", "note show ask-anna"),
+    Op("note evolve", "notes:evolve", _WRITE, _NOTES, "Write a note that replaces an older one.",
+       'note evolve ask-anna "Ask Ben before a deploy"', _FILES),
+    Op("note archive", "notes:archive", _WRITE, _NOTES, "Put notes away: their files go to _archive/.",
+       "note archive ask-anna", _FILES),
+    Op("note sync", "notes:sync", _WRITE, _NOTES, "Read notes that were changed; the daemon does so by itself.",
+       "note sync", _PERSON),
+    Op("allow", "session_start:allow", _KEEP, _NOTES,
+       "Load this project's _always-load/ notes at the start of every session.", "allow",
+       "only a person may let in what a stranger may have written"),
+
+    Op("config", "health:config", _READ, _MAINTENANCE, "Every setting: its value, where it comes from, and why.",
+       "config", _PERSON),
+    Op("suggestions", "suggestions:suggestions", _WRITE, _MAINTENANCE,
+       "What could be merged or split; --apply does it.", 'suggestions "working on login" --apply'),
+    Op("compact", "suggestions:tidy", _WRITE, _MAINTENANCE, "Merge, archive and fade threads: one change, one undo.",
+       "compact --strategy gentle --dry-run", aliases=("age --age",)),
+    Op("validate", "validate:validate", _WRITE, _MAINTENANCE, "Check whether memories are still true.",
+       "validate --run", _PERSON),
+    Op("catch-up", "past_sessions:catch_up", _WRITE, _MAINTENANCE,
+       "Learn from sessions that have ended; the daemon does so by itself.", "catch-up", _PERSON, aliases=("digest",)),
+    Op("heartbeat", "app.beat_state:heartbeat", _READ, _MAINTENANCE, "How long nobody has worked here.", "heartbeat"),
+    Op("export", "transfer:export", _KEEP, _MAINTENANCE, "Write memory to a file: JSONL, notes, or AGENTS.md.",
+       "export memories.jsonl", _FILES),
+    Op("verify", "upkeep:verify", _READ, _MAINTENANCE, "Look for damage, down to a flipped bit.", "verify"),
+    Op("reindex", "upkeep:reindex", _KEEP, _MAINTENANCE, "Rebuild the search index and missing vectors.", "reindex"),
+    Op("backup", "upkeep:backup", _KEEP, _MAINTENANCE, "Make a checked copy of each database.", "backup", _PERSON),
+    Op("recover", "upkeep:recover", _WRITE, _MAINTENANCE, "Bring back what damaged files and backups still hold.",
+       "recover --dry-run", _PERSON),
+    Op("projects", "upkeep:projects", _READ, _MAINTENANCE, "List the projects that have a memory.", "projects",
+       _PERSON),
+    Op("attach", "upkeep:attach", _KEEP, _MAINTENANCE, "Give this folder the memory of a project that has moved.",
+       "attach shop-0f1e2d3c4b5a", _PERSON),
+
+    Op("uninstall", "install:uninstall", _KEEP, _AGENTS, "Undo `install`: settings files come back byte for byte.",
+       "uninstall", _PERSON),
+    Op("sync", "sync:sync", _KEEP, _AGENTS, "Write the rules into your agents' own memory; --off removes them.",
+       "sync --dry-run", _PERSON),
+    Op("skills", "sync:skills", _KEEP, _AGENTS, "Write this project's rules as skills; --off removes them.",
+       "skills --dry-run", _PERSON),
+    Op("recall-agent", "recall_agent:recall_agent", _READ, _AGENTS,
+       "Names of what a language model would recall, one per line.", 'recall-agent "how do we deploy"', _ASKS),
+    Op("review", "turn_review:review", _WRITE, _AGENTS,
+       "What a language model would add to memory after the last turn.", "review --run", _ASKS),
+    Op("replay", "replay:replay", _READ, _DEVELOPERS, "What past sessions would have been told, and used.",
+       "replay --show 10", _FILES),
 )  # fmt: skip

@@ -10,28 +10,22 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from recollect.app.core import IMPORT_ACTOR, App
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, storable
-from recollect.model.codec import (
-    Json,
-    canonical,
-    decode_bridge,
-    decode_memory,
-    decode_message,
-    encode_bridge,
-    encode_memory,
-    encode_message,
-)
-from recollect.model.memory import Lane
+from recollect.model.bridge import Bridge
+from recollect.model.codec import Json, canonical, decode, decode_memory, encode
+from recollect.model.memory import Lane, Message
 from recollect.model.plan import Alias, Change, Create, Link, Plan
 from recollect.model.result import Scope, Told
-from recollect.ops.app import IMPORT_ACTOR, App
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
 
@@ -46,12 +40,9 @@ _BATCH = 200
 
 
 class Shape(StrEnum):
-    JSONL = "jsonl"
-    """Everything, with checksums: what `import jsonl` reads."""
-    MARKDOWN = "markdown"
-    """A folder of notes, one a memory."""
-    AGENTS_MD = "agents-md"
-    """The rules in force, as a section of a file that agents read."""
+    JSONL = "jsonl"  # everything, with checksums: what `import jsonl` reads
+    MARKDOWN = "markdown"  # a folder of notes, one a memory
+    AGENTS_MD = "agents-md"  # the rules in force, as a section of a file that agents read
 
 
 def export(
@@ -66,12 +57,16 @@ def export(
     scope = scope_of(user)
     target = Path(file)
     if shape is not Shape.JSONL:
-        from recollect.ops import giving
+        from recollect.ops import note_transfer
 
-        return giving.notes(app, scope, target) if shape is Shape.MARKDOWN else giving.block(app, target)
+        return (
+            note_transfer.export_notes(app, scope, target)
+            if shape is Shape.MARKDOWN
+            else note_transfer.export_rules(app, target)
+        )
     if os.path.lexists(target):
         raise BadInput(f"{file} is there already.", hint="Name a new file; nothing is overwritten.")
-    total = sum(count for _, _, count in app.reading(scope).counts().by_kind_and_status)
+    total = sum(count for _, _, count in app.reader(scope).counts().by_kind_and_status)
     if not app.dry_run:
         try:
             _write(app, scope, target, total)
@@ -96,29 +91,28 @@ def import_jsonl(
     if not os.path.isfile(source):
         raise NotFound(f"There is no file {file}.", hint="`recollect export FILE` writes one.")
     scope = scope_of(user)
-    app.must_have_a_place(scope)
-    total = _checked(app.reading(scope), _read(app, source, lane), source.name)
+    app.require_scope(scope)
+    total = _checked(app.reader(scope), _read(app, source, lane), source.name)
     if app.dry_run:
-        known = _known(app.reading(scope), _read(app, source, lane))
+        known = sum(_is_known(app.reader(scope), change) for _, change in _read(app, source, lane))
         facts: dict[str, Json] = {"lines": total, "new": total - known, "known": known, "dry_run": True}
         return Told(f"Would import {total - known:,} of {total:,} lines; {known:,} are there already.", facts)
-    store = app.writing(scope)
-    change, added = app.mint.draw("change"), 0
-    batch: list[Change] = []
-    for number, (_, item) in enumerate(_read(app, source, lane), start=1):
-        batch.append(item)
-        if len(batch) == _BATCH or number == total:
-            act = app.act("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
-            added += _apply(app, store, Plan(tuple(batch)), act)
-            batch = []
-            app.progress(number, total)
+    store = app.writer(scope)
+    change, added, done = app.mint.draw("change"), 0, 0
+    header = app.change_header("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
+    lines = (item for _, item in _read(app, source, lane))
+    while batch := tuple(islice(lines, _BATCH)):
+        fresh = Plan(tuple(item for item in batch if not _is_known(store, item)))
+        if fresh:
+            store.apply(app.redact_plan(fresh), header)
+        added += len(fresh.changes)
+        done += len(batch)
+        app.progress(done, total, "memories")
     app.log.line("import", change=change, scope=scope, lines=total, added=added)
     facts = {"lines": total, "new": added, "known": total - added, "change": change, "dry_run": False}
     note = ("`recollect undo` takes it back.",) if added else ()
     return Told(
-        f"Imported {added:,} of {total:,} lines; {total - added:,} were there already.",
-        facts,
-        (*note, *app.notes()),
+        f"Imported {added:,} of {total:,} lines; {total - added:,} were there already.", facts, (*note, *app.notes())
     )
 
 
@@ -129,7 +123,7 @@ def _write(app: App, scope: Scope, target: Path, total: int) -> None:
         with open(handle, "w", encoding="utf-8", newline="\n") as out:
             for number, line in enumerate(_lines(app, scope)):
                 out.write(line + "\n")
-                app.progress(min(number, total), total)
+                app.progress(min(number, total), total, "memories")
             out.flush()
             os.fsync(handle)
     except BaseException:
@@ -138,7 +132,7 @@ def _write(app: App, scope: Scope, target: Path, total: int) -> None:
 
 
 def _lines(app: App, scope: Scope) -> Iterator[str]:
-    store = app.reading(scope)
+    store = app.reader(scope)
     digest = hashlib.sha256()
     count = 0
 
@@ -149,20 +143,12 @@ def _lines(app: App, scope: Scope) -> Iterator[str]:
         count += 1
         return canonical(data | {"sha256": mark})
 
-    yield line(
-        {
-            "type": "header",
-            "format": FORMAT,
-            "version": VERSION,
-            "scope": str(scope),
-            "at": app.clock.now().iso(),
-        }
-    )
+    at = app.clock.now().iso()
+    yield line({"type": "header", "format": FORMAT, "version": VERSION, "scope": str(scope), "at": at})
     for memory, messages in store.each():
-        said: list[Json] = [encode_message(m) for m in messages]
-        yield line({"type": "memory", "memory": encode_memory(memory), "messages": said})
+        yield line({"type": "memory", "memory": encode(memory), "messages": encode(messages)})
     for bridge in store.bridges():
-        yield line({"type": "bridge", "bridge": encode_bridge(bridge)})
+        yield line({"type": "bridge", "bridge": encode(bridge)})
     for memory, _ in store.each():
         for old in store.aliases(memory.id):
             yield line({"type": "alias", "old": old, "new": memory.id})
@@ -177,76 +163,72 @@ def _checked(store: Store, lines: Iterator[tuple[int, Change]], name: str) -> in
     """How many changes the file asks for. All of it is read before anything is written, and what a line leans
     on must be here or in an earlier one: a batch that failed would leave those before it behind."""
     total = 0
-    said: set[str] = set()
+    known: set[str] = set()
     for number, change in lines:
         total += 1
-        for id in _brings(change):
-            if id in said:
+        brought: list[str] = []
+        needed: list[str] = []
+        match change:
+            case Create(memory, messages):
+                brought = [memory.id, *(m.id for m in messages)]
+            case Link(bridge):
+                needed = [bridge.source, bridge.target]
+            case Alias(_, new):
+                needed = [new]
+            case _:
+                pass
+        for id in brought:
+            if id in known:
                 raise BadImport(name, number, f"{id} came before", hint=_HINT)
-            said.add(id)
-        for id in _leans_on(change):
-            if id not in said and store.exact(id) is None:
+            known.add(id)
+        for id in needed:
+            if id not in known and store.exact(id) is None:
                 raise BadImport(name, number, f"no memory has the id {clip(id, 80)!r}", hint=_HINT)
     return total
 
 
-def _brings(change: Change) -> tuple[str, ...]:
-    return (change.memory.id, *(m.id for m in change.messages)) if isinstance(change, Create) else ()
+_HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
 
 
-def _leans_on(change: Change) -> tuple[str, ...]:
-    match change:
-        case Link(bridge):
-            return (bridge.source, bridge.target)
-        case Alias(_, new):
-            return (new,)
-        case _:
-            return ()
+@contextmanager
+def _naming_line(name: str, number: int) -> Iterator[None]:
+    """Whatever is wrong is told with the line's number."""
+    try:
+        yield
+    except RecursionError:
+        raise BadImport(name, number, "it is nested too deeply", hint=_HINT) from None
+    except BadInput as problem:
+        raise BadImport(name, number, problem.message, hint=problem.hint) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise BadImport(name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT) from None
 
 
 def _read(app: App, source: Path, lane: Lane | None) -> Iterator[tuple[int, Change]]:
     """Every line as the change it asks for; BadImport with the line's number at the first that is wrong."""
-    name, digest, count, ended, number = source.name, hashlib.sha256(), 0, False, 0
+    digest, count, ended, number = hashlib.sha256(), 0, False, 0
     for number, text in _text_lines(source):
-        if ended:
-            raise BadImport(name, number, "there is more after the end", hint=_HINT)
-        try:
+        change = None
+        with _naming_line(source.name, number):
+            if ended:
+                raise ValueError("there is more after the end")
             data = _parsed(text)
-            mark = checksum(data)
-        except RecursionError:
-            raise BadImport(name, number, "it is nested too deeply", hint=_HINT) from None
-        except ValueError as problem:
-            raise BadImport(name, number, _short(problem), hint=_HINT) from None
-        kind = data.get("type")
-        if not count and (kind != "header" or data.get("format") != FORMAT):
-            raise BadImport(name, number, f"this is not a {FORMAT} file", hint=_HINT)
-        if not count and data.get("version") != VERSION:
-            raise BadImport(
-                name, number, f"version {_short(data.get('version'))} is not known", hint="Upgrade Recollect."
-            )
-        if kind == "end":
-            if data.get("lines") != count or data.get("sha256") != digest.hexdigest():
-                raise BadImport(name, number, "lines are missing or were changed", hint=_HINT)
-            ended = True
-            continue
-        if mark != data.get("sha256"):
-            raise BadImport(name, number, "its checksum does not hold: the line was changed", hint=_HINT)
-        digest.update(mark.encode())
-        count += 1
-        if count > 1:
-            try:
-                yield number, _change(app, data, lane)
-            except (ValueError, KeyError, TypeError, AttributeError) as problem:
-                raise BadImport(name, number, _short(problem), hint=_HINT) from None
-            except RecursionError:
-                raise BadImport(name, number, "it is nested too deeply", hint=_HINT) from None
-            except BadInput as problem:
-                raise BadImport(name, number, problem.message, hint=problem.hint) from None
+            mark, kind = checksum(data), data.get("type")
+            if not count:
+                _check_header(data)
+            if kind == "end":
+                if data.get("lines") != count or data.get("sha256") != digest.hexdigest():
+                    raise ValueError("lines are missing or were changed")
+                ended = True
+            else:
+                if mark != data.get("sha256"):
+                    raise ValueError("its checksum does not hold: the line was changed")
+                digest.update(mark.encode())
+                change = _change(app, data, lane) if count else None
+                count += 1
+        if change is not None:
+            yield number, change
     if not ended:
-        raise BadImport(name, number + 1, "the file ends too early", hint=_HINT)
-
-
-_HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
+        raise BadImport(source.name, number + 1, "the file ends too early", hint=_HINT)
 
 
 def _text_lines(source: Path) -> Iterator[tuple[int, str]]:
@@ -277,45 +259,37 @@ def _parsed(text: str) -> dict[str, Any]:
     return data
 
 
-def _short(problem: object) -> str:
-    return clip(str(problem), _MAX_PROBLEM_CHARS)
+def _check_header(data: dict[str, Any]) -> None:
+    if data.get("type") != "header" or data.get("format") != FORMAT:
+        raise ValueError(f"this is not a {FORMAT} file")
+    if data.get("version") != VERSION:
+        found = clip(str(data.get("version")), _MAX_PROBLEM_CHARS)
+        raise BadInput(f"version {found} is not known", hint="Upgrade Recollect.")
 
 
 def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Change:
     match data["type"]:
         case "memory":
-            memory = decode_memory(data["memory"])
-            messages = tuple(decode_message(m) for m in data["messages"])
+            memory, messages = decode_memory(data["memory"]), decode(tuple[Message, ...], data["messages"])
             for id in (memory.id, *(m.id for m in messages)):
                 if not is_id(id):
                     raise ValueError(f"{clip(id, 80)!r} is no id")
             if any(m.thread_id != memory.id for m in messages):
                 raise ValueError("a message belongs to another thread")
-            if lane is not None:
-                memory = replace(memory, lane=Lane.lowest(memory.lane, lane))
-            said = tuple(replace(m, content=app.take("message", m.content)) for m in messages)
-            return Create(replace(memory, title=storable(memory.title), body=app.take("body", memory.body)), said)
+            lane = Lane.lowest(memory.lane, lane or memory.lane)
+            body = app.redact_text("body", memory.body)
+            said = tuple(replace(m, content=app.redact_text("message", m.content)) for m in messages)
+            return Create(replace(memory, title=storable(memory.title), body=body, lane=lane), said)
         case "bridge":
-            return Link(decode_bridge(data["bridge"]))
+            return Link(decode(Bridge, data["bridge"]))
         case "alias":
             return Alias(str(data["old"]), str(data["new"]))
         case other:
             raise ValueError(f"type {other!r} is not known")
 
 
-def _apply(app: App, store: Store, plan: Plan, act: Any) -> int:
-    """How many of the changes were new. A memory that is here with other words keeps them."""
-    fresh = Plan(tuple(change for change in plan.changes if not _is_known(store, change)))
-    if fresh:
-        store.apply(app.redacted(fresh), act)
-    return len(fresh.changes)
-
-
-def _known(store: Store, lines: Iterator[tuple[int, Change]]) -> int:
-    return sum(_is_known(store, change) for _, change in lines)
-
-
 def _is_known(store: Store, change: Change) -> bool:
+    """A memory that is here with other words keeps them."""
     match change:
         case Create(memory):
             return store.exact(memory.id) is not None

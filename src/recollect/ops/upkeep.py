@@ -1,28 +1,43 @@
-"""Looking after the stores: check, rebuild, copy."""
+"""Looking after the stores: check, rebuild, copy, bring back what a damaged one still holds, and give a folder that
+has moved its memory back."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from recollect.base.errors import BadInput, ModelError
+from recollect.app.core import App
+from recollect.app.question_vector import drop_old_vectors, fill_vectors
+from recollect.app.recovery import backups_of, set_aside, set_aside_in, store_folders
+from recollect.base import project as identity
+from recollect.base.errors import BadInput, Conflict, ModelError, StoreDamaged
 from recollect.base.text import counted
+from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Alias, Change, Create, Link, Plan
 from recollect.model.result import Scope, Told, Verified
-from recollect.ops import asking
-from recollect.ops.app import App
+from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
-    from recollect.store import Store
+    from recollect.store import Salvaged, Store
 
 _BATCH = 64  # passages embedded and kept at once
+_RECOVERED_AT_ONCE = 200
+_LIVE = "memory.db"
+_DERIVED = frozenset(
+    {"passage", "words", "term", "vector", "vector_count", "check_passages", "full_text", "terms", "vectors"}
+)
 
 
 def verify(app: App) -> Verified:
     found = []
     for scope in _present(app):
-        store = app.writing(scope)  # the full-text check is a write that changes nothing
-        found.append((scope, str(store.path), tuple(store.verify(app.progress))))
+        store = app.writer(scope)  # the full-text check is a write that changes nothing
+        found.append(
+            (scope, str(store.path), tuple(store.verify(lambda done, total: app.progress(done, total, "checks"))))
+        )
     return Verified(tuple(found))
 
 
@@ -34,10 +49,10 @@ def reindex(app: App) -> Told:
     notes: tuple[str, ...] = ()
     for scope in _present(app):
         if app.dry_run:
-            counts[scope] = app.reading(scope).counts().passages
+            counts[scope] = app.reader(scope).counts().passages
             continue
-        store = app.writing(scope)
-        counts[scope] = store.reindex(app.progress)
+        store = app.writer(scope)
+        counts[scope] = store.reindex(lambda done, total: app.progress(done, total, "memories indexed"))
         try:
             vectors += _fill(app, store)
             dropped += _settle(app, store)
@@ -56,15 +71,15 @@ def _fill(app: App, store: Store) -> int:
     embedder = app.embedder
     missing = store.counts().passages - store.vector_counts().get(embedder.id, 0)
     done = 0
-    while given := asking.fill_vectors(store, embedder, _BATCH):
+    while given := fill_vectors(store, embedder, _BATCH):
         done += given
-        app.progress(min(done, missing), missing)
+        app.progress(min(done, missing), missing, "vectors made")
     return done
 
 
 def _settle(app: App, store: Store) -> int:
     done = 0
-    while gone := asking.settle_vectors(store, app.embedder.id):
+    while gone := drop_old_vectors(store, app.embedder.id):
         done += gone
     return done
 
@@ -75,7 +90,7 @@ def backup(app: App) -> Told:
     made: list[Json] = []
     stamp = app.clock.now().stamp()
     for scope in _present(app):
-        store = app.reading(scope)
+        store = app.reader(scope)
         if store.path is None:
             continue
         target = free_name(store.path.parent / "backups", stamp)
@@ -91,13 +106,130 @@ def backup(app: App) -> Told:
     return Told(f"{word} {', '.join(str(path) for path in made)}.", {"files": made, "dry_run": app.dry_run})
 
 
-def backups_of(path: Path | None) -> list[Path]:
-    """Newest first."""
-    if path is None:
-        return []
-    files = (path.parent / "backups").glob("memory-*.db")
-    return sorted(files, key=lambda f: f.stat().st_mtime_ns, reverse=True)
-
-
 def _present(app: App) -> list[Scope]:
     return [scope for scope in Scope if app.store_path(scope) is not None]
+
+
+def recover(app: App) -> Told:
+    """Also for a store that opens but holds damaged rows, which is set aside and made anew from what is sound, and for
+    one whose file is gone."""
+    facts: dict[str, Json] = {"dry_run": app.dry_run}
+    total = 0
+    for scope, folder in store_folders(app):
+        sources = _sources(app, scope, folder)
+        if not sources:
+            continue
+        found = _pooled(sources)
+        would_be_new = folder / _LIVE in sources
+        missing = list(found.memories) if would_be_new else _missing(app, scope, found.memories)
+        named: list[Json] = [str(source) for source in sources]
+        facts[scope] = {"sources": named, "readable": len(found.memories), "missing": len(missing)}
+        total += len(missing)
+        if missing and not app.dry_run:
+            _bring_back(app, app.writer(scope), missing, found)
+            app.log.line("recover", scope=scope, memories=len(missing))
+    if len(facts) == 1:
+        return _nothing_damaged(app, facts)
+    word = "Would bring back" if app.dry_run else "Brought back"
+    undone = "`recollect undo` takes it back. The files it came from stay where they are."
+    notes = () if app.dry_run or not total else (undone,)
+    return Told(f"{word} {counted(total, 'memory', 'memories')}.", facts, notes)
+
+
+def _nothing_damaged(app: App, facts: dict[str, Json]) -> Told:
+    backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
+    facts["backups"] = [*backups]
+    if not backups:
+        return Told("Nothing is damaged: nothing to recover. There is no backup.", facts)
+    kept = f"{counted(len(backups), 'backup is', 'backups are')} kept, for a store that is damaged or gone"
+    return Told(f"Nothing is damaged: nothing to recover. {kept}.", facts, tuple(backups))
+
+
+def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
+    """Set-aside files and backups, newest first. None when nothing was ever damaged or lost: what is missing then is
+    missing on purpose."""
+    live = folder / _LIVE
+    is_gone = not live.exists() or not live.stat().st_size
+    is_damaged = not is_gone and _is_damaged(app, scope)
+    if is_damaged and not app.dry_run and live.exists():
+        app.close()
+        set_aside(app, live, StoreDamaged(f"{live} holds damaged rows."))
+    aside = set_aside_in(folder)
+    if is_damaged and app.dry_run:
+        aside.insert(0, live)
+    return [*aside, *backups_of(live)] if aside or is_gone else []
+
+
+def _is_damaged(app: App, scope: Scope) -> bool:
+    try:
+        found = app.writer(scope).verify(lambda done, total: app.progress(done, total, "checks"))
+    except StoreDamaged:
+        return True  # and set aside by then, unless this is a dry run
+    return any(finding.table not in _DERIVED for finding in found)
+
+
+def _pooled(sources: list[Path]) -> Salvaged:
+    """The newest sound version of each."""
+    from recollect.store import Salvaged, salvage
+
+    memories: dict[str, Memory] = {}
+    messages: dict[str, Message] = {}
+    bridges: dict[tuple[str, str, str], Bridge] = {}
+    aliases: dict[str, str] = {}
+    removed: set[str] = set()
+    for found in map(salvage, sources):
+        memories = {one.id: one for one in found.memories if one.id not in removed} | memories
+        removed |= found.removed - memories.keys()
+        messages = {one.id: one for one in found.messages} | messages
+        bridges = {one.key: one for one in found.bridges} | bridges
+        aliases = dict(found.aliases) | aliases
+    return Salvaged(
+        tuple(memories.values()), tuple(messages.values()), tuple(bridges.values()), tuple(aliases.items()),
+        frozenset(removed),
+    )  # fmt: skip
+
+
+def _missing(app: App, scope: Scope, memories: tuple[Memory, ...]) -> list[Memory]:
+    """Not those that this store's own journal knows: they were deleted or purged since."""
+    store = app.reader(scope)
+    return [m for m in memories if store.exact(m.id) is None and not store.log(limit=1, memory=m.id)]
+
+
+def _bring_back(app: App, store: Store, missing: list[Memory], found: Salvaged) -> None:
+    said: dict[str, list[Message]] = {}
+    for message in found.messages:
+        said.setdefault(message.thread_id, []).append(message)
+    act = app.change_header("recover", f"Recovered {counted(len(missing), 'memory', 'memories')}")
+    for start in range(0, len(missing), _RECOVERED_AT_ONCE):
+        batch = missing[start : start + _RECOVERED_AT_ONCE]
+        store.apply(Plan.of(Create(memory, tuple(said.get(memory.id, ()))) for memory in batch), act)
+        app.progress(start + len(batch), len(missing), "memories")
+    ties: list[Change] = [Link(bridge) for bridge in found.bridges]
+    ties += [Alias(old, new) for old, new in found.aliases]
+    for tie in ties:
+        with suppress(Conflict):  # an end of it could not be read
+            store.apply(Plan.of([tie]), act)
+
+
+# The projects that have a memory
+
+
+def projects(app: App) -> Told:
+    known = identity.known(app.home.projects)
+    facts: list[Json] = [
+        {"folder": k.folder.name, "name": k.name, "root": k.root, "exists": k.exists, "attached": k.attached}
+        for k in known
+    ]
+    lines = "\n".join(f"{k.folder.name}  {k.root}{'' if k.exists else '  (gone)'}" for k in known)
+    return Told(lines or "No project has a memory yet.", {"projects": facts})
+
+
+def attach(
+    app: App, folder: Annotated[str, Arg("The store's folder, as `recollect projects` lists it.", metavar="FOLDER")]
+) -> Told:
+    project = app.require_project()
+    if app.dry_run:
+        return Told(f"Would give {project.root} the memory in {folder}.", {"folder": folder, "dry_run": True})
+    target = identity.attach(app.home.projects, project, folder)
+    app.log.line("attach", folder=target.name)
+    return Told(f"{project.root} now has the memory in {target.name}.", {"folder": target.name, "dry_run": False})

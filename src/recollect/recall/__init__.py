@@ -1,7 +1,12 @@
 """Decides what answers a question. Pure: evidence in, hits and reasons out.
 
-lexical    what the words say of each memory
-fuse       words and vectors together, then the company a memory keeps (neighbours, group)
-weigh      how strong, how useful, how much in focus: the one formula of priority
-pick       what is left after filters, duplicates and budgets, and why the rest is not
+lexical          what the words say of each memory
+fuse             words and vectors together, then the company a memory keeps (neighbours, group)
+time_words       the time that a question names
+priority         how strong, how useful, how much in focus: the one formula of priority
+floor            whether a memory is relevant enough to be shown to someone who did not ask
+answer_passages  which part of a memory answers
+selection        what is left after filters, duplicates and limits, and why the rest is not
+call_rules       which rules are about a tool call
+model_choice     what a language model is asked when it chooses, and what its answer means
 """

@@ -1,8 +1,8 @@
-"""Words and vectors together: one score a unit, every part of it named.
+"""Words and vectors together: one score per unit, every part of it named.
 
-Each kind of evidence counts twice: against the best of this question (who leads?) and against what a perfect
-match would be (is the lead worth anything?). So words rule where the question's rare words are found, and
-meaning rules where they are not, without a rule that tells questions apart.
+Each kind of evidence counts twice: against the best of this question (which leads?) and against what a perfect
+match would be (is the lead worth anything?). So words decide where the question's rare words are found, and meaning
+decides where they are not, without a rule that tells questions apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from recollect.model.evidence import Nearness, Place
 from recollect.recall.lexical import Ref, WordMatch
-from recollect.recall.when import Span
+from recollect.recall.time_words import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,11 @@ class Weights:
     group: float = 0.15
     group_of_all: float = 0.15
     thread: float = 0.20
-    """How much of that a turn has from its thread: a long thread speaks of everything, a short one has no company."""
-    long_turn: float = 0.15
-    """In a conversation the short turn is what was said, the long one the reply to it."""
+    """How much of that a turn gets from its thread: a long thread is about everything, a short one has no company."""
+    long_turn: float = 0.15  # in a conversation the short turn is what was said, the long one the reply to it
     voice: float = 0.60
     """How much more a passage counts that is all in the first person, where a question is about its asker."""
-    time: float = 0.20
-    """For a memory of the time that a question names."""
+    time: float = 0.20  # for a memory from the time that a question names
 
     @property
     def words(self) -> float:
@@ -52,13 +50,13 @@ class Weights:
 
 
 WEIGHTS = Weights()
-_LEAST = 1e-9  # a lead over nothing is no lead
+_MIN_LEAD = 1e-9  # a lead over nothing is no lead
 TURN_BYTES = 500  # up to here a turn of a conversation is short
 
 
 class Match(NamedTuple):
     score: float
-    """0 to 1, as far as the memory itself goes; company, a time that fits and words about oneself may lift it above."""
+    """0 to 1 for the memory itself; company, a time that fits and words in the first person may lift it above 1."""
     words: float
     cover: float
     near: float
@@ -68,59 +66,40 @@ class Match(NamedTuple):
     time: float = 0.0
 
 
-UNMATCHED = Match(0.0, 0.0, 0.0, 0.0)
-"""Of a memory that is looked at for another reason than the question."""
+UNMATCHED = Match(0.0, 0.0, 0.0, 0.0)  # for a memory that is a candidate for another reason than the question
 
 
-def fuse(
-    words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], most: float, weights: Weights = WEIGHTS
-) -> dict[Ref, Match]:
-    scale = _Scale.of(words, near, most or 1.0, weights)
-    return {ref: scale.match(words.get(ref), near.get(ref)) for ref in {*words, *near}}
+def fuse(words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], most: float) -> dict[Ref, Match]:
+    """`most`: what a perfect match of the words would score."""
+    w, own, most = WEIGHTS, WEIGHTS.own, most or 1.0
+    lead_near, lead_middle = _lead(n.voiced for n in near.values()), _lead(n.middle for n in near.values())
+    # What a point of each kind of evidence is worth for this question.
+    best = (w.best / _lead(m.best for m in words.values()) + w.best_of_all / most) / own
+    whole = (w.whole / _lead(m.whole for m in words.values()) + w.whole_of_all / most) / own
+    nearest = (w.near / lead_near + w.near_of_all) / own
+    middle = (w.middle / lead_middle + w.middle_of_all) / own
+    # Without a vector its meaning is assumed to be as near as its words are, not to be nothing.
+    by_words_alone = (w.near + w.near_of_all * lead_near + w.middle + w.middle_of_all * lead_middle) / w.words
 
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """What a point of each kind of evidence is worth for this question: the weights, over the best of all and over
-    a perfect match, worked out once."""
-
-    best: float
-    whole: float
-    near: float
-    middle: float
-    meant_as_said: float
-
-    @classmethod
-    def of(cls, words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], most: float, w: Weights) -> _Scale:
-        lead_best, lead_whole = _lead(m.best for m in words.values()), _lead(m.whole for m in words.values())
-        lead_near, lead_middle = _lead(n.voiced for n in near.values()), _lead(n.middle for n in near.values())
-        meant = w.near + w.near_of_all * lead_near + w.middle + w.middle_of_all * lead_middle
-        return cls(
-            best=(w.best / lead_best + w.best_of_all / most) / w.own,
-            whole=(w.whole / lead_whole + w.whole_of_all / most) / w.own,
-            near=(w.near / lead_near + w.near_of_all) / w.own,
-            middle=(w.middle / lead_middle + w.middle_of_all) / w.own,
-            meant_as_said=meant / w.words,
-        )
-
-    def match(self, word: WordMatch | None, near: Nearness | None) -> Match:
-        said = self.best * word.best + self.whole * word.whole if word is not None else 0.0
+    def match(word: WordMatch | None, close: Nearness | None) -> Match:
+        score = best * word.best + whole * word.whole if word is not None else 0.0
         cover = word.cover if word is not None else 0.0
-        if near is None:
-            # No vector yet: its meaning is taken to be as near as its words are, not to be nothing.
-            return Match(said + said * self.meant_as_said, said, cover, 0.0)
-        score = said + self.near * max(0.0, near.voiced) + self.middle * max(0.0, near.middle)
-        return Match(score, said, cover, max(0.0, near.best))
+        if close is None:
+            return Match(score + score * by_words_alone, score, cover, 0.0)
+        total = score + nearest * max(0.0, close.voiced) + middle * max(0.0, close.middle)
+        return Match(total, score, cover, max(0.0, close.best))
+
+    return {ref: match(words.get(ref), near.get(ref)) for ref in {*words, *near}}
 
 
-def passage_score(cover: float, near: float, weights: Weights = WEIGHTS) -> float:
-    """How well a single passage answers: which share of the question it speaks of, and how near it is."""
-    words, meaning = weights.best_of_all + weights.whole_of_all, weights.near_of_all
+def passage_score(cover: float, near: float) -> float:
+    """How well a single passage answers: the share of the question that it has, and how near it is."""
+    words, meaning = WEIGHTS.best_of_all + WEIGHTS.whole_of_all, WEIGHTS.near_of_all
     return (words * cover + meaning * max(0.0, near)) / (words + meaning)
 
 
 def _lead(values: Iterable[float]) -> float:
-    return max(_LEAST, *values, _LEAST)
+    return max(_MIN_LEAD, *values, _MIN_LEAD)
 
 
 def in_company(
@@ -129,10 +108,10 @@ def in_company(
     places: Mapping[Ref, Place],
     most: float,
     asked: Span | None = None,
-    weights: Weights = WEIGHTS,
 ) -> dict[Ref, Match]:
-    """A unit gains by what stands beside it in its conversation, by how much of the question its whole conversation
-    speaks of, and by being of the time that was asked for."""
+    """A unit gains by its neighbours in the conversation, by how much of the question the whole conversation is about,
+    and by being from the time that was asked for."""
+    weights = WEIGHTS
     groups = _groups(words, places)
     lead = max(groups.values(), default=0.0) or 1.0
     lifted = dict(matches)
@@ -159,7 +138,7 @@ def in_company(
 
 
 def _groups(words: Mapping[Ref, WordMatch], places: Mapping[Ref, Place]) -> dict[tuple[int, str], float]:
-    """Each term where it stands strongest in the group. A group of one is no company."""
+    """Each term where it is strongest in the group. A group of one is no company."""
     strongest: dict[tuple[int, str], dict[int, float]] = {}
     sizes: dict[tuple[int, str], int] = {}
     for ref, place in places.items():

@@ -1,4 +1,4 @@
-"""Takes secrets out of text before it is stored, logged, embedded, exported or sent anywhere. Pure."""
+"""Takes secrets out of text before it is stored, logged, embedded, exported or sent. Pure."""
 
 from recollect.redact.redactor import Cleaned, Redactor
 

@@ -1,16 +1,16 @@
 """Text in, the same text without its secrets out.
 
-Works on a buffer in which everything already redacted is one byte that no pattern can take (HOLE),
-with what it stands for beside it in order. So a placeholder is never redacted again, and cleaning what
-is clean finds the very same buffer and nothing in it.
+Works on a buffer in which everything already redacted is one byte that no pattern can take (HOLE), with a list of what
+each of these bytes stands for. So a placeholder is never redacted again, and cleaning what is clean finds the very same
+buffer and nothing in it.
 
-Does not know what secrets look like (patterns.py, assign.py) and keeps none of them.
+Does not know what secrets look like (secrets.json, named.py) and keeps none of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,30 +21,24 @@ from typing import Any, NamedTuple
 
 import re2
 
-from recollect.redact.assign import ASSIGNMENTS, Assignment, assigned
-from recollect.redact.docket import Docket
-from recollect.redact.judge import LOOK, entropy, is_stand_in, is_token, is_words
-from recollect.redact.mentions import MENTIONS, Mention, mentioned
-from recollect.redact.pattern import HOLE, Pattern, compiled, latin1
-from recollect.redact.patterns import PATTERNS
-from recollect.redact.private import private_spans
-from recollect.redact.tables import TABLES, Table, tabled
-from recollect.redact.views import View, Whole, unescaped, unpacked
+from recollect.redact.named import find_assigned, find_in_columns, find_mentioned
+from recollect.redact.plausibility import LOOK, entropy, is_stand_in, is_token, is_words
+from recollect.redact.secret_table import HOLE, ROWS, Row, Verdicts, compiled, latin1
+from recollect.redact.spellings import Spelling, decode_base64, undo_escapes
 
 _ESCAPES = (b"\\n", b"\\r", b"\\t")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _PRIVATE = b"[private]"
+_PRIVATE_TAG = r"(?i)<(/?)private(?:\s[^<>]*)?>"
 _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
-Row = Pattern | Assignment | Mention | Table
-ROWS: tuple[Row, ...] = (*PATTERNS, *ASSIGNMENTS, *MENTIONS, *TABLES)
 _START, _ROW = attrgetter("start"), attrgetter("row")
 
-# What is taken out may lay bare the start of another secret, so a text with finds is read again. One
-# more time is enough for all but text made to need more; the bound keeps the work linear for that too.
+# Taking a secret out may lay bare the start of another, so a text with finds is read again. Once more is enough for all
+# but text made to need more; the bound keeps the work linear for that too.
 _MAX_PASSES = 8
-_SHORTEST = 6  # `://:a@`
-# A secret found by its context is also taken out where it stands without: only one long and mixed
-# enough not to be a word, and only so many, for each costs a walk through the text.
+_MIN_CHARS = 6  # `://:a@`
+# A secret found by its context is also taken out where it stands without: only one long and mixed enough not to be a
+# word, and only so many, for each costs a walk through the text.
 _ECHO_MIN_BYTES = 12
 _ECHO_MIN_ENTROPY = 3.0
 _MAX_ECHOES = 64
@@ -53,14 +47,14 @@ _MAX_ECHOES = 64
 @dataclass(frozen=True, slots=True)
 class Cleaned:
     text: str
-    # How many of each kind were taken out, sorted by kind.
     found: tuple[tuple[str, int], ...]
-    # How many values were judged: what a text costs, in work and not in time.
+    """How many of each kind were taken out, sorted by kind."""
     judged: int = field(default=0, compare=False)
+    """How many values were judged: what a text costs, in work and not in time."""
 
 
 class Redactor:
-    """The key belongs to one home: with it equal secrets get equal marks, without it a mark says nothing."""
+    """The key belongs to one home: with it, equal secrets get equal marks; without it, a mark says nothing."""
 
     def __init__(self, key: bytes) -> None:
         if not 0 < len(key) <= blake2b.MAX_KEY_SIZE:
@@ -68,26 +62,26 @@ class Redactor:
         self._hash = blake2b(key=key, digest_size=2)
 
     def clean(self, text: str) -> Cleaned:
-        if len(text) < _SHORTEST:
+        if len(text) < _MIN_CHARS:
             return Cleaned(text, ())
         draft = _Draft(text.encode("utf-8", "surrogatepass"))
         placeholders = _placeholders(draft.buffer)
         draft.punch((start, end, draft.buffer[start:end]) for start, end in placeholders)
-        private = private_spans(draft.buffer)
+        private = _private_spans(draft.buffer)
         draft.punch((start, end, _PRIVATE) for start, end in private)
 
         found = Counter({"private": len(private)} if private else {})
-        docket = Docket()
+        verdicts: Verdicts = defaultdict(dict)
         for _ in range(_MAX_PASSES):
-            taken = self._take_out(draft, docket)
+            taken = self._take_out(draft, verdicts)
             if not taken:
                 break
             found += taken
-        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), docket.judged)
+        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), sum(map(len, verdicts.values())))
 
-    def _take_out(self, draft: _Draft, docket: Docket) -> Counter[str]:
-        """One walk through every row of the table whose keywords are there, in the text and in its views."""
-        finds = _finds(draft.buffer, docket)
+    def _take_out(self, draft: _Draft, verdicts: Verdicts) -> Counter[str]:
+        """One walk through every row of the table whose keywords are there, in each spelling of the text."""
+        finds = _finds(draft.buffer, verdicts)
         if not finds:
             return Counter()
         taken = Counter(find.kind for find in finds)
@@ -140,6 +134,24 @@ def _placeholders(text: bytes) -> list[tuple[int, int]]:
     return [match.span() for match in compiled(_PLACEHOLDER).finditer(text)]
 
 
+def _private_spans(text: bytes) -> list[tuple[int, int]]:
+    """`<private>…</private>`: what a user asked never to be kept. From each outermost opening tag to its end, or to the
+    end of the text. A closing tag that closes nothing stays as it is."""
+    if b"private" not in text.lower():
+        return []
+    spans: list[tuple[int, int]] = []
+    depth = start = 0
+    for tag in compiled(_PRIVATE_TAG).finditer(text):
+        if not tag[1]:
+            start = tag.start() if depth == 0 else start
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                spans.append((start, tag.end()))
+    return [*spans, (start, len(text))] if depth else spans
+
+
 class _Find(NamedTuple):
     start: int
     end: int
@@ -148,11 +160,11 @@ class _Find(NamedTuple):
     secret: bytes
 
 
-def _finds(text: bytes, docket: Docket) -> list[_Find]:
+def _finds(text: bytes, verdicts: Verdicts) -> list[_Find]:
     """Where secrets stand, in order, not overlapping. Of those that do, the first row of the table names the secret,
     and all of them go: one may end where an escape or a sign begins that another reads on over."""
-    views = (unescaped(text), Whole(text), unpacked(text))
-    finds = [find for view in views if view for find in _finds_in(view, docket)]
+    spellings = (undo_escapes(text), Spelling(text), decode_base64(text))
+    finds = [find for spelling in spellings if spelling for find in _finds_in(spelling, verdicts)]
     apart: list[_Find] = []
     for find in sorted(finds, key=_START):
         if not apart or find.start >= apart[-1].end:
@@ -163,51 +175,46 @@ def _finds(text: bytes, docket: Docket) -> list[_Find]:
     return apart
 
 
-def _finds_in(view: View, docket: Docket) -> Iterator[_Find]:
-    for row in _rows_for(view.buffer):
-        for start, end in spans_of(ROWS[row], view.buffer, docket):
-            yield _Find(*view.back(start, end), row, ROWS[row].kind, view.buffer[start:end])
+def _finds_in(spelling: Spelling, verdicts: Verdicts) -> Iterator[_Find]:
+    text = spelling.buffer
+    for number in _rows_for(text):
+        row = ROWS[number]
+        for start, end in spans_of(row, text, verdicts):
+            yield _Find(*spelling.origin(start, end), number, row.kind, text[start:end])
 
 
-def spans_of(row: Row, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
-    return (_aligned(text, start, end) for start, end in _read(row, text, docket))
+def spans_of(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+    return (_aligned(text, start, end) for start, end in _READERS[row.found_as](row, text, verdicts))
 
 
-def _read(row: Row, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
-    match row:
-        case Assignment():
-            return assigned(row, text, docket)
-        case Mention():
-            return mentioned(row, text, docket)
-        case Table():
-            return tabled(row, text, docket)
-        case Pattern():
-            return _matched(row, text, docket)
-
-
-def _matched(pattern: Pattern, text: bytes, docket: Docket) -> Iterator[tuple[int, int]]:
-    verdicts = docket.of(pattern.regex)
-    judges = pattern.min_entropy or pattern.free or pattern.opaque
-    for match in compiled(pattern.regex).finditer(text):
-        start, end = match.span(pattern.group)
-        if pattern.apart and _goes_on(text, start):
+def _find_shapes(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+    verdicts = all_verdicts[row.regex]
+    judges = row.min_entropy or row.free or row.opaque
+    for match in compiled(row.regex).finditer(text):
+        start, end = match.span(row.group)
+        if row.apart and _goes_on(text, start):
             continue
         if judges:
             secret = text[start : min(end, start + LOOK)]
             verdict = verdicts.get(secret)
             if verdict is None:
-                verdict = verdicts[secret] = _looks_right(pattern, secret)
+                verdict = verdicts[secret] = _looks_right(row, secret)
             if not verdict:
                 continue
         yield start, end
 
 
-def _looks_right(pattern: Pattern, secret: bytes) -> bool:
-    if pattern.min_entropy and entropy(secret) < pattern.min_entropy:
+_READERS = {
+    "pattern": _find_shapes, "assignment": find_assigned, "mention": find_mentioned, "column": find_in_columns,
+}  # fmt: skip
+
+
+def _looks_right(row: Row, secret: bytes) -> bool:
+    if row.min_entropy and entropy(secret) < row.min_entropy:
         return False
-    if pattern.free and is_stand_in(secret):
+    if row.free and is_stand_in(secret):
         return False
-    return not pattern.opaque or is_token(secret, quoted=True)
+    return not row.opaque or is_token(secret, quoted=True)
 
 
 def _goes_on(text: bytes, start: int) -> bool:

@@ -1,4 +1,4 @@
-"""What a terminal is given: lines with a tone, and tables. How they look is the command line's."""
+"""What a terminal is given: lines with a tone, tables and boxes. How they look is up to the command line."""
 
 from __future__ import annotations
 
@@ -28,4 +28,12 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Line | Table
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Text word for word, in a frame."""
+
+    title: str
+    text: str
+
+
+Block = Line | Table | Box

@@ -2,95 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
+from recollect.model import plan as plans
+from recollect.model import result as results
 from recollect.model.codec import Json
-from recollect.model.memory import Note, Rule
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
-from recollect.model.result import (
-    Cards,
-    Checkup,
-    Compacted,
-    Configured,
-    Done,
-    Embedding,
-    Found,
-    History,
-    Mark,
-    Overview,
-    Reasons,
-    Recalled,
-    Result,
-    Shown,
-    Suggested,
-    Told,
-    Tour,
-    Verified,
-)
-from recollect.render.agent import ago, left_out_lines, recall_text
-from recollect.render.blocks import Block, Line, Table, Tone
+from recollect.model.memory import Kind, Note, Rule, Status
+from recollect.model.report import Counts
+from recollect.model.result import Mark, Scope
+from recollect.render.blocks import Block, Box, Line, Table, Tone
+from recollect.render.explain import found_blocks, reason_blocks
+from recollect.render.recall_text import ago, recall_text
 
+SHORT_ID = 6  # how many characters of an id a person sees; any command takes them
+_WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
 _TITLE_CHARS = 60
-_PASSAGE_CHARS = 160
 _MOST_ACTIONS = 50
-_USUAL = frozenset({"words and vectors", "by id"})
+_WAITS = "candidate"
+_KEPT = frozenset({"stored", "inbox"})
 
 
-def blocks(result: Result, *, now: Moment) -> Iterator[Block]:
-    match result:
-        case Cards():
-            yield from _cards(result, now)
-        case Shown():
-            yield from _shown(result, now)
-        case Found():
-            yield from _found(result, now)
-        case Recalled():
-            yield Line(recall_text(result, now=now, ask="recollect recall {}"))
-        case Reasons():
-            yield from _reasons(result)
-        case Done():
-            yield from _done(result)
-        case Suggested():
-            yield from _suggested(result)
-        case Compacted():
-            yield from _compacted(result)
-        case History():
-            yield from _history(result, now)
-        case Overview():
-            yield from _overview(result)
-        case Verified():
-            yield from _verified(result)
-        case Checkup():
-            yield from _checkup(result)
-        case Configured():
-            yield from _configured(result)
-        case Told(summary, _, notes):
-            if summary:  # a list of names may be empty, and is read by programs
-                yield Line(summary)
-            yield from _notes(notes)
-        case Tour():
-            yield from _tour(result, now)
+def blocks(result: results.Result, *, now: Moment) -> Iterator[Block]:
+    return _BLOCKS[type(result)](result, now)
 
 
-def _cards(result: Cards, now: Moment) -> Iterator[Block]:
+def short_ids(text: str) -> str:
+    """Whole ids are for programs; a person reads their last six digits."""
+    return _WHOLE_ID.sub(r"\1", text)
+
+
+def short_ago(then: Moment, now: Moment) -> str:
+    """For a column: `5 min`, `3 h`, `12 d`."""
+    minutes = max(0, now.micros - then.micros) // 60_000_000
+    if minutes < 1:
+        return "now"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h" if minutes < 24 * 60 else f"{minutes // 1_440} d"
+
+
+def _table(rows: Sequence[Mapping[str, object]], *, numbered: bool = False) -> Table:
+    """Columns that are empty in every row are left out. Numbers stand for the rows in the next command."""
+    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    cells = [tuple(short_ids(str(row[name])) for name in names) for row in rows]
+    if not numbered:
+        return Table(tuple(names), tuple(cells))
+    return Table(("", *names), tuple((str(number), *row) for number, row in enumerate(cells, start=1)))
+
+
+def _notes(notes: Sequence[str]) -> Iterator[Block]:
+    return (Line(short_ids(note), Tone.WARN) for note in notes)
+
+
+def _strings(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# Memories
+
+
+def _cards(result: results.Cards, now: Moment) -> Iterator[Block]:
     if not result.cards:
-        yield Line(f"No {result.what} yet.", Tone.DIM)
+        yield Line(f"No {result.what}.", Tone.DIM)
         return
-    rules = result.what == "rules"
-    rows = []
-    for card in result.cards:
-        memory = card.memory
-        text = memory.body if rules else memory.title
-        kind = memory.rule_type if isinstance(memory, Rule) else f"{card.strength:.2f}"
-        where = f"{memory.status}, {card.scope}"
-        said = clip(one_line(text), _TITLE_CHARS) + "".join(f" (replaces {id}?)" for id in card.replaces)
-        rows.append((memory.id, str(kind), where, ago(memory.last_active_at, now), said))
-    yield Table(("ID", "TYPE" if rules else "WEIGHT", "STATUS", "ACTIVE", "RULE" if rules else "TITLE"), tuple(rows))
+    rules = all(card.memory.kind is Kind.RULE for card in result.cards)
+    all_full = all(card.importance == 100 for card in result.cards)
+    rows = [
+        {
+            "RULE" if rules else "TITLE": card.memory.body if rules else card.memory.title,
+            "FILE": card.memory.path if isinstance(card.memory, Note) else "",
+            "TYPE": card.memory.rule_type if isinstance(card.memory, Rule) else "",
+            "REPLACES": ", ".join(card.replaces),
+            "STATUS": "" if card.memory.status in (Status.ACTIVE, Status.CANDIDATE) else card.memory.status,
+            "WHERE": "everywhere" if card.scope is Scope.USER and not isinstance(card.memory, Note) else "",
+            "IMPORTANCE": "" if all_full else card.importance,
+            "WHEN": short_ago(card.memory.last_active_at, now),
+            "ID": card.memory.id[-SHORT_ID:],
+        }
+        for card in result.cards
+    ]
+    yield _table(rows, numbered=True)
 
 
-def _shown(shown: Shown, now: Moment) -> Iterator[Block]:
+def _shown(shown: results.Shown, now: Moment) -> Iterator[Block]:
     memory = shown.card.memory
     if shown.content:
         yield Line(shown.said)
@@ -98,273 +94,252 @@ def _shown(shown: Shown, now: Moment) -> Iterator[Block]:
     if shown.asked != memory.id:
         yield Line(f"{shown.asked} was merged into {memory.id}.", Tone.DIM)
     yield Line(memory.title, Tone.TITLE)
-    marks = [str(memory.kind), str(memory.status), str(shown.card.scope), f"from {memory.lane}"]
-    marks += ["pinned"] if memory.pinned else []
-    yield Line(f"{memory.id}  {', '.join(marks)}", Tone.DIM)
-    if isinstance(memory, Note):
-        yield Line(f"File: {memory.path}", Tone.DIM)
-    topics = f" | Topics: {', '.join(memory.topics)}" if memory.topics else ""
-    yield Line(f"Weight: {shown.card.strength:.2f}{topics}")
-    yield Line(f"Last active: {ago(memory.last_active_at, now)}")
+    marks = [memory.kind, memory.status, "everywhere" if shown.card.scope is Scope.USER else "project"]
+    yield Line(f"{memory.id}  {', '.join(marks)}{', pinned' if memory.pinned else ''}", Tone.DIM)
+    when = ago(memory.last_active_at, now)
+    facts = [f"importance {shown.card.importance}", f"source: {memory.lane}", f"active {when}"]
+    facts += [f"topics: {', '.join(memory.topics)}"] if memory.topics else []
+    facts += [f"file: {memory.path}"] if isinstance(memory, Note) else []
+    yield Line("; ".join(facts), Tone.DIM)
     if memory.superseded_by:
-        yield Line(f"Superseded by {memory.superseded_by}", Tone.WARN)
+        yield Line(f"Replaced by {memory.superseded_by}", Tone.WARN)
     yield Line()
     yield Line(memory.body)
     if shown.later:
         yield Line()
         yield Line(f"Messages ({len(shown.messages)})", Tone.TITLE)
-        for message in shown.later:
-            yield Line(f"[{message.at.iso()[:16]} {message.source}] {message.content}")
+        yield from (Line(f"[{said.at.iso()[:16]} {said.source}] {said.content}") for said in shown.later)
     if shown.bridges:
         yield Line()
-        yield Line("Bridges", Tone.TITLE)
+        yield Line("Links", Tone.TITLE)
         for bridge, title in shown.bridges:
-            arrow = "->" if bridge.source == memory.id else "<-"
-            other = bridge.target if bridge.source == memory.id else bridge.source
-            yield Line(f"{arrow} {clip(title, _TITLE_CHARS)} ({bridge.type}, weight: {bridge.weight:.2f})  {other}")
+            arrow, other = ("->", bridge.target) if bridge.source == memory.id else ("<-", bridge.source)
+            yield Line(f"{arrow} {clip(title, _TITLE_CHARS)} ({bridge.type})  {other[-SHORT_ID:]}")
     if shown.merged:
         yield Line()
         yield Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM)
 
 
-def _found(found: Found, now: Moment) -> Iterator[Block]:
-    if not found.found:
-        yield Line("Nothing matches.", Tone.DIM)
-    for one in found.found:
-        memory = one.hit.memory
-        yield Line(clip(one_line(memory.title), _TITLE_CHARS), Tone.TITLE)
-        where = f"{memory.kind}, {memory.status}, {one.scope}, from {memory.lane}, {ago(memory.last_active_at, now)}"
-        yield Line(f"  {one.hit.score:.2f}  {memory.id}  {where}", Tone.DIM)
-        if found.explained:
-            yield Line("  " + ", ".join(f"{name} {value:.2f}" for name, value in one.hit.components), Tone.DIM)
-        yield Line(f"  {clip(one_line(one.hit.passage), _PASSAGE_CHARS)}")
-        if one.hit.stale:
-            yield Line(f"  stale: changed since: {', '.join(one.hit.stale)}", Tone.WARN)
-    for drop in found.drops:
-        yield Line(f"left out: {drop.id} ({drop.reason})", Tone.DIM)
-    for line in left_out_lines(found):
-        yield Line(line, Tone.DIM)
-    if found.how not in _USUAL:
-        yield Line(f"Searched by {found.how}.", Tone.WARN)
+def _recalled(recalled: results.Recalled, now: Moment) -> Iterator[Block]:
+    yield Line(recall_text(recalled, now=now, ask="recollect recall {}"))
 
 
-def _reasons(reasons: Reasons) -> Iterator[Block]:
-    if reasons.now:
-        yield Line("Now: " + ", ".join(f"{name} {value:g}" for name, value in reasons.now))
-    if reasons.quiet:
-        yield Line(f"Went quiet: it is not shown unasked. `recollect revive {reasons.memory}`", Tone.WARN)
-    if not reasons.recalls:
-        yield Line("Nothing was recalled yet.", Tone.DIM)
-    for recall in reasons.recalls:
-        yield Line(f"{recall['id']}  {str(recall['at'])[:19]}  by {recall['how']}, {recall['ms']} ms", Tone.TITLE)
-        yield Line(f"  asked: {recall['query']}")
-        if "event" in recall:
-            told = "told" if recall.get("delivered", True) else "not told, because the hook had given up,"
-            yield Line(f"  {told} at {recall['event']}: {recall['chars']} characters, session {recall['session']}")
-        for hit in _listed(recall, "hits", reasons.memory):
-            source = f"  (from {hit['lane']})" if "lane" in hit else ""  # not said by older versions
-            yield Line(f"  {hit['score']}  {hit['id']}  {hit['title']}{source}")
-            if hit.get("passage"):
-                yield Line(f"      {hit['passage']}")
-            parts = hit["components"]
-            if isinstance(parts, dict):
-                yield Line("      " + ", ".join(f"{name} {value}" for name, value in parts.items()), Tone.DIM)
-        for drop in _listed(recall, "dropped", reasons.memory):
-            yield Line(f"  left out: {drop['id']} ({drop['reason']})", Tone.DIM)
-
-
-def _listed(recall: Mapping[str, Json], name: str, memory: str) -> list[dict[str, Json]]:
-    found = recall[name]
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-    return [row for row in rows if not memory or row["id"] == memory]
-
-
-def _done(done: Done) -> Iterator[Block]:
+def _done(done: results.Done, _now: Moment) -> Iterator[Block]:
     if done.dry_run:
         yield Line("Dry run: nothing was written.", Tone.WARN)
-        yield from (Line(f"  {line}") for line in plan_lines(done.plan))
-        yield from _notes(done.notes)
-        return
-    yield Line(done.summary, Tone.GOOD if done.change else Tone.PLAIN)
+        yield from (Line(f"  {short_ids(line)}") for line in plan_lines(done.plan))
+    else:
+        # Whoever pins something gets the whole id; elsewhere the last digits are enough.
+        summary = done.summary if done.summary.startswith("Pinned as ") else short_ids(done.summary)
+        yield Line(summary, Tone.GOOD if done.change else Tone.PLAIN)
     yield from _notes(done.notes)
 
 
-def _suggested(suggested: Suggested) -> Iterator[Block]:
+def plan_lines(plan: plans.Plan) -> list[str]:
+    return [_change_line(change) for change in plan.changes] or ["nothing to change"]
+
+
+def _change_line(change: plans.Change) -> str:
+    match change:
+        case plans.Create(memory, _) | plans.Remove(memory, _):
+            verb = "create" if isinstance(change, plans.Create) else "remove"
+            return f"{verb} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
+        case plans.Update(id, before, after):
+            was, now = ({name: clip(one_line(str(side[name])), 40) for name in after} for side in (before, after))
+            return f"update {id}: {', '.join(f'{name}: {was[name]} -> {now[name]}' for name in after)}"
+        case plans.Move(message_ids, source, target):
+            return f"move {len(message_ids)} messages from {source} to {target}"
+        case plans.Say(id, messages):
+            return f"add {counted(len(messages), 'message')} to {id}"
+        case plans.Unsay(id, messages):
+            return f"take {counted(len(messages), 'message')} out of {id}"
+        case plans.Link(bridge) | plans.Unlink(bridge):
+            verb = "link" if isinstance(change, plans.Link) else "unlink"
+            return f"{verb} {bridge.source} -> {bridge.target} ({bridge.type})"
+        case plans.Alias(old, new):
+            return f"from now on {old} answers as {new}"
+        case plans.Unalias(old, new):
+            return f"{old} no longer answers as {new}"
+        case plans.FileChange(_, "", path):
+            return f"write {path}"
+        case plans.FileChange(_, path, ""):
+            return f"remove {path}"
+        case plans.FileChange(_, path, target):
+            return f"change {path}" if path == target else f"move {path} to {target}"
+
+
+def _history(history: results.History, now: Moment) -> Iterator[Block]:
+    if not history.entries:
+        yield Line("No changes yet.", Tone.DIM)
+        return
+    rows = [
+        {
+            "WHAT": entry.summary,
+            "STATE": "undone" if entry.undone_by else "purged" if entry.purged else "",
+            "BY": entry.actor,
+            "WHERE": "" if scope is Scope.PROJECT else "everywhere",
+            "WHEN": short_ago(entry.at, now),
+            "CHANGE": entry.change[-SHORT_ID:],
+        }
+        for scope, entry in history.entries
+    ]
+    yield _table(rows)
+    yield Line("`recollect undo CHANGE` takes one back.", Tone.DIM)
+
+
+def _suggested(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:
     if suggested.merges:
         yield Line(f"Could be merged ({suggested.totals['merge_candidates']:,})", Tone.TITLE)
-        rows = [
-            (f"{m['similarity']}", str(m["thread_a"]), str(m["thread_b"]), str(m["reason"])) for m in suggested.merges
-        ]
-        yield Table(("SIMILARITY", "KEPT", "OTHER", "WHY"), tuple(rows))
+        yield _table([{"WHY": m["reason"], "KEPT": m["thread_a"], "OTHER": m["thread_b"]} for m in suggested.merges])
     if suggested.splits:
         yield Line(f"Could be split ({suggested.totals['split_candidates']:,})", Tone.TITLE)
-        rows = [(str(s["thread_id"]), _strings(s["topics_to_split"]), str(s["reason"]), "") for s in suggested.splits]
-        yield Table(("ID", "BY", "WHY"), tuple(row[:3] for row in rows))
+        yield _table([
+            {"WHY": s["reason"], "BY": _strings(s["topics_to_split"]), "ID": s["thread_id"]} for s in suggested.splits
+        ])  # fmt: skip
     if suggested.hints:
-        yield Line("Never recalled, and near to this", Tone.TITLE)
-        hints = [(str(h["topic"]), str(h["last_mentioned"]), str(h["thread_count"])) for h in suggested.hints]
-        yield Table(("TOPIC", "LAST", "THREADS"), tuple(hints))
-    told = suggested.health
-    yield Line(
-        f"{told['active_threads']} active threads, pressure {told['context_pressure']}. {told['recommendation']}."
-    )
+        yield Line("Related topics never recalled", Tone.TITLE)
+        rows = [
+            {"TOPIC": h["topic"], "LAST": h["last_mentioned"], "THREADS": h["thread_count"]} for h in suggested.hints
+        ]
+        yield _table(rows)
+    yield Line(f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}.")
     if suggested.applied and suggested.dry_run:
-        yield Line("Dry run: nothing was written. It would say:", Tone.WARN)
-    yield from (Line(line, Tone.GOOD) for line in suggested.applied)
+        yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
+    yield from (Line(short_ids(line), Tone.GOOD) for line in suggested.applied)
     yield from _notes(suggested.notes)
 
 
-def _strings(value: Json) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _compacted(compacted: Compacted) -> Iterator[Block]:
+def _compacted(compacted: results.Compacted, _now: Moment) -> Iterator[Block]:
     rows = [
-        (str(a["action"]), _strings(a.get("threads") or a.get("thread")), str(a.get("similarity") or a.get("reason")))
+        {"DO": a["action"], "WHY": a.get("reason") or f"similarity {a.get('similarity')}",
+         "THREADS": _strings(a.get("threads") or a.get("thread"))}
         for a in compacted.actions[:_MOST_ACTIONS]
-    ]
+    ]  # fmt: skip
     if rows:
-        yield Table(("DO", "THREADS", "WHY"), tuple(rows))
+        yield _table(rows)
     if len(compacted.actions) > _MOST_ACTIONS:
         yield Line(f"and {len(compacted.actions) - _MOST_ACTIONS:,} more (--json lists them all)", Tone.DIM)
     yield from _notes(compacted.notes)
     yield Line(compacted.summary, Tone.WARN if compacted.dry_run else Tone.GOOD)
 
 
-def plan_lines(plan: Plan) -> list[str]:
-    return [_change_line(change) for change in plan.changes] or ["nothing to change"]
+# The whole
 
 
-def _change_line(change: Change) -> str:
-    match change:
-        case Create(memory, _):
-            return f"create {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
-        case Remove(memory, _):
-            return f"remove {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
-        case Update(id, before, after):
-            changed = ", ".join(
-                f"{name}: {clip(one_line(str(before[name])), 40)} -> {clip(one_line(str(after[name])), 40)}"
-                for name in after
-            )
-            return f"update {id}: {changed}"
-        case Move(message_ids, source, target):
-            return f"move {len(message_ids)} messages from {source} to {target}"
-        case Say(id, messages):
-            return f"add {counted(len(messages), 'message')} to {id}"
-        case Unsay(id, messages):
-            return f"take {counted(len(messages), 'message')} out of {id}"
-        case Link(bridge):
-            return f"link {bridge.source} -> {bridge.target} ({bridge.type})"
-        case Unlink(bridge):
-            return f"unlink {bridge.source} -> {bridge.target} ({bridge.type})"
-        case Alias(old, new):
-            return f"from now on {old} answers as {new}"
-        case Unalias(old, new):
-            return f"{old} no longer answers as {new}"
-
-
-def _history(history: History, now: Moment) -> Iterator[Block]:
-    if not history.entries:
-        yield Line("Nothing was changed yet.", Tone.DIM)
-        return
-    rows = []
-    for scope, entry in history.entries:
-        mark = "undone" if entry.undone_by else "purged" if entry.purged else ""
-        rows.append((entry.change, ago(entry.at, now), f"{entry.actor}, {scope}", clip(entry.summary, 70), mark))
-    yield Table(("CHANGE", "WHEN", "BY", "WHAT", ""), tuple(rows))
-
-
-def _embedding(found: Embedding) -> Iterator[Block]:
-    """Nothing where all is as it should be."""
-    if found.problem:
-        yield Line(f"Searched by words alone: {found.problem} `recollect doctor`.", Tone.WARN)
-    elif found.waiting or found.others:
-        share = found.vectors / found.passages if found.passages else 1.0
-        old = f" {found.others:,} of another model are still there." if found.others else ""
-        done = f"{found.vectors:,} of {found.passages:,} passages ({share:.0%})"
-        yield Line(f"Vectors by {found.model}: {done}.{old} `recollect reindex` does the rest at once.", Tone.DIM)
-
-
-def _overview(overview: Overview) -> Iterator[Block]:
-    yield Line(f"Recollect {overview.version}", Tone.TITLE)
-    yield Line(f"Project: {overview.project} ({overview.root})" if overview.project else "Project: none here")
-    yield Line(f"Home: {overview.home}")
+def _overview(overview: results.Overview, _now: Moment) -> Iterator[Block]:
+    yield Line(f"{overview.project}  {overview.root}" if overview.project else "No project here.", Tone.TITLE)
     if not overview.stores:
-        yield Line('Nothing is remembered yet. `recollect pin "..."` keeps something.', Tone.DIM)
-    rows = [
-        (str(scope), kind, status, f"{count:,}")
-        for scope, _, counts in overview.stores
-        for kind, status, count in counts.by_kind_and_status
-    ]
-    if rows:
-        yield Table(("STORE", "KIND", "STATUS", "COUNT"), tuple(rows))
-    for scope, path, counts in overview.stores:
-        detail = f"{counts.messages:,} messages, {counts.bridges:,} bridges, {counts.changes:,} changes"
-        yield Line(f"{scope}: {detail}, {counts.bytes / 1e6:.1f} MB at {path}", Tone.DIM)
+        yield Line("Nothing is remembered yet. `recollect install` connects your agents.", Tone.DIM)
+    for scope, _, counts in overview.stores:
+        yield Line(f"{'Here' if scope is Scope.PROJECT else 'In every project'}: {_counted_kinds(counts)}.")
+    by_status = [row for _, _, counts in overview.stores for row in counts.by_kind_and_status]
+    if waiting := sum(count for _, status, count in by_status if status == _WAITS):
+        yield Line(f"{counted(waiting, 'rule')} waiting for your decision: `recollect inbox`.", Tone.WARN)
     if overview.captured:
-        told = ", ".join(f"{name} {count:,}" for name, count in sorted(overview.captured.items()))
-        yield Line(f"Prompts heard: {told}", Tone.DIM)
+        heard = sum(count for name, count in overview.captured.items() if not name.startswith("threads"))
+        kept = sum(count for name, count in overview.captured.items() if name in _KEPT)
+        yield Line(f"{counted(heard, 'prompt')} heard, {kept:,} of them with a rule to keep.", Tone.DIM)
     if overview.quiet:
-        told = counted(overview.quiet, "memory", "memories")
-        yield Line(f"Went quiet: {told}. `recollect threads --quiet`, `recollect rule list --quiet`.", Tone.DIM)
-    if overview.mirrors:
-        yield Line(" ".join(f"{name.capitalize()}: {state}." for name, state in overview.mirrors.items()), Tone.DIM)
+        gone = counted(overview.quiet, "memory", "memories")
+        yield Line(f"{gone} muted, shown only when asked for: `recollect rules --quiet`, `threads --quiet`.", Tone.DIM)
+    if overview.focus:
+        yield Line("In focus: " + ", ".join(f'"{point["topic"]}"' for point in overview.focus))
+    written = [f"{name.capitalize()}: {state}." for name, state in overview.mirrors.items() if state != "off"]
+    yield from (Line(line, Tone.DIM) for line in written)
     if overview.embedding is not None:
         yield from _embedding(overview.embedding)
-    if overview.focus:
-        points = ", ".join(f'"{point["topic"]}" ({point["weight"]})' for point in overview.focus)
-        yield Line(f"In focus: {points}")
     if overview.llm:
-        yield Line(_spent(overview.llm), Tone.DIM)
+        yield Line(_llm_spending(overview.llm), Tone.DIM)
     if overview.set_aside:
-        yield Line(f"Set aside as damaged: {counted(len(overview.set_aside), 'file')}. `recollect recover`.", Tone.WARN)
+        yield Line(f"{counted(len(overview.set_aside), 'damaged file')} set aside: `recollect recover`.", Tone.WARN)
     if overview.problems:
-        yield Line(f"{counted(overview.problems, 'setting')} could not be taken: `recollect config`.", Tone.WARN)
+        yield Line(f"{counted(overview.problems, 'setting')} could not be used: `recollect config`.", Tone.WARN)
+    size = sum(counts.bytes for _, _, counts in overview.stores) / 1e6
+    yield Line(f"Recollect {overview.version}, kept in {overview.home} ({size:.1f} MB).", Tone.DIM)
 
 
-def _spent(llm: Mapping[str, Json]) -> str:
-    calls = f"{llm['calls']:,} of {llm['calls_per_day']:,} calls"
-    tokens = f"{llm['tokens']:,} of {llm['tokens_per_day']:,} tokens"
+def _counted_kinds(counts: Counts) -> str:
+    """`12 threads (3 suspended), 5 rules`."""
+    parts = []
+    for kind in Kind:
+        of_kind = {status: n for name, status, n in counts.by_kind_and_status if name == kind and status != _WAITS}
+        if of_kind:
+            rest = [f"{n:,} {status}" for status, n in of_kind.items() if status != Status.ACTIVE]
+            parts.append(counted(sum(of_kind.values()), str(kind)) + (f" ({', '.join(rest)})" if rest else ""))
+    return ", ".join(parts) or "nothing yet"
+
+
+def _embedding(found: results.Embedding) -> Iterator[Block]:
+    """Nothing where all is as it should be."""
+    if found.problem:
+        yield Line(f"Searching by words alone: {found.problem} `recollect doctor`.", Tone.WARN)
+    elif found.waiting or found.others:
+        left = f"{max(found.waiting, found.others):,} of {found.passages:,} passages"
+        yield Line(f"{left} are found by their words alone so far; `recollect reindex` reads them now.", Tone.DIM)
+
+
+def _llm_spending(llm: Mapping[str, Json]) -> str:
     if not llm["on"] and not llm["calls"]:
         return "Language models: off."
+    calls = f"{llm['calls']:,} of {llm['calls_per_day']:,} calls"
+    tokens = f"{llm['tokens']:,} of {llm['tokens_per_day']:,} tokens"
     return f"Language models: {'on' if llm['on'] else 'off'}; today {calls}, {tokens}."
 
 
-def _verified(verified: Verified) -> Iterator[Block]:
+def _verified(verified: results.Verified, _now: Moment) -> Iterator[Block]:
     if not verified.stores:
-        yield Line("There is no store yet.", Tone.DIM)
+        yield Line("There is no database yet.", Tone.DIM)
     for scope, path, findings in verified.stores:
         if not findings:
             yield Line(f"{scope}: sound ({path})", Tone.GOOD)
             continue
-        yield Line(f"{scope}: {len(findings)} findings ({path})", Tone.BAD)
-        yield Table(("TABLE", "KEY", "PROBLEM"), tuple((f.table, f.key, f.problem) for f in findings))
-        yield Line("`recollect reindex` mends what is derived; `recollect recover` the rest.")
+        yield Line(f"{scope}: {counted(len(findings), 'finding')} ({path})", Tone.BAD)
+        yield Table(("PROBLEM", "TABLE", "KEY"), tuple((f.problem, f.table, f.key) for f in findings))
+        yield Line("`recollect reindex` rebuilds what can be rebuilt; `recollect recover` brings back the rest.")
 
 
-def _checkup(checkup: Checkup) -> Iterator[Block]:
-    tones = {Mark.GOOD: Tone.GOOD, Mark.WARN: Tone.WARN, Mark.BAD: Tone.BAD}
-    words = {Mark.GOOD: "ok  ", Mark.WARN: "note", Mark.BAD: "BAD "}
+def _checkup(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
+    shown = {Mark.GOOD: ("ok", Tone.GOOD), Mark.WARN: ("note", Tone.WARN), Mark.BAD: ("BAD", Tone.BAD)}
+    wide = max(len(check.name) for check in checkup.checks)
     for check in checkup.checks:
-        repair = f"  -> {check.repair}" if check.repair else ""
-        yield Line(f"{words[check.mark]} {check.name}: {check.detail}{repair}", tones[check.mark])
+        word, tone = shown[check.mark]
+        yield Line(f"{word:<5}{check.name:<{wide}}  {check.detail}", tone)
+        if check.repair:
+            yield Line(f"     {'':<{wide}}  -> {check.repair}", Tone.COMMAND)
+    bad, notes = (sum(check.mark is mark for check in checkup.checks) for mark in (Mark.BAD, Mark.WARN))
+    ending = f"{counted(bad, 'problem')} to repair." if bad else "Nothing is broken."
+    yield Line(f"{ending} {counted(notes, 'note')} above." if notes else ending, Tone.TITLE)
 
 
-def _configured(configured: Configured) -> Iterator[Block]:
-    rows = tuple((one.name, one.value or "-", one.source, one.reason) for one in configured.settings)
-    yield Table(("SETTING", "VALUE", "FROM", "WHY"), rows)
-    for problem in configured.problems:
-        yield Line(problem, Tone.WARN)
+def _configured(configured: results.Configured, _now: Moment) -> Iterator[Block]:
+    for one in configured.settings:
+        yield Line(f"{one.name}={one.value}  ({one.source})", Tone.PLAIN if one.source == "default" else Tone.TITLE)
+        yield Line(f"    {one.reason}", Tone.DIM)
+    yield from _notes(configured.problems)
 
 
-def _tour(tour: Tour, now: Moment) -> Iterator[Block]:
+def _told(told: results.Told, _now: Moment) -> Iterator[Block]:
+    if told.summary:  # a list of names may be empty, and is read by programs
+        yield Line(told.summary)
+    yield from _notes(told.notes)
+
+
+def _tour(tour: results.Tour, now: Moment) -> Iterator[Block]:
     for number, step in enumerate(tour.steps, start=1):
         yield Line(f"{number}. {step.why}", Tone.TITLE)
-        yield Line(f"$ {step.command}", Tone.COMMAND)
-        yield from blocks(step.result, now=now)
+        yield Line(step.command if step.command.startswith(">") else f"$ {step.command}", Tone.COMMAND)
+        shown = blocks(step.result, now=now)
+        if step.box:
+            yield Box(step.box, "\n".join(block.text for block in shown if isinstance(block, Line)))
+        else:
+            yield from shown
         yield Line()
-    yield Line("That was a scratch home, and it is gone. Yours begins with `recollect pin`.", Tone.DIM)
+    yield from (Line(line, Tone.TITLE if number == 0 else Tone.COMMAND) for number, line in enumerate(tour.ending))
 
 
-def _notes(notes: tuple[str, ...]) -> Iterator[Block]:
-    yield from (Line(note, Tone.WARN) for note in notes)
+_BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
+    results.Cards: _cards, results.Shown: _shown, results.Found: found_blocks, results.Recalled: _recalled,
+    results.Reasons: reason_blocks, results.Done: _done, results.History: _history, results.Suggested: _suggested,
+    results.Compacted: _compacted, results.Overview: _overview, results.Verified: _verified,
+    results.Checkup: _checkup, results.Configured: _configured, results.Told: _told, results.Tour: _tour,
+}  # fmt: skip

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip
-from recollect.model.codec import Json
+from recollect.model.codec import Json, encode
 from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Told
 from recollect.render import inject
-from recollect.render.data import as_json, compacted_json, suggested_json
 from recollect.render.harmless import neutral, plain
 
 _ASK = 'ai_recall("{}")'
@@ -31,7 +30,7 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
         case Shown():
             return _text(inject.show(result, nonce=nonce, now=now, ask=_ASK, offset=offset))
         case Suggested():
-            return _data(suggested_json(result), ("merge_candidates", "split_candidates"))
+            return _data(result.as_json(), ("merge_candidates", "split_candidates"))
         case Compacted():
             return _data(_compacted(result), ("actions",))
         case Overview():
@@ -47,7 +46,7 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
             ]
             return {"text": "", "data": {"memories": listed}}
         case _:
-            return _data({"result": as_json(result)}, ())
+            return _data({"result": encode(result)}, ())
 
 
 def _text(text: str) -> dict[str, Json]:
@@ -94,7 +93,7 @@ def _data(data: dict[str, Json], lists: tuple[str, ...]) -> dict[str, Json]:
 def _compacted(compacted: Compacted) -> dict[str, Json]:
     """Only what will be told is made: there may be a hundred thousand actions."""
     first = replace(compacted, actions=compacted.actions[:_MOST_ENTRIES])
-    told: dict[str, Json] = {**compacted_json(first), "summary": compacted.summary}
+    told: dict[str, Json] = {**first.as_json(), "summary": compacted.summary}
     left = len(compacted.actions) - len(first.actions)
     return told | ({"left_out": {"actions": left}} if left else {})
 

@@ -1,20 +1,19 @@
 """Where memories are kept. Decides nothing; knows no SQL's worth of meaning outside this room."""
 
 from recollect.model.report import Counts, Entry, Finding
-from recollect.store.care import free_name
 from recollect.store.connect import Tuning, sqlite_version
-from recollect.store.protocol import Act, Progress, Sessions, Store
+from recollect.store.copies import free_name
+from recollect.store.protocol import ChangeHeader, Progress, Store
 from recollect.store.salvage import Salvaged, salvage
 from recollect.store.sqlite import SqliteStore
 
 __all__ = [
-    "Act",
+    "ChangeHeader",
     "Counts",
     "Entry",
     "Finding",
     "Progress",
     "Salvaged",
-    "Sessions",
     "SqliteStore",
     "Store",
     "Tuning",

@@ -20,6 +20,7 @@ import apsw
 
 from recollect.base.errors import (
     Conflict,
+    RecollectError,
     StoreBusy,
     StoreDamaged,
     StoreError,
@@ -49,7 +50,7 @@ def connect(path: Path | None, tuning: Tuning, *, read_only: bool = False) -> ap
     if path is None:
         return _set_up(apsw.Connection(":memory:"), tuning)
     _refuse_what_is_no_file(path)
-    with in_our_words(path):
+    with translated_errors(path):
         if read_only:
             return _set_up(_open_read_only(path, tuning), tuning)
         _make_private(path)
@@ -149,42 +150,36 @@ def os_trouble(path: Path, problem: OSError) -> StoreError:
     )
 
 
-def _full(where: object) -> StoreFull:
-    return StoreFull(
-        f"No space left to write {where}.",
-        hint="Nothing was written and nothing is lost. Free some space, or `recollect purge` something.",
-    )
+_FULL = "Nothing was written and nothing is lost. Free some space, or `recollect purge` something."
+# SQLite's errors, ours, what is said and what to do next; the first that fits.
+_TROUBLES: tuple[tuple[tuple[type[apsw.Error], ...], type[RecollectError], str, str], ...] = (
+    ((apsw.BusyError, apsw.LockedError), StoreBusy, "{} is held by another process.",
+     "Nothing was written. Try again in a moment."),
+    ((apsw.FullError,), StoreFull, "No space left to write {}.", _FULL),
+    ((apsw.ReadOnlyError,), StoreReadOnly, "{} cannot be written.", "Check its owner and permissions."),
+    ((apsw.CorruptError, apsw.NotADBError), StoreDamaged, "{} is damaged: {}.",
+     "`recollect recover` brings back what can be read."),
+    ((apsw.CantOpenError,), StoreReadOnly, "{} cannot be opened.", "Check its owner and permissions."),
+    ((apsw.ConstraintError,), Conflict, "Other memories depend on this: {1}.",
+     "Undo the later change first (`recollect log`)."),
+    ((apsw.IOError, apsw.PermissionsError, apsw.NoMemError, apsw.TooBigError), StoreError, "{}: {}.",
+     "`recollect doctor` looks for the cause."),
+)  # fmt: skip
 
 
 @contextmanager
-def in_our_words(path: Path | None) -> Iterator[None]:
+def translated_errors(path: Path | None) -> Iterator[None]:
     """SQLite's errors as ours, with what to do next."""
-    where = path or "the database in memory"
     try:
         yield
-    except (apsw.BusyError, apsw.LockedError):
-        raise StoreBusy(
-            f"{where} is held by another process.", hint="Nothing was written. Try again in a moment."
-        ) from None
-    except apsw.FullError:
-        raise _full(where) from None
-    except apsw.ReadOnlyError:
-        raise StoreReadOnly(f"{where} cannot be written.", hint="Check its owner and permissions.") from None
-    except (apsw.CorruptError, apsw.NotADBError) as problem:
-        raise StoreDamaged(
-            f"{where} is damaged: {problem}.", hint="`recollect recover` brings back what can be read."
-        ) from None
-    except apsw.CantOpenError:
-        raise StoreReadOnly(f"{where} cannot be opened.", hint="Check its owner and permissions.") from None
-    except apsw.ConstraintError as problem:
-        raise Conflict(
-            f"Other memories depend on this: {problem}.",
-            hint="Undo the later change first (`recollect log`).",
-        ) from None
-    except (apsw.IOError, apsw.PermissionsError, apsw.NoMemError, apsw.TooBigError) as problem:
+    except apsw.Error as problem:
+        where = path or "the database in memory"
         if getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:  # no room for WAL's shared memory
-            raise _full(where) from None
-        raise StoreError(f"{where}: {problem}.", hint="`recollect doctor` looks for the cause.") from None
+            raise StoreFull(f"No space left to write {where}.", hint=_FULL) from None
+        for kinds, error, said, hint in _TROUBLES:
+            if isinstance(problem, kinds):
+                raise error(said.format(where, problem), hint=hint) from None
+        raise
 
 
 def on_network_mount(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What was done, as rows: plans in their journalled form, and the plan that takes a change back.
+"""What was done: plans applied and journalled, taken back, and erased for good.
 
 A created memory is journalled by its id and content hash alone (it stands in the store); a removed one
 with everything it had.
@@ -6,59 +6,184 @@ with everything it had.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from recollect.base.errors import Conflict
-from recollect.model.codec import (
-    USAGE,
-    Json,
-    canonical,
-    content_hash,
-    decode_bridge,
-    decode_memory,
-    decode_message,
-    encode_bridge,
-    encode_memory,
-    encode_message,
-)
+from recollect.base.errors import Conflict, NotFound, StoreBusy
+from recollect.base.moment import Moment
+from recollect.model.bridge import Bridge
+from recollect.model.codec import USAGE, Json, canonical, content_hash, decode, decode_memory, encode
 from recollect.model.memory import Memory, Message
-from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
+from recollect.model.plan import (
+    Alias,
+    Change,
+    Create,
+    FileChange,
+    Link,
+    Move,
+    Plan,
+    Remove,
+    Say,
+    Unalias,
+    Unlink,
+    Unsay,
+    Update,
+    verb_of,
+)
+from recollect.model.report import Entry
+from recollect.store import rows
+from recollect.store.connect import translated_errors
+from recollect.store.protocol import ChangeHeader
+from recollect.store.writes import Writes
 
 Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
 
 
-def encode_plan(plan: Plan) -> str:
-    return canonical([_encode(change) for change in plan.changes])
+_PRUNED_AT_ONCE = 20
 
 
-def _encode(change: Change) -> Json:
+class Journal(Writes):
+    def apply(self, plan: Plan, header: ChangeHeader) -> bool:
+        with self.transaction():
+            done = Plan(tuple(self._apply(plan.changes)))
+            if done:
+                self._record(header, _encode_plan(done), done.touched())
+            return bool(done)
+
+    def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
+        with self.transaction(keep=not dry_run):
+            plans = self._every("SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
+            if not plans:
+                raise NotFound(f"No change has the id {change!r}.", hint="`recollect log` lists the changes.")
+            if any(plan is None for (plan,) in plans):
+                raise Conflict(f"{change} was purged and cannot be undone.", hint="Nothing was written.")
+            runs = [run for (plan,) in plans for run in _runs(reversed(json.loads(plan)))]
+            plan = Plan(tuple(c for run in runs for c in self._apply([_inverse(data, self._current) for data in run])))
+            if plan:
+                self._record(header, _encode_plan(plan), plan.touched())
+            return plan
+
+    def _record(self, header: ChangeHeader, plan: str | None, ids: tuple[str, ...]) -> None:
+        """The oldest entries go, a few at a time, so that no write pays for all of them."""
+        cells = (header.change, header.at.micros, header.op, header.actor, header.summary, plan, header.undoes)
+        seq = self._insert("journal", cells)
+        self._db.executemany("INSERT INTO journal_memory VALUES (?, ?)", [(id, seq) for id in ids])
+        before = header.at.plus(days=-self._tuning.journal_days)
+        for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT ?", _PRUNED_AT_ONCE):
+            if at >= before.micros:
+                break
+            self._db.execute("DELETE FROM journal WHERE seq = ?", (old,))
+
+    def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
+        given = {"j.seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "j.change = ?": change}
+        asked = {condition: value for condition, value in given.items() if value}
+        wanted = f"""
+            SELECT j.change, min(j.at), j.op, j.actor, j.summary, j.undoes, sum(j.plan IS NULL) FROM journal j
+            WHERE {" AND ".join(asked) or "1"} GROUP BY j.change ORDER BY max(j.seq) DESC LIMIT ?"""  # noqa: S608
+        return [
+            Entry(
+                name, Moment(at), op, actor, summary, self._touched(name), undoes, self._undone_by(name), bool(purged)
+            )
+            for name, at, op, actor, summary, undoes, purged in self._every(wanted, *asked.values(), limit)
+        ]
+
+    def _undone_by(self, change: str) -> str | None:
+        """The undo that stands. An undo can be undone too, and so on: of such a chain every second one stands."""
+        chain = [change]
+        wanted = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
+        while row := self._first(wanted, chain[-1]):
+            chain.append(str(row[0]))
+        return chain[1] if len(chain) % 2 == 0 else None
+
+    def _touched(self, change: str) -> tuple[str, ...]:
+        wanted = """SELECT DISTINCT id FROM journal_memory
+                    WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
+        return tuple(id for (id,) in self._every(wanted, change))
+
+    def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
+        with self.transaction():
+            self._db.execute(_FORGET_OUTCOMES, (json.dumps(ids),))
+            for id in ids:
+                found = self._current(id)
+                if found is not None:
+                    self._apply(Unlink(bridge) for bridge in self.bridges(id))
+                    self._db.execute("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
+                    self._apply([Remove(*found)])
+            emptied = self._forget_plans(ids)
+            if header is not None:
+                self._record(header, None, ids)
+        with translated_errors(self._path):
+            self._wipe_deleted()
+        return emptied
+
+    def _forget_plans(self, ids: tuple[str, ...]) -> int:
+        """Journal entries that speak of these memories keep their place in the order and lose what they said."""
+        # As one value: a statement takes some thousands of values only.
+        these, named = "(SELECT value FROM json_each(?))", json.dumps(ids)
+        wanted = f"""SELECT seq, {rows.select("journal")} FROM journal
+                     WHERE seq IN (SELECT seq FROM journal_memory WHERE id IN {these})"""  # noqa: S608
+        found = self._every(wanted, named)
+        for seq, change, at, op, actor, _summary, _plan, undoes in found:
+            cells = (change, at, op, actor, "purged", None, undoes)
+            self._db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
+        of_memory = "substr(memory, 1, instr(memory || '#', '#') - 1)"
+        for gone in (
+            f"DELETE FROM journal_memory WHERE id IN {these}",  # noqa: S608
+            f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN {these})",  # noqa: S608
+            f"DELETE FROM shown WHERE {of_memory} IN {these}",  # noqa: S608
+        ):
+            self._db.execute(gone, (named,))
+        return len(found)
+
+    def _wipe_deleted(self) -> None:
+        """Leaves no byte of what was deleted: in the index's old segments, in free pages, in the log."""
+        self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._db.execute("VACUUM")
+        if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
+            raise StoreBusy(
+                "They are gone, but another process still reads what was: its bytes stay in the log until it ends.",
+                hint="End other programs that use Recollect, then purge the same ids again.",
+            )
+
+
+# Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
+# the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
+_FORGET_OUTCOMES = """
+    WITH gone (id) AS (SELECT value FROM json_each(?1)),
+    source (session) AS (
+        SELECT "group" FROM memory WHERE id IN gone AND "group" <> '' UNION
+        SELECT substr(value, 9) FROM memory, json_each(memory.tags) WHERE memory.id IN gone AND value LIKE 'session:%'),
+    told (plan) AS (
+        SELECT plan FROM journal JOIN journal_memory m USING (seq) WHERE m.id IN gone AND plan IS NOT NULL)
+    DELETE FROM outcome WHERE session IN source
+        OR EXISTS (SELECT 1 FROM told WHERE instr(told.plan, outcome.session))
+        OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
+
+
+def _encode_plan(plan: Plan) -> str:
+    return canonical([{"do": verb_of(change), **_encode(change)} for change in plan.changes])
+
+
+def _encode(change: Change) -> dict[str, Json]:
     match change:
         case Create(memory, messages):
-            ids: list[Json] = [m.id for m in messages]
-            return {"do": "create", "id": memory.id, "hash": content_hash(memory), "messages": ids}
-        case Remove(memory, messages):
-            said: list[Json] = [encode_message(m) for m in messages]
-            return {"do": "remove", "memory": encode_memory(memory), "messages": said}
-        case Update(id, before, after):
-            return {"do": "update", "id": id, "before": dict(before), "after": dict(after)}
+            return {"id": memory.id, "hash": content_hash(memory), "messages": [m.id for m in messages]}
         case Move(message_ids, source, target):
-            return {"do": "move", "ids": list(message_ids), "source": source, "target": target}
+            return {"ids": list(message_ids), "source": source, "target": target}
         case Say(id, messages):
-            return {"do": "say", "id": id, "messages": [m.id for m in messages]}
+            return {"id": id, "messages": [m.id for m in messages]}
         case Unsay(id, messages):
-            return {"do": "unsay", "id": id, "messages": [encode_message(m) for m in messages]}
-        case Link(bridge):
-            return {"do": "link", "bridge": encode_bridge(bridge)}
-        case Unlink(bridge):
-            return {"do": "unlink", "bridge": encode_bridge(bridge)}
-        case Alias(old, new, was):
-            return {"do": "alias", "old": old, "new": new, "was": was}
-        case Unalias(old, new):
-            return {"do": "unalias", "old": old, "new": new}
+            return {"id": id, "messages": encode(messages)}
+        case FileChange(is_kept=False):
+            return {**encode(change), "old": "", "new": ""}
+        case _:
+            said: dict[str, Json] = encode(change)
+            return said
 
 
-def runs(changes: Iterable[Any]) -> Iterator[list[Any]]:
+def _runs(changes: Iterable[Any]) -> Iterator[list[Any]]:
     """Journalled changes that may be turned round together: what takes them back does not depend on one another."""
     run: list[Any] = []
     for data in changes:
@@ -75,84 +200,72 @@ def _looks_at_state(data: Any) -> bool:
     return data["do"] in ("create", "say") or (data["do"] == "update" and not USAGE.isdisjoint(data["after"]))
 
 
-def inverse(data: Any, current: Current) -> Change:
+def _inverse(data: Any, current: Current) -> Change:
     """What takes one journalled change back, given the state as it stands at that step."""
-    match data["do"]:
-        case "create":
-            return _take_back(data, current)
-        case "remove":
-            return Create(decode_memory(data["memory"]), tuple(decode_message(m) for m in data["messages"]))
-        case "update":
-            return _take_back_update(data, current)
-        case "move":
-            return Move(tuple(data["ids"]), data["target"], data["source"])
-        case "say":
-            return _take_back_said(data, current)
-        case "unsay":
-            return Say(data["id"], tuple(decode_message(m) for m in data["messages"]))
-        case "link":
-            return Unlink(decode_bridge(data["bridge"]))
-        case "unlink":
-            return Link(decode_bridge(data["bridge"]))
-        case "alias":
-            if data["was"]:
-                return Alias(data["old"], data["was"], was=data["new"])
-            return Unalias(data["old"], data["new"])
-        case "unalias":
-            return Alias(data["old"], data["new"])
-        case other:
-            raise Conflict(f"The journal holds a change of an unknown kind: {other!r}.", hint="Nothing was written.")
+    match data:
+        case {"do": "create", "id": id, "hash": hash, "messages": said}:
+            # It goes only as it came: with other words or other messages, something later stands on it.
+            found = current(id)
+            if found is None:
+                raise Conflict(f"{id} no longer exists.", hint="Nothing was written.")
+            if content_hash(found[0]) != hash or [m.id for m in found[1]] != said:
+                raise _built_upon(id, "has changed since")
+            return Remove(*found)
+        case {"do": "remove", "memory": memory, "messages": said}:
+            return Create(decode_memory(memory), decode(tuple[Message, ...], said))
+        case {"do": "update", "id": id, "before": before, "after": after}:
+            kept = after.keys() - _counted_on(id, after, current) if _looks_at_state(data) else after
+            return Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
+        case {"do": "move", "ids": ids, "source": source, "target": target}:
+            return Move(tuple(ids), target, source)
+        case {"do": "say", "id": id, "messages": said}:
+            found = current(id)
+            standing = {m.id: m for m in found[1]} if found else {}
+            if not standing.keys() >= set(said):
+                raise _built_upon(id, "no longer has what was added to it")
+            return Unsay(id, tuple(standing[one] for one in said))
+        case {"do": "unsay", "id": id, "messages": said}:
+            return Say(id, decode(tuple[Message, ...], said))
+        case {"do": "link", "bridge": bridge}:
+            return Unlink(decode(Bridge, bridge))
+        case {"do": "unlink", "bridge": bridge}:
+            return Link(decode(Bridge, bridge))
+        case {"do": "alias", "old": old, "new": new, "was": was}:
+            return Alias(old, was, was=new) if was else Unalias(old, new)
+        case {"do": "unalias", "old": old, "new": new}:
+            return Alias(old, new)
+        case {"do": "file"}:
+            change = FileChange(**{name: value for name, value in data.items() if name != "do"})
+            if change.is_kept:
+                return change.inverse()
+            problem = "cannot be put back: what it said held a secret and was not kept"
+            hint = "Nothing was written. Change the file itself."
+            raise Conflict(f"{change.new_path or change.old_path} {problem}.", hint=hint)
+        case _:
+            unknown = f"The journal holds a change of an unknown kind: {data['do']!r}."
+            raise Conflict(unknown, hint="Nothing was written.")
 
 
-def _take_back_update(data: Any, current: Current) -> Update:
+def _counted_on(id: str, after: dict[str, Any], current: Current) -> set[str]:
     """What is counted as memories are used has perhaps gone on counting, which is no reason to refuse: it stays."""
-    if not _looks_at_state(data):
-        return Update(data["id"], data["after"], data["before"])
-    found = current(data["id"])
-    standing = encode_memory(found[0]) if found else {}
-    gone_on = {name for name in USAGE & data["after"].keys() if standing.get(name) != data["after"][name]}
-    kept = data["after"].keys() - gone_on
-    return Update(data["id"], {n: data["after"][n] for n in kept}, {n: data["before"][n] for n in kept})
+    found = current(id)
+    standing = encode(found[0]) if found else {}
+    return {name for name in USAGE & after.keys() if standing.get(name) != after[name]}
 
 
-def _take_back(data: Any, current: Current) -> Remove:
-    """A memory goes only as it came: with other words or other messages, something later stands on it."""
-    found = current(data["id"])
-    if found is None:
-        raise Conflict(f"{data['id']} is no longer there.", hint="Nothing was written.")
-    memory, messages = found
-    if content_hash(memory) != data["hash"] or [m.id for m in messages] != data["messages"]:
-        raise Conflict(
-            f"{data['id']} has changed since.",
-            hint=f"Undo what came later first: `recollect log {data['id']}`.",
-        )
-    return Remove(memory, messages)
-
-
-def _take_back_said(data: Any, current: Current) -> Unsay:
-    found = current(data["id"])
-    standing = {m.id: m for m in found[1]} if found else {}
-    if not standing.keys() >= set(data["messages"]):
-        raise Conflict(
-            f"{data['id']} no longer has what was added to it.",
-            hint=f"Undo what came later first: `recollect log {data['id']}`.",
-        )
-    return Unsay(data["id"], tuple(standing[id] for id in data["messages"]))
+def _built_upon(id: str, problem: str) -> Conflict:
+    return Conflict(f"{id} {problem}.", hint=f"Undo what came later first: `recollect log {id}`.")
 
 
 def ids_in(changes: Any) -> set[str]:
     """The memories that journalled changes speak of."""
     found: set[str] = set()
     for data in changes:
-        match data["do"]:
-            case "create" | "update" | "say" | "unsay":
-                found.add(data["id"])
-            case "remove":
-                found.add(data["memory"]["id"])
-            case "move":
-                found |= {data["source"], data["target"]}
-            case "link" | "unlink":
-                found |= {data["bridge"]["source"], data["bridge"]["target"]}
+        match data:
+            case {"id": id} | {"memory": {"id": id}}:
+                found.add(id)
+            case {"source": one, "target": other} | {"bridge": {"source": one, "target": other}}:
+                found |= {one, other}
             case _:
                 found |= {data["old"], data["new"]}
     return found

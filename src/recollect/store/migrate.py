@@ -14,25 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
 from recollect.base.errors import Conflict, StoreForeign, StoreTooNew
-from recollect.store import care
+from recollect.store import copies
 from recollect.store.connect import APPLICATION_ID
-from recollect.store.protocol import silent
-from recollect.store.tokenizer import Analyse
 
-
-class Migration(NamedTuple):
-    run: Callable[[apsw.Connection], object]
-    reindex: bool = False
-    """What is derived is rebuilt, once and after the last migration: today's program does that, with today's schema."""
-
-
-# MIGRATIONS[n] brings version n + 1 to n + 2. What is derived may be dropped; to the rest a migration only adds.
-MIGRATIONS: tuple[Migration, ...] = ()
+# MIGRATIONS[n] brings version n + 1 to n + 2. It may drop what is derived: today's program rebuilds that after the
+# last one. To the rest it only adds.
+MIGRATIONS: tuple[Callable[[apsw.Connection], object], ...] = ()
 
 
 def current_version() -> int:
@@ -44,7 +35,7 @@ def build(db: apsw.Connection) -> None:
     # Not by importlib.resources: that loads tempfile, shutil and lzma, and a daemon that starts is waited for.
     db.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
     for migration in MIGRATIONS:
-        migration.run(db)
+        migration(db)
 
 
 def inspect(db: apsw.Connection, path: Path | None) -> int:
@@ -57,8 +48,7 @@ def inspect(db: apsw.Connection, path: Path | None) -> int:
         return 0
     if not ours:
         raise StoreForeign(
-            f"{path} is a database of another program.",
-            hint="Move it away, or set RECOLLECT_HOME; it was not touched.",
+            f"{path} is a database of another program.", hint="Move it away, or set RECOLLECT_HOME; it was not touched."
         )
     if version > current_version():
         raise StoreTooNew(
@@ -68,13 +58,13 @@ def inspect(db: apsw.Connection, path: Path | None) -> int:
     return version
 
 
-def bring_up(db: apsw.Connection, path: Path | None, analyse: Analyse) -> None:
+def bring_up(db: apsw.Connection, path: Path | None, reindex: Callable[[], object]) -> None:
     """Creates or migrates as needed."""
     version = inspect(db, path)
     if version == current_version():
         return
     if version and path is not None:
-        care.copy_to(db, care.free_name(path.parent / "backups", f"before-v{current_version()}"))
+        copies.copy_to(db, copies.free_name(path.parent / "backups", f"before-v{current_version()}"))
     db.execute("BEGIN EXCLUSIVE")
     try:
         version = inspect(db, path)  # another process may have been first
@@ -82,20 +72,15 @@ def bring_up(db: apsw.Connection, path: Path | None, analyse: Analyse) -> None:
             build(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         else:
-            _migrate(db, MIGRATIONS[version - 1 :], analyse)
+            for migration in MIGRATIONS[version - 1 :]:
+                migration(db)
+            reindex()
         db.execute(f"PRAGMA user_version = {current_version()}")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-
-
-def _migrate(db: apsw.Connection, migrations: tuple[Migration, ...], analyse: Analyse) -> None:
-    for migration in migrations:
-        migration.run(db)
-    if any(migration.reindex for migration in migrations):
-        care.reindex(db, analyse, silent)
 
 
 def refuse_other_version(db: apsw.Connection, path: Path | None) -> None:

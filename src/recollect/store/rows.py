@@ -1,58 +1,53 @@
 """Values to rows and back, each row with a hash of its values.
 
-The JSON form of model.codec is the shape; times become integers so that they can be compared, lists
-stay JSON. What only one kind has goes into `own`, and so does what came later and most memories lack.
+Columns are named as the fields of the values they hold, and a cell follows from the field's type: times become integers
+so that they can be compared, lists become JSON. What only one kind of memory has goes into `own`, and so does what
+most memories lack.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, cast, get_origin, get_type_hints
 
 from recollect.base.errors import StoreDamaged
 from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
-from recollect.model.codec import (
-    Json,
-    canonical,
-    decode_bridge,
-    encode_bridge,
-    encode_memory,
-    encode_message,
-)
-from recollect.model.memory import KINDS, Anchor, Kind, Lane, Memory, Message, Rating, RuleType, Status
+from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
+from recollect.model.ledger import Pointer
+from recollect.model.memory import KINDS, Count, Kind, Memory, Message
+from recollect.model.outcome import Outcome
 
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
-_TIMES = frozenset({"created_at", "reinforced_at", "last_active_at", "at"})
-_REALS = frozenset({"weight", "boost"})
-_LISTS = frozenset({"topics", "tags", "ratings", "anchors"})
-MEMORY = (
-    "id", "kind", "title", "body", "topics", "tags", "status", "weight", "pinned", "boost", "seen", "frequency",
-    "last_session", "activations", "ratings", "origin", "lane", "superseded_by", "group", "anchors", "created_at",
-    "reinforced_at", "last_active_at", "own",
-)  # fmt: skip
-MESSAGE = ("id", "thread_id", "at", "source", "content")
-BRIDGE = ("source", "target", "type", "weight", "created_at", "origin")
-ALIAS = ("old", "new")
-JOURNAL = ("change", "at", "op", "actor", "summary", "plan", "undoes")
-RECALL = ("id", "at", "answer")
-SESSION = ("id", "agent", "host", "started_at", "last_at", "number", "epoch")
-SHOWN = ("session", "agent", "epoch", "way", "memory", "at", "call")
-STATE = ("name", "value")
-EVENT = ("key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at")
-ACT = ("key", "change")
-OUTCOME = ("key", "kind", "at", "session", "act", "agent", "actor", "action", "next_state", "tags", "shown")
-COLUMNS = {"recall": RECALL, "memory": MEMORY, "message": MESSAGE, "bridge": BRIDGE, "alias": ALIAS, "journal": JOURNAL,
-           "session": SESSION, "shown": SHOWN, "state": STATE, "event": EVENT, "act": ACT,
-           "outcome": OUTCOME}  # fmt: skip
-KEYS = {"memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"), "alias": ("old",),
-        "journal": ("seq",), "recall": ("id",), "session": ("id", "agent"), "shown": SHOWN[:5], "state": ("name",),
-        "event": ("key",), "act": ("key",),
-        "outcome": ("key",)}  # fmt: skip
-
 Cell = str | int | float | bytes | None
+T = TypeVar("T")
+
+_SHARED = [one.name for one in FIELDS_OF[Kind.THREAD] if one.column]
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "recall": ("id", "at", "answer"),
+    "memory": ("id", "kind", *_SHARED[1:], "own"),
+    "message": ("id", "thread_id", "at", "source", "content"),
+    "bridge": ("source", "target", "type", "weight", "created_at", "origin"),
+    "alias": ("old", "new"),
+    "journal": ("change", "at", "op", "actor", "summary", "plan", "undoes"),
+    "session": ("id", "agent", "host", "started_at", "last_at", "number", "epoch"),
+    "shown": ("session", "agent", "epoch", "way", "memory", "at", "call"),
+    "state": ("name", "value"),
+    "event": (
+        "key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at",
+    ),
+    "act": ("key", "change"),
+    "outcome": ("key", "kind", "at", "session", "act", "agent", "actor", "action", "next_state", "tags", "shown"),
+}  # fmt: skip
+KEYS: dict[str, tuple[str, ...]] = {
+    "recall": ("id",), "memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"),
+    "alias": ("old",), "journal": ("seq",), "session": ("id", "agent"), "shown": COLUMNS["shown"][:5],
+    "state": ("name",), "event": ("key",), "act": ("key",), "outcome": ("key",),
+}  # fmt: skip
+_TABLES: dict[type[Any], str] = {Message: "message", Bridge: "bridge", Pointer: "event", Outcome: "outcome"}
 
 
 def select(table: str, *, prefix: str = "") -> str:
@@ -60,22 +55,20 @@ def select(table: str, *, prefix: str = "") -> str:
     return ", ".join(f'{dot}"{name}"' for name in COLUMNS[table])
 
 
-def insert_sql(table: str) -> str:
+@cache
+def insert_sql(table: str, *, replace: bool = False) -> str:
     names = COLUMNS[table]
     listed = ", ".join(f'"{n}"' for n in names)
-    return f"INSERT INTO {table} ({listed}, hash) VALUES ({', '.join('?' * (len(names) + 1))})"  # noqa: S608
+    verb = "INSERT OR REPLACE" if replace else "INSERT"
+    return f"{verb} INTO {table} ({listed}, hash) VALUES ({', '.join('?' * (len(names) + 1))})"
 
 
-def update_sql(table: str) -> str:
-    names = ", ".join(f'"{n}" = ?' for n in COLUMNS[table])
-    where = " AND ".join(f'"{k}" = ?' for k in KEYS[table])
-    return f"UPDATE {table} SET {names}, hash = ? WHERE {where}"  # noqa: S608
-
-
-def update_some_sql(table: str, names: Sequence[str]) -> str:
-    """By the row's number."""
-    listed = ", ".join(f'"{n}" = ?' for n in names)
-    return f"UPDATE {table} SET {listed}, hash = ? WHERE seq = ?"  # noqa: S608
+@cache
+def update_sql(table: str, names: tuple[str, ...] = (), *, by: tuple[str, ...] = ()) -> str:
+    """All columns, or some of them; by the key, or by other columns."""
+    changed = ", ".join(f'"{n}" = ?' for n in names or COLUMNS[table])
+    where = " AND ".join(f'"{k}" = ?' for k in by or KEYS[table])
+    return f"UPDATE {table} SET {changed}, hash = ? WHERE {where}"  # noqa: S608
 
 
 def seal(cells: Sequence[Cell]) -> bytes:
@@ -93,56 +86,35 @@ def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return (*cells, seal(cells))
 
 
-_UNJUDGED: dict[str, Json] = {"outcomes": "", "appreciation": 0.0}
-"""Left out of a row where they say nothing, as of most memories; `reads.judged` looks for those that have them."""
+# Cells
 
 
-def memory_cells(memory: Memory) -> tuple[Cell, ...]:
-    return cells_of(encode_memory(memory))
+@cache
+def writer(kind: Any) -> Callable[[Any], Cell]:
+    """What makes a cell of this type."""
+    if kind is Moment:
+        return lambda value: int(value.micros)
+    if get_origin(kind) is tuple:
+        return lambda value: canonical(encode(value)) if value else "[]"
+    if kind is bool or kind is float:
+        return int if kind is bool else float
+    return lambda value: str(value) if isinstance(value, str) else value
 
 
-def cells_of(data: Mapping[str, Json]) -> tuple[Cell, ...]:
-    own = {name: value for name, value in data.items() if name not in MEMORY and (name not in _UNJUDGED or value)}
-    return tuple(canonical(own) if name == "own" else field_cell(name, data[name]) for name in MEMORY)
-
-
-def memory_json(cells: Sequence[Any]) -> dict[str, Json]:
-    data = {name: field_json(name, cell) for name, cell in zip(MEMORY, cells, strict=True)}
-    own: dict[str, Json] = json.loads(str(data.pop("own")))
-    return {**_UNJUDGED, **data, **own}
-
-
-def to_memory(cells: Sequence[Any]) -> Memory:
-    """Straight from the cells: this runs for every hit of every question. What a person or a file gives goes
-    through the strict codec instead."""
-    try:
-        return _memory(*cells)
-    except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
-        raise StoreDamaged(
-            f"The memory {cells[0]!r} cannot be read: {problem}", hint="`recollect verify` names what is damaged."
-        ) from None
-
-
-def _memory(
-    id: str, kind: str, title: str, body: str, topics: str, tags: str, status: str, weight: float, pinned: int,
-    boost: float, seen: int, frequency: int, last_session: int, activations: int, ratings: str, origin: str,
-    lane: str, superseded_by: str | None, group: str, anchors: str, created_at: int, reinforced_at: int,
-    last_active_at: int, own: str,
-) -> Memory:  # fmt: skip
-    which = Kind(kind)
-    only: dict[str, Any] = json.loads(own)
-    if "drift" in only:
-        only["drift"] = tuple(only["drift"])
-    if "rule_type" in only:
-        only["rule_type"] = RuleType(only["rule_type"])
-    return KINDS[which](
-        id=_text(id), title=_text(title), body=_text(body), topics=_texts(topics), tags=_texts(tags),
-        status=Status(status), weight=float(weight), pinned=bool(pinned), boost=float(boost), seen=int(seen),
-        frequency=int(frequency), last_session=int(last_session), activations=int(activations),
-        ratings=_ratings(ratings), origin=_text(origin), lane=Lane(lane), superseded_by=superseded_by,
-        group=_text(group), anchors=_anchors(anchors), created_at=_moment(created_at),
-        reinforced_at=_moment(reinforced_at), last_active_at=_moment(last_active_at), **only,
-    )  # fmt: skip
+@cache
+def reader(kind: Any) -> Callable[[Any], Any]:
+    """What reads a cell of this type. Straight from the cell: this runs for every hit of every question. What a person
+    or a file gives goes through the strict codec instead."""
+    if kind is Moment:
+        return _moment
+    if get_origin(kind) is tuple:
+        parse = decoder(kind)
+        return lambda cell: () if cell == "[]" else parse(json.loads(cell))
+    if kind is str:
+        return _text
+    if kind is Count:
+        return int
+    return kind if isinstance(kind, type) else lambda cell: cell
 
 
 def _text(cell: Any) -> str:
@@ -151,70 +123,61 @@ def _text(cell: Any) -> str:
     return cell
 
 
-def _texts(cell: str) -> tuple[str, ...]:
-    return () if cell == "[]" else tuple(_text(part) for part in json.loads(cell))
-
-
-def _ratings(cell: str) -> tuple[Rating, ...]:
-    if cell == "[]":
-        return ()
-    return tuple(Rating(bool(r["useful"]), Moment.parse(r["timestamp"]), r["reason"]) for r in json.loads(cell))
-
-
-def _anchors(cell: str) -> tuple[Anchor, ...]:
-    return () if cell == "[]" else tuple(Anchor(a["path"], a["hash"]) for a in json.loads(cell))
-
-
 def _moment(cell: int) -> Moment:
     if not EARLIEST <= cell <= LATEST:
         raise ValueError(f"{cell} is no time")
     return Moment(cell)
 
 
-def message_cells(message: Message) -> tuple[Cell, ...]:
-    return tuple(field_cell(name, encode_message(message)[name]) for name in MESSAGE)
+# Memories
+
+READERS = {name: reader(one.type) for name, one in FIELDS.items()}
+WRITERS = {name: writer(one.type) for name, one in FIELDS.items()}
+_COLUMNS = tuple((name, READERS[name]) for name in _SHARED[1:])
+_OWN = {name: decoder(one.type) for name, one in FIELDS.items() if not one.column}
 
 
-def to_message(cells: Sequence[Any]) -> Message:
-    """Straight from the cells, as `to_memory`: a turn that goes on reads every message of its thread."""
-    id, thread_id, at, source, content = cells
-    for cell in (id, thread_id, source, content):
-        if not isinstance(cell, str):
-            raise ValueError(f"{cell!r} is no text")
-    return Message(id, thread_id, _moment(at), source, content)
+def memory_cells(memory: Memory) -> tuple[Cell, ...]:
+    fields = FIELDS_OF[memory.kind]
+    own = {one.name: getattr(memory, one.name) for one in fields if not one.column}
+    kept = canonical({name: encode(value) for name, value in own.items() if value or not FIELDS[name].used})
+    cells = [WRITERS[one.name](getattr(memory, one.name)) for one in fields if one.column]
+    return (cells[0], str(memory.kind), *cells[1:], kept)
 
 
-def bridge_cells(bridge: Bridge) -> tuple[Cell, ...]:
-    return tuple(field_cell(name, encode_bridge(bridge)[name]) for name in BRIDGE)
+def to_memory(cells: Sequence[Any]) -> Memory:
+    try:
+        id, kind, *others, own = cells
+        read = {name: parse(cell) for (name, parse), cell in zip(_COLUMNS, others, strict=True)}
+        more = {name: _OWN[name](value) for name, value in json.loads(own).items()}
+        return KINDS[Kind(kind)](id=_text(id), **read, **more)
+    except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
+        raise StoreDamaged(
+            f"The memory {cells[0]!r} cannot be read: {problem}", hint="`recollect verify` names what is damaged."
+        ) from None
 
 
-def to_bridge(cells: Sequence[Any]) -> Bridge:
-    return decode_bridge({n: _json(n, c) for n, c in zip(BRIDGE, cells, strict=True)})
+# All other values
 
 
-def field_json(name: str, cell: Any) -> Json:
-    """One field of a memory."""
-    return bool(cell) if name == "pinned" else _json(name, cell)
+class _Column(NamedTuple):
+    name: str
+    write: Callable[[Any], Cell]
+    read: Callable[[Any], Any]
 
 
-def field_cell(name: str, value: Json) -> Cell:
-    if name in _TIMES:
-        return Moment.parse(str(value)).micros
-    if name in _LISTS:
-        return canonical(value)
-    if name in _REALS and isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, list | dict):
-        raise TypeError(f"{name} is no list")
-    return value
+@cache
+def _columns(kind: Any) -> tuple[_Column, ...]:
+    hints = get_type_hints(kind)
+    types = {name: hints.get(name, str) for name in COLUMNS[_TABLES[kind]]}
+    return tuple(_Column(name, writer(hint), reader(hint)) for name, hint in types.items())
 
 
-def _json(name: str, cell: Any) -> Json:
-    if name in _TIMES:
-        return Moment(int(cell)).iso()
-    if name in _LISTS:
-        parsed: Json = json.loads(cell)
-        return parsed
-    return cell  # type: ignore[no-any-return]
+def cells_of(value: Any) -> tuple[Cell, ...]:
+    return tuple([write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))])
+
+
+def to_value(kind: type[T], cells: Sequence[Any]) -> T:
+    values = {name: read(cell) for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)}
+    values.pop("key", None)  # made of the others
+    return kind(**values)

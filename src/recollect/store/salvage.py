@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,7 @@ class Salvaged:
     messages: tuple[Message, ...]
     bridges: tuple[Bridge, ...]
     aliases: tuple[tuple[str, str], ...]
-    removed: frozenset[str]
-    """Gone on purpose, by the journal: not to be brought back."""
+    removed: frozenset[str]  # gone on purpose, by the journal: not to be brought back
 
 
 def salvage(path: Path) -> Salvaged:
@@ -44,8 +44,8 @@ def salvage(path: Path) -> Salvaged:
         try:
             return Salvaged(
                 tuple(_read(db, "memory", rows.to_memory)),
-                tuple(_read(db, "message", rows.to_message)),
-                tuple(_read(db, "bridge", rows.to_bridge)),
+                tuple(_read(db, "message", partial(rows.to_value, Message))),
+                tuple(_read(db, "bridge", partial(rows.to_value, Bridge))),
                 tuple(_read(db, "alias", tuple)),
                 _removed(db),
             )

@@ -1,43 +1,37 @@
-"""Session state: who is talking, what they were shown, what was received, and the counters of use.
+"""Session state: who is talking, what they were shown, what was received, how things went, and the counters of use.
 
 Unlike everything else that is written, none of this is a plan: these are counters and marks, made at every prompt,
 which nobody would want to undo one by one. They are hashed like the rest, pruned by age and number, and hold no text
-that anyone said. `use` changes what `codec.USAGE` names and nothing else.
+that anyone said; outcomes alone hold a redacted line, so `purge` looks there too. `use` changes what `codec.USAGE`
+names and nothing else.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
-
-import apsw
+from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
-from recollect.model.ledger import Pointer, Sight, Talker, Way, memory_of
+from recollect.model.ledger import LedgerKey, Pointer, Sight, Way, memory_of
 from recollect.model.memory import Memory
+from recollect.model.outcome import Ending, Outcome
 from recollect.model.session import Session
-from recollect.store import reads, rows, sql
-from recollect.store.connect import in_our_words
+from recollect.store import rows
+from recollect.store.reads import Reads
 
 KEPT_DAYS = 30
 EVENTS_KEPT = 10_000
+OUTCOMES_KEPT = 5_000
+OUTCOMES_KEPT_DAYS = 90
+_RECALLS_KEPT = 1_000
 
 
-class SqliteSessions:
-    def __init__(
-        self, db: apsw.Connection, path: Path | None, writing: Callable[[], AbstractContextManager[None]]
-    ) -> None:
-        self._db = db
-        self._path = path
-        self._writing = writing
-
+class SessionState(Reads):
     def session(self, id: str, agent: str = "") -> Session | None:
         wanted = "SELECT host, started_at, number, epoch FROM session WHERE id = ? AND agent = ?"
-        with in_our_words(self._path):
-            row = sql.first(self._db, wanted, id, agent)
+        row = self._first(wanted, id, agent)
         if row is None:
             return None
         host, started_at, number, epoch = row
@@ -46,34 +40,32 @@ class SqliteSessions:
     def put_session(self, session: Session, agent: str = "", *, at: Moment) -> None:
         times = (session.started_at.micros, at.micros)
         cells = (session.id, agent, session.host, *times, session.number, session.epoch)
-        with self._writing():
-            self._put("session", cells)
+        with self.transaction():
+            self._insert("session", cells, replace=True)
             self._prune(before=at.plus(days=-KEPT_DAYS))
 
-    def shown(self, talker: Talker, way: Way) -> frozenset[str]:
+    def shown(self, talker: LedgerKey, way: Way) -> frozenset[str]:
         wanted = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
-        with in_our_words(self._path):
-            found = sql.every(self._db, wanted, talker.session, talker.agent, talker.epoch, str(way))
+        found = self._every(wanted, talker.session, talker.agent, talker.epoch, str(way))
         return frozenset(row[0] for row in found)
 
     def sights(self, session: str, agent: str | None = "") -> list[Sight]:
         whose = "agent = ?2" if agent is not None else "?2 IS NULL"
         wanted = f"""SELECT memory, way, at, call FROM shown
                      WHERE session = ?1 AND {whose} AND way <> '{Way.OWN}' ORDER BY at, memory"""  # noqa: S608
-        with in_our_words(self._path):
-            found = sql.every(self._db, wanted, session, agent)
+        found = self._every(wanted, session, agent)
         return [Sight(memory_of(mark), Way(way), Moment(at), call) for mark, way, at, call in found]
 
-    def show(self, talker: Talker, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
+    def show(self, talker: LedgerKey, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
         whose = (talker.session, talker.agent, talker.epoch, str(way))
-        with self._writing():
+        with self.transaction():
             for mark in dict.fromkeys(marks):
-                self._put("shown", (*whose, mark, at.micros, call))
+                self._insert("shown", (*whose, mark, at.micros, call), replace=True)
 
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
-        with self._writing():
+        with self.transaction():
             for id in dict.fromkeys(ids):
-                memory = reads.exact(self._db, id)
+                memory = self.exact(id)
                 if memory is None:
                     continue
                 after = used(memory)
@@ -82,69 +74,80 @@ class SqliteSessions:
                 self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(after)), id))
 
     def state(self, name: str) -> str | None:
-        with in_our_words(self._path):
-            row = sql.first(self._db, "SELECT value FROM state WHERE name = ?", name)
+        row = self._first("SELECT value FROM state WHERE name = ?", name)
         return str(row[0]) if row else None
 
     def states(self, prefix: str) -> dict[str, str]:
         # By its index; no name begins with the last character there is.
         wanted = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
-        with in_our_words(self._path):
-            return {str(name): str(value) for name, value in sql.every(self._db, wanted, prefix)}
+        return {str(name): str(value) for name, value in self._every(wanted, prefix)}
 
-    def put_state(self, name: str, value: str) -> None:
-        with self._writing():
-            self._put("state", (name, value))
+    def put_state(self, name: str, value: str | None) -> None:
+        with self.transaction():
+            if value is None:
+                self._db.execute("DELETE FROM state WHERE name = ?", (name,))
+            else:
+                self._insert("state", (name, value), replace=True)
 
-    def drop_state(self, name: str) -> None:
-        with self._writing():
-            self._db.execute("DELETE FROM state WHERE name = ?", (name,))
-
-    def receive(self, pointer: Pointer) -> bool:
-        calls = json.dumps(pointer.calls)
-        who = (pointer.name, pointer.host, pointer.session, pointer.agent, pointer.prompt)
-        with self._writing():
-            known = sql.first(self._db, "SELECT size FROM event WHERE key = ?", pointer.key)
+    def put_event(self, pointer: Pointer) -> bool:
+        with self.transaction():
+            known = self._first("SELECT size FROM event WHERE key = ?", pointer.key)
             if known and known[0] == pointer.size:
                 return False
             # Told of again, or another event just like it: it stands anew at the end of the line, where it began.
             size = min(known[0], pointer.size) if known else pointer.size
-            cells = (pointer.key, *who, calls, pointer.source, pointer.transcript, size, pointer.cwd, pointer.at.micros)
+            cells = rows.cells_of(replace(pointer, size=size))
             self._db.execute("DELETE FROM event WHERE key = ?", (pointer.key,))
-            self._db.execute(rows.insert_sql("event"), rows.sealed(cells))
-            self._db.execute("DELETE FROM event WHERE seq <= ?", (self._db.last_insert_rowid() - EVENTS_KEPT,))
+            seq = self._insert("event", cells)
+            self._db.execute("DELETE FROM event WHERE seq <= ?", (seq - EVENTS_KEPT,))
             return known is None
 
-    def received(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
+    def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         wanted = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-        with in_our_words(self._path):
-            return [(seq, _pointer(*cells)) for seq, _, *cells in sql.every(self._db, wanted, after, limit)]
+        return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(wanted, after, limit)]
 
-    def taken_acts(self, keys: Sequence[int]) -> dict[int, str]:
+    def acts(self, keys: Sequence[int]) -> dict[int, str]:
         wanted = "SELECT key, change FROM act WHERE key IN (SELECT value FROM json_each(?))"
-        with in_our_words(self._path):
-            return {int(key): str(change) for key, change in sql.every(self._db, wanted, json.dumps(keys))}
+        return {int(key): str(change) for key, change in self._every(wanted, json.dumps(keys))}
 
     def put_acts(self, keys: Sequence[int], change: str = "") -> None:
-        with self._writing():
+        with self.transaction():
             for key in keys:
-                self._put("act", (key, change))
+                self._insert("act", (key, change), replace=True)
 
-    def _put(self, table: str, cells: tuple[rows.Cell, ...]) -> None:
-        self._db.execute(rows.insert_sql(table).replace("INSERT", "INSERT OR REPLACE", 1), rows.sealed(cells))
+    def put_outcome(self, outcome: Outcome) -> bool:
+        with self.transaction():
+            if self._first("SELECT 1 FROM outcome WHERE key = ?", outcome.key):
+                return False
+            newest = self._insert("outcome", rows.cells_of(outcome))
+            oldest = outcome.at.plus(days=-OUTCOMES_KEPT_DAYS).micros
+            self._db.execute("DELETE FROM outcome WHERE seq <= ?", (newest - OUTCOMES_KEPT,))
+            self._db.execute("DELETE FROM outcome WHERE at < ? AND seq < ?", (oldest, newest))
+            return True
+
+    def outcomes(
+        self, *, session: str = "", kinds: Sequence[Ending] = (), limit: int = 1_000, after: int = 0
+    ) -> list[tuple[int, Outcome]]:
+        wanted = f"""SELECT seq, {rows.select("outcome")} FROM outcome
+                     WHERE seq > ?1 AND (?2 = '' OR session = ?2)
+                     AND (?3 = '[]' OR kind IN (SELECT value FROM json_each(?3))) ORDER BY seq DESC LIMIT ?4"""  # noqa: S608
+        found = self._every(wanted, after, session, json.dumps(list(map(str, kinds))), limit)
+        return [(seq, rows.to_value(Outcome, cells)) for seq, *cells in reversed(found)]
+
+    def put_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
+        with self.transaction():
+            seq = self._insert("recall", (id, at.micros, answer))
+            self._db.executemany("INSERT OR IGNORE INTO recall_memory VALUES (?, ?)", [(m, seq) for m in ids])
+            self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - _RECALLS_KEPT,))
+
+    def recalls(self, *, limit: int, id: str = "", memory: str = "") -> list[str]:
+        wanted = """
+            SELECT answer FROM recall WHERE (?1 = '' OR id = ?1)
+            AND (?2 = '' OR seq IN (SELECT seq FROM recall_memory WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3"""
+        return [answer for (answer,) in self._every(wanted, id, memory, limit)]
 
     def _prune(self, *, before: Moment) -> None:
         old = "SELECT id, agent FROM session WHERE last_at < ? LIMIT 50"
-        for id, agent in sql.every(self._db, old, before.micros):
+        for id, agent in self._every(old, before.micros):
             self._db.execute("DELETE FROM shown WHERE session = ? AND agent = ?", (id, agent))
             self._db.execute("DELETE FROM session WHERE id = ? AND agent = ?", (id, agent))
-
-
-def _pointer(
-    name: str, host: str, session: str, agent: str, prompt: str, calls: str, source: str, transcript: str, size: int,
-    cwd: str, at: int,
-) -> Pointer:  # fmt: skip
-    return Pointer(
-        name=name, host=host, session=session, at=Moment(at), agent=agent, prompt=prompt,
-        calls=tuple(json.loads(calls)), source=source, transcript=transcript, size=size, cwd=cwd,
-    )  # fmt: skip

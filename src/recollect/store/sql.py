@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import apsw
@@ -10,10 +9,6 @@ import apsw
 
 def every(db: apsw.Connection, sql: str, *values: object) -> list[Any]:
     return db.execute(sql, values).fetchall()
-
-
-def stream(db: apsw.Connection, sql: str, *values: object) -> Iterator[Any]:
-    return iter(db.execute(sql, values))
 
 
 def first(db: apsw.Connection, sql: str, *values: object) -> Any:

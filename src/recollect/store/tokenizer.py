@@ -25,8 +25,7 @@ _NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\x
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 
-Token = tuple[int, int, str, *tuple[str, ...]]
-"""Where it begins and ends, in bytes, and the terms that stand there."""
+Token = tuple[int, int, str, *tuple[str, ...]]  # where it begins and ends, in bytes, and the terms that stand there
 Analyse = Callable[[bytes], "list[Token]"]
 
 

@@ -60,20 +60,14 @@ class Vectors:
     def __init__(self, model: str) -> None:
         self._model = model
         self._changes = 0
-        self.stale = False
-        """Some of these were deleted since."""
+        self.stale = False  # some of these were deleted since
         self._clear(0)
 
     def _clear(self, dim: int) -> None:
         self._dim = dim
-        self._passages: Rows = np.empty(0, np.int64)
-        self._memories: Rows = np.empty(0, np.int64)
-        self._units: Rows = np.empty(0, np.int64)
-        self._bytes = np.empty((0, dim), np.int8)
-        self._scales: Floats = np.empty(0, np.float32)
-        self._voices: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self._rows = _Page.of([], dim)
         self._bits = np.empty((-(-dim // 64), 0), np.uint64)
-        self._by_unit = _Grouped.of(self._units)
+        self._by_unit = _Grouped.of(self._rows.units)
         self._lengths: Floats = np.empty(0, np.float32)
 
     def refresh(self, db: apsw.Connection) -> None:
@@ -83,12 +77,12 @@ class Vectors:
         standing, changes = counted or (0, 0)
         if changes == self._changes:
             return
-        last = int(self._passages[-1]) if len(self._passages) else 0
+        last = int(self._rows.passages[-1]) if len(self) else 0
         added = sql.value(db, "SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
-        if not len(self._passages) / 2 <= standing - added <= len(self._passages):  # above: older ones came late
+        if not len(self) / 2 <= standing - added <= len(self):  # above: older ones came late
             self._clear(self._dim)
             last = 0
-        self.stale = standing - added < len(self._passages)
+        self.stale = standing - added < len(self)
         self._load(db, last)
         self._order()
         self._changes = changes
@@ -109,19 +103,14 @@ class Vectors:
         if not len(self):
             self._clear(pages[0].numbers.shape[1])
         # Joined once: a page at a time would hold everything twice, again and again.
-        self._passages = np.concatenate([self._passages, *(page.passages for page in pages)])
-        self._memories = np.concatenate([self._memories, *(page.memories for page in pages)])
-        self._units = np.concatenate([self._units, *(page.units for page in pages)])
-        self._scales = np.concatenate([self._scales, *(page.scales for page in pages)])
-        self._voices = np.concatenate([self._voices, *(page.voices for page in pages)])
         self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
-        self._bytes = np.concatenate([self._bytes, *(page.numbers for page in pages)])
+        self._rows = _Page(*map(np.concatenate, zip(self._rows, *pages, strict=True)))
 
     def _order(self) -> None:
         """By unit, so that all passages of one are found at once. Only units that have new passages are measured."""
         known, lengths = self._by_unit.known, self._lengths
-        added = self._units[len(self._by_unit.rows) :]
-        self._by_unit = self._by_unit.with_more(self._units)
+        added = self._rows.units[len(self._by_unit.rows) :]
+        self._by_unit = self._by_unit.with_more(self._rows.units)
         self._lengths = np.ones(len(self._by_unit.known), np.float32)
         self._lengths[np.searchsorted(self._by_unit.known, known)] = lengths
         changed = np.searchsorted(self._by_unit.known, np.unique(added))
@@ -135,12 +124,12 @@ class Vectors:
         lengths = np.ones(len(begins), np.float32)
         several = counts > 1
         if several.any():
-            vectors = self._bytes[rows].astype(np.float32) * self._scales[rows, None]
+            vectors = self._rows.numbers[rows].astype(np.float32) * self._rows.scales[rows, None]
             lengths[several] = np.linalg.norm(_sums(vectors, begins, counts)[several], axis=1)
         return np.maximum(lengths, 1e-9)
 
     def __len__(self) -> int:
-        return len(self._passages)
+        return len(self._rows.passages)
 
     def missing(self, db: apsw.Connection) -> int:
         """Passages that have no vector of this model."""
@@ -154,7 +143,7 @@ class Vectors:
         if not len(self) or len(asked) != self._dim:
             return {}
         rows = self._best_rows(asked, count)
-        units = np.union1d(self._units[rows], np.fromiter(also, np.int64))
+        units = np.union1d(self._rows.units[rows], np.fromiter(also, np.int64))
         return self._nearness(asked, units, voice)
 
     def background(self, question: bytes) -> Background:
@@ -163,7 +152,7 @@ class Vectors:
         if not len(self) or len(asked) != self._dim:
             return Background()
         rows = np.arange(0, len(self), -(-len(self) // _SAMPLED))
-        close = self._closeness(asked, rows[self._scales[rows] > 0])
+        close = self._closeness(asked, rows[self._rows.scales[rows] > 0])
         return Background(len(close), float(close.sum()), float(close @ close))
 
     def closeness_of(self, question: bytes, passages: Sequence[int]) -> list[float]:
@@ -172,8 +161,8 @@ class Vectors:
         wanted = np.fromiter(passages, np.int64)
         if not len(self) or len(asked) != self._dim:
             return [0.0] * len(wanted)
-        rows = np.minimum(np.searchsorted(self._passages, wanted), len(self) - 1)
-        found: list[float] = np.where(self._passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()
+        rows = np.minimum(np.searchsorted(self._rows.passages, wanted), len(self) - 1)
+        found: list[float] = np.where(self._rows.passages[rows] == wanted, self._closeness(asked, rows), 0.0).tolist()
         return found
 
     def with_more(self, rows: list[tuple[int, int, bytes]]) -> Vectors:
@@ -186,15 +175,15 @@ class Vectors:
 
     def pairs(self, memories: Sequence[int], above: float) -> list[tuple[int, int, float]]:
         """Of these memories the pairs whose middles are nearer than `above`, the nearest first."""
-        by_memory = _Grouped.of(self._memories)
+        by_memory = _Grouped.of(self._rows.memories)
         places, _ = by_memory.places(np.unique(np.fromiter(memories, np.int64)))
 
         def middles(which: Rows, every: int) -> Floats:
             found = np.empty((len(which), -(-self._dim // every)), np.float32)
             for at in range(0, len(which), _BLOCK):
                 rows, begins, counts = by_memory.rows_of(places[which[at : at + _BLOCK]])
-                vectors = self._bytes[rows, ::every].astype(np.float32)
-                vectors *= self._scales[rows, None]
+                vectors = self._rows.numbers[rows, ::every].astype(np.float32)
+                vectors *= self._rows.scales[rows, None]
                 sums = _sums(vectors, begins, counts)
                 found[at : at + len(sums)] = sums / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)[:, None]
             return found
@@ -204,10 +193,10 @@ class Vectors:
 
     def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
         """Strikes out those vectors of the memories whose passages no longer stand; False where all do."""
-        of_them = np.isin(self._memories, np.fromiter(memories, np.int64))
-        gone = of_them & (self._scales > 0) & ~np.isin(self._passages, np.fromiter(standing, np.int64))
-        self._scales[gone] = 0
-        places = np.searchsorted(self._by_unit.known, np.unique(self._units[gone]))
+        of_them = np.isin(self._rows.memories, np.fromiter(memories, np.int64))
+        gone = of_them & (self._rows.scales > 0) & ~np.isin(self._rows.passages, np.fromiter(standing, np.int64))
+        self._rows.scales[gone] = 0
+        places = np.searchsorted(self._by_unit.known, np.unique(self._rows.units[gone]))
         if len(places):
             self._lengths[places] = self._measured(places)
         return bool(gone.any())
@@ -228,7 +217,7 @@ class Vectors:
         return np.flatnonzero(differing <= limit)
 
     def _closeness(self, asked: Floats, rows: Rows) -> Floats:
-        found: Floats = (self._bytes[rows].astype(np.float32) @ asked) * self._scales[rows]
+        found: Floats = (self._rows.numbers[rows].astype(np.float32) @ asked) * self._rows.scales[rows]
         return found
 
     def _nearness(self, asked: Floats, units: Rows, voice: float) -> dict[int, Nearness]:
@@ -240,27 +229,19 @@ class Vectors:
         best = np.maximum.reduceat(close, begins)
         voiced = best
         if voice:
-            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._voices[rows]), begins)
-        sums = np.add.reduceat(close, begins)
-        middles = sums / self._lengths[places]
-        found = zip(
-            units.tolist(),
-            best.tolist(),
-            middles.tolist(),
-            self._memories[rows[begins]].tolist(),
-            voiced.tolist(),
-            strict=True,
-        )
-        alive = np.add.reduceat(self._scales[rows], begins) > 0
-        return {unit: Nearness(*near) for (unit, *near), lives in zip(found, alive.tolist(), strict=True) if lives}
+            voiced = np.maximum.reduceat(close * (1 + voice / 100 * self._rows.voices[rows]), begins)
+        middles = np.add.reduceat(close, begins) / self._lengths[places]
+        alive = np.add.reduceat(self._rows.scales[rows], begins) > 0
+        columns = (units, alive, best, middles, self._rows.memories[rows[begins]], voiced)
+        found = zip(*(column.tolist() for column in columns), strict=True)
+        return {unit: Nearness(*near) for unit, lives, *near in found if lives}
 
 
 class _Grouped(NamedTuple):
     """Rows by whom they belong to."""
 
     rows: Rows
-    known: Rows
-    """The owners, in order."""
+    known: Rows  # the owners, in order
     starts: Rows
     ends: Rows
 

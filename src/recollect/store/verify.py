@@ -1,4 +1,6 @@
-"""Looks for damage: what SQLite's own check sees, and the flipped bits that it does not.
+"""Looking after a database: counts, the search for damage, the derived parts made anew, a copy.
+
+Damage is what SQLite's own check sees, and the flipped bits that it does not.
 
 Every row is hashed again; the full-text index is compared with the text it was made from; passages, term
 counts and the journal's own index are derived a second time. Reports, changes nothing.
@@ -10,34 +12,74 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 
 import apsw
 
 from recollect.base.errors import StoreDamaged
 from recollect.model.passage import spans
-from recollect.model.report import Finding
-from recollect.store import care, migrate, reads, rows, sql, tokenizer
+from recollect.model.report import Counts, Finding
+from recollect.store import migrate, passages, rows, tokenizer
+from recollect.store.connect import translated_errors
+from recollect.store.copies import copy_to
 from recollect.store.journal import ids_in
-from recollect.store.protocol import Progress
+from recollect.store.protocol import Progress, silent
+from recollect.store.reads import Reads
 
+_MENDS = "(`recollect reindex` mends it)"
 _SHOWN = 100  # findings of one kind; a file with more is lost anyway
 
 
-def findings(db: apsw.Connection, progress: Progress) -> list[Finding]:
-    """All but the last look at one moment: others may go on writing meanwhile."""
-    checks = (_structure, _schema, _rows, _vectors, _references, _journal, _passages, _terms, _full_text)
-    found: list[Finding] = []
-    db.execute("BEGIN")
-    try:
-        for step, check in enumerate(checks):
-            if check is _full_text:
-                _end(db)
-            progress(step, len(checks))
-            found += _findings_of(check, db)
-    finally:
-        _end(db)
-    progress(len(checks), len(checks))
-    return found
+class Upkeep(Reads):
+    def counts(self) -> Counts:
+        kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
+        wanted = """
+            SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM bridge), (SELECT count(*) FROM passage),
+                   (SELECT count(*) FROM vector), (SELECT count(DISTINCT change) FROM journal)"""
+        messages, bridges, passages, vectors, changes = self._first(wanted)
+        bytes = self._value("PRAGMA page_count") * self._value("PRAGMA page_size")
+        return Counts(tuple(kinds), messages, bridges, passages, vectors, changes, bytes)
+
+    def verify(self, progress: Progress = silent) -> list[Finding]:
+        """All but the last look at one moment: others may go on writing meanwhile."""
+        checks = (
+            _structure, _schema, _rows, _vectors, _references, _journal, self._check_passages, _terms, _full_text,
+        )  # fmt: skip
+        found: list[Finding] = []
+        with translated_errors(self._path):
+            self._db.execute("BEGIN")
+            try:
+                for step, check in enumerate(checks):
+                    if check is _full_text:
+                        _end(self._db)
+                    progress(step, len(checks))
+                    found += _findings_of(check, self._db)
+            finally:
+                _end(self._db)
+            progress(len(checks), len(checks))
+        return found
+
+    def _check_passages(self, db: apsw.Connection) -> Iterator[Finding]:
+        for seq, memory, messages in self._everything():
+            if passages.passages_of(db, seq) != passages.in_order(spans(memory, messages)):
+                yield Finding("passage", memory.id, f"its passages are not those of its text {_MENDS}")
+
+    def reindex(self, progress: Progress = silent) -> int:
+        """Passages that are still right keep their vectors; full text and term counts are built anew."""
+        with self.transaction():
+            total = self._value("SELECT count(*) FROM memory")
+            for done, (seq, memory, messages) in enumerate(self._everything(), start=1):
+                wanted = spans(memory, messages)
+                if passages.passages_of(self._db, seq) != passages.in_order(wanted):
+                    self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
+                    passages.put_passages(self._db, seq, wanted)
+                progress(done, total)
+            passages.rebuild_words(self._db)
+            return int(self._value("SELECT count(*) FROM passage"))
+
+    def backup(self, target: Path) -> None:
+        with translated_errors(self._path):
+            copy_to(self._db, target)
 
 
 def _end(db: apsw.Connection) -> None:
@@ -88,8 +130,8 @@ def _vectors(db: apsw.Connection) -> Iterator[Finding]:
     for seq, model, data, seal in db.execute("SELECT passage_seq, model, data, hash FROM vector"):
         if rows.seal((model, data)) != seal:
             yield Finding("vector", str(seq), "its values are not what was written")
-    counted = sql.every(db, "SELECT model, vectors FROM vector_count WHERE vectors <> 0 ORDER BY model")
-    if counted != sql.every(db, "SELECT model, count(*) FROM vector GROUP BY model ORDER BY model"):
+    counted = db.execute("SELECT model, vectors FROM vector_count WHERE vectors <> 0 ORDER BY model").fetchall()
+    if counted != db.execute("SELECT model, count(*) FROM vector GROUP BY model ORDER BY model").fetchall():
         yield Finding("vector_count", "", "does not count the vectors")
 
 
@@ -107,12 +149,6 @@ def _journal(db: apsw.Connection) -> Iterator[Finding]:
             yield Finding("journal_memory", str(seq), "does not list the memories of its change")
 
 
-def _passages(db: apsw.Connection) -> Iterator[Finding]:
-    for seq, memory, messages in reads.everything(db):
-        if care.passages_of(db, seq) != care.in_order(spans(memory, messages)):
-            yield Finding("passage", memory.id, "its passages are not those of its text (`recollect reindex` mends it)")
-
-
 def _full_text(db: apsw.Connection) -> Iterator[Finding]:
     if db.readonly("main"):
         # FTS5 takes its check as an order to write, though it writes nothing: given to a copy instead.
@@ -126,14 +162,13 @@ def _full_text(db: apsw.Connection) -> Iterator[Finding]:
     try:
         db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
     except (apsw.CorruptError, apsw.SQLError):
-        yield Finding("words", "", "the full-text index does not match the text (`recollect reindex` mends it)")
+        yield Finding("words", "", f"the full-text index does not match the text {_MENDS}")
 
 
 def _terms(db: apsw.Connection) -> Iterator[Finding]:
-    care.open_vocabulary(db)
-    counted = "SELECT term, doc FROM temp.vocabulary UNION ALL SELECT '', count(*) FROM passage HAVING count(*) > 0"
+    counted = passages.counted_terms(db)
     sql = f"""
         SELECT term FROM (SELECT * FROM ({counted}) EXCEPT SELECT term, passages FROM term) UNION
         SELECT term FROM (SELECT term, passages FROM term EXCEPT SELECT * FROM ({counted}))"""  # noqa: S608
     for (term,) in db.execute(sql):
-        yield Finding("term", str(term), "its count is wrong (`recollect reindex` mends it)")
+        yield Finding("term", str(term), f"its count is wrong {_MENDS}")

@@ -24,8 +24,7 @@ MAX_POSTINGS = 3_000
 MAX_QUESTION_CHARS = 4_000  # a pasted log is asked by its beginning
 BM25 = "bm25(words, 2.0, 1.0, 1.5)"  # a word in the title or among the topics says more than one in the body
 
-Row = tuple[int, str, str, str]
-"""A passage as it is indexed: seq, title, body, topics."""
+Row = tuple[int, str, str, str]  # a passage as it is indexed: seq, title, body, topics
 
 # Without meaning of their own; asked only when a question has nothing else.
 STOP_WORDS = (

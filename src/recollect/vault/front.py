@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 Value = str | tuple[str, ...]
 BOM = "\ufeff"
-MAX_CHARS = 100_000
-"""Of front matter. What is longer is taken for text that begins with a line."""
+MAX_CHARS = 100_000  # of front matter. What is longer is taken for text that begins with a line.
 _FENCE = re.compile(r"---[ \t]*\r?\n")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -32,23 +31,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/
 class Field(NamedTuple):
     value: Value
     start: int
-    end: int
-    """Of its lines, in the text."""
+    end: int  # of its lines, in the text
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
     """Where it stands, and what of it can be read."""
 
-    start: int
-    """Of the first line after the opening fence."""
-    end: int
-    """Of the last line before the closing fence."""
-    after: int
-    """Where the note's own text begins."""
+    start: int  # of the first line after the opening fence
+    end: int  # of the last line before the closing fence
+    after: int  # where the note's own text begins
     fields: dict[str, Field]
-    broken: tuple[str, ...] = ()
-    """Lines that are neither a field nor part of one."""
+    broken: tuple[str, ...] = ()  # lines that are neither a field nor part of one
 
 
 def find(text: str) -> Front | None:
@@ -83,6 +77,15 @@ def newline_of(text: str) -> str:
     """As the text's first line ends."""
     first = re.search(r"\r?\n", text)
     return first.group() if first else "\n"
+
+
+def is_utf8(text: str) -> bool:
+    """False: it holds half a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def shown(value: Value) -> str:

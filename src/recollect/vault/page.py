@@ -1,7 +1,7 @@
 """What a note's file says, whichever dialect it is written in.
 
-The text is kept whole: `str(page)` is what was read. Changes are splices (front.py, tags.py) that return another text.
-Description: the condition, else the first line of the memory, else the first line that is no tag, else the file's name.
+The text is kept whole. Changes are splices (front.py, tags.py) that return another text. The description is the
+condition, else the first line of the memory, else the first line that is not a tag, else the file's name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import PurePosixPath
@@ -36,77 +36,65 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    text: str
-    """The whole file, as it was read."""
+    text: str  # the whole file, as it was read
     dialect: Dialect
     title: str
     description: str
-    body: str
-    """What it says, without metadata."""
+    body: str  # what it says, without metadata
     id: str = ""
     tags: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    """By which it should be found."""
+    words: tuple[str, ...] = ()  # by which it should be found
     group: str = ""
     superseded: bool = False
-    supersedes: tuple[str, ...] = ()
-    """Names of other notes."""
-    links: tuple[str, ...] = ()
-    """Names of other notes that it speaks of."""
+    supersedes: tuple[str, ...] = ()  # names of other notes
+    links: tuple[str, ...] = ()  # names of other notes that it speaks of
     pinned: bool = False
-    appreciation: float | None = None
-    """None: its file has no such figure."""
-    frequency: int = 0
-    """How often it was surfaced, as far as the file says."""
+    appreciation: float | None = None  # None: its file has no such figure
+    frequency: int = 0  # how often it was surfaced, as far as the file says
+    last_session: int = 0  # the session of its last access, as far as the file says
     problems: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def read(text: str, path: str) -> Page:
-    """Whatever stands in a file: nothing in it can make this fail."""
+    """Nothing in a file can make this fail."""
     blocks = tags.find(text)
     if blocks:
-        return _tagged(text, path, blocks)
+        return _from_tags(text, path, blocks)
     found = front.find(text)
     if found is not None:
-        return _fronted(text, path, found)
-    body = text.removeprefix(front.BOM)
-    return _page(text, path, Dialect.PLAIN, body)
+        return _from_front_matter(text, path, found)
+    return _completed(Page(text, Dialect.PLAIN, title="", description="", body=text.removeprefix(front.BOM)), path)
 
 
 def stem(path: str) -> str:
     return PurePosixPath(path).stem
 
 
-def known_as(name: str) -> str:
+def normal_name(name: str) -> str:
     """Equal for names that a person takes for the same: as some systems spell them in files, and others in links."""
     return unicodedata.normalize("NFC", name).casefold().removesuffix(".md")
 
 
-def superseded(text: str, by: str) -> str:
-    """The same note, out of force."""
+def with_superseded(text: str, by: str) -> str:
+    """The same note, superseded by another."""
     if tags.find(text):
         return tags.with_metadata(text, {"status": "superseded", "superseded_by": by})
     return front.with_field(front.with_field(text, "status", "superseded"), "superseded_by", f"[[{by}]]")
 
 
-def active(text: str) -> str:
-    """The same note, in force again. A note that never said otherwise stays as it is."""
+def with_active(text: str) -> str:
+    """The same note, active again. A note that never said otherwise stays as it is."""
     if not read(text, "").superseded:
         return text
-    return (
-        tags.with_metadata(text, {"status": "active"})
-        if tags.find(text)
-        else front.with_field(text, "status", "active")
-    )
+    if tags.find(text):
+        return tags.with_metadata(text, {"status": "active"})
+    return front.with_field(text, "status", "active")
 
 
-def new(
+def new_text(
     said: str, *, id: str, title: str, tags: tuple[str, ...], group: str, created: str, supersedes: str = ""
 ) -> str:
-    """A new note's file: plain YAML, as editors of notes read and write it, and the text word for word."""
+    """A new note's file: YAML front matter, as editors of notes read and write it, and the text word for word."""
     lines = [f"id: {front.shown(id)}", f"title: {front.shown(title)}", "status: active", f"created: {created}"]
     if tags:
         lines.append(f"tags: {front.shown(tags)}")
@@ -124,97 +112,58 @@ def links_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _fronted(text: str, path: str, found: front.Front) -> Page:
+def _from_front_matter(text: str, path: str, found: front.Front) -> Page:
     def one(name: str) -> str:
         return _single(found, name)
 
     def many(name: str) -> tuple[str, ...]:
         return _many(found, name)
 
-    problems = tuple(f"front matter that is not a field: {clip(one_line(line), 60)}" for line in found.broken)
-    return _page(
-        text,
-        path,
-        Dialect.FRONT,
-        text[found.after :],
-        title=one("title"),
-        description=one("description"),
-        id=one("id"),
-        tags=many("tags") or many("tag"),
-        words=many("aliases") or many("alias"),
-        group=one("group"),
-        superseded=one("status").lower() == "superseded",
-        supersedes=_names(many("supersedes")),
+    page = Page(
+        text=text, dialect=Dialect.FRONT, title=one("title"), description=one("description"), body=text[found.after :],
+        id=one_line(one("id")), tags=many("tags") or many("tag"), words=many("aliases") or many("alias"),
+        group=one("group"), superseded=one("status").lower() == "superseded", supersedes=_names(many("supersedes")),
         pinned=one("pinned").lower() == "true",
-        problems=problems,
-    )
+        problems=tuple(f"front matter that is not a field: {clip(one_line(line), 60)}" for line in found.broken),
+    )  # fmt: skip
+    return _completed(page, path)
 
 
-def _tagged(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
-    held = tags.metadata(text, blocks.get(tags.METADATA))
+def _from_tags(text: str, path: str, blocks: dict[str, tags.Block]) -> Page:
+    metadata = tags.metadata(text, blocks.get(tags.METADATA))
     memory = blocks.get(tags.MEMORY)
-    body = tags.inner(text, memory) if memory else text[max(block.end for block in blocks.values()) :]
     fuzzy = tags.inner(text, blocks.get(tags.FUZZY))
-    values = held or {}
-    return _page(
-        text,
-        path,
-        Dialect.TAGS,
-        body,
-        description=one_line(tags.inner(text, blocks.get(tags.CONDITION))),
-        words=tuple(word for word in (one_line(word) for word in fuzzy.split(",")) if word),
-        superseded=values.get("status") == "superseded",
-        supersedes=_names((str(values.get("supersedes") or ""),)),
-        pinned=values.get("pinned") is True,
-        appreciation=_figure(values.get("appreciation")),
-        frequency=_count(values.get("frequency")),
-        problems=() if held is not None else ("its metadata is not JSON",),
-    )
+    values = metadata or {}
+    page = Page(
+        text=text, dialect=Dialect.TAGS, title="", description=tags.inner(text, blocks.get(tags.CONDITION)),
+        body=tags.inner(text, memory) if memory else text[max(block.end for block in blocks.values()) :],
+        words=tuple(fuzzy.split(",")), superseded=values.get("status") == "superseded",
+        supersedes=_names((str(values.get("supersedes") or ""),)), pinned=values.get("pinned") is True,
+        appreciation=_figure(values.get("appreciation")), frequency=_count(values.get("frequency")),
+        last_session=_count(values.get("last_accessed_session")),
+        problems=() if metadata is not None else ("its metadata is not JSON",),
+    )  # fmt: skip
+    return _completed(page, path)
 
 
-def _page(
-    text: str,
-    path: str,
-    dialect: Dialect,
-    body: str,
-    *,
-    title: str = "",
-    description: str = "",
-    id: str = "",
-    tags: tuple[str, ...] = (),
-    words: tuple[str, ...] = (),
-    group: str = "",
-    superseded: bool = False,
-    supersedes: tuple[str, ...] = (),
-    pinned: bool = False,
-    appreciation: float | None = None,
-    frequency: int = 0,
-    problems: tuple[str, ...] = (),
-) -> Page:
-    heading = _HEADING.search(body[:10_000])
-    described = one_line(description) or _first_line(body) or _first_line(text) or stem(path)
-    named = one_line(title) or (one_line(heading[1]) if heading else "") or stem(path)
-    return Page(
-        text=text,
-        dialect=dialect,
-        title=clip(described if dialect is Dialect.TAGS else named, MAX_TITLE_CHARS),
+def _completed(page: Page, path: str) -> Page:
+    """With the title and description that follow from its text, every field within its limits."""
+    heading = _HEADING.search(page.body[:10_000])
+    described = one_line(page.description) or _first_line(page.body) or _first_line(page.text) or stem(path)
+    named = one_line(page.title) or (one_line(heading[1]) if heading else "") or stem(path)
+    return replace(
+        page,
+        title=clip(described if page.dialect is Dialect.TAGS else named, MAX_TITLE_CHARS),
         description=described,
-        body=body.strip("\r\n"),
-        id=one_line(id),
-        tags=_few(tag.lstrip("#") for tag in tags),
-        words=_few(words),
-        group=clip(one_line(group), MAX_TITLE_CHARS),
-        superseded=superseded,
-        supersedes=supersedes,
-        links=links_in(body),
-        pinned=pinned,
-        appreciation=appreciation,
-        frequency=frequency,
-        problems=problems,
+        body=page.body.strip("\r\n"),
+        tags=_few(tag.lstrip("#") for tag in page.tags),
+        words=_few(page.words),
+        group=clip(one_line(page.group), MAX_TITLE_CHARS),
+        links=links_in(page.body),
     )
 
 
-def spelt(figure: float) -> int | float:
+def without_point(figure: float) -> int | float:
     """As people write it: whole numbers without a point."""
     return int(figure) if figure == int(figure) else figure
 

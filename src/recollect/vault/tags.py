@@ -12,7 +12,7 @@ import json
 import re
 from typing import NamedTuple
 
-from recollect.vault.front import BOM, newline_of
+from recollect.vault.front import BOM, is_utf8, newline_of
 from recollect.vault.front import find as front_matter
 
 METADATA, CONDITION, FUZZY, MEMORY = "memory-metadata", "conditional", "fuzzy-match", "memory"
@@ -25,8 +25,7 @@ _FIRST = re.compile(rf"{BOM}?(?:[ \t]*\r?\n)*([^\n]*\n?)")
 
 
 class Block(NamedTuple):
-    start: int
-    """Of the line with its opening tag."""
+    start: int  # of the line with its opening tag
     inner: int
     inner_end: int
     end: int
@@ -47,8 +46,8 @@ def find(text: str) -> dict[str, Block]:
     return found
 
 
-def is_written_so(text: str) -> bool:
-    """Its first line is one of the tags. A note that only quotes them somewhere is not to be changed."""
+def begins_with_tag(text: str) -> bool:
+    """Whether its first line is one of the tags. A note that only quotes them somewhere is never changed."""
     first = _FIRST.match(text)
     return first is not None and _OPENING.match(first[1]) is not None
 
@@ -107,7 +106,7 @@ def completed(text: str, *, session: int) -> str:
     """With the tags that a note of this dialect lacks, and with every figure that its metadata should hold. What it
     says stays word for word; what is broken, or of another dialect, stays as it is."""
     blocks = find(text)
-    if not is_written_so(text) or _is_broken(text, blocks):
+    if not begins_with_tag(text) or _is_broken(text, blocks):
         return text
     if MEMORY not in blocks:
         text = _with_memory(text, max(block.end for block in blocks.values()))
@@ -140,7 +139,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Of a name that stands twice, one would be lost."""
     held = dict(pairs)
     if len(held) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a duplicate key")
     return held
 
 
@@ -148,17 +147,9 @@ def _shown(values: dict[str, object]) -> str:
     """As JSON; empty where it holds what JSON cannot say again."""
     try:
         shown = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
-        return shown if _is_text(shown) else json.dumps(values, indent=2)
+        return shown if is_utf8(shown) else json.dumps(values, indent=2)
     except (ValueError, RecursionError):
         return ""
-
-
-def _is_text(shown: str) -> bool:
-    try:
-        shown.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _with_memory(text: str, at: int) -> str:
@@ -166,9 +157,8 @@ def _with_memory(text: str, at: int) -> str:
     newline = newline_of(text)
     said = text[at:]
     before = "" if text[:at].endswith("\n") else newline
-    lead = re.match(r"[\r\n]*", said)
-    space = lead.group() if lead else ""
-    rest = said[len(space) :]
+    rest = said.lstrip("\r\n")
+    space = said[: len(said) - len(rest)]
     after = "" if not rest or rest.endswith("\n") else newline
     return f"{text[:at]}{before}{space}<{MEMORY}>{newline}{rest}{after}</{MEMORY}>{newline}"
 
@@ -177,10 +167,7 @@ def _closed(text: str, name: str, opening: re.Match[str]) -> Block | None:
     closing = re.compile(rf"^[ \t]*</{name}>[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
     ends = closing.finditer(text, opening.end())
     # A memory may quote its own tags, so its last closing tag counts; the small blocks end at the first.
-    if name == MEMORY:
-        end = max(ends, key=lambda one: one.start(), default=None)
-    else:
-        end = next(ends, None)
+    end = max(ends, key=lambda one: one.start(), default=None) if name == MEMORY else next(ends, None)
     if end is None:
         return Block(opening.start(), opening.end(), len(text), len(text)) if name == MEMORY else None
     return Block(opening.start(), opening.end(), end.start(), end.end())

@@ -1,4 +1,4 @@
-"""One question to the daemon, for the command line and the MCP server. Starts none (spawn.py), confirms nothing."""
+"""One question to the daemon, for the command line and the MCP server. Starts no daemon (spawn.py)."""
 
 import time
 

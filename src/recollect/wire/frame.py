@@ -1,4 +1,4 @@
-"""What goes over the line: one request, one reply, each of them one frame.
+"""What goes over the line: one request and one reply, each of them one frame.
 
     RCL1\\n                 the shape of frames; what they mean is told by the header `protocol`
     name: value\\n          up to 64 lines, percent-escaped where a line could not hold them
@@ -8,7 +8,7 @@
 
 A request says protocol, version, home, host, event, deadline_ms, cwd, op (`hook`, `ask`, …) and `env-NAME` for
 each variable that is passed on. A reply says `kind`. Text is UTF-8 with surrogateescape, so any file name survives.
-After it has printed a reply that was not empty, a hook sends SHOWN; only then was it shown. A hook that says
+A hook that has printed a reply sends SHOWN; only then does the reply count as shown. A hook that says
 `patience_ms` may be told to WAIT once; then another reply follows.
 """
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Header = dict[str, str]
 
 PROTOCOL = 1
+# Variables that agents set for their hooks and servers.
+PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 MAGIC = b"RCL1\n"
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_HEADERS = 64
@@ -28,53 +31,43 @@ SHOWN = b"\x06"
 
 # Kinds of reply.
 OK = "ok"
-"""Taken for good; the body is to be printed as it is, and may be empty."""
+"""Taken for good; print the body, which may be empty."""
 UNKEPT = "unkept"
-"""Answered, but the event could not be written down: the body is to be printed, and the pointer stays."""
+"""Answered, but the event could not be stored: print the body, and the pointer stays."""
 BUSY = "busy"
 """Not taken: too much to do."""
 RETIRING = "retiring"
 """Not taken: this daemon is about to end, and the next one will take it."""
-NEWER = "newer"
-"""Not taken: the daemon is so much newer that it no longer speaks this protocol."""
 ERROR = "error"
 """Not taken; the body says why."""
 WAIT = "wait"
-"""Not yet: the body says for how many milliseconds more. Only to who said that it can."""
+"""Not yet: the body says how many milliseconds more. Only for a client that can wait."""
 
 
 class BadFrame(Exception):
-    """What came is no frame, or too large a one."""
+    """Not a frame, or too large."""
 
 
 class CutFrame(BadFrame):
-    """Only the beginning came: whoever sent it is gone."""
-
-
-def encode_request(header: "Mapping[str, str]", body: bytes) -> bytes:
-    return _encode(header, body)
+    """Only the beginning came: the sender is gone."""
 
 
 def encode_reply(kind: str, body: bytes = b"") -> bytes:
-    return _encode({"kind": kind, "protocol": str(PROTOCOL)}, body)
-
-
-def read_request(receive: "Receive") -> "tuple[Header, bytes]":
-    return _read(receive)
+    return encode_request({"kind": kind, "protocol": str(PROTOCOL)}, body)
 
 
 def read_reply(receive: "Receive", rest: bytearray | None = None) -> tuple[str, bytes]:
-    """`rest`: what came with the reply before, and then with this one; for who is sent several."""
-    header, body = _read(receive, rest)
+    """`rest`: bytes that came after the reply before; afterwards, those after this one."""
+    header, body = read_request(receive, rest)
     return header.get("kind", ERROR), body
 
 
-def _encode(header: "Mapping[str, str]", body: bytes) -> bytes:
+def encode_request(header: "Mapping[str, str]", body: bytes) -> bytes:
     head = "".join([f"{_escape(name)}: {_escape(value)}\n" for name, value in header.items()])
     return b"%b%b\n%b%b" % (MAGIC, head.encode("utf-8", "surrogateescape"), len(body).to_bytes(8, "big"), body)
 
 
-def _read(receive: "Receive", rest: bytearray | None = None) -> "tuple[Header, bytes]":
+def read_request(receive: "Receive", rest: bytearray | None = None) -> "tuple[Header, bytes]":
     found = bytearray(rest or b"")
     while (end := found.find(b"\n\n")) < 0:
         if len(found) > MAX_HEAD_BYTES or found[: len(MAGIC)] != MAGIC[: len(found)]:
@@ -85,7 +78,7 @@ def _read(receive: "Receive", rest: bytearray | None = None) -> "tuple[Header, b
     lines = bytes(found[:end]).split(b"\n")[1:]
     if len(lines) > MAX_HEADERS:
         raise BadFrame("too many headers")
-    header = dict([_parted(line) for line in lines])
+    header = dict([_split_header(line) for line in lines])
     start = end + 10
     while len(found) < start:
         _more(found, receive)
@@ -114,7 +107,7 @@ def _escape(text: str) -> str:
     return text
 
 
-def _parted(line: bytes) -> tuple[str, str]:
+def _split_header(line: bytes) -> tuple[str, str]:
     name, colon, value = line.partition(b": ")
     if not colon:
         raise BadFrame("a header without a value")

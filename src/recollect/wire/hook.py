@@ -1,14 +1,13 @@
 """The hook process: passes one event to the daemon and prints what comes back.
 
-Whatever happens it exits 0, prints a whole reply or nothing, writes nothing to stderr and is gone by its deadline:
-a memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), its
-last to remove it, once the daemon has acknowledged the event. So nothing is lost where no daemon answers in time, or
+Whatever happens, it exits 0, prints a whole reply or nothing, writes nothing to stderr and is gone by its deadline: a
+memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), its
+last is to remove it once the daemon has acknowledged the event. So nothing is lost where no daemon answers in time, or
 where this process is killed half-way.
 
-Two clocks: the soft deadline ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm that
-ends the process in the midst of anything, a stdin that never ends and a stdout that nobody reads included. A hook that
-was installed with `--patience-ms` sets both anew when the daemon says that it is worth waiting for; one that says
-nothing is waited for no longer than ever.
+There are two deadlines: the soft one ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm
+that ends the process in the middle of anything, a stdin that never ends and a stdout that nobody reads included. A hook
+that was installed with `--patience-ms` extends both when the daemon says that waiting is worth it.
 """
 
 import sys
@@ -24,8 +23,10 @@ from recollect.wire.frame import (
     MAX_BODY_BYTES,
     MAX_HEADERS,
     OK,
+    PROJECT_VARIABLE,
     PROTOCOL,
     RETIRING,
+    SESSION_VARIABLE,
     SHOWN,
     UNKEPT,
     WAIT,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     import _socket
     from collections.abc import Callable
 
-# What a person can wait for before a prompt, and what the client gives a session's end (1.5 s). The rest only
-# deliver, and nobody should notice them.
+# How long a person can wait for a prompt; the client allows 1.5 s for a session's end. The other events are only
+# delivered, and nobody should notice them.
 DEADLINES_MS = {
     "SessionStart": 500,
     "UserPromptSubmit": 300,
@@ -53,23 +54,23 @@ DEADLINES_MS = {
 }
 OTHER_DEADLINE_MS = 150
 DEFAULT_HOST = "claude-code"
-# To print an answer and to end.
+# Kept back for printing the answer and ending.
 PRINT_S = 0.03
-# Where the machine is so busy that starting took the whole deadline: to pass the event on. An event that is late is
-# better than one that is lost.
+# Time to pass the event on where the machine is so busy that starting took the whole deadline: a late event is better
+# than a lost one.
 LEAST_S = 0.12
-# The alarm has to be heard and the process to end.
+# For the alarm to be delivered and the process to end.
 MARGIN_S = 0.01
 # A pipe that nobody has read from yet takes this much at once, so a reply is never cut in two by the alarm.
 MAX_REPLY_BYTES = 65_536
 MAX_VALUE_CHARS = 4096
 RETRY_S = 0.004
-# The alarm rings again every so often, and ends the process at once when the pointer takes longer than that.
+# The alarm repeats; after MAX_RINGS it ends the process even while the pointer is being written.
 RING_S = 0.005
 MAX_RINGS = 20
 
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
-_PASSED = frozenset(("BLOCK_HOOK_AGENTS", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT"))
+_PASSED = frozenset(("BLOCK_HOOK_AGENTS", PROJECT_VARIABLE, SESSION_VARIABLE))
 
 
 def main(argv: list[str], *, home: str, package: str, version: str) -> None:
@@ -113,7 +114,7 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
 
 
 class _Delivery:
-    """One event on its way to the daemon, and how long that can be waited for."""
+    """One event on its way to the daemon, with its deadlines."""
 
     __slots__ = ("_body", "_hard", "_header", "_patience_s", "_place", "_pointer", "_rings", "_soft")
 
@@ -132,7 +133,7 @@ class _Delivery:
         _set_alarm(hard, self._give_up)
 
     def _give_up(self, *_: object) -> None:
-        """The alarm rang. What was read so far is enough for a pointer, where none was left yet."""
+        """The alarm went off. What was read so far is enough for a pointer, if none was left yet."""
         self._rings += 1
         if self._rings == 1 and self._pointer is None:
             self.leave_pointer()
@@ -156,7 +157,7 @@ class _Delivery:
             size += len(part)
             if size <= MAX_BODY_BYTES:
                 self._body.append(part)
-            # The rest is read all the same: the agent may take a closed pipe for a failed hook.
+            # The rest is read and dropped: the agent may take a closed pipe for a failed hook.
             elif time.monotonic() > self._soft:
                 break
         return size <= MAX_BODY_BYTES
@@ -174,7 +175,7 @@ class _Delivery:
             system.unlink(self._pointer)
 
     def send(self, package: str, can_print: bool) -> bool:
-        """Whether the daemon took the event for good."""
+        """Whether the daemon accepted the event for good."""
         request = encode_request(self._header, b"".join(self._body))
         was_cut_off = False
         while True:
@@ -184,7 +185,7 @@ class _Delivery:
             try:
                 kind, reply = self._ask(line, request)
             except (ConnectionError, CutFrame):
-                # It died over this, or a moment before; the next one may take it. Twice is no accident.
+                # The daemon died; the next one may accept it. Twice is no accident.
                 if was_cut_off:
                     return False
                 was_cut_off = True
@@ -226,7 +227,7 @@ class _Delivery:
 
 
 def _where_daemon_listens(place: Place) -> Place:
-    """Its spool is where it looks. One small read; where it names another folder than ours, spawn.py knows more."""
+    """The daemon drains only its own spool. One small read; if it names another folder than ours, ask spawn.py."""
     try:
         file = system.open(place.pointer, system.O_RDONLY)
     except OSError:
@@ -256,7 +257,7 @@ def _environ() -> dict[str, str]:
     found = system.environ
     if sys.platform == "win32":
         return dict(found)
-    # Of `posix`, unlike that of `os`, in bytes.
+    # In `posix`, unlike `os`, names and values are bytes.
     return {
         name.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape")
         for name, value in found.items()
@@ -264,8 +265,8 @@ def _environ() -> dict[str, str]:
 
 
 def _began_s() -> float:
-    """When this process began: starting the interpreter belongs to the deadline, and on a busy machine it takes longer
-    than its CPU time tells."""
+    """When this process began: starting the interpreter counts towards the deadline, and on a busy machine it takes
+    longer than its CPU time shows."""
     now = time.monotonic()
     if sys.platform == "win32":
         return now - time.process_time()
@@ -275,7 +276,7 @@ def _began_s() -> float:
         system.close(file)
         ticks = int(stat[stat.rindex(b")") + 2 :].split()[19])
         ago = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / system.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):  # no Linux
+    except (OSError, ValueError, IndexError, AttributeError):  # not Linux
         ago = 0.0
     return now - max(time.process_time(), ago if ago < 1 else 0.0)
 
@@ -300,14 +301,14 @@ def _set_alarm(hard: float, ring: "Callable[..., None]") -> None:
 
         _signal.signal(_signal.SIGALRM, ring)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
-        # Again and again: a signal may come just before a call that blocks.
+        # Repeated: a signal may come just before a call that blocks.
         _signal.setitimer(_signal.ITIMER_REAL, max(hard - time.monotonic(), 0.001), RING_S)
-    except (ImportError, AttributeError):  # Windows: the sockets' time-outs are all there is
+    except (ImportError, AttributeError):  # Windows has only the sockets' timeouts
         pass
 
 
 def _open_standard_streams() -> bool:
-    """Open what is closed, or the socket would get its number; whether anyone can read what we print."""
+    """Opens closed streams, or the socket would get their number. Returns whether anyone can read what we print."""
     can_print = True
     for fd in (0, 1, 2):
         try:

@@ -1,7 +1,7 @@
-"""Locks between processes: the half of the seam that is not a line (transport.py).
+"""Locks between processes, on every platform.
 
 POSIX: flock, which a child holds too once it has inherited the descriptor. Windows: one byte far behind the end of the
-file, because nobody else can read what is locked there; a child inherits no lock. On both, the system lets go of a lock
+file, because nobody else can read a locked byte there; a child inherits no lock. On both, the system releases a lock
 when its process ends, however it ends.
 """
 
@@ -59,7 +59,7 @@ def release(fd: int) -> None:
 
 
 def is_held(path: str) -> bool:
-    """Whether somebody holds it. Touches the lock for an instant, which one who wants it just then has to wait out."""
+    """Whether somebody holds it. Takes the lock for an instant; a process that wants it just then has to try again."""
     try:
         fd = open_existing(path)
     except OSError:

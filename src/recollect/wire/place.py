@@ -1,12 +1,12 @@
-"""Where the daemon of a home is met: names of files and folders, and whether a folder is safely ours.
+"""Where clients meet the daemon of a home: names of files and folders, and whether a folder is safely ours.
 
 The socket and the spool are in the runtime folder, never in the home, which may be on a network mount: there a
 socket cannot be, and waiting for the disk would break a hook's deadline. `$XDG_RUNTIME_DIR` is lost at a reboot,
-and pointers in the spool with it; what they point to is not. The locks are in the home, because processes that
-disagree about the runtime folder still have to agree on one daemon; `daemon.json` tells them where it listens.
+and the pointers in the spool with it; what they point to is not. The locks are in the home, because processes that
+disagree about the runtime folder must still agree on one daemon; `daemon.json` tells them where it listens.
 
-The name of the runtime folder can be foreseen, so another user of the machine can take it first. Where what is there is
-not ours alone, or nothing can be made there, `run` in the home takes its place, a slower disk or not.
+The name of the runtime folder can be guessed, so another user of the machine can take it first. Where it is not ours
+alone, or cannot be made, `run` in the home takes its place, even on a slower disk.
 
 Naming a place touches nothing but the status of folders.
 """
@@ -75,7 +75,8 @@ class Place:
 def find_place(home: str, environ: "Mapping[str, str]") -> Place:
     tcp = sys.platform == "win32" or environ.get("RECOLLECT_TRANSPORT") == "tcp"
     own = home + "/run"
-    # Who starts a daemon says so where it waits for it. Only a folder of this home's: the variable may be a stranger's.
+    # The process that starts a daemon names the folder in which it waits. Only a folder of this home counts: a stranger
+    # may have set the variable.
     named = environ.get("RECOLLECT_RUNTIME", "")
     is_of_home = named == own or (named.startswith("/") and named.endswith("-" + _mark(home)) and _fits(named))
     runtime = named if is_of_home else expected_runtime(home, environ)
@@ -83,7 +84,7 @@ def find_place(home: str, environ: "Mapping[str, str]") -> Place:
 
 
 def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
-    """The folder that everybody would guess, whatever is there."""
+    """The folder that every process would choose, whatever is there."""
     if sys.platform == "win32":
         return environ.get("LOCALAPPDATA", home) + "/recollect-" + _mark(home)
     session = environ.get("XDG_RUNTIME_DIR", "")
@@ -96,26 +97,6 @@ def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
     if temp.startswith("/") and _fits(f"{temp}/{own}"):
         return f"{temp}/{own}"
     return f"/tmp/{own}"  # noqa: S108 - made and checked by make_private
-
-
-def find_home(environ: "Mapping[str, str]") -> str:
-    """The rule of base/paths.py, said again because wire knows no other room; a test compares them. OSError: none.
-
-    Not asked by the hook, which belongs to the home that it stands in: the environment of a hook can be set by a
-    project's settings, hence by a stranger.
-    """
-    import os
-
-    named = environ.get("RECOLLECT_HOME", "")
-    if named and named != "~" and not named.startswith("~/"):
-        return os.path.abspath(named)
-    user = environ.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
-    if not os.path.isabs(user):
-        user = _listed_home()
-    if not os.path.isabs(user):
-        raise FileNotFoundError("This user has no home folder.")
-    user = os.path.normpath(user)
-    return os.path.abspath(user + named[1:]) if named else os.path.join(user, ".recollect")
 
 
 def is_private(folder: str) -> bool:
@@ -160,14 +141,3 @@ def _is_there_and_private(folder: str) -> bool:
         return is_private(folder)
     except OSError:
         return False
-
-
-def _listed_home() -> str:
-    if sys.platform == "win32":
-        return ""
-    import pwd
-
-    try:
-        return pwd.getpwuid(system.getuid()).pw_dir
-    except KeyError:
-        return ""

@@ -1,10 +1,10 @@
 """A pointer to an event: where its words can be read later, never the words themselves.
 
 A hook leaves one before it does anything else and removes it once the daemon has acknowledged the event. Whatever
-happens in between, the pointer is there for the daemon to find (spool.py). It is one small file, written with one
-call and not synced: what it points at outlives it, and a pointer that is lost costs only time.
+happens in between, the daemon finds the pointer (spool.py). It is one small file, written with one call and not synced:
+what it points to outlives it, and a lost pointer costs only time.
 
-On the way of every hook, so it needs nothing but built-in modules: `json` itself would cost as much as all the rest.
+Every hook runs this, so it needs nothing but built-in modules: `json` alone would cost as much as all the rest.
 """
 
 import sys
@@ -15,6 +15,7 @@ if sys.platform == "win32":
 else:
     import posix as system
 
+from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
 from recollect.wire.place import Place, is_private, make_private
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Pointer = dict[str, object]
 
 MAX_POINTERS = 20_000
-MAX_PARSED_BYTES = 1024 * 1024  # some 10 ms; of more than that only the beginning is parsed
+MAX_PARSED_BYTES = 1024 * 1024  # some 10 ms; of a longer body only the beginning is parsed
 _HEAD_CHARS = 16 * 1024
 _MAX_ID_CHARS = 200
 _MAX_PATH_CHARS = 4096
@@ -44,21 +45,22 @@ _FIELDS = {
     "cwd": "cwd",
 }
 _PATHS = frozenset(("transcript", "cwd"))
-# The C function means JSONDecodeError, and where `json` was never imported it has none to raise.
+# The C function raises JSONDecodeError; where `json` was never imported it cannot, and raises SystemError.
 _BROKEN = (ValueError, StopIteration, RecursionError, SystemError)
 
 
 def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
-    """What may be kept of an event. Of a body that is too large, cut or broken, what its beginning says."""
+    """The part of an event that may be kept. If the body is too large, cut or broken, the part that its beginning
+    shows."""
     payload = _parse(body)
-    # The most needed fields come first: of a file that was cut short the beginning is still read.
+    # The most important fields come first: of a file that was cut short the beginning is still read.
     made: Pointer = {
         "host": header.get("host", ""),
         "event": header.get("event", ""),
-        "session": header.get("env-CLAUDE_CODE_SESSION_ID", ""),
+        "session": header.get("env-" + SESSION_VARIABLE, ""),
         "transcript": "",
         "cwd": header.get("cwd", ""),
-        "project": header.get("env-CLAUDE_PROJECT_DIR", ""),
+        "project": header.get("env-" + PROJECT_VARIABLE, ""),
     }
     for name, as_name in _FIELDS.items():
         value = payload.get(name)
@@ -77,15 +79,15 @@ def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
 
 
 def checksum(prompt: str) -> str:
-    """Tells two prompts of a session apart, and is too short to tell more."""
+    """Tells two prompts of a session apart, and is too short to reveal more."""
     from binascii import crc32
 
     return f"{crc32(prompt.encode('utf-8', 'surrogatepass')):08x}" if prompt else ""
 
 
 def leave(place: Place, pointer: "Pointer") -> str:
-    """The path of the file it was written to; empty where there are too many and it was only counted. OSError where
-    nothing can be written, PermissionError where the folder is not ours."""
+    """The path of the file; empty where there are too many and it was only counted. OSError where nothing can be
+    written, PermissionError where the folder is not ours."""
     folder = place.spool + "/new"
     try:
         if not is_private(place.runtime):
@@ -112,7 +114,7 @@ def file_size(path: object) -> int:
 
 
 def _count_lost(place: Place) -> None:
-    """One byte per event: no reading, no lock, no number that two hooks could both raise to the same."""
+    """One byte per event: no reading, no lock, and no number that two hooks could both set to the same value."""
     _write(place.spool + "/lost", system.O_CREAT | system.O_APPEND, b".")
 
 

@@ -1,16 +1,16 @@
 """Starts the daemon where there is none, once, however many ask at the same moment.
 
-Who gets the spawn lock starts it; nobody waits for a lock. The daemon inherits the locked descriptor and so holds
-it until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. (On
-Windows it cannot inherit a lock; there a start counts as under way for STARTING_S.) The lifetime lock, which a daemon
-takes itself, decides in the end; it is looked at first, to start nothing in vain.
+Whoever gets the spawn lock starts it; nobody waits for a lock. The daemon inherits the locked descriptor and holds it
+until it ends: from the first instant of its start no second one is begun, and one that dies frees the way. (On Windows
+it cannot inherit a lock; there a start counts as under way for STARTING_S.) The lifetime lock, which a daemon takes
+itself, decides in the end; it is checked first, so that nothing is started in vain.
 
 Daemons that die soon after their start slow down the next starts, and never end them: the spawn lock's file says how
 many were started in a row and when, and a pause between two starts doubles up to LONGEST_PAUSE_S.
 
 The daemon is nobody's child (reparented, so no zombie), in a session of its own, with its descriptors on
-/dev/null, `/` as its folder, and of the environment only what is listed here: no key of the agent's, and none of
-the settings of the session that happened to come first.
+/dev/null, `/` as its folder, and only the environment variables listed here: none of the agent's keys, and no settings
+of the session that happened to come first.
 """
 
 import os
@@ -38,7 +38,7 @@ LOCK_FD = 3
 # What became of an attempt to start one.
 BEGUN = 1
 UNDER_WAY = 2
-"""Another process is at it, or a daemon lives and does not answer yet."""
+"""Another process is starting one, or a daemon lives and does not answer yet."""
 IN_VAIN = 3
 """It cannot be started from here, or not before a pause is over."""
 
@@ -92,7 +92,7 @@ def reach(place: Place, python: str, package: str, until: float) -> "_socket.soc
 
 
 def start(place: Place, python: str, package: str) -> int:
-    """Begin to start a daemon, if nobody else is at it and none is alive; it may take a while to answer, or die."""
+    """Begin to start a daemon, unless another process does or one is alive; it may take a while to answer, or die."""
     if not _is_ours(place.home):
         return IN_VAIN
     try:
@@ -121,7 +121,7 @@ def start(place: Place, python: str, package: str) -> int:
 
 
 class Starts:
-    """How many daemons were started in a row, each soon after the one before, and what the last one failed of."""
+    """How many daemons were started in a row, each soon after the one before, and why the last one failed."""
 
     __slots__ = ("count", "last_s", "why")
 
@@ -172,7 +172,7 @@ def read_starts(place: Place) -> Starts:
 
 
 def explain_starts(place: Place) -> str:
-    """In words for a person: that restarts are slowed down, and what the last daemon failed of; mostly empty."""
+    """For a person: that restarts are slowed down, and why the last daemon failed; usually empty."""
     starts = read_starts(place)
     now_s = time.monotonic()
     said = []
@@ -226,7 +226,7 @@ def _is_ours(home: str) -> bool:
 
 
 def _is_under_way(place: Place) -> bool:
-    """The lifetime lock is looked at last: a look is in the way of a daemon that takes it just then."""
+    """The lifetime lock is checked last: checking takes it for an instant, when a daemon may want it."""
     if lockfile.INHERITED:
         is_starting = lockfile.is_held(place.spawn_lock)
     else:

@@ -1,8 +1,8 @@
-"""The pointers that hooks left and have not removed: events whose hooks were not answered (pointer.py).
+"""The pointers that hooks left and have not removed: events that no daemon was running to receive (pointer.py).
 
-Whoever drains the spool deletes a pointer only after the event is committed; to drain one twice does no harm. A file
-whose hook is still running is left alone. One that was cut short, because its hook was killed in the middle, is read
-as far as it goes. What says nothing at all is set aside in `bad`.
+A pointer is deleted only after its event is committed; draining one twice does no harm. A file whose hook is still
+running is left alone. One that was cut short, because its hook was killed in the middle, is read as far as it goes. A
+file that cannot be read at all is set aside in `bad`.
 """
 
 import json
@@ -27,8 +27,8 @@ MAX_HOOK_S = 180.0
 
 
 def drain(place: Place) -> "Iterator[tuple[str, Pointer]]":
-    """Every pointer that nobody is at work on, the oldest first, with the path to delete once it is dealt with.
-    `at_ns`: when it was left."""
+    """Every pointer whose hook has ended, the oldest first, with the path to delete once it is dealt with. `at_ns`:
+    when it was left."""
     folder = place.spool + FOLDER
     try:
         found = [(entry.stat(follow_symlinks=False).st_mtime_ns, entry.name) for entry in os.scandir(folder)]
@@ -49,7 +49,7 @@ def drain(place: Place) -> "Iterator[tuple[str, Pointer]]":
 
 
 def lost(place: Place) -> int:
-    """How many events not even a pointer was kept of."""
+    """How many events left not even a pointer."""
     return max(file_size(place.spool + "/lost"), 0) + _count(place.spool + _SET_ASIDE)
 
 

@@ -1,12 +1,12 @@
 """What agents call: `<home>/bin/hook`, and the precompiled copy of this room beside it.
 
 A copy, because a package that is being upgraded or was removed must not fail a prompt; one file, already compiled,
-because compiling at every start would take as long as all the rest. Parts that only a hook without a daemon needs
-are in it as bytes, and are loaded when asked for. The daemon rewrites both when they are not its own
-(`is_current`), so an upgrade needs no second install.
+because compiling at every start would take as long as all the rest. Parts that only a hook without a daemon needs are
+in it as bytes and are loaded when needed. The daemon rewrites everything that is not its own (`is_current`), so an
+upgrade needs no second install.
 
-The script looks first, and exits 0 whatever became of Python: without its file Python exits 2, which makes some
-agents throw the user's prompt away. What it costs to wait, instead of becoming Python, is too little to measure.
+The script checks first, and exits 0 whatever became of Python: without its file Python exits 2, which makes some agents
+throw the user's prompt away. That it waits for Python, instead of becoming Python, costs too little to measure.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
 
 # In the order in which they need each other.
 _AT_ONCE = ("place", "frame", "transport", "pointer", "hook")
-_WHEN_ASKED = ("lockfile", "spawn")
+_LATER = ("lockfile", "spawn")
 
 _SCRIPT = """\
 #!/bin/sh
@@ -94,31 +94,27 @@ def program_path(home: str) -> str:
 def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     """Make or renew what agents call. The home must be there. `python` as it is to be called: a virtual
     environment's own name for it, not what that points to."""
-    folder = home + "/bin"
     try:
-        os.mkdir(folder, 0o700)
+        os.mkdir(home + "/bin", 0o700)
     except FileExistsError:
         pass
     # The code first: the script may not come before what it calls.
     _write(code_path(home), _stamp(home, package) + marshal.dumps(_code(home, package)))
-    _write(script_path(home), _script(home, python))
-    _write(server_path(home), _server(python, package))
-    _write(program_path(home), _program(python, package))
+    for path, text in _scripts(home, python, package).items():
+        _write(path, text)
 
 
 def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
     """Whether agents call exactly what `write_hook` would write."""
     try:
-        is_same = _read(script_path(home)) == _script(home, python)
-        is_same = is_same and _read(server_path(home)) == _server(python, package)
-        is_same = is_same and _read(program_path(home)) == _program(python, package)
+        is_same = all(_read(path) == text for path, text in _scripts(home, python, package).items())
         return is_same and _read(code_path(home)).startswith(_stamp(home, package))
     except OSError:
         return False
 
 
 def remove_hook(home: str) -> None:
-    for path in (script_path(home), code_path(home), server_path(home), program_path(home)):
+    for path in (code_path(home), *_scripts(home, "", "")):
         try:
             os.unlink(path)
         except OSError:
@@ -129,42 +125,35 @@ def remove_hook(home: str) -> None:
         pass
 
 
-def _script(home: str, python: str) -> bytes:
-    return os.fsencode(_SCRIPT.format(python=_quoted(python), code=_quoted(code_path(home))))
-
-
-def _server(python: str, package: str) -> bytes:
-    return os.fsencode(_SERVER.format(python=_quoted(python), package=_quoted(package)))
-
-
-def _program(python: str, package: str) -> bytes:
-    return os.fsencode(_PROGRAM.format(python=_quoted(python), package=_quoted(package)))
+def _scripts(home: str, python: str, package: str) -> dict[str, bytes]:
+    words = {"python": _quote(python), "package": _quote(package), "code": _quote(code_path(home))}
+    rows = ((script_path, _SCRIPT), (server_path, _SERVER), (program_path, _PROGRAM))
+    return {path(home): os.fsencode(text.format(**words)) for path, text in rows}
 
 
 def _stamp(home: str, package: str) -> bytes:
     """The head of a compiled file. Where the time and size of its source would stand, what it was made from: the
     rest of such a file is not the same byte for byte when it is made twice."""
-    made_from = [home, package, __version__, _MAIN]
-    said = "\0".join(made_from).encode("utf-8", "surrogateescape")
-    sources = b"".join(_source(name) for name in (*_AT_ONCE, *_WHEN_ASKED))
+    said = "\0".join((home, package, __version__, _MAIN)).encode("utf-8", "surrogateescape")
+    sources = b"".join(_source(name) for name in (*_AT_ONCE, *_LATER))
     return importlib.util.MAGIC_NUMBER + bytes(4) + hashlib.sha256(said + sources).digest()[:8]
 
 
 def _code(home: str, package: str) -> CodeType:
-    parts = {name: marshal.dumps(_compiled(name)) for name in (*_AT_ONCE, *_WHEN_ASKED)}
+    parts = {name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in (*_AT_ONCE, *_LATER)}
     main = _MAIN.format(parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__)
-    return compile(main, "hook", "exec", dont_inherit=True, optimize=2)
+    return _compile(main.encode("utf-8", "surrogateescape"), "hook")
 
 
-def _compiled(name: str) -> CodeType:
-    return compile(_source(name), f"recollect/wire/{name}.py", "exec", dont_inherit=True, optimize=2)
+def _compile(source: bytes, name: str) -> CodeType:
+    return compile(source, name, "exec", dont_inherit=True, optimize=2)
 
 
 def _source(name: str) -> bytes:
     return _read(os.path.join(_ROOM, name + ".py"))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 

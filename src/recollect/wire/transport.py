@@ -1,9 +1,9 @@
-"""The one seam for how two processes of one user meet.
+"""How two processes of one user connect, on every platform.
 
-A Unix socket in a folder of the user's own, the other side's user asked of the system; or, where there are none,
-loopback TCP with a token that only the user can read. Its first half is what a client shows, its second half what a
-daemon answers with: a port that a dead daemon listened at may be anybody's by now, and nothing more is said to it.
-Callers see connected sockets, and that is all they see.
+A Unix socket in a private folder, where the system tells the other side's user; or, where there are no Unix sockets,
+loopback TCP with a token that only the user can read. A client shows its first half and the daemon answers with the
+second: somebody else may listen by now at the port of a dead daemon, and is told nothing more. Callers see connected
+sockets and nothing else.
 """
 
 import _socket
@@ -77,15 +77,6 @@ def listen(place: Place, token: str) -> "socket":
     line.listen(_BACKLOG)
     os.replace(spare, place.socket)
     return line
-
-
-def admit(place: Place, line: "socket", token: str) -> bool:
-    """Whether a line that was accepted comes from this user. May wait as long as the line's timeout."""
-    if sys.platform != "win32" and not place.tcp:
-        return peer_uid(line) == system.geteuid()
-    proof = prove(_read_half(line), token)
-    line.sendall(proof)
-    return bool(proof)
 
 
 def prove(shown: bytes, token: str) -> bytes:

@@ -1,0 +1,316 @@
+"""`recollect bench …`: runs a benchmark in a scratch folder and prints its figures; exit 1 if one fails its claim."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from bench.report import Report, blocks
+from recollect.cli.output import Bar, print_blocks, print_json
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_from_none = click.IntRange(min=0)
+_seed = click.option("--seed", default=1, show_default=True, help="The same seed, the same accidents.")
+
+
+@click.group()
+def bench() -> None:
+    """Measure it: answers, speed, crashes, damage. Everything happens in a scratch folder."""
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@_as_json
+def store(sizes: str, as_json: bool) -> int:
+    """Insert rate, size, and what a full-text query costs as the store grows."""
+    from bench.store import run_store
+
+    wanted = _sizes(sizes)
+    return _run(lambda folder, bar: run_store(folder, sizes=wanted, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--cycles", default=1000, show_default=True, type=click.IntRange(min=1), help="How often it is killed.")
+@_seed
+@_as_json
+def crash(cycles: int, seed: int, as_json: bool) -> int:
+    """Kill -9 and power cuts: is anything acknowledged ever lost?"""
+    from bench.crash import run_crash
+
+    return _run(lambda folder, bar: run_crash(folder, cycles=cycles, seed=seed, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--processes", default=16, show_default=True, type=click.IntRange(min=1), help="Writers at once.")
+@click.option("--writes", default=500, show_default=True, type=click.IntRange(min=1), help="Writes of each.")
+@_as_json
+def writers(processes: int, writes: int, as_json: bool) -> int:
+    """Many processes writing to one store at once."""
+    from bench.writers import run_writers
+
+    return _run(lambda folder, bar: run_writers(folder, processes=processes, writes=writes, progress=bar), as_json)
+
+
+@bench.command()
+@click.option(
+    "--flips", default=1000, show_default=True, type=click.IntRange(min=1), help="Bits to flip, one at a time."
+)
+@_seed
+@_as_json
+def flips(flips: int, seed: int, as_json: bool) -> int:
+    """Random bit flips: which share does `verify` find?"""
+    from bench.flips import run_flips
+
+    return _run(lambda folder, bar: run_flips(folder, flips=flips, seed=seed, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--runs", default=21, show_default=True, type=click.IntRange(min=1), help="Runs to take the median of.")
+@_as_json
+def start(runs: int, as_json: bool) -> int:
+    """CPU of `recollect --help` beside importing click."""
+    from bench.start import run_start
+
+    return _run(lambda folder, bar: run_start(folder, runs=runs, progress=bar), as_json)
+
+
+@bench.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option(
+    "--sample", type=click.IntRange(min=1), metavar="N", help="Only N questions of each suite, always the same."
+)
+@click.option("--held-out", is_flag=True, help="Only every second question: the weights were chosen on the others.")
+@click.option(
+    "--cache", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+    help="Where vectors are kept between runs (else `cache` in Recollect's home).",
+)  # fmt: skip
+@click.option(
+    "--system", type=click.Choice(["recall-agent"]),
+    help="One system more: recall-agent lets the language model of your settings choose, within your budget.",
+)  # fmt: skip
+@_as_json
+def recall(
+    files: tuple[Path, ...], sample: int | None, held_out: bool, cache: Path | None, system: str | None, as_json: bool
+) -> int:
+    """How well recall answers, beside simple systems; a small suite of its own where no FILE is named."""
+    from bench import suites
+    from bench.recall import run_recall
+    from bench.systems import RecallAgent
+
+    read = [suites.read(file) for file in files or (suites.OWN,)]
+    wanted = [suite.held_out() for suite in read] if held_out else read
+    wanted = [suite.sampled(sample) for suite in wanted] if sample else wanted
+    agent = RecallAgent(Path.cwd()) if system else None
+    try:
+        return _run(
+            lambda folder, bar: run_recall(folder, wanted, cache=cache or _cache(), progress=bar, agent=agent), as_json
+        )
+    finally:
+        if agent is not None:
+            agent.close()
+
+
+@bench.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@click.option(
+    "--part", default="rules", show_default=True,
+    type=click.Choice(["rules", "pairs", "injections", "threads", "echo", "cost"]),
+    help="rules: heard in prompts. pairs: failures and what mended them. injections: orders hidden in what tools print."
+    " threads: work that is grouped. echo: memory that is said back. cost: of a turn.",
+)  # fmt: skip
+@click.option("--half", type=click.Choice(["tune", "held"]), help="Of the scripted sessions, for pairs.")
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, for the cost.")
+@click.option("--turns", default=1000, show_default=True, type=click.IntRange(min=1), help="That quote, for the echo.")
+@_as_json
+def capture(files: tuple[Path, ...], part: str, half: str | None, sizes: str, turns: int, as_json: bool) -> int:
+    """How well rules are heard in labelled prompts, beside simple patterns; the shipped suites without a FILE."""
+    if part == "pairs":
+        return _pairs(half, as_json)
+    if part == "injections":
+        return _injections(as_json)
+    if part != "rules":
+        return _capture_part(part, files, _sizes(sizes), turns, as_json)
+    from bench.capture import SHIPPED, run_capture
+
+    return _run(lambda _folder, _bar: run_capture(files or SHIPPED), as_json)
+
+
+def _pairs(half: str | None, as_json: bool) -> int:
+    from bench.pairs import read, run_pairs
+
+    scripts = [script for script in read() if half in (None, script.half)]
+    return _run(lambda folder, bar: run_pairs(folder, scripts, bar), as_json)
+
+
+def _injections(as_json: bool) -> int:
+    from bench.injections import run_injections
+    from bench.payloads import payloads
+
+    return _run(lambda folder, bar: run_injections(folder, list(payloads()), bar), as_json)
+
+
+@bench.command()
+@click.argument(
+    "real", metavar="[FOLDER]", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--mb", default=50, show_default=True, type=click.IntRange(min=1), help="Megabytes of each sort.")
+@_seed
+@_as_json
+def history(real: Path | None, mb: int, seed: int, as_json: bool) -> int:
+    """What it costs to read past sessions into memory: made-up ones, or the transcripts in FOLDER."""
+    from bench.history import run_history
+
+    return _run(lambda folder, bar: run_history(folder, mb=mb, seed=seed, progress=bar, real=real), as_json)
+
+
+@bench.command()
+@click.argument("sessions", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("labels", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--half", default="held", show_default=True, type=click.Choice(["tune", "held"]), help="Which labels.")
+@_as_json
+def signal(sessions: Path, labels: Path, half: str, as_json: bool) -> int:
+    """How much of what is kept and told is right, on labelled real sessions.
+
+    SESSIONS has a folder of transcripts for each project; LABELS has prompts.jsonl, questions.jsonl, pairs.jsonl,
+    unrelated.jsonl and turns.jsonl, whose rows bench/signal.py describes.
+    """
+    from bench.signal import run_signal
+
+    return _run(lambda folder, bar: run_signal(folder, sessions, labels, half, bar), as_json)
+
+
+@bench.command()
+@click.option("--sizes", default="1000,5000", show_default=True, help="Notes, divided by commas.")
+@_seed
+@_as_json
+def vault(sizes: str, seed: int, as_json: bool) -> int:
+    """What a vault of notes costs: looking through it, taking it in, noticing one save."""
+    from bench.vault import run_vault
+
+    wanted = _sizes(sizes)
+    return _run(lambda folder, bar: run_vault(folder, sizes=tuple(wanted), seed=seed, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--sessions", default=50, show_default=True, type=click.IntRange(min=1), help="Scripted sessions.")
+@click.option("--budget", default=50, show_default=True, type=_from_none, help="Calls a day, where models are on.")
+@_as_json
+def calls(sessions: int, budget: int, as_json: bool) -> int:
+    """How often language models are called: by a fresh install, and with them switched on."""
+    from bench.calls import run_calls
+
+    return _run(lambda folder, bar: run_calls(folder, sessions=sessions, calls_per_day=budget, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@_as_json
+def engine(sizes: str, as_json: bool) -> int:
+    """What an answer costs as the store grows, with vectors: time, memory, cold start."""
+    from bench.engine import run_engine
+
+    wanted = _sizes(sizes)
+    return _run(lambda folder, bar: run_engine(folder, sizes=wanted, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@click.option("--calls", default=100, show_default=True, type=click.IntRange(min=1), help="Calls of each tool, a size.")
+@click.option("--runs", default=11, show_default=True, type=click.IntRange(min=1), help="Starts of the server.")
+@_as_json
+def steer(sizes: str, calls: int, runs: int, as_json: bool) -> int:
+    """What steering costs: the server's start, each tool, suggestions and compaction, the tools in every prompt."""
+    from bench.steer import run_steer
+
+    wanted = _sizes(sizes)
+    return _run(lambda folder, bar: run_steer(folder, sizes=wanted, calls=calls, runs=runs, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@click.option("--prompts", default=500, show_default=True, type=_from_none, help="Hooks with a warm daemon, a size.")
+@click.option("--firsts", default=50, show_default=True, type=_from_none, help="Hooks without a daemon, a size.")
+@click.option("--sessions", default=16, show_default=True, type=_from_none, help="Sessions at once.")
+@click.option("--events", default=1000, show_default=True, type=_from_none, help="Events of each session.")
+@click.option("--runs", default=10000, show_default=True, type=_from_none, help="Hooks over all faults.")
+@click.option("--soak", default=100000, show_default=True, type=_from_none, help="Events for one daemon.")
+@_as_json
+def hooks(
+    sizes: str, prompts: int, firsts: int, sessions: int, events: int, runs: int, soak: int, as_json: bool
+) -> int:
+    """What hooks cost, beside a bare interpreter, and what they survive. A number of 0 leaves its part out."""
+    from bench.hooks import Plan, run_hooks
+
+    plan = Plan(_sizes(sizes), prompts, firsts, sessions, events, runs, soak)
+    return _run(lambda folder, bar: run_hooks(folder, plan=plan, progress=bar), as_json)
+
+
+@bench.command()
+@click.option("--secrets", default=4000, show_default=True, type=click.IntRange(min=1), help="Made-up ones to keep.")
+@click.option("--keys", default=1000, show_default=True, type=_from_none, help="Keys and passwords in every form.")
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="A configuration of gitleaks: what do its rules see in these forms?",
+)
+@click.option("--lines", default=100000, show_default=True, type=click.IntRange(min=1), help="Of ordinary source.")
+@click.option("--hostile", default=60, show_default=True, type=_from_none, help="Texts of 50 KB made to be slow.")
+@_seed
+@_as_json
+def secrets(secrets: int, keys: int, rules: Path | None, lines: int, hostile: int, seed: int, as_json: bool) -> int:
+    """Is a secret ever found on disk, what is taken for one, and what looking for them costs."""
+    from bench.secrets import run_secrets
+
+    return _run(
+        lambda folder, bar: run_secrets(
+            folder, secrets=secrets, keys=keys, rules=rules, lines=lines, hostile=hostile, seed=seed, progress=bar
+        ),
+        as_json,
+    )
+
+
+def _capture_part(part: str, files: tuple[Path, ...], sizes: tuple[int, ...], turns: int, as_json: bool) -> int:
+    if part == "echo":
+        from bench.echo import run_echo
+
+        return _run(lambda folder, bar: run_echo(folder, turns=turns, progress=bar), as_json)
+    if part == "cost":
+        from bench.capture_cost import run_capture_cost
+
+        return _run(lambda folder, bar: run_capture_cost(folder, sizes=sizes, progress=bar), as_json)
+    from bench import threads
+
+    sessions = [session for file in files or (threads.SHIPPED,) for session in threads.read(file)]
+    return _run(lambda folder, _bar: threads.run_threads(folder, sessions), as_json)
+
+
+def _cache() -> Path:
+    from recollect.base.files import make_private_folder
+    from recollect.base.paths import Home, home
+
+    place = Home(home())
+    place.prepare()
+    folder = place.root / "cache"
+    make_private_folder(folder)
+    return folder
+
+
+def _sizes(said: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in said.split(","))
+    except ValueError:
+        raise click.UsageError(f"--sizes {said!r}: whole numbers divided by commas are wanted.") from None
+
+
+def _run(benchmark: Callable[[Path, Bar], Report], as_json: bool) -> int:
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        report = benchmark(Path(folder), Bar())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_blocks(blocks(report.to_json()))
+    return 0 if report.passed else 1

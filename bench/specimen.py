@@ -1,0 +1,195 @@
+"""A small database that has some of everything, the same at every run: what the bit flips are made on."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+import apsw
+
+from bench.corpus import Corpus
+from recollect.base.moment import Moment
+from recollect.base.text import title_from
+from recollect.lifecycle import edits, reshape
+from recollect.lifecycle.strength import AgeRules
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.ledger import LedgerKey, Pointer, Way
+from recollect.model.memory import Anchor, Memory, Message, Note, Rating, Rule, RuleType, Status, Thread
+from recollect.model.outcome import Ending, Outcome
+from recollect.model.plan import Create, Link, Plan, Update
+from recollect.model.session import Session
+from recollect.store import ChangeHeader, SqliteStore, Tuning
+
+_NOW = Moment.parse("2026-02-01T08:30:00Z")
+_THREADS, _RULES, _NOTES = 40, 16, 6
+_MODEL = "bench"
+_DIMENSIONS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    content: bytes
+    page_bytes: int
+    owners: dict[int, str]
+    """Page number -> the table or index it belongs to."""
+
+    def owner(self, offset: int) -> str:
+        return self.owners.get(offset // self.page_bytes + 1, "free or shared")
+
+
+def make(path: Path) -> Specimen:
+    """Closed, with nothing left in its log."""
+    store = SqliteStore(path, Tuning(synchronous="OFF"))
+    try:
+        _Filler(store).fill()
+    finally:
+        store.close()
+    content = path.read_bytes()
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        owners = {int(page): str(name) for page, name in db.execute("SELECT pageno, name FROM dbstat")}
+        return Specimen(content, int(db.pragma("page_size")), owners)
+    finally:
+        db.close()
+
+
+class _Clock:
+    """A second later at every look."""
+
+    def __init__(self) -> None:
+        self._seconds = 0
+
+    def now(self) -> Moment:
+        self._seconds += 1
+        return _NOW.plus(seconds=self._seconds)
+
+
+class _Ids:
+    """In the shape of real ones, without their chance: a flip can then be made again."""
+
+    def __init__(self, clock: _Clock) -> None:
+        self._clock = clock
+        self._number = count(1)
+
+    def draw(self, kind: str) -> str:
+        return f"{kind}_{self._clock.now().stamp()}_{next(self._number):06x}"
+
+
+class _Filler:
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._clock = _Clock()
+        self._ids = _Ids(self._clock)
+        self._corpus = Corpus(0, vocabulary=1_000)
+
+    def fill(self) -> None:
+        threads = [self._thread(number) for number in range(_THREADS)]
+        rules = [self._rule(number) for number in range(_RULES)]
+        self._apply(Plan.of([Create(self._note(number)) for number in range(_NOTES)]))
+        for number, rule in enumerate(rules):
+            kind = list(BridgeType)[number % len(BridgeType)]
+            self._apply(Plan.of([Link(Bridge(threads[number].id, rule.id, kind, 0.65, self._clock.now()))]))
+        for keep, lose in zip(threads[:5], threads[5:10], strict=True):
+            self._merge(keep, lose)
+        for thread in threads[20:24]:
+            self._apply(edits.archive(thread))
+        last = self._apply(Plan.of([Update.between(threads[30], replace(threads[30], title="Retitled"))]))
+        self._store.undo(last, self._act("undo", undoes=last))
+        self._store.put_recall(self._ids.draw("recall"), self._clock.now(), "{}", [thread.id for thread in threads[:3]])
+        self._sessions([thread.id for thread in threads])
+        self._vectors()
+
+    def _sessions(self, ids: list[str]) -> None:
+        sessions = self._store
+        sessions.put_state("heartbeat", '{"beat": 847}')
+        for number in range(8):
+            id, now = f"session-{number}", self._clock.now()
+            sessions.put_session(Session(id=id, host="bench", started_at=now, number=number), at=now)
+            sessions.show(LedgerKey(id), Way.TOLD, ids[number::8], at=now, call=f"call-{number}")
+            sessions.put_event(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
+            sessions.put_acts([1_000 + number], change="" if number % 2 else f"change-{number}")
+            failed = Outcome(
+                kind=Ending.FAILURE, at=now, session=id, act=f"call-{number}", action="make", shown=(ids[0],)
+            )
+            self._store.put_outcome(failed)
+
+    def _thread(self, number: int) -> Memory:
+        # Every twentieth is long enough for several passages.
+        body = self._corpus.text(300 if number % 20 == 0 else 20)
+        id = self._ids.draw("thread")
+        now = self._clock.now()
+        thread = Thread(
+            id=id,
+            title=title_from(body),
+            body=body,
+            topics=self._corpus.topics(),
+            status=Status.SUSPENDED if number % 7 == 0 else Status.ACTIVE,
+            ratings=(Rating(True, now, "helped"),) if number % 5 == 0 else (),
+            anchors=(Anchor(f"src/file{number}.py", "0badc0de"),),
+            group=f"session-{number % 4}",
+            drift=self._corpus.topics(),
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+        said = [
+            Message(self._ids.draw("message"), id, self._clock.now(), "user", self._corpus.text(12)) for _ in range(2)
+        ]
+        self._apply(Plan.of([Create(thread, tuple(said))]))
+        return thread
+
+    def _rule(self, number: int) -> Memory:
+        now = self._clock.now()
+        body = self._corpus.text(12)
+        rule = Rule(
+            id=self._ids.draw("rule"),
+            title=title_from(body),
+            body=body,
+            rule_type=list(RuleType)[number % len(RuleType)],
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+        self._apply(Plan.of([Create(rule)]))
+        return rule
+
+    def _note(self, number: int) -> Memory:
+        now = self._clock.now()
+        body = self._corpus.text(25)
+        return Note(
+            id=self._ids.draw("note"),
+            title=f"Note {number}",
+            body=body,
+            path=f"notes/{number}.md",
+            created_at=now,
+            reinforced_at=now,
+            last_active_at=now,
+        )
+
+    def _merge(self, keep: Memory, lose: Memory) -> None:
+        self._apply(
+            reshape.merge(
+                keep,
+                lose,
+                messages=self._store.messages(lose.id),
+                bridges=self._store.bridges(keep.id, lose.id),
+                aliases=(),
+                now=self._clock.now(),
+                rules=AgeRules(),
+            )
+        )
+
+    def _vectors(self) -> None:
+        bare = self._store.vectorless(_MODEL, 10_000)
+        made = [array("f", ((seq * 31 + place * 7) % 256 - 128 for place in range(_DIMENSIONS))) for seq, _ in bare]
+        self._store.put_vectors(_MODEL, [(seq, floats.tobytes()) for (seq, _), floats in zip(bare, made, strict=True)])
+
+    def _apply(self, plan: Plan) -> str:
+        act = self._act("bench")
+        self._store.apply(plan, act)
+        return act.change
+
+    def _act(self, op: str, undoes: str | None = None) -> ChangeHeader:
+        return ChangeHeader(self._ids.draw("change"), op, "bench", "", self._clock.now(), undoes)

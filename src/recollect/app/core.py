@@ -1,0 +1,379 @@
+"""What an operation works with: the home, the project, settings, clock, and the stores, opened when needed.
+
+One way in for text (`redact_text`: storable, within limits, redacted) and one way out to the database (`commit`:
+made into a plan, redacted again, applied, journalled, logged). Reading never creates anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.base import project as projects
+from recollect.base.clock import Clock, SystemClock
+from recollect.base.errors import BadInput, Conflict, HomeRefused, NoProject, StoreDamaged
+from recollect.base.files import read_limited, write_private
+from recollect.base.ids import Mint, fresh_key
+from recollect.base.paths import Home, home, user_home
+from recollect.base.project import Project
+from recollect.base.settings import Settings, environment, load
+from recollect.base.text import one_line, storable
+from recollect.model.memory import Memory
+from recollect.model.plan import Plan
+from recollect.model.result import Done, Scope
+
+if TYPE_CHECKING:
+    from recollect.base.log import Log
+    from recollect.embed import Embedder
+    from recollect.lifecycle.strength import AgeRules
+    from recollect.model.report import Entry
+    from recollect.redact import Redactor
+    from recollect.store import ChangeHeader, Store, Tuning
+
+MAX_TITLE_CHARS = 200
+MAX_TOPIC_CHARS = 80
+MAX_TOPICS = 50
+IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before us
+_TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
+
+
+class Progress(Protocol):
+    """Told how far a long operation is. `what` names what is counted, its unit first."""
+
+    def __call__(self, done: float, total: float, what: str = "") -> None: ...
+
+
+def _silent(done: float, total: float, what: str = "") -> None:
+    pass
+
+
+class App:
+    fills_vectors = True  # a recall gives a few passages the vectors that they lack
+    turn_vectors: dict[str, list[bytes]] | None = None
+    """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
+
+    def __init__(
+        self,
+        *,
+        home: Home,
+        project: Project | None,
+        settings: Settings,
+        clock: Clock,
+        actor: str = "user",
+        dry_run: bool = False,
+        progress: Progress = _silent,
+    ) -> None:
+        self.home = home
+        self.project = project
+        self.settings = settings
+        self.clock = clock
+        self.wall_clock = clock
+        """Of logs; another than `clock` where that stands in the past."""
+        self.actor = actor
+        self.dry_run = dry_run
+        self.progress = progress
+        self.mint = Mint(clock)
+        self._open: dict[tuple[Path | None, bool], Store] = {}
+        self._found: Counter[str] = Counter()
+        self._redactor: Redactor | None = None
+        self._embedder: Embedder | None = None
+
+    @classmethod
+    def open(cls, cwd: Path, **options: object) -> App:
+        """For the folder a command was called in, with the user's settings."""
+        environ = environment()
+        place = Home(home(environ))
+        place.check()
+        found = projects.find(cwd, user_home(environ))
+        settings = load(place.conf, found.conf if found else None, environ)
+        return cls(home=place, project=found, settings=settings, clock=SystemClock(), **options)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        # Readers first: whoever is last folds the log into the file, and only a writer can.
+        for _, store in sorted(self._open.items(), key=lambda pair: not pair[0][1]):
+            store.close()
+        self._open.clear()
+
+    # Stores
+
+    @property
+    def scope(self) -> Scope:
+        """Whose store keeps the state of what goes on here: the project's, or the user's outside of one."""
+        return Scope.PROJECT if self.project is not None else Scope.USER
+
+    def store_path(self, scope: Scope) -> Path | None:
+        """Where the store is; None where there is none yet."""
+        if scope is Scope.USER:
+            path = self.home.user_store
+        else:
+            folder = projects.store_folder(self.home.projects, self.project) if self.project else None
+            if folder is None:
+                return None
+            path = folder / "memory.db"
+        return path if path.is_symlink() or path.exists() else None
+
+    def reader(self, scope: Scope) -> Store:
+        """The store as it is; an empty one in memory where there is none."""
+        return self._opened(self.store_path(scope), read_only=True)
+
+    def writer(self, scope: Scope) -> Store:
+        path = self.store_path(scope)
+        if path is None:
+            self.require_scope(scope)
+            self.home.prepare()
+            path = self.home.user_store if scope is Scope.USER else self._new_project_store()
+        return self._opened(path, read_only=False)
+
+    def scopes(self) -> Iterator[tuple[Scope, Store]]:
+        """The stores that exist, the project's first."""
+        for scope in Scope:
+            if self.store_path(scope) is not None:
+                yield scope, self.reader(scope)
+
+    def share_vectors(self, other: App) -> None:
+        """Of another App for the same place: those that it has in memory."""
+        for (path, read_only), store in other._open.items():
+            if read_only and path is not None:
+                self._opened(path, read_only=True).share_vectors(store)
+
+    def find(self, name: str) -> tuple[Scope, Memory]:
+        """The memory that a person or an agent means by an id, a part of one, a title, `last` or a list number."""
+        from recollect.app.lookup import find_memory
+
+        return find_memory(self, name)
+
+    def exact(self, id: str) -> tuple[Scope, Memory] | None:
+        """The memory with this whole id, its own or one that was merged into it."""
+        found = ((scope, store.get(id)) for scope, store in self.scopes())
+        return next(((scope, memory) for scope, memory in found if memory is not None), None)
+
+    def find_pair(self, first: str, second: str) -> tuple[Scope, Memory, Memory]:
+        scope, a = self.find(first)
+        other, b = self.find(second)
+        if scope is not other:
+            raise BadInput(
+                f"{first} belongs to the {scope} and {second} to the {other}: they are kept apart.",
+                hint="Only memories of one store can be joined.",
+            )
+        if a.id == b.id:
+            raise BadInput(f"{first} and {second} are the same memory.", hint="Name two different ones.")
+        return scope, a, b
+
+    def require_scope(self, scope: Scope) -> None:
+        """Asked before anything is made."""
+        if scope is Scope.PROJECT:
+            self.require_project()
+
+    def require_project(self) -> Project:
+        if self.project is None:
+            raise NoProject(
+                "There is no project here: the home folder and what is above it are never one.",
+                hint="Go into a project's folder, or add --user to keep it everywhere.",
+            )
+        return self.project
+
+    def _new_project_store(self) -> Path:
+        self.project = projects.claim(self.home.projects, self.require_project(), fresh_key())
+        folder = projects.make_store_folder(self.home.projects, self.project)
+        projects.prepare_view(self.project.root)
+        return folder / "memory.db"
+
+    def _opened(self, path: Path | None, *, read_only: bool) -> Store:
+        from recollect.store import SqliteStore
+
+        key = (path, read_only)
+        if key not in self._open:
+            try:
+                if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
+                    path = None  # its first write never happened
+                self._open[key] = SqliteStore(path, self._tuning(), read_only=read_only and path is not None)
+            except StoreDamaged as problem:
+                if path is None or self.dry_run:
+                    raise
+                from recollect.app import recovery
+
+                raise recovery.set_aside(self, path, problem) from None
+        return self._open[key]
+
+    def _tuning(self) -> Tuning:
+        from recollect.store import Tuning
+
+        return Tuning(
+            busy_timeout_ms=self.settings.count("MEMORY_BUSY_TIMEOUT_MS"),
+            journal_days=self.settings.count("MEMORY_JOURNAL_DAYS"),
+        )
+
+    # Text in
+
+    def redact_text(self, name: str, text: str, *, max_chars: int | None = None) -> str:
+        """Any text that will be kept: storable, within its limit, free of secrets."""
+        limit = max_chars or self.settings.count("MEMORY_MAX_BODY_CHARS")
+        if len(text) > limit:
+            raise BadInput(
+                f"The {name} has {len(text):,} characters; at most {limit:,} are kept.",
+                hint="Keep the part that matters, or raise MEMORY_MAX_BODY_CHARS." if not max_chars else "Shorten it.",
+            )
+        cleaned = self.redactor.clean(storable(text))
+        self._found.update(dict(cleaned.found))
+        return cleaned.text
+
+    def redact_title(self, text: str | None) -> str:
+        return one_line(self.redact_text("title", text, max_chars=MAX_TITLE_CHARS)) if text else ""
+
+    def redact_topics(self, topics: tuple[str, ...]) -> tuple[str, ...]:
+        if len(topics) > MAX_TOPICS:
+            raise BadInput(
+                f"{len(topics)} topics are given; at most {MAX_TOPICS} are kept.", hint="Name the main ones."
+            )
+        taken = (one_line(self.redact_text("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
+        return tuple(dict.fromkeys(topic for topic in taken if topic))
+
+    @property
+    def embedder(self) -> Embedder:
+        """Raises ModelError where there is none: words go on alone."""
+        if self._embedder is None:
+            from recollect.embed import load
+
+            self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"), self.home.embedding_key)
+        return self._embedder
+
+    def question_for_model(self, text: str) -> str:
+        """As the model may see it: without its secrets where the text leaves this process."""
+        return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
+
+    def hide_secrets(self, text: str) -> str:
+        """As it may be told again. Where there is no home yet none is made: these marks are like no others."""
+        from recollect.redact import Redactor
+
+        redactor = self.redactor if self.home.root.exists() else Redactor(bytes.fromhex(fresh_key()))
+        return redactor.clean(text).text
+
+    @property
+    def redactor(self) -> Redactor:
+        if self._redactor is None:
+            from recollect.redact import Redactor
+
+            self._redactor = Redactor(self._redaction_key())
+        return self._redactor
+
+    def _redaction_key(self) -> bytes:
+        """One per home, so that equal secrets get equal marks here and tell nothing elsewhere."""
+        path = self.home.root / "redaction.key"
+        try:
+            return bytes.fromhex(read_limited(path, 100).decode("ascii").strip())
+        except (OSError, ValueError):
+            key = fresh_key()
+        if not self.dry_run:
+            try:
+                self.home.prepare()
+                write_private(path, key + "\n")
+            except (OSError, HomeRefused):
+                pass  # the write that follows will say what is wrong with the home
+        return bytes.fromhex(key)
+
+    # Plans out
+
+    def commit(
+        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
+    ) -> Done:
+        """Makes a plan from the state as it is, and applies it unless this is a dry run. `actor`: whose words it keeps,
+        where that is not who runs this process."""
+        for tries_left in count(_TRIES - 1, -1):
+            store = self._store_for_plan(scope)
+            plan = self.redact_plan(self._anchored(scope, make(store)))
+            summary = say(plan) if plan else "Nothing to change."
+            if self.dry_run or not plan:
+                return Done(summary, plan, scope, None, self.dry_run, self.notes())
+            act = self.change_header(op, summary, actor=actor)
+            try:
+                with store.transaction() if plan.files else nullcontext():
+                    wrote = store.apply(plan, act)
+                    self._write_files(scope, store, plan)
+            except Conflict:
+                if not tries_left:
+                    raise
+                continue
+            self.log.line(op, change=act.change, scope=scope, memories=",".join(plan.touched()[:5]))
+            return Done(summary, plan, scope, act.change if wrote else None, False, self.notes())
+        raise AssertionError("the loop returns or raises")
+
+    def undo(self, scope: Scope, entry: Entry) -> Done:
+        """Takes a change back: what it did to memory, and to the files of notes."""
+        summary = f"Undid {entry.op}: {entry.summary}"
+        act = self.change_header("undo", summary, undoes=entry.change)
+        store = self.writer(scope)
+        if self.dry_run:
+            plan = store.undo(entry.change, act, dry_run=True)
+            return Done(summary, plan, scope, None, dry_run=True)
+        with store.transaction():
+            plan = store.undo(entry.change, act)
+            if plan.files and self.actor == "agent":
+                raise BadInput(
+                    f"{entry.change} changed a note's file, which is a person's.", hint="Ask the user to undo it."
+                )
+            self._write_files(scope, store, plan)
+        self.log.line("undo", change=act.change, undoes=entry.change, scope=scope)
+        return Done(summary, plan, scope, act.change, dry_run=False)
+
+    def _write_files(self, scope: Scope, store: Store, plan: Plan) -> None:
+        if plan.files:
+            from recollect.app import note_files
+
+            note_files.write(self, scope, store, plan.files)
+
+    def _anchored(self, scope: Scope, plan: Plan) -> Plan:
+        if scope is not Scope.PROJECT or not plan:
+            return plan
+        from recollect.app.anchors import add_anchors
+
+        return add_anchors(self, plan)
+
+    def change_header(
+        self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = ""
+    ) -> ChangeHeader:
+        from recollect.store import ChangeHeader
+
+        change = change or self.mint.draw("change")
+        return ChangeHeader(change, op, str(actor or self.actor), one_line(summary)[:300], self.clock.now(), undoes)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know beside the answer."""
+        found = ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in sorted(self._found.items()))
+        self._found.clear()
+        return (f"Kept out: {found}.",) if found else ()
+
+    @property
+    def log(self) -> Log:
+        from recollect.base.log import Log
+
+        size = self.settings.count("MEMORY_LOG_MAX_MB") * 1_000_000
+        return Log(self.home.logs, self.wall_clock, max_bytes=size, redact=lambda text: self.redactor.clean(text).text)
+
+    @property
+    def age_rules(self) -> AgeRules:
+        from recollect.lifecycle.strength import AgeRules
+
+        figure = self.settings.figure
+        return AgeRules(
+            half_life_days=figure("MEMORY_HALF_LIFE_DAYS"),
+            suspend_below=figure("MEMORY_SUSPEND_BELOW"),
+            archive_after_days=figure("MEMORY_ARCHIVE_AFTER_DAYS"),
+            reinforcement=figure("MEMORY_REINFORCEMENT"),
+        )
+
+    def _store_for_plan(self, scope: Scope) -> Store:
+        if not self.dry_run:
+            return self.writer(scope)
+        self.require_scope(scope)
+        return self.reader(scope)
+
+    def redact_plan(self, plan: Plan) -> Plan:
+        from recollect.app.redaction_gate import clean_plan
+
+        cleaned, found = clean_plan(plan, self.redactor)
+        self._found.update(found)
+        return cleaned

@@ -1,0 +1,311 @@
+"""The search: loads evidence, lets `recall` decide, reads the best, lets `recall` select. One engine for every door.
+
+Words always; vectors when the embedder answers. Passages that have no vector yet are found by their words, and
+a few of them get theirs on the way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.app import anchors
+from recollect.app.core import App
+from recollect.app.question_vector import QuestionVector, TimedQuestion, fill_vectors, find_embedder, question_vector
+from recollect.app.states import FOCUS
+from recollect.base.errors import BadInput, RecollectError, StoreError
+from recollect.base.moment import Moment
+from recollect.base.text import clip
+from recollect.lifecycle.strength import AgeRules, status_at, strength
+from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
+from recollect.model.memory import Kind, Status
+from recollect.model.query import Hit, Piece, Query
+from recollect.model.result import Found, Recollection, Scope
+from recollect.model.voice import asks_of_self
+from recollect.recall import floor, fuse, lexical, selection
+from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
+from recollect.recall.lexical import Ref, TermScores
+from recollect.recall.priority import Focus, evidence, priority
+from recollect.recall.time_words import asked_time
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+NEAREST = 150  # passages by vector whose units join those by words
+WITH_NEIGHBOURS = 60  # of the best: whose neighbours are looked up
+WITH_GROUP = 300  # of the best: whose groups are looked up
+CANDIDATES = 12  # of the best: checked for whether they are relevant to a prompt
+FOCUSED = 40  # memories in focus that are candidates whatever the question says
+_PAGE = 20  # units read whole at a time
+_MAX_READ = 400
+_SECOND_DEPTH = 15  # times as deep, where filters or one very long memory leave less than was asked for
+_FILLED_AT_ONCE = 32  # passages that a search embeds on its way: about a second
+_QUESTION_CHARS = 2_000  # of the question, in the answer: nobody wants a megabyte back
+_CLEANED_CHARS = 20_000  # of a longer question only this is redacted and shown
+
+Vector = QuestionVector | Callable[[], QuestionVector | None] | None
+"""The question's, or a function that waits for it; None: words alone."""
+
+
+def search(
+    app: App,
+    query: Query,
+    only: Scope | None = None,
+    *,
+    seen: Set[str] = frozenset(),
+    withheld: Set[str] = frozenset(),
+    timed: TimedQuestion | None = None,
+) -> Found:
+    """With `timed` someone waits: there is no second, deeper search, and no passage gets its vector on the way.
+    `withheld`: memories that nobody has allowed."""
+    if not query.text.strip():
+        raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
+    scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
+    now = app.clock.now()
+    vector: Vector = timed.vector if timed else None
+    how = ""
+    if timed is None:
+        if app.fills_vectors and not app.dry_run:
+            _fill_some_vectors(app, scopes)
+        vector, how = question_vector(app, query.text)
+    answer = search_stores(
+        [app.reader(scope) for scope in scopes], query, now=now, rules=app.age_rules, vector=vector,
+        focus=load_focus(app), seen=seen, withheld=withheld, deep=timed is None,
+    )  # fmt: skip
+    if timed is not None:
+        how = timed.how
+    elif answer.without_vectors:
+        cure = ": `recollect reindex`" if app.fills_vectors else ""
+        how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
+    selected = answer.selected
+    found = tuple(
+        Recollection(scopes[hit.store], _with_changed_files(app, scopes[hit.store], hit), hit.part("strength"))
+        for hit in selected.hits
+    )
+    # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
+    question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
+    left_out = selected.left_out
+    return Found(app.mint.draw("recall"), question, now, found, selected.drops, how, answer.ms, left_out=left_out)
+
+
+def redact_question(app: App, question: str) -> str:
+    """Redacted first, then cut: half a secret is not recognised."""
+    return clip(app.hide_secrets(question[:_CLEANED_CHARS]), _QUESTION_CHARS)
+
+
+def load_focus(app: App) -> tuple[Focus, ...]:
+    """What the work is about just now. Nothing where the state cannot be read: a search goes on without."""
+    try:
+        return FOCUS.read(app.reader(app.scope))
+    except StoreError:
+        return ()
+
+
+def _fill_some_vectors(app: App, scopes: Sequence[Scope]) -> None:
+    embedder, _ = find_embedder(app)
+    if embedder is None:
+        return
+    for scope in scopes:
+        try:
+            fill_vectors(app.writer(scope), embedder, _FILLED_AT_ONCE)
+        except RecollectError:
+            continue  # a store that cannot be written is searched all the same
+
+
+def _with_changed_files(app: App, scope: Scope, hit: Hit) -> Hit:
+    stale = anchors.changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
+    return replace(hit, stale=stale) if stale else hit
+
+
+# The engine
+
+
+class Answer(NamedTuple):
+    selected: selection.Selection
+    without_vectors: int
+    ms: float  # CPU time of this thread
+
+
+def search_stores(
+    stores: Sequence[Store],
+    query: Query,
+    *,
+    now: Moment,
+    rules: AgeRules,
+    vector: Vector = None,
+    focus: Sequence[Focus] = (),
+    seen: Set[str] = frozenset(),
+    withheld: Set[str] = frozenset(),
+    deep: bool = True,
+) -> Answer:
+    """Not `deep`: no second search where filters leave less than was asked for, because somebody waits."""
+    began = time.thread_time()
+    engine = _Engine(stores, query, [store.words(query.text) for store in stores], now, rules, vector, focus)
+    selected, missing = engine.search(1, seen, withheld)
+    if deep and len(selected.hits) < query.limit and _was_cut_short(engine.evidence, selected):
+        selected, missing = engine.search(_SECOND_DEPTH, seen, withheld)
+    return Answer(selected, missing, (time.thread_time() - began) * 1_000)
+
+
+def _was_cut_short(evidence: Sequence[WordEvidence], selected: selection.Selection) -> bool:
+    """There is more by words, or most of what was read was not what was asked for."""
+    more_words = any(sum(len(term.rows) for term in e.terms) > lexical.KEPT for e in evidence)
+    refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
+    return more_words or refused >= NEAREST // 2
+
+
+class _Candidates(NamedTuple):
+    """Units that may answer, how well each matches, and what is needed to judge them."""
+
+    matches: dict[Ref, fuse.Match]
+    in_focus: list[Ref]
+    terms: TermScores
+    vector: QuestionVector | None
+    background: Background
+    without_vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    stores: Sequence[Store]
+    query: Query
+    evidence: Sequence[WordEvidence]
+    now: Moment
+    rules: AgeRules
+    vector: Vector
+    focus: Sequence[Focus]
+
+    def search(self, depth: int, seen: Set[str], withheld: Set[str]) -> tuple[selection.Selection, int]:
+        found = self._find_candidates(depth)
+        ranked = self._read_ranked(found, depth * _MAX_READ)
+        if self.query.unasked:
+            refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
+            wanted = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
+            judged = self._judge_relevance(self._with_pieces(found, wanted), found.background)
+            return selection.select(
+                (*judged, *refused), self.query, seen=seen, withheld=withheld
+            ), found.without_vectors
+        selected = selection.select(ranked, self.query, seen=seen, withheld=withheld)
+        max_chars = chars_each(len(selected.hits))
+        hits = tuple(with_passages(hit, max_chars) for hit in self._with_pieces(found, selected.hits))
+        return replace(selected, hits=hits), found.without_vectors
+
+    def _find_candidates(self, depth: int) -> _Candidates:
+        """By words, by vectors, by focus; then by the company they keep and the time that was asked for."""
+        voice = fuse.WEIGHTS.voice if asks_of_self(self.query.text) else 0.0
+        terms = lexical.score_terms(self.evidence, depth * lexical.KEPT)
+        owners = [store.owners(list(own)) for store, own in zip(self.stores, terms.passages, strict=True)]
+        by_words = lexical.match_units(terms, owners, voice)
+        in_focus = self._in_focus()
+        vector = self.vector() if callable(self.vector) else self.vector
+        near: dict[Ref, Nearness] = {}
+        missing, background = 0, NO_BACKGROUND
+        if vector is not None:
+            near, missing, background = self._nearest(vector, {*by_words, *in_focus}, depth * NEAREST, voice)
+        matches = dict.fromkeys(in_focus, fuse.UNMATCHED) | fuse.fuse(by_words, near, terms.most)
+        best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
+        time_asked = asked_time(self.query.text, self.now)
+        matches = fuse.in_company(matches, by_words, self._places(best), terms.most, time_asked)
+        return _Candidates(matches, in_focus, terms, vector, background, missing)
+
+    def _in_focus(self) -> list[Ref]:
+        found = {
+            (number, seq): None
+            for point in self.focus
+            for number, store in enumerate(self.stores)
+            for seq in store.about(point.topic, FOCUSED)
+        }
+        return list(found)[: 2 * FOCUSED]
+
+    def _nearest(
+        self, vector: QuestionVector, known: Set[Ref], count: int, voice: float
+    ) -> tuple[dict[Ref, Nearness], int, Background]:
+        near: dict[Ref, Nearness] = {}
+        missing, background = 0, NO_BACKGROUND
+        for number, store in enumerate(self.stores):
+            also = [seq for which, seq in known if which == number]
+            found = store.nearest(vector.model, vector.vector, count, also, voice=voice)
+            missing += found.missing
+            background = background.with_more(found.background)
+            near |= {(number, seq): one for seq, one in found.near.items()}
+        return near, missing, background
+
+    def _places(self, best: Sequence[Ref]) -> dict[Ref, Place]:
+        found: dict[Ref, Place] = {}
+        for number, store in enumerate(self.stores):
+            own = [seq for which, seq in best if which == number]
+            found |= {(number, seq): place for seq, place in store.places(own, beside=WITH_NEIGHBOURS).items()}
+        return found
+
+    def _read_ranked(self, found: _Candidates, max_read: int) -> list[Hit]:
+        """The candidates with their memories, in order of priority. Strength, relevance and focus can move a memory
+        only so far, so the best matches are read a page at a time until enough of them pass the question's filters;
+        those in focus always."""
+        hits = list(self._read(found.in_focus, found.matches))
+        rest = found.matches.keys() - set(found.in_focus)
+        order = sorted(rest, key=lambda ref: (-found.matches[ref].score, ref))  # of equals the first that came
+        wanted: Counter[str] = Counter()
+        for start in range(0, min(len(order), max_read), _PAGE):
+            for hit in self._read(order[start : start + _PAGE], found.matches):
+                hits.append(hit)
+                wanted[hit.memory.id] += not selection.why_refused(hit, self.query)
+            if sum(min(count, self.query.turns) for count in wanted.values()) >= 2 * self.query.limit:
+                break
+        return sorted(hits, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
+
+    def _read(self, refs: Sequence[Ref], matches: dict[Ref, fuse.Match]) -> Iterator[Hit]:
+        for number, store in enumerate(self.stores):
+            for unit, stored, turn in store.read_units([unit for which, unit in refs if which == number]):
+                memory = replace(stored, status=status_at(stored, now=self.now, rules=self.rules))
+                match = matches[number, unit]
+                force = strength(memory, now=self.now, rules=self.rules)
+                weighed = priority(memory, match.score, force, self.focus)
+                components = (
+                    ("match", match.score), *zip(match._fields[1:], match[1:], strict=True), ("strength", force),
+                    ("relevance", weighed.relevance), ("focus", weighed.focus), *evidence(memory),
+                )  # fmt: skip
+                put_away = stored.status is Status.ARCHIVED
+                yield Hit(memory, weighed.score, components, turn, store=number, unit=unit, put_away=put_away)
+
+    def _with_pieces(self, found: _Candidates, hits: Sequence[Hit]) -> list[Hit]:
+        """With how well each of their passages answers."""
+        pieces: dict[Ref, list[Piece]] = {(hit.store, hit.unit): [] for hit in hits}
+        asked = (found.vector.model, found.vector.vector) if found.vector is not None else ()
+        for number, store in enumerate(self.stores):
+            own = store.pieces([hit.unit for hit in hits if hit.store == number], *asked)
+            cover = lexical.cover(found.terms, self.evidence, number, [one.passage for one in own])
+            for one in own:
+                score = fuse.passage_score(cover[one.passage], one.near)
+                pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score, one.near, one.passage))
+        return [replace(hit, pieces=tuple(pieces[hit.store, hit.unit])) for hit in hits]
+
+    def _judge_relevance(self, hits: Sequence[Hit], background: Background) -> list[Hit]:
+        """In the order of how likely each is relevant to the prompt, which is their score; those in focus come first.
+        Memories that proved useless count less."""
+        prompt = floor.Prompt.of(self.query.text)
+        passages = sum(one.passages for one in self.evidence)
+        covers = [
+            floor.cover(
+                self.evidence, number, [one.passage for hit in hits if hit.store == number for one in hit.pieces]
+            )
+            for number in range(len(self.evidence))
+        ]
+        judged: list[Hit] = []
+        for hit in hits:
+            features = floor.features(
+                prompt,
+                f"{hit.memory.title}\n{hit.text}",
+                near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector
+                cover=max((covers[hit.store][piece.passage] for piece in hit.pieces), default=0.0),
+                background=background,
+                passages=passages,
+                kept=hit.memory.kind is not Kind.THREAD,
+            )
+            score = features.probability * hit.part("relevance")
+            shown = unasked_passages(hit) if score >= self.query.floor or hit.part("focus") else ()
+            components = (*hit.components, *features.components)
+            judged.append(replace(hit, score=score, components=components, shown=shown))
+        return sorted(judged, key=lambda hit: hit.score + hit.part("focus"), reverse=True)

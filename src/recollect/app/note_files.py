@@ -1,0 +1,298 @@
+"""The files of notes: where they are, which note each one is, and how a plan changes them.
+
+What is known of a file (its note, its stamp, a hash of its text) is kept as one state per file, written in the same
+transaction as the note itself. A file that was renamed is found again by its text, or by the id in its front matter;
+but no file can claim a note by naming its id while that note's own file is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.app.states import COLD_FROM, State
+from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
+from recollect.base.text import storable
+from recollect.model.memory import Lane, Memory, Note, Status
+from recollect.model.plan import FileChange, Plan, Unlink, text_hash
+from recollect.model.result import Scope
+from recollect.vault import layout, note_folder, page, tags
+from recollect.vault.note_folder import Refusal, Stamp, Vault
+from recollect.vault.page import Dialect, Page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recollect.app.core import App
+    from recollect.store import Store
+
+SYNC = "note sync"  # the operation that reads files. `undo` does not take it back: the files would bring it again.
+WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
+NO_FILE: Stamp = (0, -1, 0)
+UNTRUSTED: Stamp = (0, -2, 0)
+"""Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
+_MOST_NAMED = 5
+USE_FILES = "Change or remove the file itself; or `recollect note archive NAME`, `note restore NAME`."
+
+
+def vault_of(app: App, scope: Scope) -> Vault:
+    return (
+        layout.user_vault(app.home.vault) if scope is Scope.USER else layout.project_vault(app.require_project().root)
+    )
+
+
+def vault_scopes(app: App) -> tuple[Scope, ...]:
+    """The vaults that there can be here, the user's first."""
+    return (Scope.USER, Scope.PROJECT) if app.project is not None else (Scope.USER,)
+
+
+def lane_of(scope: Scope) -> Lane:
+    """What lies in a project's tree was perhaps written by a stranger."""
+    return Lane.USER if scope is Scope.USER else Lane.REPOSITORY
+
+
+def file_of(app: App, scope: Scope, memory: Memory) -> Path | None:
+    """The file, where the memory is a note whose file is there: then the file decides what it says."""
+    if not isinstance(memory, Note) or not memory.path or scope not in vault_scopes(app):
+        return None
+    path = vault_of(app, scope).base / memory.path
+    return path if path.is_file() else None
+
+
+# Files as they were read
+
+
+class NoteFile(NamedTuple):
+    """A file that was read."""
+
+    path: str
+    stamp: Stamp
+    hash: str
+    page: Page
+
+
+def parse(path: str, text: str, stamp: Stamp = UNTRUSTED) -> NoteFile:
+    return NoteFile(path, stamp, text_hash(text), page.read(storable(text), path))
+
+
+def read(app: App, scope: Scope, path: str, stamp: Stamp | None = None) -> NoteFile | Refusal:
+    """One file as it is now. The stamp is from before it was read: a save in between is seen at the next look."""
+    vault = vault_of(app, scope)
+    stamp = stamp or note_folder.stamp(vault, path) or UNTRUSTED
+    text = note_folder.read(vault, path)
+    if isinstance(text, Refusal):
+        return text
+    most = app.settings.count("MEMORY_MAX_BODY_CHARS")
+    return Refusal(path, f"more than {most:,} characters") if len(text) > most else parse(path, text, stamp)
+
+
+# What is known of files
+
+
+class Form(StrEnum):
+    """What the background may write into a file."""
+
+    OTHER = ""
+    TAGGED = "tagged"  # how it was used
+    LACKING = "lacking"  # it is of the tag dialect, and lacks some of its tags
+
+
+def form_of(page: Page) -> Form:
+    if page.dialect is not Dialect.TAGS or not tags.begins_with_tag(page.text):
+        return Form.OTHER
+    return Form.TAGGED if tags.completed(page.text, session=0) == page.text else Form.LACKING
+
+
+class Known(NamedTuple):
+    """A file as it was when its note was last read from it."""
+
+    id: str
+    stamp: Stamp
+    hash: str
+    form: Form = Form.OTHER
+
+
+NOTE_FILES = State("vault:", Known, "Which note each file of a vault is, and how it was when it was last read.")
+
+
+class KnownFiles:
+    def __init__(self, files: Mapping[str, Known]) -> None:
+        self.files = dict(files)
+        self._ids = {one.id for one in files.values()}
+        self._lost: dict[str, str] = {}
+        """What a lost file can be known by (its hash, its note's id), and its path."""
+        self.gone: list[str] = []
+        """Files that were there at the last look, and are not now."""
+        self.arrived: list[str] = []
+        """Files that were not known before."""
+
+    @classmethod
+    def load(cls, store: Store, under: str = "") -> KnownFiles:
+        """`under`: only those whose paths begin so."""
+        return cls(NOTE_FILES.find_all(store, under))
+
+    def compare(self, present: Iterable[str]) -> None:
+        """Find out which files are gone."""
+        there = set(present)
+        for path, one in self.files.items():
+            if path not in there:
+                self._lost[one.hash] = self._lost[one.id] = path
+                if one.stamp != NO_FILE:
+                    self.gone.append(path)
+
+    def find(self, file: NoteFile) -> Known | None:
+        """The note that this file is; None: a new one."""
+        known = self.files.get(file.path)
+        if known is not None:
+            return known
+        path = self._lost.get(file.hash) or self._lost.get(file.page.id)
+        return self.files.get(path) if path else None
+
+    def says_the_same(self, file: NoteFile) -> bool:
+        """As this very file did when it was last read."""
+        known = self.files.get(file.path)
+        return known is not None and known.hash == file.hash and known.stamp != NO_FILE
+
+    def stamp(self, path: str) -> Stamp | None:
+        known = self.files.get(path)
+        return known.stamp if known else None
+
+    def has_note(self, id: str) -> bool:
+        return id in self._ids
+
+    def put(self, store: Store | None, files: Mapping[str, Known]) -> None:
+        """Without a store it is only known here."""
+        for path, one in files.items():
+            old = self._lost.get(one.id)
+            if old is not None and old != path:
+                self.drop(store, old)
+            if path not in self.files:
+                self.arrived.append(path)
+            self.files[path] = one
+            self._ids.add(one.id)
+            if store is not None:
+                NOTE_FILES.write(store, one, path)
+
+    def drop(self, store: Store | None, path: str) -> None:
+        was = self.files.pop(path, None)
+        if was is not None:
+            self._lost.pop(was.hash, None)
+            self._lost.pop(was.id, None)
+        self.gone = [one for one in self.gone if one != path]
+        if store is not None:
+            NOTE_FILES.remove(store, path)
+
+
+def forget(store: Store, ids: Iterable[str]) -> None:
+    """Of notes that are purged: neither their ids nor hashes of what they said."""
+    gone = set(ids)
+    for path, one in KnownFiles.load(store).files.items():
+        if one.id in gone:
+            NOTE_FILES.remove(store, path)
+    for id in gone:
+        COLD_FROM.remove(store, id)
+
+
+# Names of notes
+
+
+class FoundNote(NamedTuple):
+    """A note that was meant by a name."""
+
+    scope: Scope
+    known: KnownFiles
+    path: str
+    id: str
+
+
+def find_note(app: App, name: str) -> FoundNote:
+    """As far as memory knows the files. The project's come before the user's, active ones before archived ones."""
+    wanted = storable(name).strip()
+    found = [one for scope in reversed(vault_scopes(app)) for one in _notes_called(app, scope, wanted)]
+    live = [one for one in found if layout.place_of(one.path).status is not Status.ARCHIVED] or found
+    first = [one for one in live if one.scope is live[0].scope]
+    if len(first) == 1:
+        return first[0]
+    if first:
+        paths = ", ".join(one.path for one in first[:_MOST_NAMED])
+        raise BadInput(
+            f"{wanted!r} could be any of {len(first)} notes: {paths}.", hint="Give the whole path, or an id."
+        )
+    # A part of its title or id, `last`, or a number of the last list.
+    scope, memory = app.find(wanted)
+    named = next(_notes_called(app, scope, memory.id), None)
+    if named is None:
+        raise NotFound(f"{memory.title!r} is a {memory.kind}, not a note.", hint="`recollect notes` lists the notes.")
+    return named
+
+
+def _notes_called(app: App, scope: Scope, wanted: str) -> Iterator[FoundNote]:
+    """The user's vault is often spoken of as `memory/` too."""
+    known = KnownFiles.load(app.reader(scope))
+    paths = (wanted, wanted.removeprefix(f"{layout.MEMORY}/")) if scope is Scope.USER else (wanted,)
+    names = [page.normal_name(path) for path in paths]
+    found = (
+        [path for path, one in known.files.items() if one.id == wanted or path in paths]
+        or [path for path in known.files if page.normal_name(path) in names]
+        or [path for path in known.files if page.normal_name(page.stem(path)) == names[0]]
+    )
+    for path in found:
+        if known.stamp(path) != NO_FILE:
+            yield FoundNote(scope, known, path, known.files[path].id)
+
+
+# Files as a plan changes them
+
+
+def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -> None:
+    """All or none, in the transaction that writes the rest of the plan. Should the process end before that is
+    committed, memory follows the files at the next look. Conflict where a file is not what the plan was made from."""
+    vault = vault_of(app, scope)
+    texts = [check(vault, change) for change in changes]
+    done: list[tuple[FileChange, str, str]] = []
+    try:
+        for change, (before, after) in zip(changes, texts, strict=True):
+            _write(vault, change, before, after)
+            done.append((change.inverse(), after, before))
+    except RecollectError:
+        for change, before, after in reversed(done):
+            with suppress(RecollectError):
+                _write(vault, change, before, after)
+        raise
+    for change in changes:
+        if change.old_path and change.old_path != change.new_path:
+            NOTE_FILES.remove(store, change.old_path)
+        if change.new_path:
+            NOTE_FILES.write(store, Known(change.id, UNTRUSTED, change.new_hash), change.new_path)
+    gone = [change.id for change in changes if not change.new_path]
+    links = [bridge for bridge in store.bridges(*gone) if bridge.origin == WIKILINK] if gone else []
+    if links:
+        store.apply(
+            Plan.of(Unlink(bridge) for bridge in links),
+            app.change_header(SYNC, "Removed links to a note that is gone."),
+        )
+
+
+def check(vault: Vault, change: FileChange) -> tuple[str, str]:
+    """The file's text before and after the change."""
+    before = "" if not change.old_path else note_folder.read(vault, change.old_path)
+    if isinstance(before, Refusal) or (change.old_path and text_hash(before) != change.old_hash):
+        why = before.why if isinstance(before, Refusal) else "it was changed since"
+        raise Conflict(f"{change.old_path} cannot be changed: {why}.", hint=f"Nothing was written. {USE_FILES}")
+    if change.new_path not in ("", change.old_path) and os.path.lexists(vault.base / change.new_path):
+        raise Conflict(f"There is another file at {change.new_path} by now.", hint="Move it away, then try again.")
+    return before, change.apply(before)
+
+
+def _write(vault: Vault, change: FileChange, before: str, after: str) -> None:
+    if not change.old_path:
+        note_folder.create(vault, change.new_path, after)
+    elif not change.new_path:
+        note_folder.remove(vault, change.old_path, before)
+    else:
+        note_folder.change(vault, change.old_path, before, after)
+        if change.old_path != change.new_path:
+            note_folder.move(vault, change.old_path, change.new_path)

@@ -1,0 +1,130 @@
+"""Vectors of questions and of passages. A question that somebody waits for is embedded in a thread of its own while its
+words are looked up; where the vector is not there in time, words answer alone, and the answer says so."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.app.core import App
+from recollect.base.errors import BadInput, ModelError
+
+if TYPE_CHECKING:
+    from recollect.embed import Embedder
+    from recollect.store import Store
+
+VECTORS_NEED_S = 0.06  # to embed a question and compare, on a busy machine
+RANKING_NEEDS_S = 0.03  # of that, what follows once the vector is there
+# Some fifty words: 20 ms. Of a longer question both ends; its rare words count wherever they stand.
+MAX_TOKENS = 64
+WITH_VECTORS = "words and vectors"
+TOO_LATE = "too little time was left for vectors"
+NOT_IN_TIME = "the question's vector was not there in time"
+_HEAD_CHARS, _TAIL_CHARS = 3_000, 1_000
+_DROPPED_AT_ONCE = 2_000  # some 20 ms: no hook's write waits longer than it can
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVector:
+    model: str
+    vector: bytes
+
+
+class TimedQuestion:
+    """A question that must be answered by `until_s` (monotonic clock). Its vector is computed from now on."""
+
+    def __init__(self, app: App, text: str, until_s: float) -> None:
+        self.text = shorten_prompt(text)
+        self.until_s = until_s
+        self.how = WITH_VECTORS
+        self._vector: QuestionVector | None = None
+        self._problem: Exception | None = None
+        self._thread: threading.Thread | None = None
+        if self.left_s < VECTORS_NEED_S:
+            self.how = f"words alone: {TOO_LATE}"
+            return
+        embedder, self.how = find_embedder(app)
+        if embedder is not None:
+            given = (embedder, app.question_for_model(self.text))
+            self._thread = threading.Thread(target=self._embed, args=given, name="question-vector", daemon=True)
+            self._thread.start()
+
+    def _embed(self, embedder: Embedder, text: str) -> None:
+        try:
+            self._vector = embed_question(embedder, text, MAX_TOKENS)
+        except Exception as problem:  # noqa: BLE001 raised again in the thread that asks for the vector
+            self._problem = problem
+
+    @property
+    def left_s(self) -> float:
+        return self.until_s - time.monotonic()
+
+    def vector(self) -> QuestionVector | None:
+        """None: words answer alone, and `how` says why."""
+        if self._thread is None:
+            return None
+        self._thread.join(max(0.0, self.left_s - RANKING_NEEDS_S))
+        if self._problem is not None:
+            if not isinstance(self._problem, ModelError):
+                raise self._problem
+            self.how = _words_alone(self._problem)
+        elif self._vector is None:
+            self.how = f"words alone: {NOT_IN_TIME}"
+        return self._vector
+
+
+def find_embedder(app: App) -> tuple[Embedder | None, str]:
+    """With how a search by it goes; None: missing, broken, or a setting that names none."""
+    try:
+        return app.embedder, WITH_VECTORS
+    except (ModelError, BadInput) as problem:
+        return None, _words_alone(problem)
+
+
+def question_vector(app: App, text: str) -> tuple[QuestionVector | None, str]:
+    """For a question that nobody is in a hurry for."""
+    embedder, how = find_embedder(app)
+    try:
+        return embed_question(embedder, app.question_for_model(text)) if embedder is not None else None, how
+    except ModelError as problem:  # it was there, and does not answer
+        return None, _words_alone(problem)
+
+
+def _words_alone(problem: ModelError | BadInput) -> str:
+    return f"words alone: {problem.message.rstrip('.')}"
+
+
+def shorten_prompt(text: str) -> str:
+    """A long prompt is often something pasted, with the question before or after it."""
+    if len(text) <= _HEAD_CHARS + _TAIL_CHARS:
+        return text
+    return f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
+
+
+def embed_question(embedder: Embedder, text: str, max_tokens: int | None = None) -> QuestionVector:
+    """`max_tokens`: of a longer text the beginning and the end."""
+    vector = embedder.embed_one(text) if max_tokens is None else embedder.embed_ends(text, max_tokens)
+    return QuestionVector(embedder.id, vector.tobytes())
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str], max_tokens: int) -> list[QuestionVector]:
+    vectors = embedder.embed(texts, max_tokens) if texts else ()
+    return [QuestionVector(embedder.id, row.tobytes()) for row in vectors]
+
+
+def fill_vectors(store: Store, embedder: Embedder, limit: int) -> int:
+    """Computes missing vectors of at most `limit` passages; returns how many it computed."""
+    missing = store.vectorless(embedder.id, limit)
+    if missing:
+        vectors = embedder.embed([text for _, text in missing])
+        store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(missing, vectors, strict=True)])
+    return len(missing)
+
+
+def drop_old_vectors(store: Store, model: str) -> int:
+    """Once every passage has a vector of this model, removes those of other models, some at a time; returns how many
+    it removed."""
+    return 0 if store.vectorless(model, 1) else store.drop_vectors(model, _DROPPED_AT_ONCE)

@@ -1,0 +1,233 @@
+"""Keeps the rules that a person states. Redacts, takes out what we ourselves put in, lets `capture` decide, stores.
+
+A rule that is sure is in force at once; an unsure one waits in the inbox. The same rule said again is counted; the
+opposite supersedes, and the chain stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.app import notices, session_ledger
+from recollect.app.capture_counts import count
+from recollect.app.core import App
+from recollect.base.errors import BadInput, ModelError
+from recollect.base.moment import Moment
+from recollect.base.text import storable, title_from
+from recollect.capture import judge, language, rule_relations, shown_memories
+from recollect.capture.draft import Action, Draft, FoundRule
+from recollect.capture.prompt_rules import find_rules
+from recollect.capture.rule_relations import Relation
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.memory import Kind, Lane, Memory, Rule, RuleType, Status
+from recollect.model.plan import Change, Create, Link, Plan, Update
+from recollect.model.query import Query
+from recollect.model.result import Done, Scope
+from recollect.render.inject import without_ours
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+ORIGIN = "prompt"
+REFUSED_CALL_TAG = "refused:"  # before the id of the tool call that a person refused with these words
+MAX_CHARS = 1_000_000  # nobody types more; what is pasted is no rule
+_MAX_RULES = 5_000
+_MIN_NEARNESS = 0.4  # by the vectors that are kept, which are of title and body: a rule further off says something else
+_MAX_NEAR = 12  # so many are compared again, body by body
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRule:
+    """A rule that was written, and what that did."""
+
+    found: FoundRule
+    done: Done
+
+    @property
+    def is_new_in_force(self) -> bool:
+        match self.done.plan.changes[:1]:
+            case (Create(memory=rule),):
+                return rule.status is Status.ACTIVE
+            case (Update(after=after),):
+                return dict(after).get("status") == Status.ACTIVE
+            case _:
+                return False
+
+
+def load_english() -> None:
+    """Compile the patterns of English, so that no prompt waits for it."""
+    language.language("en")
+    judge.learned_judge("en")
+
+
+def is_english_loaded() -> bool:
+    return judge.learned_judge.cache_info().currsize > 0
+
+
+def read_prompt(app: App, text: str) -> Draft:
+    """Redacted before anything else looks at it, then without what we ourselves put in front of the agent."""
+    if len(text) > MAX_CHARS:
+        return find_rules("").drop("too long to have been typed")
+    return find_rules(without_ours(app.redactor.clean(storable(text)).text))
+
+
+def capture_prompt(app: App, draft: Draft, *, session: str, at: Moment | None = None, refuses: str = "") -> str:
+    """Keep what a prompt states, count and log what became of it. Returns the notice. `at`: when it was said, where
+    that was not just now. `refuses`: the tool call that was refused with these words."""
+    told = session_ledger.texts_shown(app, session) if draft.found else ()  # nothing is known of a past session
+    kept = keep_rules(app, draft, group=session, told=told, at=at, refuses=refuses)
+    verdict = draft.verdict
+    count_verdict(app, verdict)
+    app.log.line("capture", session=session, action=verdict.action, type=verdict.rule_type, why=verdict.reason)
+    return kept_notice(kept)
+
+
+def keep_rules(
+    app: App, draft: Draft, *, group: str = "", told: Sequence[str] = (), at: Moment | None = None, refuses: str = ""
+) -> list[KeptRule]:
+    """Each rule in the store that its wording reaches; none where there is no project to keep it in, and none that only
+    quotes what was `told` from memory. `at`: when it was said, where that was not just now."""
+    kept = []
+    for found in draft.found:
+        if found.scope is Scope.PROJECT and app.project is None:
+            app.log.line("capture", dropped="no project here")
+        elif told and shown_memories.is_quote(found.rule, told) and not _is_known(app, found):
+            app.log.line("capture", dropped="an echo")
+        else:
+            kept.append(KeptRule(found, _keep_rule(app, found, group, at, refuses)))
+    return kept
+
+
+def kept_notice(kept: Sequence[KeptRule]) -> str:
+    """One line for the person's eyes; empty where nothing new is in force."""
+    return notices.rules_line([one.found.rule for one in kept if one.is_new_in_force])
+
+
+def count_verdict(app: App, verdict: FoundRule) -> None:
+    count(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
+
+
+def load_rules(store: Store, *statuses: Status) -> list[Rule]:
+    found = store.find(Query(kinds=(Kind.RULE,), statuses=statuses, limit=_MAX_RULES))
+    return [rule for rule in found if isinstance(rule, Rule)]
+
+
+def supersede(store: Store, new: Rule) -> list[Change]:
+    """Put out of force what a rule that comes into force contradicts. The chain is kept: each old one names the new."""
+    replaced = set(linked_replaced(store, new))
+    return [
+        Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
+        for old in load_rules(store, Status.ACTIVE)
+        if old.id != new.id and (old.id in replaced or rule_relations.is_opposed(new.body, old.body))
+    ]
+
+
+def linked_replaced(store: Store, rule: Memory) -> list[str]:
+    """The rules that it takes the place of once it is in force."""
+    bridges = store.bridges(rule.id)
+    return [one.target for one in bridges if one.type is BridgeType.REPLACES and one.source == rule.id]
+
+
+def _keep_rule(app: App, found: FoundRule, group: str, said_at: Moment | None, refuses: str) -> Done:
+    near = _nearness(app, found.scope, found.rule)
+
+    def make(store: Store) -> Plan:
+        if said_at is not None and _was_put_away(store, found.rule, said_at):
+            return Plan.empty()
+        now = said_at or app.clock.now()
+        is_sure = found.action is Action.STORED
+        by_relation: dict[Relation, list[Rule]] = {relation: [] for relation in Relation}
+        for old in load_rules(store, Status.ACTIVE, Status.CANDIDATE):
+            by_relation[rule_relations.relation(found.rule, old.body, near.get(old.id))].append(old)
+        if by_relation[Relation.SAME]:
+            return _count_again(store, by_relation[Relation.SAME][0], group, now, is_sure=is_sure)
+        rule = Rule(
+            id=app.mint.draw("rule"), title=title_from(found.rule), body=found.rule,
+            rule_type=found.rule_type or RuleType.PREFERENCE, origin=ORIGIN, lane=Lane.USER, group=group,
+            tags=(f"{REFUSED_CALL_TAG}{refuses}",) if refuses else (), status=Status.ACTIVE, created_at=now,
+            reinforced_at=now, last_active_at=now,
+        )  # fmt: skip
+        opposed = [old for old in by_relation[Relation.OPPOSED] if old.status is Status.ACTIVE]
+        unsure = [old for old in by_relation[Relation.MAY_REPLACE] if old.status is Status.ACTIVE]
+        if not is_sure or unsure:  # two that may contradict each other do not stand side by side
+            waits = replace(rule, status=Status.CANDIDATE)
+            bridges = [Bridge(rule.id, old.id, BridgeType.REPLACES, 1.0, now, ORIGIN) for old in (*opposed, *unsure)]
+            return Plan.of([Create(waits), *map(Link, bridges)])
+        newer = next((old for old in opposed if old.last_active_at > now), None)
+        if newer is not None:
+            return Plan.of([Create(replace(rule, status=Status.SUPERSEDED, superseded_by=newer.id))])
+        gone = [Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=rule.id)) for old in opposed]
+        return Plan.of([Create(rule), *gone])
+
+    return app.commit(found.scope, "capture", make, _summary, actor=Lane.USER)
+
+
+def _count_again(store: Store, known: Rule, group: str, now: Moment, *, is_sure: bool) -> Plan:
+    """Said for sure, or in another session, what waited in the inbox waits no longer."""
+    is_raised = known.status is Status.CANDIDATE and (is_sure or bool(group and group != known.group))
+    again = replace(known, seen=known.seen + 1, last_active_at=max(known.last_active_at, now))
+    if not is_raised:
+        return Plan.of([Update.between(known, again)])
+    again = replace(again, status=Status.ACTIVE, lane=Lane.USER)
+    return Plan.of([Update.between(known, again), *supersede(store, again)])
+
+
+def _is_known(app: App, found: FoundRule) -> bool:
+    """Said again by the person, it counts."""
+    known = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
+    return any(_says_same(found.rule, old) for old in known)
+
+
+def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
+    """Somebody decided on this very rule after it was said: what comes late does not bring it back."""
+    for old in load_rules(store, Status.ARCHIVED, Status.SUPERSEDED):
+        if not _says_same(rule, old):
+            continue
+        if old.superseded_by is None:
+            changes = store.log(limit=1, memory=old.id)
+            if changes and changes[0].at > said_at:
+                return True
+        elif (newer := store.get(old.superseded_by)) is not None and newer.last_active_at > said_at:
+            return True
+    return False
+
+
+def _says_same(rule: str, old: Rule) -> bool:
+    return old.body.casefold() == rule.casefold() or rule_relations.says_same(rule, old.body)
+
+
+def _nearness(app: App, scope: Scope, sentence: str) -> dict[str, float]:
+    """How near the rules that stand are by their vectors; those that are far off are left out. English alone: the
+    shipped model knows no other language. Empty where there is no model: words decide alone."""
+    known = load_rules(app.reader(scope), Status.ACTIVE, Status.CANDIDATE)
+    rules = [rule for rule in known if language.language_code(rule.body) == "en"]
+    if not rules or language.language_code(sentence) != "en":
+        return {}
+    try:
+        embedder = app.embedder
+        (vector,) = embedder.embed([sentence])
+        kept = app.reader(scope).closeness(embedder.id, vector.tobytes(), [rule.id for rule in rules])
+        # A rule without a vector is of these minutes: the likeliest to be said again.
+        rules = [rule for rule in rules if kept.get(rule.id, 1.0) >= _MIN_NEARNESS]
+        rules = sorted(rules, key=lambda rule: -kept.get(rule.id, 1.0))[:_MAX_NEAR]
+        vectors = embedder.embed([rule.body for rule in rules])
+    except (ModelError, BadInput):
+        return {}
+    return {rule.id: float(own @ vector) for rule, own in zip(rules, vectors, strict=False)}
+
+
+def _summary(plan: Plan) -> str:
+    first = plan.changes[0]
+    if isinstance(first, Update):
+        raised = " and is in force now" if "status" in first.after else ""
+        return f"{first.id} says so already; it was counted once more{raised}."
+    if not isinstance(first, Create):
+        return "Nothing to change."
+    rule, more = first.memory, len(plan.changes) - 1
+    if rule.status is Status.SUPERSEDED:
+        return f"Rule {rule.id} was said before {rule.superseded_by}, which stays in force."
+    if rule.status is Status.CANDIDATE:
+        return f"Rule {rule.id} waits in the inbox" + (f"; it may replace {more}." if more else ".")
+    return f"Rule {rule.id} is in force" + (f"; it supersedes {more}." if more else ".")

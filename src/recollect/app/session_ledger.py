@@ -1,0 +1,195 @@
+"""Sessions: who is talking, which of our sessions this is, what it was shown, and what that counts for.
+
+This module writes counters and marks (store/sessions.py explains why these are not plans). The caller decides what to
+do where a store cannot be written: someone who only wanted an answer still gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from recollect.app.core import App
+from recollect.app.states import SESSIONS
+from recollect.base.moment import Moment
+from recollect.lifecycle import strength
+from recollect.model.ledger import LedgerKey, Pointer, Way, memory_of
+from recollect.model.memory import Kind, Status
+from recollect.model.query import Query
+from recollect.model.result import Scope
+from recollect.model.session import Event, Session
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+FORGETFUL_STARTS = frozenset({"compact", "clear"})  # starts after which the agent no longer has what it was shown
+_MAX_TEXTS = 60
+_HEADLINES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """What is on its way to an agent; it counts once it has arrived."""
+
+    talker: LedgerKey
+    marks: Mapping[str, Scope]
+    """Marks as the ledger writes them (model/ledger.py), with the store that keeps each memory."""
+    way: Way = Way.TOLD
+    call: str = ""
+    asked: bool = False
+    """Somebody asked for it, which makes a memory stronger. A memory shown unasked is only counted, or noise would
+    keep itself alive."""
+
+
+def load(app: App, event: Event) -> Session | None:
+    return app.reader(app.scope).session(event.session_id, event.agent_id)
+
+
+def load_or_new(app: App, event: Event) -> Session:
+    """Writes nothing."""
+    return load(app, event) or Session(id=event.session_id, host=event.host, started_at=event.at)
+
+
+def talker(app: App, event: Event) -> LedgerKey:
+    return LedgerKey(event.session_id, event.agent_id, load_or_new(app, event).epoch)
+
+
+def marks_shown(app: App, talker: LedgerKey, way: Way = Way.TOLD) -> frozenset[str]:
+    return app.reader(app.scope).shown(talker, way)
+
+
+def marks_known(app: App, talker: LedgerKey) -> frozenset[str]:
+    """What it was told and what it did itself."""
+    return marks_shown(app, talker) | marks_shown(app, talker, Way.OWN)
+
+
+def texts_shown(app: App, session: str) -> list[str]:
+    """The texts that a session was shown in this epoch and the one before, and the headlines that sessions begin with,
+    unless they are its own: when the session repeats these words, they are not captured again."""
+    texts: list[str] = []
+    for _, store in app.scopes():
+        known = store.session(session)
+        epochs = range(max(0, known.epoch - 1), known.epoch + 1) if known is not None else ()
+        shown = {memory_of(mark) for epoch in epochs for mark in store.shown(LedgerKey(session, "", epoch), Way.TOLD)}
+        found = [store.exact(id) for id in sorted(shown, reverse=True)[:_MAX_TEXTS]]
+        latest = store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES))
+        found += [memory for memory in latest if memory.group != session and memory.id not in shown]
+        texts += [f"{memory.title}\n{memory.body}" for memory in found if memory is not None]
+    return texts
+
+
+def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) -> None:
+    """A turn that was just recorded: its session has it in its context until compaction or clear."""
+    session = store.session(session_id)
+    if session is not None:
+        store.show(LedgerKey(session_id, "", session.epoch), Way.OWN, [mark], at=now)
+
+
+def begin_session(app: App, event: Event) -> LedgerKey:
+    """A session starts, or starts again: after compaction and clear it gets a new ledger."""
+    session = load_or_new(app, event)
+    if event.source in FORGETFUL_STARTS:
+        session = replace(session, epoch=session.epoch + 1)
+    app.writer(app.scope).put_session(session, event.agent_id, at=event.at)
+    return LedgerKey(session.id, event.agent_id, session.epoch)
+
+
+def record_message(app: App, session_id: str, host: str, at: Moment) -> Session:
+    """A person said something: a session is counted at its first message."""
+    store = app.writer(app.scope)
+    with store.transaction():
+        session = store.session(session_id) or Session(id=session_id, host=host, started_at=at)
+        if not session.number:
+            session = replace(session, number=_next_number(store))
+        store.put_session(session, at=at)
+    _count_for_user(app, session)
+    return session
+
+
+def set_start(store: Store, session_id: str, at: Moment, *, now: Moment) -> None:
+    """A session starts where its transcript starts, not when we first heard of it."""
+    session = store.session(session_id)
+    if session is not None and at < session.started_at:
+        store.put_session(replace(session, started_at=at), at=now)
+
+
+def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
+    """Where to read what happened. `size` is that of the transcript before the event; `mark` belongs to a prompt whose
+    text we do not have."""
+    return Pointer(
+        name=str(event.name), host=event.host, session=event.session_id, at=event.at, agent=event.agent_id,
+        prompt=event.prompt_id, calls=tuple(call.id for call in event.tools), source=event.source,
+        transcript=event.transcript, size=max(0, size), cwd=event.cwd, mark=mark or event.prompt_mark,
+    )  # fmt: skip
+
+
+def receive_pointer(app: App, pointer: Pointer) -> bool:
+    """False: it was received before."""
+    return app.writer(app.scope).put_event(pointer)
+
+
+def record_shown(app: App, showing: Showing) -> None:
+    """The agent printed it: it counts as shown, and as used where somebody asked for it."""
+    here = app.scope
+    store = app.writer(here)
+    session = store.session(showing.talker.session)
+    number = session.number if session else 0
+    with store.transaction():
+        store.show(showing.talker, showing.way, list(showing.marks), at=app.clock.now(), call=showing.call)
+        _record_use(app, showing, here, number)
+    for scope in Scope:
+        if scope is not here:
+            _record_use(app, showing, scope, number)
+
+
+def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
+    """An agent asked and was answered: that counts as use, and as shown where we know its session."""
+    found = app.reader(app.scope).session(session) if session else None
+    showing = Showing(talker=LedgerKey(session, "", found.epoch if found else 0), marks=marks, asked=True)
+    if found is not None:
+        record_shown(app, showing)
+        return
+    for scope in Scope:
+        _record_use(app, showing, scope, 0)
+
+
+def record_replayed(app: App, talker: LedgerKey, marks: Sequence[str]) -> None:
+    """For a session that continues another's transcript: what stands in there was shown."""
+    app.writer(app.scope).show(talker, Way.TOLD, marks, at=app.clock.now())
+
+
+def count_sessions(store: Store) -> int:
+    """How many sessions a store has counted so far."""
+    return SESSIONS.read(store)
+
+
+def _record_use(app: App, showing: Showing, scope: Scope, number: int) -> None:
+    ids = [memory_of(mark) for mark, where in showing.marks.items() if where is scope]
+    if not ids or app.store_path(scope) is None:
+        return
+    sessions = app.writer(scope)
+    session = number if scope is app.scope else SESSIONS.read(sessions)
+    if showing.asked:
+        sessions.use(ids, partial(strength.asked_for, session=session, now=app.clock.now(), rules=app.age_rules))
+    else:
+        sessions.use(ids, partial(strength.shown, session=session))
+
+
+def _count_for_user(app: App, session: Session) -> None:
+    """The user's memories are used from every project, so their store, where there is one, counts for itself."""
+    if app.scope is Scope.USER or app.store_path(Scope.USER) is None:
+        return
+    if app.reader(Scope.USER).session(session.id) is not None:
+        return
+    store = app.writer(Scope.USER)
+    with store.transaction():
+        if store.session(session.id) is None:
+            store.put_session(replace(session, number=_next_number(store)), at=app.clock.now())
+
+
+def _next_number(store: Store) -> int:
+    count = SESSIONS.read(store) + 1
+    SESSIONS.write(store, count)
+    return count

@@ -1,0 +1,194 @@
+"""Every small state that we keep in a store, in one table, with one way to read and write it.
+
+    NOTICES.write(store, [*NOTICES.read(store), line])      # the limit is kept by itself
+    CURSORS.find(store, path)                               # None: there is none, or it cannot be read
+
+A state is JSON under a name, made of its type (model/codec.py). What cannot be read counts as not there: a state is a
+counter, a mark or a queue, and work goes on without it. Inside a transaction ask the writer's store: others do not see
+yet what it wrote. States hold no words that anyone said, except where the row says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from recollect.agents import DEFAULT_HOST, Cursor
+from recollect.base.errors import HomeRefused
+from recollect.base.files import write_view
+from recollect.base.moment import Moment
+from recollect.model.codec import Json, decode, encode
+from recollect.model.heartbeat import Heartbeat
+from recollect.recall.priority import Focus
+
+if TYPE_CHECKING:
+    from recollect.app.core import App
+    from recollect.store import Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class State(Generic[T]):
+    name: str  # where it ends with a colon there is one for each key
+    type: type[T]
+    what: str
+    limit: int = 0  # how many entries of a list, tuple or dict are kept: the newest
+
+    def find(self, store: Store, key: str = "") -> T | None:
+        return self._decoded(store.state(self.name + key))
+
+    def read(self, store: Store, key: str = "") -> T:
+        """An empty one where there is none."""
+        found = self.find(store, key)
+        return self.type() if found is None else found
+
+    def find_all(self, store: Store, under: str = "") -> dict[str, T]:
+        """By key; `under`: only those whose keys begin so."""
+        read = {name: self._decoded(value) for name, value in store.states(self.name + under).items()}
+        return {name.removeprefix(self.name): value for name, value in read.items() if value is not None}
+
+    def write(self, store: Store, value: T, key: str = "") -> None:
+        store.put_state(self.name + key, json.dumps(encode(self._limited(value))))
+
+    def remove(self, store: Store, key: str = "") -> None:
+        store.put_state(self.name + key, None)
+
+    def _decoded(self, text: str | None) -> T | None:
+        try:
+            return None if text is None else decode(self.type, json.loads(text))
+        except (ValueError, RecursionError):
+            return None
+
+    def _limited(self, value: T) -> T:
+        if not self.limit or len(cast(Any, value)) <= self.limit:
+            return value
+        if isinstance(value, dict):
+            return cast(T, dict(list(value.items())[-self.limit :]))
+        return cast(T, cast(Any, value)[-self.limit :])
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """How far a transcript was read: live, or by one import. A part whose import was undone counts as not read."""
+
+    change: str = ""  # the import; empty: it is read live, while it is written
+    cursor: Cursor = field(default_factory=Cursor)
+    ended: bool = False  # its session is over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTranscript:
+    path: str
+    session: str = ""
+    host: str = DEFAULT_HOST
+    agent: str = ""  # the subagent whose transcript it is: its end ends no session
+    cwd: str = ""
+    parts: tuple[ReadPart, ...] = ()
+    read_at: Moment = field(default_factory=lambda: Moment(0))
+
+    @property
+    def last(self) -> ReadPart:
+        return self.parts[-1] if self.parts else ReadPart()
+
+    @property
+    def is_live(self) -> bool:
+        return bool(self.parts) and not self.last.change
+
+    def with_part(self, part: ReadPart) -> ReadTranscript:
+        """With more read live or by the same import, or by the next import."""
+        before = self.parts[:-1] if self.last.change == part.change else self.parts
+        return replace(self, parts=(*before, part))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMark:
+    """What is known of a session between two looks at its transcript."""
+
+    waiting: str = ""  # the first act that was not recorded yet
+    turn: str = ""  # the message of the turn that was written last
+    threads: tuple[str, ...] = ()  # the latest first
+
+
+@dataclass(frozen=True, slots=True)
+class DueTurn:
+    """A turn that is over and waits for a review."""
+
+    host: str
+    session: str
+    transcript: str
+    upto: str  # its last act
+
+    @property
+    def key(self) -> str:
+        return f"{self.session}:{self.upto}"
+
+
+@dataclass(frozen=True, slots=True)
+class DueTurns:
+    due: tuple[DueTurn, ...] = ()
+    done: tuple[str, ...] = ()  # keys of turns that were reviewed
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Where words stand that a language model is to be asked about."""
+
+    job: str
+    host: str
+    session: str
+    transcript: str
+    mark: str = ""  # a check sum of the prompt; empty where the whole session is meant
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """What a store knows of a job that is due by the count of sessions."""
+
+    last: int | None = None  # the session of the last run, or of the baseline
+    at: int = 0  # when that was (microseconds)
+    key: str = ""  # who holds the lease; empty: nobody
+    renewed_at: int = 0
+    tries: int = 0
+    trial: str = ""  # a change that is being tried out: taken back by the next run, if nobody comes to keep it
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPrompt:
+    mark: str  # a check sum of its words
+    host: str
+    at: int
+
+
+HEARTBEAT = State("heartbeat", Heartbeat, "How long nobody spoke, in beats.")
+FOCUS = State("focus", tuple[Focus, ...], "Topics that a person put in focus, in his words.", limit=50)
+SESSIONS = State("sessions", int, "How many sessions were used so far.")
+NOTICES = State("notices", list[str], "Lines that wait to be shown to a person.", limit=5)
+CAPTURED = State("captured", dict[str, int], "How many prompts were kept, queued or dropped, by reason.")
+CLAIMED_PROMPTS = State("heard", dict[str, int], "Prompts that a hook or a transcript has captured.", limit=500)
+RECENT_PROMPTS = State("prompts-lately", list[SeenPrompt], "Prompts of the last seconds, by host.", limit=20)
+CURSORS = State("cursor:", ReadTranscript, "How far each transcript was read, live or by which imports.")
+EVENTS_READ = State("digested", int, "The last received event that was looked at.")
+THREAD_MARKS = State("threads", dict[str, ThreadMark], "Where the threads of each session stand.", limit=50)
+SESSION_ENDS = State("ends", dict[str, int], "When each session last ended (microseconds).", limit=100)
+DUE_TURNS = State("reviews", DueTurns, "Turns that wait for a review, and those that had one.")
+DOUBTS = State("doubts", list[Doubt], "Words that a language model is to be asked about.", limit=50)
+SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens of models, by day and use.")
+JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions ran, and who holds them.")
+AGED = State("aged", int, "When threads were last aged (microseconds).")
+OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
+ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
+WANTED_LINKS = State("vault-wanted:", list[str], "Notes that link to a note that is not there yet.", limit=200)
+COLD_FROM = State("cold:", str, "From which folder a note went into cold storage.")
+
+
+def write_project_view(app: App, name: str, shown: Mapping[str, Json]) -> None:
+    """Beside the project's files, where there is a project and a place for it; else nowhere."""
+    if app.project is None or app.dry_run:
+        return
+    with suppress(OSError, HomeRefused):
+        write_view(app.project.root / ".ai" / name, json.dumps(shown, ensure_ascii=False, indent=2) + "\n")

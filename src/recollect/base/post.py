@@ -1,0 +1,109 @@
+"""One JSON request to a server that somebody named, and the key that it wants.
+
+The whole call ends within its time, however slowly the server sends; no redirect is followed, no proxy is used. Which
+server may be asked, and what the answer means, is for the caller.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from recollect.base.errors import BadInput
+from recollect.base.files import read_limited
+
+_MAX_KEY_BYTES = 10_000
+
+
+class BadAddress(ValueError):
+    pass
+
+
+class Reply(NamedTuple):
+    status: int
+    reason: str
+    content: bytes
+
+
+def post_json(
+    url: str, body: Mapping[str, object], headers: Mapping[str, str], *, timeout_s: float, max_bytes: int
+) -> Reply:
+    """Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError. The content may be one byte longer than
+    `max_bytes`, so that the caller can see that it is too long."""
+    connection, path = _connection(url, timeout_s)
+    deadline = _Deadline(connection, timeout_s)
+    try:
+        connection.connect()
+        deadline.socket = connection.sock
+        sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        connection.request("POST", path, json.dumps(body).encode(), sent)
+        response = connection.getresponse()
+        reply = Reply(response.status, response.reason, response.read(max_bytes + 1))
+    except (OSError, http.client.HTTPException, ValueError, AttributeError) as problem:
+        if deadline.is_over:
+            raise TimeoutError from None
+        if isinstance(problem, AttributeError):  # http.client's, when its connection is closed between two steps
+            raise ConnectionError from None
+        raise
+    finally:
+        deadline.timer.cancel()
+        connection.close()
+    if deadline.is_over:
+        raise TimeoutError
+    return reply
+
+
+def _connection(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection, str]:
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    try:
+        parts = urlsplit(url)
+        if not parts.hostname:
+            raise ValueError
+        return kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout_s), parts.path
+    except (ValueError, KeyError):
+        raise BadAddress("the address is none of http or https") from None
+
+
+class _Deadline:
+    """A socket's timeout is for each step of a call; this one is for all of them together."""
+
+    def __init__(self, connection: http.client.HTTPConnection, timeout_s: float) -> None:
+        self._connection = connection
+        self.socket: socket.socket | None = None
+        """The connection drops its socket once the headers are read; we keep it until the end."""
+        self.is_over = False
+        self.timer = threading.Timer(timeout_s, self._hang_up)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def _hang_up(self) -> None:
+        self.is_over = True
+        for open_socket in (self._connection.sock, self.socket):
+            if open_socket is not None:
+                with suppress(OSError):
+                    open_socket.shutdown(socket.SHUT_RDWR)
+
+
+def read_key(file: Path) -> str:
+    """The key in a file that nobody else may read; empty if there is no such file."""
+    try:
+        if sys.platform != "win32" and stat.S_IMODE(os.lstat(file).st_mode) & 0o077:
+            raise BadInput(f"{file} can be read by others.", hint=f"chmod 600 {file}")
+        key = read_limited(file, _MAX_KEY_BYTES).decode("ascii").strip()
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError):
+        raise BadInput(f"The key in {file} cannot be read.", hint="One line of plain text is expected.") from None
+    if not key.isprintable() or " " in key:
+        raise BadInput(f"{file} does not hold a key.", hint="One line of plain text is expected.")
+    return key

@@ -1,0 +1,156 @@
+"""Learnings: durable facts about the work, out of the last words of a session. They are proposed, never put in force.
+
+By patterns, with precision first: a sentence must say what something needs or what the cause was, name something that
+can be looked up (a command, a file, an identifier), make sense alone, and be neither a plan, a guess, a question nor an
+order. English so far.
+
+By a language model: what each learning rests on must be quoted, and must have been said. Said by the person, the quote
+itself is the learning, as his words; said by the agent, the learning counts as the agent's. Anything else is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recollect.base.text import clip, one_line
+from recollect.capture.prompt_text import BLOT, FENCE, masked, sentences, spoken_text
+from recollect.capture.tables import Patterns
+from recollect.capture.unsure_prompts import first_json, flat
+from recollect.model.act import Act, Speaker
+from recollect.model.ask import Ask, Use
+from recollect.model.memory import Lane
+
+MIN_ACTS = 10
+LAST_ACTS = 50
+MAX_LEARNINGS = 5
+_CHARS = range(25, 260)
+_MAX_WORDS = 45
+_MODEL_CHARS = range(15, 260)
+_MIN_QUOTE_CHARS = 12
+_MAX_ANSWER_CHARS = 20_000
+_ACT_CHARS = 800
+_SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
+_LIST_MARKS = re.compile(r"^[\s>*#\u2022\d.)(-]+|\*\*|__")
+_SECOND_HALF = re.compile(r"(?!(?:it|i|so|ok|turns|fyi|btw)\b)[a-z]+\s")
+_LONG_QUOTE = re.compile(r'"[^"\s]+\s[^"\s]+\s[^"\s]+\s[^"]+"|\u201c[^\u201d]{20,}\u201d')
+_HIDDEN = re.compile(r"\[private\]|\[redacted:")
+_CUES = Patterns("learnings")
+
+
+class Says(StrEnum):
+    """The surer first."""
+
+    CAUSE = "what the cause was"
+    NEED = "what something needs"
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    text: str
+    says: Says
+    lane: Lane
+
+
+def find_learnings(acts: Sequence[Act], *, last: int = LAST_ACTS, most: int = MAX_LEARNINGS) -> tuple[Learning, ...]:
+    """Out of the last acts, where there are enough to speak of a session at all; causes come first."""
+    own = [act for act in acts if not act.agent][-last:]
+    if len(own) < MIN_ACTS:
+        return ()
+    found: dict[str, Learning] = {}
+    for act in reversed(own):  # the last word on a thing counts
+        for one in _learnings_in(act):
+            found.setdefault(one.text.casefold(), one)
+    return tuple(sorted(found.values(), key=lambda one: list(Says).index(one.says))[:most])
+
+
+def question(acts: Sequence[Act]) -> Ask | None:
+    """None where too little happened. What tools printed is left out: it is nobody's word."""
+    own = _last(acts)
+    if len(own) < MIN_ACTS:
+        return None
+    lines = [_line(act) for act in own]
+    return Ask(Use.EXTRACT, (("session", "\n".join(line for line in lines if line)),))
+
+
+def read_answer(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
+    said = first_json(text[:_MAX_ANSWER_CHARS])
+    found: dict[str, Learning] = {}
+    for one in said if isinstance(said, list) else ():
+        learning = _model_learning(one, _last(acts))
+        if learning is not None:
+            found.setdefault(learning.text.casefold(), learning)
+    return tuple(found.values())[:MAX_LEARNINGS]
+
+
+def _learnings_in(act: Act) -> Iterator[Learning]:
+    lane = _SPEAKERS.get(act.speaker)
+    if lane is None or act.plan:
+        return
+    text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (own := _prose(act.text), own)
+    for piece in sentences(text, seen):
+        is_cut = lane is Lane.AGENT and _SECOND_HALF.match(_LIST_MARKS.sub("", piece.text))
+        says = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
+        if says is not None:
+            yield Learning(_worded(piece.text), says, lane)
+
+
+def _prose(text: str) -> str:
+    """What the agent says itself: without code, quotes and tables."""
+    lines = FENCE.sub("\n\n", text).splitlines()
+    return "\n".join("" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines)
+
+
+def _kind(sentence: str) -> Says | None:
+    if "?" in sentence or sentence.rstrip().endswith(":") or _HIDDEN.search(sentence) or _LONG_QUOTE.search(sentence):
+        return None
+    text = _worded(sentence)
+    if len(text) not in _CHARS or len(text.split()) > _MAX_WORDS or not _CUES.named.search(text):
+        return None
+    against = (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)
+    if _CUES.leans.match(text) or any(one.search(text) for one in against):
+        return None
+    if _CUES.cause.search(text):
+        return Says.CAUSE
+    return Says.NEED if _CUES.need.search(text) else None
+
+
+def _worded(sentence: str) -> str:
+    """Without what only leads up to it."""
+    text = _CUES.opens.sub("", _LIST_MARKS.sub("", one_line(sentence)))
+    return text[:1].upper() + text[1:] if not text.startswith("`") else text
+
+
+def _model_learning(one: object, acts: Sequence[Act]) -> Learning | None:
+    match one:
+        case {"learning": str(learnt), "quote": str(quote)} if len(flat(quote)) >= _MIN_QUOTE_CHARS:
+            lane = _lane(flat(quote), acts)
+            text = one_line(quote if lane is Lane.USER else learnt)
+            if lane is not None and len(text) in _MODEL_CHARS and not _HIDDEN.search(text):
+                return Learning(text, Says.NEED, lane)
+    return None
+
+
+def _lane(quote: str, acts: Sequence[Act]) -> Lane | None:
+    """Whose words they are. What a person pasted or quoted in his prompt is not his."""
+    for speaker, lane in _SPEAKERS.items():
+        texts = (act.text for act in acts if act.speaker is speaker)
+        own = (spoken_text(text, masked(text)) if lane is Lane.USER else text for text in texts)
+        if any(quote in flat(text) for text in own):
+            return lane
+    return None
+
+
+def _last(acts: Sequence[Act]) -> list[Act]:
+    return [act for act in acts if not act.agent and not act.plan][-LAST_ACTS:]
+
+
+def _line(act: Act) -> str:
+    if act.speaker in _SPEAKERS:
+        return f"{act.speaker}: {clip(one_line(act.text), _ACT_CHARS)}"
+    if act.doing is None:
+        return ""
+    what = act.doing.what or " ".join(act.doing.files)
+    return f"{'failed' if act.failed else 'done'}: {act.doing.deed} {clip(one_line(what), _ACT_CHARS // 4)}"

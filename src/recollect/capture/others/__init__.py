@@ -1,1 +1,0 @@
-"""What is known of other memories, one file each: from what they keep to values of ours. Pure."""

@@ -1,0 +1,229 @@
+"""Does a new rule say the same as an old one, or the opposite?
+
+By words, where they are plain. Same: the same content words, wanted and rejected alike. Opposed: the other one of a
+known set of choices (tabs, spaces), what the old one asks for is what the new one rejects, always against never, or
+another value for the same subject (port 5433, port 5434). A rule for a narrower case ("spaces in YAML") opposes no
+general one, nor the other way round: a wrong guess would put a rule out of force that nobody took back.
+
+By meaning, where the two have vectors: opposites are as near to each other as paraphrases are. So vectors say that two
+rules are about one thing, and negations and changed words say which of the two it is. Where that is not plain, the new
+rule may replace the old one, and a person is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, lru_cache
+
+from recollect.capture.tables import Words, table
+
+_WORD = re.compile(r"[^\W_](?:[\w@./+#'-]*\w)?|`[^`]+`|<[^<>\s]+>")
+_CLAUSE = re.compile(r"[,;:]\s|[.!]\s|\s-\s")
+_REASON = re.compile(r",?\s(?:because|since|as (?:the|it|we|they|this|that)|otherwise|so that)\b.*$")
+_NO_LONGER = re.compile(r"\bno longer\b|\bnot any ?more\b")
+_VALUE = re.compile(r"^(?:\d[\d.]*|v\d[\w.]*|https?://.*|.*[/:@].*|[\w-]+\.[\w.-]+)$")
+_REJECTS = 3  # so many words after a "not" are what is not wanted
+_ALIKE = 0.85
+_SAME_SUBJECT = 0.75
+# Of vectors. Unrelated rules of one field are up to 0.7 near to each other.
+_ONE_THING = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77))
+"""By how many of the shorter one's words stand in the other, too: from where on two rules are about one thing."""
+_MAY_CLASH = 0.6
+_SLOT_WORDS = 2
+_WORDS = Words("rule_relations")
+
+
+class Relation(StrEnum):
+    SAME = "same"
+    OPPOSED = "opposed"
+    MAY_REPLACE = "may replace"
+    APART = "apart"
+
+
+def _stem(word: str) -> str:
+    """ "adding" and "add", "tests" and "test"; names and values stay as they are."""
+    if not word.isalpha() or len(word) < 5:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith("ing") and len(word) > 5:
+        bare = word[:-3]
+        return bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "ds" else bare
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+@cache
+def _choices() -> tuple[frozenset[str], ...]:
+    """Sets of things of which a project usually chooses one."""
+    return tuple(frozenset(_stem(word) for word in group.split()) for group in table("rule_relations.toml")["choices"])
+
+
+@cache
+def _any_choice() -> frozenset[str]:
+    return frozenset().union(*_choices())
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    wanted: frozenset[str]
+    rejected: frozenset[str]
+    where: frozenset[str]  # what narrows it: "in tests", "for the legacy app". Part of the others, too.
+    refuses: bool  # it is a refusal and nothing else: "Never push", "Do not use tabs"
+
+    @property
+    def content(self) -> frozenset[str]:
+        return self.wanted | self.rejected
+
+    @property
+    def stance(self) -> dict[str, bool]:
+        """Of each word whether it is wanted."""
+        return {word: word in self.wanted and not self.refuses for word in self.content}
+
+
+def relation(new: str, old: str, near: float | None = None) -> Relation:
+    """`near`: how near their vectors are, where both have one by the same model."""
+    if new.casefold() == old.casefold() or says_same(new, old):
+        return Relation.SAME
+    one, two = _parse(new), _parse(old)
+    cover = len(one.content & two.content) / max(1, min(len(one.content), len(two.content)))
+    clash = _clash_share(one, two)
+    is_near = near is not None and near >= next(bar for least, bar in _ONE_THING if cover >= least)
+    if is_opposed(new, old) and (clash or not is_near or not _is_reversed(one, two)):
+        return Relation.OPPOSED
+    if near is None or near < _MAY_CLASH:
+        return Relation.APART
+    if clash or _wants_other_choice(one, two):
+        is_plain = is_near and 2 * clash >= 1 and cover >= _ALIKE and one.where == two.where
+        return Relation.OPPOSED if is_plain else Relation.MAY_REPLACE
+    if not is_near:
+        return Relation.APART
+    mine, theirs = _values(one.wanted), _values(two.wanted)
+    is_changed = _differs_by_a_word(new, old) or bool(mine and theirs and mine != theirs)
+    return Relation.MAY_REPLACE if is_changed else Relation.SAME
+
+
+def says_same(new: str, old: str) -> bool:
+    one, two = _parse(new), _parse(old)
+    return (
+        one.refuses == two.refuses
+        and _are_alike(one.wanted, two.wanted, _ALIKE)
+        and _are_alike(one.rejected, two.rejected, _ALIKE)
+    )
+
+
+def is_opposed(new: str, old: str) -> bool:
+    one, two = _parse(new), _parse(old)
+    if not one.content or not two.content or says_same(new, old) or one.where != two.where:
+        return False
+    return _replaces_choice(one, two) or _is_reversed(one, two) or _replaces_value(one, two)
+
+
+def _clash_share(one: _Reading, two: _Reading) -> float:
+    """Of the words that they share, how many are wanted by one and not by the other."""
+    mine, theirs = one.stance, two.stance
+    shared = mine.keys() & theirs.keys()
+    return sum(mine[word] != theirs[word] for word in shared) / max(1, len(shared))
+
+
+def _wants_other_choice(one: _Reading, two: _Reading) -> bool:
+    return not (one.refuses or two.refuses) and any(
+        group & one.wanted and group & two.wanted and not group & one.wanted & two.wanted for group in _choices()
+    )
+
+
+def _differs_by_a_word(new: str, old: str) -> bool:
+    """One sentence but for a word or two: "use absolute imports", "use relative imports"."""
+    mine, theirs = ([w for clause in _clauses(text) for w in clause if w not in _WORDS.openers] for text in (new, old))
+    while mine and theirs and mine[0] == theirs[0]:
+        mine, theirs = mine[1:], theirs[1:]
+    while mine and theirs and mine[-1] == theirs[-1]:
+        mine, theirs = mine[:-1], theirs[:-1]
+    left, right = ([w for w in words if w not in _WORDS.small] for words in (mine, theirs))
+    return (
+        0 < len(left) <= _SLOT_WORDS
+        and 0 < len(right) <= _SLOT_WORDS
+        and not {*map(_stem, left)} & {*map(_stem, right)}
+    )
+
+
+def _replaces_choice(new: _Reading, old: _Reading) -> bool:
+    if new.refuses and old.refuses:
+        return False  # two things may both be forbidden
+    groups = [group for group in _choices() if group & new.content and group & old.content]
+    if not groups:
+        # "Use ky, not axios" after "Use axios": what was asked for is now rejected.
+        named = new.rejected & old.wanted
+        return bool(named) and len(old.wanted) <= len(named) + 2 and not old.refuses and not old.rejected & new.rejected
+    clash = False
+    for group in groups:
+        chosen, stood = (new.wanted - new.rejected) & group, (old.wanted - old.rejected) & group
+        clash |= bool(chosen and stood and not chosen & stood)
+        clash |= bool(new.rejected & group & stood and not chosen & stood)
+        clash |= bool(chosen & old.rejected and not chosen & stood)
+    named = frozenset().union(*groups)
+    mine, theirs = new.wanted - named, old.wanted - named
+    return clash and new.refuses == old.refuses and (not mine or bool(mine & theirs))
+
+
+def _is_reversed(new: _Reading, old: _Reading) -> bool:
+    if new.refuses != old.refuses:
+        return not new.rejected and not old.rejected and _are_alike(new.content, old.content, _ALIKE)
+    return new.content == old.content and bool(new.rejected) != bool(old.rejected)
+
+
+def _replaces_value(new: _Reading, old: _Reading) -> bool:
+    mine, theirs = _values(new.wanted), _values(old.wanted)
+    if not mine or not theirs or mine & theirs or new.refuses != old.refuses:
+        return False
+    return bool(new.wanted - mine) and _are_alike(new.wanted - mine, old.wanted - theirs, _SAME_SUBJECT)
+
+
+def _values(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in words if _VALUE.match(word))
+
+
+def _are_alike(one: frozenset[str], two: frozenset[str], at_least: float) -> bool:
+    return one == two or len(one & two) >= at_least * len(one | two) > 0
+
+
+@lru_cache(maxsize=4096)
+def _parse(rule: str) -> _Reading:
+    clauses = [clause for clause in _clauses(rule) if clause]
+    refusing = [_is_refusal(clause) for clause in clauses]
+    refuses = bool(clauses) and all(refusing)
+    wanted: set[str] = set()
+    rejected: set[str] = set()
+    where: set[str] = set()
+    for clause, is_refusal in zip(clauses, refusing, strict=True):
+        # "Use uv, do not use pip": the refusal is about what is not wanted, and the rule is none.
+        left = len(clause) if is_refusal and not refuses else 0
+        place = False
+        for number, word in enumerate(clause):
+            place = (place and word not in _WORDS.negations) or word in _WORDS.place_words
+            if word in _WORDS.negations:
+                left = max(left, _REJECTS if number > 1 and not is_refusal else 0)
+            elif word not in _WORDS.small:
+                stem = _stem(word)
+                (rejected if left > 0 else wanted).add(stem)
+                where |= {stem} if place and stem not in _any_choice() and not _VALUE.match(word.rstrip("/")) else set()
+                left -= 1
+    return _Reading(frozenset(wanted), frozenset(rejected), frozenset(where), refuses)
+
+
+def _clauses(rule: str) -> Iterator[list[str]]:
+    said = _REASON.sub("", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
+    said = _NO_LONGER.sub("not", said)
+    for clause in _CLAUSE.split(said):
+        yield [word.strip("`") for word in _WORD.findall(clause)]
+
+
+def _is_refusal(clause: list[str]) -> bool:
+    first = next((word for word in clause if word not in _WORDS.openers), "")
+    return first in _WORDS.negations

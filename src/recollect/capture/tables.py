@@ -1,0 +1,69 @@
+"""The tables of this room: word lists and patterns, one TOML file per module in `data/`.
+
+In a file, `[patterns]` holds regular expressions, `[words]` lists of words and `[parts]` what patterns have in common,
+written `{NAME}` there. A line break in a pattern, with the indentation after it, is not part of the pattern; a list is
+joined by "|". A pattern that begins with `words:` matches whole words only. Everything is read and compiled when it
+is first used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recollect.base.shipped import load_table
+
+Pattern = re.Pattern[str]
+Source = str | Sequence[str]
+_LINE_BREAK = re.compile(r"(?:^|\n)\s*")
+_PART = re.compile(r"\{([A-Z_]+)\}")
+_WHOLE_WORDS = "words:"
+
+
+def table(name: str) -> Any:
+    return load_table("recollect.capture", f"data/{name}")
+
+
+def compiled(pattern: Source, parts: Mapping[str, Source], flags: int = 0) -> Pattern:
+    """Compile a pattern of a table."""
+    text = _joined(pattern)
+    while _PART.search(text):
+        text = _PART.sub(lambda found: _joined(parts[found[1]]), text)
+    if text.startswith(_WHOLE_WORDS):
+        words = text.removeprefix(_WHOLE_WORDS).lstrip()
+        text = rf"(?<![\w-])(?:{words})(?![\w-])".replace(" ?", r"\s*").replace(" ", r"\s+")
+    return re.compile(text, flags)
+
+
+def _joined(source: Source) -> str:
+    lines = [source] if isinstance(source, str) else source
+    return "|".join(_LINE_BREAK.sub("", line) for line in lines)
+
+
+class Patterns:
+    """The patterns of one table, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = f"{name}.toml"
+
+    def __getattr__(self, name: str) -> Pattern:
+        read = table(self._name)
+        if name not in read["patterns"]:
+            raise AttributeError(f"{self._name} has no pattern {name!r}.")
+        self.__dict__[name] = found = compiled(read["patterns"][name], read.get("parts", {}))
+        return found
+
+
+class Words:
+    """The word lists of one table, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = f"{name}.toml"
+
+    def __getattr__(self, name: str) -> frozenset[str]:
+        read = table(self._name)
+        if name not in read["words"]:
+            raise AttributeError(f"{self._name} has no words {name!r}.")
+        self.__dict__[name] = found = frozenset(read["words"][name].split())
+        return found

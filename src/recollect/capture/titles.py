@@ -1,0 +1,271 @@
+"""A title of three to eight words that names the subject of a piece of work.
+
+Several phrases are taken out of its first records (the plan's heading, the subject of the commit, what was asked, how
+it ended, what was found), each worded like a headline. The one that best stands alone becomes the title: it names
+something, leans on nothing, is whole.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import islice
+
+from recollect.base.text import clip
+from recollect.capture import terms
+from recollect.capture.sentence_kinds import PLAN, is_talk, is_wide_script
+from recollect.capture.tables import Patterns, Words, table
+from recollect.model.record import Record
+
+MIN_WORDS, MAX_WORDS = 3, 8
+MAX_CHARS = 80
+_MAX_WIDE_CHARS = 30
+FIRST_RECORDS = 5  # a title is made from the first records; later ones tell what came of the work
+_READ_CHARS = 300
+_READ_SAID_CHARS = 1_500
+_MAX_CENTRAL = 10.0
+_SENTENCES = 4
+_HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
+_TO_A_LIST = 0.8
+_ORDER, _ADVICE = 1.1, 0.5  # a bonus for what was asked for or done; a penalty for what an agent tells the person to do
+_LATER, _LATER_SENTENCE = 0.8, 0.3
+_AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
+"""The cost of cutting a sentence at that place."""
+_WEAK = 1.5  # a phrase that scores less gets a topic added
+_OF_CHORE = 1.2
+_ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
+_LOG = re.compile(r"\s\[(?:\d{1,2}:\d\d|[A-Z]\w+\] )")  # where a pasted log begins
+_SHELL = re.compile(r"\W*[\u279c\u276f$%>] ")
+_CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
+_AND_DONE = re.compile(r"^and (\w+) ")
+_ASIDE = re.compile(r"\s\([^()]*\)")
+_STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
+_START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
+_END_STRIP = " \t.,:;!?-–—([{*#>|=+&\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
+_CUES = Patterns("titles")
+_WORDS = Words("titles")
+
+
+def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
+    """Of the phrases in the first records, the one that names the subject best; otherwise the topics."""
+    best, score = "", 0.0
+    said = Counter(word for record in records[:FIRST_RECORDS] for word in _words(record))
+    for number, record in enumerate(records[:FIRST_RECORDS]):
+        for phrase, bonus in _phrases(record):
+            worth = bonus + _worth(phrase, said) - _LATER * number if phrase else 0.0
+            if worth > score:
+                best, score = phrase, worth
+    if not best:
+        best = " and ".join(topics[:2]) or _fallback(records)
+    is_vague = not terms.names(best) and len(set(terms.content(best)) - _WORDS.vague) < MIN_WORDS
+    if not is_wide_script(best) and (score < _WEAK or is_vague or len(best.split()) < MIN_WORDS):
+        best = _complete(best, topics)
+    return clip(best, MAX_CHARS)
+
+
+def _fallback(records: Sequence[Record]) -> str:
+    for record in records[:FIRST_RECORDS]:
+        for text in (record.asked, record.ended, record.found, record.changed, record.ran):
+            words = _CUES.junk.sub(" ", text[:_READ_CHARS]).split()[:MAX_WORDS]
+            if any(any(char.isalnum() for char in word) for word in words):
+                return _capital(" ".join(words).strip(_STRIP)) or "Work"
+    return "Work"
+
+
+def _complete(phrase: str, topics: Sequence[str]) -> str:
+    """Add the first topic that it does not name yet, where there is room."""
+    for topic in topics:
+        fits = len(phrase.split()) + len(topic.split()) <= MAX_WORDS and len(phrase) + len(topic) + 2 <= MAX_CHARS
+        if fits and topic.casefold() not in phrase.casefold():
+            return f"{phrase}: {topic}" if phrase else topic
+    return phrase
+
+
+def _phrases(record: Record) -> Iterator[tuple[str, float]]:
+    """Each with its score: where it was found, minus what cutting it cost."""
+    if record.asked.startswith(PLAN):
+        yield _headline(record.asked.removeprefix(PLAN))[0], _HEADING
+    for subject in (one or other for one, other in _CUES.commit.findall(record.ran)):
+        text, is_whole = _CUES.conventional.sub("", subject.rstrip("\u2026")), not subject.endswith("\u2026")
+        phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
+        yield phrase, _COMMITTED - cost - (_OF_CHORE if _CUES.chore.match(subject) else 0.0)
+    asked = _LOG.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
+    texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
+    for text, bonus in texts:
+        for number, sentence in enumerate(islice(terms.sentences(text), _SENTENCES)):
+            if _SHELL.match(sentence) or (bonus == _SAID and _CODE_LINE.search(sentence)):
+                continue
+            for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
+                phrase, cost = _headline(clause, is_whole=len(sentence) <= _READ_CHARS, is_request=bonus == _ASKED)
+                yield phrase, bonus - cost - loss - _LATER_SENTENCE * number
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
+    """A sentence without its introduction, and its later clauses at a penalty."""
+    loss = _TO_A_LIST if sentence.endswith((":", "\uff1a")) else 0.0
+    plain = _without_lead(_ASIDE.sub("", sentence))
+    main = _without_lead(_CUES.before_main.sub("", plain))
+    found = dict.fromkeys((plain, main), loss)
+    for part in islice(_CUES.next_clause.split(main), 1, 4):
+        found.setdefault(_without_lead(part), loss + _LATER_CLAUSE)
+    yield from found.items()
+
+
+def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> tuple[str, float]:
+    """Word a text as a headline; returns it with its cost. Empty: it makes no headline."""
+    plain = _CUES.tail.sub("", _CUES.path.sub(r"\1", _ASIDE.sub("", _CUES.junk.sub(" ", text).strip())))
+    plain = _CUES.article.sub("", plain.lstrip(_START_STRIP))
+    told, gain = _as_order(plain)
+    if plain.split(" ", 1)[0].casefold() in _requests():
+        gain = _ORDER if is_request else -_ADVICE
+    said, cost = _shorten(told, is_whole=is_whole)
+    is_phrase = _names_subject(said) or len(said.split()) > 1
+    return _capital(said) if is_phrase else "", cost - gain
+
+
+def _as_order(text: str) -> tuple[str, float]:
+    """`Added a retry` and `A retry has been added` become `Add a retry`. Returns the text with its bonus."""
+    if (passive := _CUES.done_to.match(text)) and (verb := _imperatives().get(passive["verb"].casefold())):
+        return f"{verb} {passive['what']}{passive['rest'].lstrip()}", _ORDER
+    first, _, rest = text.partition(" ")
+    if rest and not _CUES.describes.match(rest) and (verb := _imperatives().get(first.casefold())):
+        return f"{verb} {_AND_DONE.sub(_second_verb, rest)}", _ORDER
+    told = _CUES.tells.match(text)
+    for verb in (told[1], f"{told[1]}e") if told else ():
+        if verb.casefold() in _WORDS.verbs:
+            return f"{verb} {rest}", -0.5
+    return text, 0.0
+
+
+def _second_verb(done: re.Match[str]) -> str:
+    """`Created and tested` becomes `Create and test`."""
+    return f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} "
+
+
+def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
+    """Shorten to at most eight words: leave out fillers, or cut where a part of the sentence ends."""
+    cost = 0.0
+    if end := next((at for at in _ends(_CUES.sentence_break, text) if _names_subject(text[:at])), 0):
+        text, cost, is_whole = text[:end], _AT_BREAK if text[end:].strip(_STRIP) else 0.0, True
+    if is_wide_script(text):
+        return (text, cost) if len(text) <= _MAX_WIDE_CHARS else (clip(text, _MAX_WIDE_CHARS), _AT_LINK)
+    if is_whole and (said := _fit(text)):
+        return said, cost
+    ends = list(_ends(_CUES.clause, text))
+    for end in reversed(ends):
+        said = _fit(text[:end])
+        is_half = " only " in said  # what it is limited to stood behind the cut
+        if said and not is_half and len(said.split()) >= MIN_WORDS and _names_subject(said):
+            return said, _AT_CLAUSE
+    short = _headline_words(text[: ends[0]] if ends and _names_subject(text[: ends[0]]) else text)
+    for links, cost in ((_WORDS.links, _AT_LINK), (_WORDS.loose_links, _AT_LOOSE_LINK)):
+        for at in range(min(MAX_WORDS, len(short) - 1), 1, -1):
+            said = _close(short[:at])
+            is_enough = terms.names(said) or len(said.split()) >= MIN_WORDS
+            if (
+                (short[at].strip(_STRIP) or short[at]).casefold() in links
+                and said
+                and is_enough
+                and _names_subject(said)
+            ):
+                return said, cost
+    return _close(short[:MAX_WORDS]), _ANYWHERE
+
+
+def _ends(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    """Where the text may be cut: not inside quotation marks."""
+    for found in pattern.finditer(text):
+        before = text[: found.start()]
+        if before.count("`") % 2 == before.count('"') % 2 == 0:
+            yield found.start()
+
+
+def _fit(text: str) -> str:
+    """Empty: it is too long."""
+    for words in (text.split(), _headline_words(text)):
+        if len(words) <= MAX_WORDS:
+            return _close(words)
+    return ""
+
+
+def _headline_words(text: str) -> list[str]:
+    return [word for word in text.split() if word.casefold() not in _WORDS.filler]
+
+
+def _close(words: list[str]) -> str:
+    """Without a last word that needs another one, and without half a pair of marks. Empty: it is too long."""
+    words = list(words)
+    while words and words[-1].strip(_STRIP).casefold() in _WORDS.edge:
+        words.pop()
+    text = " ".join(words).rstrip(_END_STRIP)
+    for mark in '"`':
+        if text.count(mark) % 2:
+            text = text.replace(mark, "")
+    for start, end in ("()", "[]", "{}"):
+        if text.count(start) != text.count(end):
+            text = text.replace(start, "").replace(end, "")
+    return text if len(text) <= MAX_CHARS else ""
+
+
+def _words(record: Record) -> Iterator[str]:
+    files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
+    for text in (record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]):
+        yield from terms.content(text)
+
+
+def _worth(phrase: str, said: Counter[str]) -> float:
+    """How well a phrase stands alone, and how much of it is mentioned again and again."""
+    words = [word.strip(_STRIP).casefold() for word in phrase.split()]
+    content = set(terms.content(phrase)) - _WORDS.vague
+    worth = 0.2 * min(len(content), 5) + (0.8 if terms.names(phrase) else 0.0)
+    worth += 0.25 * min(_MAX_CENTRAL, sum(min(3.0, math.log2(1 + said[word])) for word in content))
+    worth -= 1.5 if _ONLY_CODE.fullmatch(phrase) else 0.0
+    worth -= 2.5 if _CUES.leans.match(phrase) else 0.0
+    worth -= 2.0 if words[0].split("'")[0] in ("i", "we") else 0.0
+    worth -= 1.2 if _CUES.asking.match(phrase) else 0.0
+    worth -= 2.0 if _CUES.generic.match(phrase) or is_talk(phrase) else 0.0
+    worth -= 1.5 if words[0] in _WORDS.starts else 0.0
+    if not is_wide_script(phrase):
+        worth -= 0.8 if len(words) < MIN_WORDS else 0.0
+        worth -= 1.5 if len(content) < 2 and not terms.names(phrase) else 0.0
+    worth -= 1.3 * sum(word in _WORDS.points for word in words)
+    return worth
+
+
+def _capital(text: str) -> str:
+    first = text.split(" ", 1)[0]
+    return text if terms.names(first) or re.search(r"[\d_.()/]", first) else text[:1].upper() + text[1:]
+
+
+def _without_lead(sentence: str) -> str:
+    for _ in range(6):
+        shorter = _CUES.label.sub("", _CUES.lead.sub("", sentence.lstrip("\u00bf\u00a1 "), count=1))
+        if shorter == sentence or not shorter.strip():
+            break
+        sentence = shorter
+    return sentence
+
+
+def _names_subject(text: str) -> bool:
+    """It has two content words, or a name used in code."""
+    return bool(terms.names(text)) or len(set(terms.content(text))) >= 2 or is_wide_script(text)
+
+
+@cache
+def _requests() -> frozenset[str]:
+    """First words of a request that says what to do."""
+    return _WORDS.verbs | _WORDS.requests
+
+
+@cache
+def _imperatives() -> dict[str, str]:
+    """`added`: `Add`."""
+    found = dict(table("titles.toml")["irregular_verbs"])
+    for verb in _WORDS.verbs:
+        forms = [f"{verb}ed", f"{verb.removesuffix('e')}ed", f"{verb}{verb[-1]}ed"]
+        forms += [f"{verb[:-1]}ied"] if verb.endswith("y") else []
+        found |= dict.fromkeys(forms, verb)
+    return {form: verb.capitalize() for form, verb in found.items()}

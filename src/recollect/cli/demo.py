@@ -1,0 +1,184 @@
+"""`recollect demo`: an agent that is corrected once and does not repeat the mistake.
+
+Everything goes through the real hooks and operations, in a scratch home that is gone afterwards and with a clock of its
+own. Nothing of the user's is read or written, no agent is started and no network is used.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from recollect import agents
+from recollect.app.core import App
+from recollect.base import project as projects
+from recollect.base.clock import FixedClock
+from recollect.base.moment import Moment
+from recollect.base.paths import Home
+from recollect.base.settings import load
+from recollect.hooks import Hooks
+from recollect.model.ledger import Pointer
+from recollect.model.plan import Create
+from recollect.model.result import Done, Step, Told, Tour
+from recollect.model.session import EventName
+from recollect.ops.table import OPS, Arg
+from recollect.render.terminal import short_ids
+
+_DAY_S = 86_400
+_HOOK_WITHIN_S = 60.0
+_CORRECTION = "no, we use pnpm here, not npm"
+_TASK = "add a package for dates and run the tests"
+_FAILS = "pnpm test"
+_FAILURE = "Error: connect ECONNREFUSED 127.0.0.1:5432\ntests failed"
+_WORKS = "docker compose up -d db && pnpm test"
+_FAILED_SESSION = (
+    ("user", {"type": "text", "text": "run the tests"}),
+    ("assistant", {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": _FAILS}}),
+    ("user", {"type": "tool_result", "tool_use_id": "toolu_1", "content": _FAILURE, "is_error": True}),
+    ("assistant", {"type": "tool_use", "id": "toolu_2", "name": "Bash", "input": {"command": _WORKS}}),
+    ("user", {"type": "tool_result", "tool_use_id": "toolu_2", "content": "42 passed", "is_error": False}),
+    ("assistant", {"type": "text", "text": "The tests need the database. I started it, and all 42 pass."}),
+)
+_ENDING = ("That was a scratch home, and it is gone. To give your own agents this memory:", "", "    recollect install")
+
+
+class Stage:
+    """One project in a home of its own, and an agent whose sessions are written down for it."""
+
+    def __init__(self, folder: Path, name: str, *, begin: Moment, actor: str = "user") -> None:
+        self.folder, self._transcripts = folder / name, folder / "transcripts"
+        (self.folder / ".git").mkdir(parents=True)
+        self._transcripts.mkdir(exist_ok=True)
+        self._clock = FixedClock(begin)
+        self._line = 0
+        self.own = App(
+            home=Home(folder / "home"), project=projects.find(self.folder, folder), settings=load(None, None, {}),
+            clock=self._clock, actor=actor,
+        )  # fmt: skip
+        self._hooks = Hooks(self, folder / "rendered", self._clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.own.close()
+
+    @contextmanager
+    def app(self, _project: str, _cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
+        """For the hooks: always the same one."""
+        yield self.own
+
+    def play(self, session: str, messages: Sequence[tuple[str, Mapping[str, object]]]) -> None:
+        """Write a session's messages (role, block) down as the agent would have, and read it to its end."""
+        path = self._transcripts / f"{session}.jsonl"
+        with path.open("a", encoding="utf-8") as file:
+            for role, block in messages:
+                self._line += 1
+                self.wait(60)
+                line = {"type": role, "uuid": f"line-{self._line}", "timestamp": self._clock.now().iso()}
+                file.write(json.dumps({**line, "message": {"content": [block]}}, ensure_ascii=False) + "\n")
+        ended = Pointer(
+            name=str(EventName.TURN_ENDED), host=agents.DEFAULT_HOST, session=session, at=self._clock.now(),
+            prompt=str(self._line), transcript=str(path), size=path.stat().st_size,
+        )  # fmt: skip
+        self.own.writer(self.own.scope).put_event(ended)
+        self.wait(10)
+        operate("catch-up", self.own)
+
+    def hook(self, event: str, session: str, **fields: object) -> dict[str, Any]:
+        """What a hook prints for this event."""
+        self.wait(10)
+        payload = {
+            "session_id": session, "cwd": str(self.folder), "hook_event_name": event, **fields,
+            "transcript_path": str(self._transcripts / f"{session}.jsonl"),
+        }  # fmt: skip
+        deadline = time.monotonic() + _HOOK_WITHIN_S
+        body = json.dumps(payload).encode()
+        answer = self._hooks.answer(agents.DEFAULT_HOST, event, body, {}, str(self.folder), deadline)
+        answer.after(True)
+        printed: dict[str, Any] = json.loads(answer.stdout or b"{}")
+        return printed
+
+    def wait(self, seconds: float) -> None:
+        self._clock.at = self._clock.at.plus(seconds=seconds)
+
+
+def operate(name: str, app: App, *args: Any, **options: Any) -> Any:
+    return next(op for op in OPS if op.name == name).function(app, *args, **options)
+
+
+def demo(
+    app: App,
+    *,
+    full: Annotated[bool, Arg("Also show pins, redaction, search by meaning, merging, focus, other projects.")] = False,
+) -> Tour:
+    begin = app.clock.now().plus(seconds=-_DAY_S - 600)
+    with (
+        tempfile.TemporaryDirectory(prefix="recollect-demo-") as scratch,
+        Stage(Path(scratch), "shop", begin=begin) as shop,
+        Stage(Path(scratch), "blog", begin=begin) as blog,
+    ):
+        return Tour((*_story(shop), *(_rest(shop, blog) if full else ())), _ENDING)
+
+
+def _story(shop: Stage) -> Iterator[Step]:
+    heard = shop.hook("UserPromptSubmit", "monday", prompt=_CORRECTION)
+    yield Step("You correct your agent, once.", f"> {_CORRECTION}", Told(heard["systemMessage"], {}))
+
+    shop.play("monday", _FAILED_SESSION)
+    lesson = operate("inbox list", shop.own).cards[0].memory
+    accepted = operate("inbox accept", shop.own, lesson.id)
+    yield Step(
+        "A command fails, another works: a lesson. Accept it, or let it come up again.",
+        "recollect inbox accept 1",
+        Told(lesson.body, {}, (short_ids(accepted.summary),)),
+    )
+
+    shop.wait(_DAY_S)
+    start = shop.hook("SessionStart", "tuesday", source="startup")
+    yield Step(
+        "The next session starts, and the agent knows both before its first move.",
+        f"> {_TASK}",
+        Told(start["hookSpecificOutput"]["additionalContext"], {}),
+        box="what the agent is given",
+    )
+
+    call = {"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {"command": "npm install date-fns"}}
+    shop.hook("PreToolUse", "tuesday", **call)
+    yield Step(
+        "It is about to run `npm install`, so the rule is repeated. Why?", "recollect why", operate("why", shop.own)
+    )
+    yield Step("Every change can be taken back.", "recollect undo", operate("undo", shop.own))
+
+
+def _rest(shop: Stage, blog: Stage) -> Iterator[Step]:
+    app = shop.own
+    staging = "Deploys go to staging first; the smoke test must pass before production."
+    smoke = "The smoke test is `make smoke`; it needs DATABASE_URL=postgres://shop:correct-horse@db/shop."
+    first: Done = operate("pin", app, staging, topics=("deploy",))
+    yield Step("Keep something word for word.", f'recollect pin "{staging}" --topics deploy', first)
+    second: Done = operate("pin", app, smoke, topics=("deploy", "tests"))
+    yield Step("A password is never stored.", f'recollect pin "{smoke}" --topics deploy,tests', second)
+    a, b = _created(first), _created(second)
+    question = "how do we ship a new version"
+    yield Step(
+        "Ask as an agent would: the question and the answer share no words.",
+        f"recollect recall {question} --limit 1",
+        operate("recall", app, (question,), limit=1),
+    )
+    yield Step("Merge two memories.", f"recollect merge {a[-6:]} {b[-6:]}", operate("merge", app, a, b))
+    yield Step("And take it back.", "recollect undo", operate("undo", app))
+    yield Step("Memories on the topic in focus come first.", "recollect focus tests", operate("focus", app, "tests"))
+    yield Step("What could be tidied up.", "recollect suggestions", operate("suggestions", app))
+    yield Step("Nothing is done in secret.", "recollect log", operate("log", app))
+    elsewhere = operate("search", blog.own, ("deploy", "pnpm"))
+    yield Step("Another project sees none of this.", "cd ../blog && recollect search deploy pnpm", elsewhere)
+
+
+def _created(done: Done) -> str:
+    return next(change.memory.id for change in done.plan.changes if isinstance(change, Create))

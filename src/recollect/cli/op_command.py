@@ -1,0 +1,206 @@
+"""One operation as one command: its parameters from the function's signature, its help from the table."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from recollect.app.core import App
+from recollect.base.errors import BadInput, NotFound
+from recollect.base.text import one_line, visible
+from recollect.cli.output import Bar, print_result
+from recollect.model.result import Checkup, Verified
+from recollect.ops.table import Arg, Effect, Op
+
+_MAX_STDIN_CHARS = 20_000_000
+_NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
+
+
+class Parameter(NamedTuple):
+    name: str
+    type: Any  # without None and Annotated
+    arg: Arg
+    required: bool
+    positional: bool
+    default: Any
+
+
+def parameters(function: Callable[..., Any]) -> list[Parameter]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    found = []
+    for name, given in list(inspect.signature(function).parameters.items())[1:]:
+        inner, *marks = typing.get_args(hints[name])
+        arg = next(mark for mark in marks if isinstance(mark, Arg))
+        required = given.default is inspect.Parameter.empty
+        positional = given.kind is not inspect.Parameter.KEYWORD_ONLY
+        found.append(Parameter(name, _bare(inner), arg, required, positional, None if required else given.default))
+    return found
+
+
+def command_of(op: Op, *, name: str = "", implied: Sequence[str] = ()) -> click.Command:
+    """As called by `name`, an alias where that is not its own, which implies some options."""
+    wanted = parameters(op.function)
+    inputs: list[click.Parameter] = [_argument(p) if p.positional else _option(p) for p in wanted]
+    inputs.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
+    if op.effect is not Effect.READ:
+        inputs.append(click.Option(["--dry-run"], is_flag=True, help="Show what would be done; write nothing."))
+    if op.erases:
+        inputs.append(click.Option(["--yes", "-y"], is_flag=True, help="Do not ask."))
+
+    def run(as_json: bool, dry_run: bool = False, yes: bool = False, **values: Any) -> int:
+        return _run(op, wanted, values, as_json=as_json, dry_run=dry_run, yes=yes)
+
+    # \b keeps click from wrapping: columns stay columns, and an example can be copied.
+    positional = "\n".join(f"  {p.arg.metavar:<10} {p.arg.help}" for p in wanted if p.positional)
+    described = f"{op.summary}\n\n\b\n{positional}" if positional else op.summary
+    return _Command(
+        implied,
+        name=(name or op.name).split()[-1],
+        callback=run,
+        params=inputs,
+        help=described,
+        short_help=op.summary,
+        epilog=f"\b\nExample: recollect {op.example}",
+    )
+
+
+class _Command(click.Command):
+    def __init__(self, implied: Sequence[str], **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._implied = list(implied)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [*self._implied, *args])
+
+
+def _run(op: Op, wanted: list[Parameter], values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
+    values = values_from(wanted, values)
+    app = App.open(_here(), dry_run=dry_run, progress=Bar())
+    try:
+        if op.name == "edit":
+            from recollect.cli.interactive import edit_in_editor
+
+            values = edit_in_editor(app, values)
+        if op.name == "install" and not as_json:
+            from recollect.cli.interactive import choose_agents
+
+            values = choose_agents(app, values)
+        if any(values[name] for name in op.erases) and not (yes or dry_run):
+            _ask_before_erasing(op, app, values)
+        result = op.function(app, **values)
+        print_result(app, result, as_json=as_json)
+    finally:
+        app.close()
+    if isinstance(result, Verified) and not result.clean:
+        return 5
+    return 1 if isinstance(result, Checkup) and not result.healthy else 0
+
+
+def values_from(wanted: list[Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """What click parsed, as the function takes it."""
+    return {p.name: _value(p, given[p.name]) for p in wanted}
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise NotFound("The current folder no longer exists.", hint="Go to one that does.") from None
+
+
+def _ask_before_erasing(op: Op, app: App, values: dict[str, Any]) -> None:
+    if not sys.stdin.isatty():
+        raise BadInput(
+            f"`{op.name} --{op.erases[0]}` cannot be undone, and nobody is there to ask.",
+            hint="Add --yes, or --dry-run to look.",
+        )
+    for name in values["names"]:
+        found = app.find(name)[1]
+        click.echo(visible(f"  {found.id[-6:]}  {one_line(found.title)}"), err=True)
+    click.confirm("This cannot be undone. Go on?", abort=True, err=True)
+
+
+def _bare(kind: Any) -> Any:
+    if isinstance(kind, types.UnionType):
+        return next(part for part in typing.get_args(kind) if part is not type(None))
+    return kind
+
+
+def _argument(p: Parameter) -> click.Argument:
+    shown = p.arg.metavar or p.name.upper()
+    many = p.arg.many
+    completes = _complete_ids if shown in _NAMES_A_MEMORY else None
+    return click.Argument(
+        [p.name], required=p.required, nargs=-1 if many else 1,
+        metavar=shown if not many else f"{shown}..." if p.required else f"[{shown}]...",
+        shell_complete=completes,
+    )  # fmt: skip
+
+
+def flags_of(p: Parameter) -> str:
+    """How an option is spelt. A switch that is on unless told otherwise has a second name that turns it off."""
+    flag = p.name.replace("_", "-")
+    return f"--{flag}/--no-{flag}" if p.default is True else f"--{flag}"
+
+
+def _option(p: Parameter) -> click.Option:
+    names = [flags_of(p), p.name]
+    if p.type is bool:
+        return click.Option(names, is_flag=True, default=p.default, help=p.arg.help, show_default=p.default)
+    if p.arg.many:
+        return click.Option(names, multiple=True, default=p.default, help=p.arg.help, metavar=p.arg.metavar or None)
+    choices = [str(member) for member in _members(p.type)]
+    kind: Any = click.Choice(choices, case_sensitive=False) if choices else p.type if p.type in (int, float) else str
+    default = ",".join(p.default) if isinstance(p.default, tuple) else p.default
+    return click.Option(
+        names, type=kind, default=str(default) if isinstance(default, Enum) else default, required=p.required,
+        help=p.arg.help, metavar=p.arg.metavar or None, show_default=default not in (None, ""),
+    )  # fmt: skip
+
+
+def _value(p: Parameter, given: Any) -> Any:
+    if given is None:
+        return _from_stdin() if p.arg.stdin and p.default == "-" else p.default
+    if p.arg.stdin and given == "-":
+        return _from_stdin()
+    for member in _members(p.type):
+        if str(member).lower() == str(given).lower():
+            return member
+    if typing.get_origin(p.type) is tuple and isinstance(given, str):
+        return tuple(part.strip() for part in given.split(",") if part.strip())
+    return given
+
+
+def _from_stdin() -> str:
+    raw = sys.stdin.buffer.read(_MAX_STDIN_CHARS + 1)
+    if len(raw) > _MAX_STDIN_CHARS:
+        raise BadInput(
+            f"Standard input holds more than {_MAX_STDIN_CHARS:,} bytes.", hint="Keep the part that matters."
+        )
+    return raw.decode("utf-8", errors="replace")
+
+
+def _members(kind: Any) -> list[Any]:
+    return list(kind) if isinstance(kind, type) and issubclass(kind, Enum) else []
+
+
+def _complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from recollect.base.errors import RecollectError
+
+    try:
+        app = App.open(Path.cwd(), dry_run=True)
+        known = [id for _, store in app.scopes() for id, _ in store.near(incomplete)]
+        app.close()
+    except (RecollectError, OSError):
+        return []
+    return [id for id in known if id.startswith(incomplete)] + [
+        id[-6:] for id in known if incomplete and id[-6:].startswith(incomplete)
+    ]

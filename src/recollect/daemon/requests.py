@@ -1,0 +1,191 @@
+"""What a request asks for, and who answers it: one row per request.
+
+A hook's error is an answer too: `busy` where trying later helps, `error` otherwise (the hook's pointer then stays);
+neither ever stops the agent. The texts of requests are not logged, only that something failed and where.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from recollect import __version__
+from recollect.app.core import App
+from recollect.base.errors import BadInput, ModelError, ModelLoading, RecollectError, StoreBusy, StoreFull
+from recollect.base.log import Log
+from recollect.daemon.apps import Apps
+from recollect.daemon.socket_server import Answer, Request
+from recollect.hooks import Hooks
+from recollect.wire import frame
+
+if TYPE_CHECKING:
+    from recollect.ops.calls import Work
+
+_RETRY_S = 0.02
+HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
+STOP_ASKED = "it was asked to stop"
+RETIRED = "a newer version asked it to retire"
+
+
+class RequestHandler:
+    def __init__(
+        self,
+        apps: Apps,
+        hooks: Hooks,
+        log: Log,
+        *,
+        stop: Callable[[str], None] = lambda _reason: None,
+        status: Callable[[], dict[str, object]] = dict,
+    ) -> None:
+        self._apps = apps
+        self._hooks = hooks
+        self._log = log
+        self._stop = stop
+        self._status = status
+        self._calls: dict[str, Work] = {}
+        self._rows: dict[str, Callable[[Request], Answer]] = {
+            "hook": self._answer_hook,
+            "ask": self._run_operation,
+            "progress": self._progress,
+            "cancel": self._cancel,
+            "status": lambda _request: Answer(frame.OK, json.dumps(self._status()).encode()),
+            "stop": self._stop_daemon,
+            "retire": self._retire,
+        }
+
+    def answer(self, request: Request) -> Answer:
+        if _is_newer(request.header):
+            self._stop(RETIRED)
+            return Answer(frame.RETIRING)
+        row = self._rows.get(request.header.get("op", "hook"))
+        return row(request) if row else Answer(frame.ERROR, b"There is no such request.")
+
+    def failed(self, problem: Exception) -> None:
+        where = problem.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        at = f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}" if where else ""
+        # The text of an unforeseen error may quote a prompt; its type and place cannot.
+        self._log.line("daemon-failed", problem=type(problem).__name__, at=at)
+
+    def _answer_hook(self, request: Request) -> Answer:
+        header = request.header
+        event = header.get("event", "")
+        try:
+            answer = self._hooks.answer(
+                header.get("host", ""),
+                event,
+                request.body,
+                _environ(header),
+                header.get("cwd", ""),
+                request.until_s - HOOK_NEEDS_S,
+                _patience(request),
+                _number(header.get("transcript_bytes", "")),
+            )
+        except BadInput:
+            return Answer(frame.OK, after=lambda _confirmed: None)  # not an event that we can read: nothing to keep
+        except (StoreBusy, StoreFull) as problem:
+            self._log.line("hook-busy", hook=event, problem=type(problem).__name__)
+            return Answer(frame.BUSY)
+        except RecollectError as problem:
+            self._log.line("hook-failed", hook=event, problem=problem.message)
+            return Answer(frame.ERROR)
+        return Answer(frame.OK if answer.is_kept else frame.UNKEPT, answer.stdout, answer.after)
+
+    def _run_operation(self, request: Request) -> Answer:
+        from recollect.ops import calls  # no hook needs it
+
+        name, work = request.header.get("ask", ""), calls.Work()
+        self._calls[name] = work
+        try:
+            call = calls.parse_call(request.body)
+            run = self._with_app(request, lambda app: calls.run_call(app, call, work), call.takes_long)
+            return Answer(frame.OK, run)
+        except RecollectError as problem:
+            return Answer(frame.ERROR, calls.encode_error(problem))
+        finally:
+            self._calls.pop(name, None)
+
+    def _with_app(self, request: Request, run: Callable[[App], bytes], takes_long: bool) -> bytes:
+        environ = _environ(request.header)
+        take_app = self._apps.own if takes_long else self._apps.app
+        while True:
+            try:
+                with take_app(environ.get(frame.PROJECT_VARIABLE, ""), request.header.get("cwd", ""), environ) as app:
+                    if takes_long:
+                        _require_loaded(app)
+                    return run(app)
+            except (StoreBusy, ModelLoading):
+                # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
+                # a command or an MCP client can wait.
+                if time.monotonic() >= request.until_s:
+                    raise
+                time.sleep(_RETRY_S)
+
+    def _progress(self, request: Request) -> Answer:
+        work = self._calls.get(request.header.get("ask", ""))
+        return Answer(frame.OK, json.dumps([work.done, work.total] if work else []).encode())
+
+    def _cancel(self, request: Request) -> Answer:
+        work = self._calls.get(request.header.get("ask", ""))
+        if work is not None:
+            work.cancelled = True
+        return Answer(frame.OK)
+
+    def _stop_daemon(self, _request: Request) -> Answer:
+        self._stop(STOP_ASKED)
+        return Answer(frame.OK)
+
+    def _retire(self, request: Request) -> Answer:
+        if version_key(request.header.get("version", "")) <= version_key(__version__):
+            return Answer(frame.ERROR, b"It is not older than you.")
+        self._stop(RETIRED)
+        return Answer(frame.OK)
+
+
+def _is_newer(header: Mapping[str, str]) -> bool:
+    """A newer hook, or a newer protocol, is served by a daemon of its own version. Never the other way round: two that
+    retire each other would never end."""
+    if _number(header.get("protocol", "")) > frame.PROTOCOL:
+        return True
+    return header.get("op") in ("hook", "ask") and version_key(header.get("version", "")) > version_key(__version__)
+
+
+def _patience(request: Request) -> Callable[[float], float]:
+    """For a hook that was installed to wait: asked for some seconds, returns when its answer must be there; 0: it waits
+    no longer than usual."""
+    most_s = _number(request.header.get("patience_ms", "")) / 1_000
+
+    def wait(wanted_s: float) -> float:
+        seconds = min(wanted_s, most_s)
+        until_s = time.monotonic() + seconds - HOOK_NEEDS_S
+        return until_s if seconds > HOOK_NEEDS_S and request.wait(seconds) else 0.0
+
+    return wait
+
+
+def _require_loaded(app: App) -> None:
+    """A long operation can wait for the model; where there is none, it says so in its own way."""
+    try:
+        _ = app.embedder
+    except ModelLoading:
+        raise
+    except (ModelError, BadInput):
+        pass
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """`0.10.0` is newer than `0.9.1`; one that cannot be read is the oldest."""
+    parts = version.split(".")
+    return tuple(int(part) for part in parts) if all(part.isascii() and part.isdigit() for part in parts) else ()
+
+
+def _environ(header: Mapping[str, str]) -> dict[str, str]:
+    return {name[4:]: value for name, value in header.items() if name.startswith("env-")}
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,0 +1,120 @@
+"""Runs a daemon, from the lock to the last answer.
+
+Order matters. The lock first: whoever has it may replace the socket, so a name left behind is no obstacle. Then the
+socket, before anything large is loaded: hooks that connect meanwhile wait a few hundredths of a second. At the end the
+other way round: the socket's name goes first, so that nobody new comes, and the lock last.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from recollect.base.errors import HomeRefused
+from recollect.base.ids import fresh_key
+from recollect.base.paths import Home, home, user_home
+from recollect.daemon import lock as locks
+from recollect.wire import spawn, transport
+from recollect.wire.place import Place, find_place
+
+_LOCK_WAIT_S = 3.0  # one that is ending holds the lock for two seconds at most
+_RETRY_S = 0.02
+_END_WITHIN_S = 1.9
+
+
+def run_daemon(environ: Mapping[str, str]) -> int:
+    """Serves until there is a reason to end; the exit code."""
+    _prepare_process()
+    place: Place | None = None
+    try:
+        ours = Home(home(environ))
+        user = user_home(environ)
+        place = find_place(str(ours.root), environ)
+        ours.prepare()
+        lock = _take_lock(place)
+        if lock is None:
+            return _report_failure("Another daemon serves this home already.", 0)
+        token = fresh_key() + fresh_key()
+        listener = transport.listen(place, token)
+    except HomeRefused as problem:
+        return _report_failure(f"{problem.message} {problem.hint}", problem.exit_code, place)
+    except OSError as problem:
+        return _report_failure(f"It cannot listen: {problem}", 1, place)
+    name = _SocketName(place)
+    try:
+        from recollect.daemon.service import Service
+
+        Service(ours, user, place, listener, token, lock).run(stop_listening=lambda: _stop_listening(name))
+        spawn.forget_starts(place)  # it ended in good order
+    except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
+        return _report_failure(f"It cannot go on: {type(problem).__name__}: {problem}", 1, place)
+    finally:
+        name.give_up()
+        lock.release()
+    return 0
+
+
+def _prepare_process() -> None:
+    os.umask(0o077)
+    os.chdir("/")  # no folder is kept from being removed or unmounted
+    if sys.platform != "win32":
+        import resource
+
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
+
+
+def _take_lock(place: Place) -> locks.Lock | None:
+    """None where another daemon answers, or does not let go."""
+    until_s = time.monotonic() + _LOCK_WAIT_S
+    while (lock := locks.take(Path(place.lock))) is None:
+        with suppress(OSError):
+            transport.connect(place, 0.1).close()
+            return None
+        if time.monotonic() > until_s:
+            return None
+        time.sleep(_RETRY_S)
+    return lock
+
+
+class _SocketName:
+    """The socket's name, given up only while it is ours: after a home was replaced it may be another daemon's."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._mark = self._look()
+
+    def give_up(self) -> None:
+        if self._mark is not None and self._look() == self._mark:
+            transport.leave(self._place)
+        self._mark = None
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.lstat(self._place.address if self._place.tcp else self._place.socket)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+def _stop_listening(name: _SocketName) -> None:
+    import threading
+
+    name.give_up()
+    # Whatever hangs now, the process does not: what was acknowledged is on the disk already.
+    last_resort = threading.Timer(_END_WITHIN_S, os._exit, (0,))
+    last_resort.daemon = True
+    last_resort.start()
+
+
+def _report_failure(message: str, code: int, place: Place | None = None) -> int:
+    """Also where `doctor` finds it: nobody sees what a background process prints."""
+    if place is not None:
+        spawn.keep_failure(place, message)
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"recollect: {message}\n")
+    return code

@@ -1,0 +1,226 @@
+"""What makes an agent call us, as managed pieces: hooks in its settings, the entry of our MCP server, a plugin file
+that it loads, a skill that explains the tools; and the short command `ai`.
+
+Also which agents are on this machine, and which of them call us.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, addon_hosts, addons, agent, callers, is_able
+from recollect.app.agent_places import places
+from recollect.app.core import App
+from recollect.base.errors import BadInput, NoProject, RecollectError
+from recollect.base.settings import environment
+from recollect.base.text import counted
+from recollect.integrations.json_text import Addition, Way, value_at
+from recollect.integrations.pieces import Entries, LeftAlone, Link, OwnFile, Piece, State
+from recollect.integrations.receipts import Receipts
+from recollect.wire import stub
+
+HOOKS, SERVER, PLUGIN, SKILL, COMMAND = "hooks", "server", "plugin", "skill", "command"
+CALLING = (HOOKS, SERVER, PLUGIN)  # kinds of pieces through which an agent calls us
+SERVER_NAME = "recollect"
+SHORT_NAME = "ai"
+_SPINNER = "Recalling memories..."
+
+
+def pieces(app: App, host: str, level: Level) -> list[Piece]:
+    """In the order in which they are added. NoProject where the level needs a project and there is none."""
+    check_level(host, level)
+    at, speaks = places(app), agent(host)
+    root = None if level is Level.USER else at.project
+    mode = 0o600 if level is Level.USER else 0o644
+    found: list[Piece] = []
+    if is_able(host, Ability.HOOKS):
+        additions = tuple(Addition(("hooks", event), "", {"hooks": [hook]}) for event, hook in wanted_hooks(app, host))
+        found.append(Entries(
+            kind=HOOKS, host=host, level=level, path=speaks.settings_path(level, at), root=root, mode=mode,
+            what=counted(len(additions), "hook"), form=speaks.SETTINGS_FORM, additions=additions,
+            find=_finds_hooks(_quoted_script(app) + " "),
+        ))  # fmt: skip
+    if is_able(host, Ability.PLUGIN):
+        plugin = speaks.plugin(level, at, app.home.root)
+        found.append(OwnFile(
+            kind=PLUGIN, host=host, level=level, path=plugin.path, root=root, mode=0o644,
+            what="a plugin that calls Recollect", text=plugin.text,
+        ))  # fmt: skip
+    if is_able(host, Ability.SERVER):
+        server, is_shared = speaks.server_place(level, at), level is Level.PROJECT
+        found.append(Entries(
+            kind=SERVER, host=host, level=level, path=server.path, root=root if is_shared else None,
+            mode=0o644 if is_shared else 0o600, what=f"the MCP server {SERVER_NAME!r}", form=server.form,
+            additions=(Addition(server.keys, SERVER_NAME, dict(speaks.server_json(server_command(app)))),),
+            find=_finds_server((*server.keys, SERVER_NAME), server_command(app)),
+        ))  # fmt: skip
+    skill = speaks.skill(level, at) if is_able(host, Ability.TEACHING) else None
+    if skill is not None:
+        path, text = skill
+        found.append(OwnFile(
+            kind=SKILL, host=host, level=level, path=path, root=root, mode=0o644,
+            what="a skill that explains the memory tools", text=text,
+        ))  # fmt: skip
+    return found
+
+
+def check_level(host: str, level: Level) -> None:
+    if level not in agent(host).LEVELS:
+        raise BadInput(
+            f"{agent(host).TITLE} has no settings of a project on this machine alone.",
+            hint="Use --user or --project instead.",
+        )
+
+
+# Hooks
+
+
+def wanted_hooks(app: App, host: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Each event that this agent can report, with its hook."""
+    speaks = agent(host)
+    waits = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
+    wait_s = app.settings.count("MEMORY_RECALL_SECONDS") if waits else 0
+    for hook in speaks.hooks(places(app)):
+        patience_s = wait_s if hook.is_prompt else 0
+        if patience_s:
+            hook = hook._replace(timeout_s=patience_s + hook.timeout_s, spinner=_SPINNER)
+        yield hook.event, speaks.hook_json(_hook_command(app, host, hook, patience_s), hook)
+
+
+def _hook_command(app: App, host: str, hook: Hook, patience_s: int) -> str:
+    """A constant text: no part of it is made from what an event holds. Whatever happens to the script, the agent goes
+    on, and the shell does not complain about it."""
+    words = [_quoted_script(app), *([] if host == DEFAULT_HOST else [host]), hook.event]
+    words += ["--deadline-ms", str(hook.deadline_ms)] if hook.deadline_ms else []
+    words += ["--patience-ms", str(patience_s * 1_000)] if patience_s else []
+    return f"{' '.join(words)} 2>/dev/null || :"
+
+
+def _quoted_script(app: App) -> str:
+    path = stub.script_path(str(app.home.root))
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadInput(
+            "The name of the home folder is not UTF-8, which settings files cannot hold.",
+            hint="Set RECOLLECT_HOME to another folder.",
+        ) from None
+    return "'" + path.replace("'", "'\\''") + "'"
+
+
+def _finds_hooks(prefix: str) -> Callable[[Mapping[str, Any]], list[Way]]:
+    """By how their command begins; a whole group where it holds no other."""
+
+    def is_ours(hook: object) -> bool:
+        return isinstance(hook, dict) and str(hook.get("command", "")).startswith(prefix)
+
+    def find(settings: Mapping[str, Any]) -> list[Way]:
+        found: list[Way] = []
+        events = settings.get("hooks")
+        for event, groups in events.items() if isinstance(events, dict) else ():
+            for at, group in enumerate(groups if isinstance(groups, list) else ()):
+                hooks = value_at(group, ("hooks",))
+                ours = [one for one, hook in enumerate(hooks) if is_ours(hook)] if isinstance(hooks, list) else []
+                way: Way = ("hooks", event, at)
+                found += [way] if ours and len(ours) == len(hooks) else [(*way, "hooks", one) for one in ours]
+        return found
+
+    return find
+
+
+def hooks_in(standing: Mapping[Way, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Of the entries that stand in a settings file: each event with its hook."""
+    return [
+        (str(way[1]), hook)
+        for way, value in standing.items()
+        for hook in (value["hooks"] if isinstance(way[-1], int) and len(way) == 3 else [value])
+    ]
+
+
+# The MCP server
+
+
+def server_command(app: App) -> str:
+    return stub.server_path(str(app.home.root))
+
+
+def _finds_server(way: Way, command: str) -> Callable[[Mapping[str, Any]], list[Way]]:
+    def find(settings: Mapping[str, Any]) -> list[Way]:
+        server = value_at(settings, way)
+        is_ours = isinstance(server, dict) and server.get("command") in (command, [command])
+        return [way] if is_ours else []
+
+    return find
+
+
+# The short command
+
+
+def short_command(receipts: Receipts) -> Link | None:
+    """`ai` beside `recollect`, unless that name means something to this person already."""
+    path = environment().get("PATH", os.defpath)
+    program, known = shutil.which("recollect", path=path), shutil.which(SHORT_NAME, path=path)
+    if sys.platform == "win32" or program is None or known is not None or receipts.of(COMMAND):
+        return None
+    return _link(Path(os.path.abspath(program)).with_name(SHORT_NAME))
+
+
+def installed_commands(receipts: Receipts) -> list[Link]:
+    return [_link(Path(one.path)) for one in receipts.of(COMMAND)]
+
+
+def _link(path: Path) -> Link:
+    return Link(kind=COMMAND, path=path, what="a short name for `recollect`", target="recollect")
+
+
+# Which agents
+
+
+def agents_here(app: App) -> tuple[str, ...]:
+    """Those whose program is on the PATH, or which left a folder in the home folder."""
+    at = places(app)
+    path = at.environ.get("PATH", os.defpath)
+    return tuple(
+        host for host in callers() if shutil.which(agent(host).PROGRAM, path=path) or agent(host).folder(at).is_dir()
+    )
+
+
+def calls_us(app: App, host: str, level: Level, receipts: Receipts) -> bool:
+    """Whether anything of ours is in its settings of this level. A file that cannot be read may hold something."""
+    if level not in agent(host).LEVELS:
+        return False
+    try:
+        found = [piece for piece in pieces(app, host, level) if piece.kind in CALLING]
+        return any(piece.state(receipts) not in (State.ABSENT, State.FOREIGN) for piece in found)
+    except NoProject:
+        return False
+    except (RecollectError, LeftAlone):
+        return True
+
+
+def plugins_here(app: App) -> tuple[Addon, ...]:
+    """Our plugins in agents that manage plugins themselves, where they are switched on. Nothing here changes one."""
+    return addons(places(app))
+
+
+def is_second_server(folder: Path) -> bool:
+    """For a server that a plugin started: whether the agent's own settings start one too, in a project's folder or
+    everywhere."""
+    app = App.open(folder, actor="agent")
+    try:
+        return any(_offers_server(app, host, level) for host in addon_hosts() for level in Level)
+    finally:
+        app.close()
+
+
+def _offers_server(app: App, host: str, level: Level) -> bool:
+    with suppress(RecollectError):
+        found = [one for one in pieces(app, host, level) if isinstance(one, Entries) and one.kind == SERVER]
+        return any(one.standing(one.look()) for one in found)
+    return False

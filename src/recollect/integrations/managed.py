@@ -1,0 +1,203 @@
+"""The managed piece: something of ours in a file or folder of others, which we add, renew, check and take back.
+
+A settings file is only ever inserted into, and what was inserted where is kept in the receipts (never the file's own
+text, which may hold secrets), so that taking it back leaves the file byte for byte; where it was edited since, our
+entries alone go. A file of ours ends in a checksum of itself, so it can be told whether a person edited it, whatever
+became of the receipts; such a file is left alone and reported.
+
+Nothing is written through a link in a project's tree, nothing half, and nothing over an edit that came meanwhile
+(base/swap.py). What sorts of pieces there are: pieces.py; which ones: agent_pieces.py and rule_copies.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.app.core import App
+from recollect.base import swap
+from recollect.base.errors import BadInput, Conflict
+from recollect.base.swap import Found
+from recollect.integrations.pieces import Edit, Entries, LeftAlone, Link, Piece, Section
+from recollect.integrations.receipts import Receipts
+from recollect.wire import lockfile
+
+_TRIES = 5  # others write these files too, but not all the time
+_LOCK_WAIT_S = 10.0
+UNSETTLED = "changes all the time"
+
+
+class Change(StrEnum):
+    ADDED = "add"
+    RENEWED = "renew"
+    REMOVED = "remove"
+    SAME = "keep"  # it is as it should be
+    ABSENT = "absent"  # it was to be removed, and is not there
+    LEFT = "leave"  # it is not ours to change
+
+
+class Outcome(NamedTuple):
+    piece: Piece
+    change: Change
+    reason: str = ""  # why it was left alone
+    diff: str = ""  # in a dry run, of a file of others
+
+    @property
+    def is_change(self) -> bool:
+        return self.change in (Change.ADDED, Change.RENEWED, Change.REMOVED)
+
+
+@dataclass(slots=True)
+class Work:
+    """Changes to pieces, and what came of each. In a dry run nothing is written."""
+
+    app: App
+    receipts: Receipts
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def put(self, piece: Piece) -> Outcome:
+        return self._change(piece, wanted=True)
+
+    def take(self, piece: Piece) -> Outcome:
+        return self._change(piece, wanted=False)
+
+    @property
+    def changed(self) -> bool:
+        return any(one.is_change for one in self.outcomes)
+
+    def _change(self, piece: Piece, *, wanted: bool) -> Outcome:
+        outcome = Outcome(piece, Change.LEFT, f"{piece.path} {UNSETTLED}")
+        for _ in range(_TRIES):
+            try:
+                outcome = self._attempt(piece, wanted=wanted)
+            except Conflict:
+                continue
+            except LeftAlone as problem:
+                outcome = Outcome(piece, Change.LEFT, str(problem))
+                if not wanted and not self.app.dry_run and not isinstance(piece, Entries):
+                    self.receipts.pieces.pop(piece.receipt.key, None)
+            break
+        self.outcomes.append(outcome)
+        return outcome
+
+    def _attempt(self, piece: Piece, *, wanted: bool) -> Outcome:
+        found, key = piece.look(), piece.receipt.key
+        edit, old = piece.edit(found, self.receipts, wanted=wanted), self.receipts.pieces.get(key)
+        is_same = edit.content == found.content
+        if is_same:
+            outcome = Outcome(piece, Change.SAME if wanted else Change.ABSENT)
+        elif not wanted:
+            outcome = Outcome(piece, Change.REMOVED)
+        else:
+            outcome = Outcome(piece, Change.RENEWED if edit.was_there else Change.ADDED)
+        if self.app.dry_run:
+            return outcome if is_same or not isinstance(piece, Entries) else outcome._replace(diff=_diff(found, edit))
+        made = len(self.receipts.made)
+        try:
+            if wanted and edit.receipt is not None:
+                self.receipts.pieces[key] = edit.receipt
+            if not is_same:
+                if wanted:
+                    self.make_folders(found.target.parent, piece)
+                    if found.content is None and isinstance(piece, Section):
+                        self.receipts.made.append(str(piece.path))
+                self.receipts.save()
+                _write(piece, found, edit.content)
+        except BaseException:
+            if old is not None:
+                self.receipts.pieces[key] = old
+            else:
+                self.receipts.pieces.pop(key, None)
+            if made < len(self.receipts.made):
+                self._remove_empty_folders()
+            self.receipts.save()
+            raise
+        if not wanted:
+            self.receipts.pieces.pop(key, None)
+        return outcome
+
+    def make_folders(self, folder: Path, piece: Piece) -> None:
+        missing = []
+        while not folder.is_dir():
+            missing.append(folder)
+            folder = folder.parent
+        for one in reversed(missing):
+            try:
+                os.mkdir(one, 0o700 if piece.mode == 0o600 else 0o755)
+            except OSError as error:
+                raise BadInput(f"{one} cannot be made: {error.strerror}.") from error
+            self.receipts.made.append(str(one))
+
+    def finish(self) -> None:
+        if not self.app.dry_run:
+            self._remove_empty_folders()
+            self.receipts.save()
+
+    def _remove_empty_folders(self) -> None:
+        """Of those that were made for us."""
+        for path in sorted(self.receipts.made, key=len, reverse=True):
+            with suppress(OSError):
+                os.rmdir(path)
+            if not os.path.lexists(path):
+                self.receipts.made.remove(path)
+
+
+def _write(piece: Piece, found: Found, content: bytes | None) -> None:
+    if isinstance(piece, Link):
+        try:
+            os.unlink(piece.path) if content is None else os.symlink(piece.target, piece.path)
+        except OSError as error:
+            raise LeftAlone(f"{piece.path} cannot be written: {error.strerror}") from None
+    elif content is None:
+        swap.remove(found)
+    else:
+        swap.replace(found, content, new_mode=piece.mode)
+
+
+def _diff(found: Found, edit: Edit) -> str:
+    """As `diff -u` would show it."""
+    after = (edit.content or b"").decode("utf-8").splitlines()
+    lines = difflib.unified_diff(
+        found.text.splitlines(), after, str(found.path), f"{found.path} (after)", lineterm="", n=2
+    )
+    return "\n".join(lines)
+
+
+@contextmanager
+def changes(app: App) -> Iterator[Work]:
+    """Pieces are changed by one process at a time; one that only looks, or finds no home, needs no lock."""
+    if app.dry_run or not app.home.root.is_dir():
+        yield Work(app, Receipts(app))
+        return
+    lock = _lock(app.home.root / "installed.lock")
+    try:
+        work = Work(app, Receipts(app))
+        try:
+            yield work
+        finally:
+            work.finish()
+            if not work.receipts.path.exists():
+                (app.home.root / "installed.lock").unlink(missing_ok=True)
+    finally:
+        lockfile.release(lock)
+
+
+def _lock(path: Path) -> int:
+    until_s = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        fd = lockfile.open_lock(str(path))
+        with suppress(OSError):
+            # The one who held it may have removed the file since it was opened.
+            if lockfile.try_lock(fd) and os.path.samestat(os.stat(path), os.fstat(fd)):
+                return fd
+        lockfile.release(fd)
+        if time.monotonic() > until_s:
+            raise Conflict("Another Recollect is changing the same files.", hint="Nothing was written. Try again.")
+        time.sleep(0.02)

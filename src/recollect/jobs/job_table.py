@@ -1,0 +1,114 @@
+"""JOBS: everything that is done in the background, and when.
+
+A new job is one function, one test and one row. Functions are named, not imported: reading the table loads nothing.
+What a function looks like depends on its `when`:
+
+* `Every`, `AfterTalk`: `(app: App, memo: Memo) -> bool`, one small piece of work; True: there is more to do here at
+  once.
+* `EverySessions`: `(app: App, lease: Lease) -> Iterator[str]`, a line for the log after each piece
+  (session_schedule.py).
+* `PerTurn`: `(app: App, part: SessionPart) -> Callable[[], None] | None`. It looks first; what it returns writes, in
+  one transaction with the cursor of the transcript.
+
+A job must survive being killed at any moment: what it did is committed, and the next run finds the rest by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Every(NamedTuple):
+    """In each open project, so often."""
+
+    seconds: float
+
+
+class AfterTalk(NamedTuple):
+    """In each open project once its sessions have been quiet for a moment, and in every project now and then."""
+
+    quiet_s: float
+    everywhere_s: float
+
+
+class EverySessions(NamedTuple):
+    """In each store, by its count of sessions. The settings that switch it on and hold its schedule."""
+
+    switch: str
+    schedule: str
+
+
+class PerTurn(NamedTuple):
+    """For each turn that is read in a transcript, in the order of the table."""
+
+
+class Model(StrEnum):
+    NONE = "none"
+    OPTIONAL = "optional"  # asks a language model where it may; runs without one too
+    REQUIRED = "required"  # runs only while MEMORY_LLM is on
+
+
+class Job(NamedTuple):
+    name: str
+    target: str | Callable[[], bool]
+    """`module:function`, loaded when first needed; or a function of the process itself, which belongs to no project."""
+    when: Every | AfterTalk | EverySessions | PerTurn
+    model: Model = Model.NONE
+    light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        if not isinstance(self.target, str):
+            return self.target
+        module, name = self.target.split(":")
+        found: Callable[..., Any] = getattr(import_module(f"recollect.{module}"), name)
+        return found
+
+
+class Memo:
+    """What a job keeps in memory between two runs in one project. Lost with the process."""
+
+    def __init__(self) -> None:
+        self._kept: dict[type, object] = {}
+
+    def get(self, kind: type[T]) -> T:
+        """The value of this type; a new one at first."""
+        found = self._kept.get(kind)
+        if not isinstance(found, kind):
+            found = self._kept[kind] = kind()
+        return found
+
+
+JOBS: tuple[Job, ...] = (
+    Job("vectors", "jobs.vector_filling:fill", Every(10)),
+    Job("transcripts", "jobs.transcripts:work", AfterTalk(quiet_s=1.5, everywhere_s=600)),
+    Job("ageing", "jobs.thread_ageing:work", Every(600)),
+    Job("rule-copies", "ops.sync:work", Every(5)),
+    Job("vaults", "jobs.vault_watch:work", Every(0.6)),
+    Job("heartbeat", "app.beat_state:tick", Every(300), light=True),
+    Job("doubts", "jobs.llm_questions:ask_next", Every(2), Model.REQUIRED),
+    Job("reviews", "ops.turn_review:review_next", Every(2), Model.REQUIRED),
+    Job("forgetting", "ops.forget:review_lowest",
+        EverySessions("MEMORY_FORGETTING", "MEMORY_FORGETTING_SCHEDULE"), Model.OPTIONAL),
+    Job("validation", "ops.validate:check_sample",
+        EverySessions("MEMORY_VALIDATION", "MEMORY_VALIDATION_SCHEDULE"), Model.OPTIONAL),
+    Job("prompts heard", "jobs.late_prompts:capture_late_prompts", PerTurn()),
+    Job("outcomes", "jobs.outcomes:record_outcomes", PerTurn()),
+    Job("lessons", "jobs.lessons:learn_lessons", PerTurn()),
+    Job("threads", "jobs.turn_threads:record_turns", PerTurn()),
+    Job("session ends", "jobs.session_end:finish_session", PerTurn()),  # after all that belong to the session itself
+    Job("doubts noted", "jobs.llm_questions:note_questions", PerTurn()),
+    Job("turns to review", "ops.turn_review:note_turn", PerTurn()),
+)  # fmt: skip
+
+
+def job(name: str) -> Job:
+    return next(one for one in JOBS if one.name == name)
+
+
+FORGETTING, VALIDATION = job("forgetting"), job("validation")

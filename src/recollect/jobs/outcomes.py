@@ -1,0 +1,166 @@
+"""How calls and turns went, recorded once each, and the marks that memories get for it. What a person keeps refusing is
+proposed as a rule, once.
+
+A memory gets a mark where it was shown and then used: for a call, a rule that names its command, tool or file; for a
+turn, what the turn then spoke of. Nothing else is marked: that work went well says nothing about a memory that it did
+not use, and one that nobody uses is left to age. Lists that everyone gets at a session's start and what an agent asked
+for itself are not judged: nobody chose them for that moment. A mark is a fraction of a rating (recall/priority.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from recollect import agents
+from recollect.app.core import App
+from recollect.app.rule_keeping import load_rules
+from recollect.base.text import title_from
+from recollect.capture import call_outcomes, rule_relations
+from recollect.capture.call_outcomes import Ended, find_outcomes
+from recollect.capture.rule_relations import Relation
+from recollect.capture.shown_memories import is_used
+from recollect.jobs.transcripts import Writes
+from recollect.lifecycle import strength
+from recollect.model import lesson
+from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
+from recollect.model.outcome import Ending, Outcome, cut
+from recollect.model.plan import Create, Plan
+from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
+from recollect.model.session import EventName
+from recollect.recall.call_rules import Call, follows_lesson, is_lesson, read_call, rules_about
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+REFUSALS = "refusal"
+_MOST = 5_000
+_RECALLS_READ = 10
+_DID_CHARS = 40_000  # of what the agent said and ran in one turn
+# A person who did not allow a call said nothing about what we had shown.
+_WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False, Ending.AGENT_FAILURE: False}
+
+
+def record_outcomes(app: App, sitting: SessionPart) -> Writes | None:
+    if not sitting.new:
+        return None
+    sights = app.reader(app.scope).sights(sitting.session, sitting.agent)
+    ended = find_outcomes(sitting, sights, agents.agent(sitting.host).subagent_report)
+    judged = [replace(one.outcome, shown=find_used(app, one)) for one in ended]
+    found = [outcome for outcome in judged if outcome.shown or outcome.kind is not Ending.SUCCESS]
+    if not found:
+        return None
+
+    def write() -> None:
+        new = [outcome for outcome in found if record(app, outcome)]
+        for outcome in new:
+            mark(app, outcome)
+        if any(outcome.kind is Ending.REFUSAL for outcome in new):
+            _propose(app)
+        if new:
+            kinds = Counter(str(outcome.kind).replace("-", "_") for outcome in new)
+            app.log.line("outcomes", session=sitting.session, **kinds)
+
+    return write
+
+
+def record(app: App, outcome: Outcome) -> bool:
+    """False: it was known. Redacted once more, though acts are clean: another may come to call this."""
+
+    def clean(text: str) -> str:
+        return cut(app.redactor.clean(text).text)
+
+    kept = replace(
+        outcome, actor=clean(outcome.actor), action=clean(outcome.action), next_state=clean(outcome.next_state)
+    )
+    return app.writer(app.scope).put_outcome(kept)
+
+
+def _propose(app: App) -> None:
+    """Into the inbox; what a person has once put away is not proposed again. Read where it is written: what was just
+    recorded is not yet to be seen elsewhere."""
+    found = app.writer(app.scope).outcomes(kinds=(Ending.REFUSAL,), limit=_MOST)
+    for proposal in call_outcomes.rules_from_refusals(one for _, one in found):
+        app.commit(
+            app.scope, "propose", partial(_plan_rule, app, proposal), lambda _: "Refused often: a rule is proposed."
+        )
+
+
+def _plan_rule(app: App, proposal: call_outcomes.RefusalRule, store: Store) -> Plan:
+    now = app.clock.now()
+    rules = load_rules(store, *Status)
+    if any(rule_relations.relation(proposal.rule, rule.body) is Relation.SAME for rule in rules):
+        return Plan.empty()
+    rule = Rule(
+        id=app.mint.draw("rule"), title=title_from(proposal.rule), body=proposal.rule,
+        rule_type=RuleType.PREFERENCE, origin=REFUSALS, lane=Lane.AGENT, group=proposal.sessions[-1],
+        tags=tuple(f"{lesson.SESSION_TAG}{session}" for session in proposal.sessions), status=Status.CANDIDATE,
+        seen=proposal.times, created_at=now, reinforced_at=now, last_active_at=now,
+    )  # fmt: skip
+    return Plan.of([Create(rule)])
+
+
+# Marks
+
+
+def find_used(app: App, ended: Ended) -> tuple[str, ...]:
+    """Of what was shown before it, the memories that get a mark for how it went."""
+    if ended.outcome.kind not in _WENT_WELL:
+        return ()
+    stores = [store for _, store in app.scopes()]
+    shown = [(id, next(filter(None, (store.get(id) for store in stores)), None)) for id in ended.outcome.shown]
+    return tuple(id for id, memory in shown if memory is not None and _was_used(app, memory, ended))
+
+
+def mark(app: App, outcome: Outcome) -> None:
+    """`outcome.shown`: those that were used."""
+    for id in outcome.shown:
+        scope = next((scope for scope, store in app.scopes() if store.get(id) is not None), None)
+        if scope is not None:
+            app.writer(scope).use([id], partial(strength.followed, well=_WENT_WELL[outcome.kind]))
+
+
+def _was_used(app: App, memory: Memory, ended: Ended) -> bool:
+    if isinstance(memory, Rule) and is_lesson(memory) and not _WENT_WELL[ended.outcome.kind]:
+        return False  # a warning is not to blame for what it warned of
+    passage = _passage_shown(app, memory, ended.outcome)
+    if passage is None:
+        return False
+    first, *rest = ended.acts
+    if first.doing is not None:
+        call = _call(first.doing)
+        return isinstance(memory, Rule) and (bool(rules_about([memory], call)) or follows_lesson(memory, call))
+    files = [file for act in rest if act.doing for file in act.doing.files]
+    return is_used(passage, first.text, _said_and_ran(rest), files)
+
+
+def _passage_shown(app: App, memory: Memory, outcome: Outcome) -> str | None:
+    """What was shown of it in this session; None where nobody chose it for that moment."""
+    recalls = [text for _, store in app.scopes() for text in store.recalls(limit=_RECALLS_READ, memory=memory.id)]
+    for recall in map(json.loads, recalls):
+        hit = next((hit for hit in recall["hits"] if hit["id"] == memory.id), None)
+        if hit is None or recall.get("session") != outcome.session:
+            continue
+        unasked = recall.get("event") in (EventName.PROMPT, EventName.SUBAGENT_STARTED)
+        if recall["how"] == ABOUT_CALL or (unasked and recall["how"] != ALWAYS_LOADED):
+            return hit.get("passage") or f"{memory.title}\n{memory.body}"
+    return None
+
+
+def _call(doing: Doing) -> Call:
+    given: dict[str, object] = {"command": doing.what} if doing.deed is Deed.RUN else {}
+    if doing.files:
+        given["file_path"] = doing.files[0]
+    if doing.deed is Deed.EDIT:
+        given["content"] = ""
+    return read_call(doing.tool, given)
+
+
+def _said_and_ran(acts: Sequence[Act]) -> str:
+    texts = (act.text if act.speaker is Speaker.AGENT else act.doing.what if act.doing else "" for act in acts)
+    return "\n".join(texts)[:_DID_CHARS]

@@ -1,0 +1,292 @@
+"""Imports past transcripts of a project, oldest first: the jobs that run per turn see them as they see live ones.
+
+An import can be killed at any moment, run again and again, and undone: how far each transcript was read, and by which
+import, is written in one transaction with what it brought. Transcripts that are read live are left alone. Acts that a
+fork or a resumed session copied are recorded once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.agents import Transcript
+from recollect.app import rule_keeping
+from recollect.app.anchors import COMMIT
+from recollect.app.core import IMPORT_ACTOR, App
+from recollect.app.states import CURSORS, ReadPart, ReadTranscript
+from recollect.base.clock import Clock
+from recollect.base.errors import Conflict
+from recollect.base.moment import Moment
+from recollect.base.project import Project
+from recollect.base.settings import Settings
+from recollect.base.text import one_line
+from recollect.capture.draft import Action
+from recollect.jobs import transcript_reader
+from recollect.jobs.transcript_reader import Reading, act_key, is_undone, new_acts
+from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs
+from recollect.lifecycle.strength import fades
+from recollect.model.act import Act, SessionPart, Speaker
+from recollect.model.plan import Change, Create, Plan, Update
+from recollect.model.result import Done, Scope
+
+if TYPE_CHECKING:
+    from recollect.store import ChangeHeader, Store
+
+Step = Callable[[int], None]
+PIECE_BYTES = 300_000
+"""Smaller than what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar."""
+_RULES_SHOWN = 5
+_BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of some clock
+
+
+class PastClock:
+    """Stands where it is told to, never later than the real one."""
+
+    def __init__(self, real: Clock) -> None:
+        self.real = real
+        self.at = real.now()
+
+    def now(self) -> Moment:
+        return self.at
+
+    def stand(self, at: Moment) -> None:
+        self.at = min(at, self.real.now())
+
+
+class PastApp(App):
+    """An App for what happened long ago: its clock stands where the acts stand, and all that it writes is one change of
+    today. So a memory of last spring was last active then, and `undo` takes back a whole import. Only fading begins
+    today, or everything that is imported would be asleep at once."""
+
+    fills_vectors = False  # nearly all of an import's time; words find everything at once
+
+    def __init__(self, app: App, project: Project, settings: Settings, summary: str) -> None:
+        self.past = PastClock(app.clock)
+        super().__init__(
+            home=app.home, project=project, settings=settings, clock=self.past, actor=app.actor, dry_run=app.dry_run
+        )
+        self.wall_clock = app.clock
+        # Two stores, two changes: an undo is of one store.
+        self.changes = {scope: app.mint.draw("change") for scope in Scope}
+        self._summary = summary
+        self._scope = Scope.PROJECT
+        self._embedder = app._embedder
+        self.turn_vectors = {}
+        self._paths: dict[Scope, Path] = {}
+
+    def store_path(self, scope: Scope) -> Path | None:
+        """Looked up once: an import asks for it a hundred times per megabyte, and each look reads a folder."""
+        found = self._paths.get(scope) or super().store_path(scope)
+        if found is not None:
+            self._paths[scope] = found
+        return found
+
+    def commit(
+        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
+    ) -> Done:
+        def make_today(store: Store) -> Plan:
+            return Plan(tuple(_reinforced(change, self.wall_clock.now()) for change in make(store).changes))
+
+        before, self._scope = self._scope, scope
+        try:
+            return super().commit(scope, op, make_today, say, actor=actor)
+        finally:
+            self._scope = before
+
+    def change_header(
+        self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = ""
+    ) -> ChangeHeader:
+        """`log` shows an import as one line; what it did is in its plans."""
+        from recollect.store import ChangeHeader
+
+        change = change or self.changes[self._scope]
+        return ChangeHeader(change, "import", IMPORT_ACTOR, one_line(self._summary), self.wall_clock.now(), undoes)
+
+    def _anchored(self, scope: Scope, plan: Plan) -> Plan:
+        if scope is not Scope.PROJECT:
+            return plan
+        found = super()._anchored(scope, plan)
+        root = self.require_project().root
+        both = zip(plan.changes, found.changes, strict=True)
+        return Plan(tuple(_as_it_was(was, change, root) for was, change in both))
+
+
+def _reinforced(change: Change, at: Moment) -> Change:
+    match change:
+        case Create(memory) if fades(memory):
+            return replace(change, memory=replace(memory, reinforced_at=at))
+        case Update(_, _, after) if "reinforced_at" in after:
+            return replace(change, after={**after, "reinforced_at": at.iso()})
+    return change
+
+
+def _as_it_was(was: Change, change: Change, root: Path) -> Change:
+    """A file that was written since is no longer what the memory spoke of, and nobody knows what it was then."""
+    if not isinstance(change, Create) or not change.memory.anchors:
+        return was
+    created = change.memory.created_at.micros
+    files = (anchor for anchor in change.memory.anchors if anchor.path != COMMIT)
+    anchors = (one if changed_at(root / one.path, created + 1) <= created else replace(one, hash="") for one in files)
+    return Create(replace(change.memory, anchors=tuple(anchors)), change.messages)
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import read, and what became of it."""
+
+    sessions: set[str] = field(default_factory=set)
+    bytes: int = 0
+    said: Counter[str] = field(default_factory=Counter)  # acts by who spoke
+    copies: int = 0
+    damaged: int = 0
+    secrets: Counter[str] = field(default_factory=Counter)
+    prompts: Counter[str] = field(default_factory=Counter)  # dry run alone: what would become of prompts
+    rules: list[str] = field(default_factory=list)  # dry run alone: the first few that would be kept
+    failed: Counter[str] = field(default_factory=Counter)  # jobs that failed, and on how many pieces
+    known: int = 0  # transcripts with nothing new in them
+    first: Moment | None = None
+    last: Moment | None = None
+
+
+class Importer:
+    """One import into one project's store."""
+
+    def __init__(
+        self,
+        app: PastApp,
+        host: str,
+        report: ImportReport,
+        step: Step,
+        before: Callable[[SessionPart], None] | None = None,
+    ) -> None:
+        """`before` is called with each piece just before it is recorded."""
+        self._app, self._host, self._step, self._before = app, host, step, before
+        self._report = report
+        self._store: Store = app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
+        self._known = {one.path: one for one in CURSORS.find_all(self._store).values()}
+        self._undone: dict[str, bool] = {}
+        self._seen: set[int] = set()
+        """Acts of this very import: a dry run writes none down."""
+
+    def read(self, transcripts: Sequence[Transcript]) -> None:
+        for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
+            path = str(one.path)
+            known = self._known.get(path) or ReadTranscript(path=path, session=one.session)
+            if known.is_live or self._store.session(one.session) is not None:  # it is or will be read live
+                is_read = True
+            else:
+                known = replace(known, parts=tuple(takewhile(self._is_standing, known.parts)))
+                is_read = known.last.cursor.offset == one.size and (known.last.ended or not self._is_over(one))
+            if is_read:
+                self._report.known += 1
+                self._step(one.size)
+            else:
+                self._step(min(one.size, known.last.cursor.offset))
+                self._read_one(one, known)
+
+    def _is_standing(self, part: ReadPart) -> bool:
+        if part.change not in self._undone:
+            self._undone[part.change] = is_undone(self._store, part.change)
+        return not self._undone[part.change]
+
+    def _read_one(self, one: Transcript, known: ReadTranscript) -> None:
+        app, cursor = self._app, known.last.cursor
+        reading = Reading()
+        if 0 < cursor.offset <= one.size:  # else it is not the file that it was
+            reading = transcript_reader.read_back(app, self._host, one.path, cursor)
+            reading.found.clear()
+        more = True
+        while more:
+            before = reading.cursor.offset
+            new = transcript_reader.read_next(app, self._host, one.path, reading, session="", max_bytes=PIECE_BYTES)
+            at = reading.cursor.offset
+            more = at - before > PIECE_BYTES or at < before
+            keys = [act_key(act) for act in new]
+            fresh = self._fresh(new, one)
+            self._report.copies += len(set(keys)) - len(fresh)
+            # What a fork copied tells what went before.
+            copied = next((number for number, key in enumerate(keys) if key in fresh), len(new))
+            reading.acts.extend(new[:copied])
+            is_over = not more and self._is_over(one)
+            known = self._record(one, known, reading, fresh, is_over)
+            reading.acts.extend(new[copied:])
+            self._report.bytes += max(0, at - before)
+            self._step(max(0, at - before))
+        self._report.damaged += reading.damaged
+        self._report.secrets.update(reading.found)
+
+    def _fresh(self, new: Sequence[Act], one: Transcript) -> dict[int, Act]:
+        now = self._app.wall_clock.now()
+        undated = one.began if one.began and one.began > _BEFORE_AGENTS else one.changed
+        return {
+            key: replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now))
+            for key, act in new_acts(self._store, new).items()
+            if key not in self._seen
+        }
+
+    def _is_over(self, one: Transcript) -> bool:
+        """Nobody will say so any more."""
+        still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
+        return not one.agent and one.changed <= still and self._store.session(one.session) is None
+
+    def _record(
+        self, one: Transcript, known: ReadTranscript, reading: Reading, fresh: dict[int, Act], is_over: bool
+    ) -> ReadTranscript:
+        change = self._app.changes[Scope.PROJECT]
+        after = known.with_part(ReadPart(change, reading.cursor, is_over))
+        sitting = SessionPart(
+            host=self._host, session=one.session, agent=one.agent, cwd=one.cwd, transcript=str(one.path),
+            acts=(*reading.acts, *fresh.values()), new_from=len(reading.acts),
+            ended=is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended)), past=True,
+        )  # fmt: skip
+        self._count(one, fresh)
+        if self._app.dry_run:
+            self._preview(sitting)
+        elif fresh or sitting.ended:
+            if self._before is not None:
+                self._before(sitting)
+            self._app.past.stand(max(act.at for act in sitting.acts))
+
+            def write_cursor() -> None:
+                self._write_cursor(known, after)
+                self._store.put_acts(list(fresh), change)
+
+            self._report.failed.update(run_turn_jobs(self._app, self._store, sitting, write_cursor))
+        elif after.last.cursor != known.last.cursor or is_over:
+            with self._store.transaction():
+                self._write_cursor(known, after)
+        self._seen.update(fresh)
+        return after
+
+    def _write_cursor(self, before: ReadTranscript, after: ReadTranscript) -> None:
+        """Only where nobody else read on meanwhile."""
+        stored = CURSORS.find(self._store, cursor_key(after.path))
+        is_other = stored is not None and stored.last not in (before.last, after.last)
+        if stored and is_other and not is_undone(self._store, stored.last.change):
+            raise Conflict("Another import reads the same sessions.", hint="Wait for it, or run this one again later.")
+        CURSORS.write(self._store, after, cursor_key(after.path))
+
+    def _count(self, one: Transcript, fresh: dict[int, Act]) -> None:
+        if not fresh:
+            return
+        report = self._report
+        report.sessions.add(one.session)
+        report.said.update(str(act.speaker) for act in fresh.values())
+        times = [act.at for act in fresh.values()]
+        report.first = min([*times, report.first] if report.first else times)
+        report.last = max([*times, report.last] if report.last else times)
+
+    def _preview(self, sitting: SessionPart) -> None:
+        for act in sitting.new:
+            if act.speaker is not Speaker.PERSON or act.agent or sitting.agent:
+                continue
+            verdict = rule_keeping.read_prompt(self._app, act.text).verdict
+            dropped = verdict.action is Action.DROPPED
+            self._report.prompts[f"dropped: {verdict.reason}" if dropped else str(verdict.action)] += 1
+            if not dropped and len(self._report.rules) < _RULES_SHOWN:
+                self._report.rules.append(verdict.rule)

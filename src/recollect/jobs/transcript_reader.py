@@ -1,0 +1,222 @@
+"""Reads a transcript from where we stopped, as acts: calls joined with their results, everything redacted, and what we
+injected ourselves removed again, with its fence or line by line.
+
+An act is known by a checksum of 64 bits, so that none is recorded twice: sessions that were forked or resumed repeat
+older lines in new files, and may give them another id and another session's name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from recollect import agents
+from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
+from recollect.app.core import App
+from recollect.base.moment import Moment
+from recollect.base.text import storable
+from recollect.model.act import Act, Doing, Speaker
+from recollect.model.session import ToolCall
+from recollect.render import inject
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+MAX_CHARS = 8_000  # kept of one text: its beginning and its end
+_LOOKED_AT_CHARS = 32_000
+"""Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is
+kept, so none is kept in part."""
+BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
+_ACTS_HELD = 200
+_COMPARED_CHARS = 200
+_CALLS_HELD = 500
+_PRINTS_HELD = 5_000
+Held = TypeVar("Held")
+_SPEAKERS = {
+    Voice.PROMPT: Speaker.PERSON, Voice.PLAN: Speaker.AGENT, Voice.REPLY: Speaker.AGENT,
+    Voice.TOOL_RESULT: Speaker.TOOL,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is remembered of one transcript between two looks at it; in memory alone."""
+
+    cursor: Cursor = field(default_factory=Cursor)
+    acts: deque[Act] = field(default_factory=lambda: deque(maxlen=_ACTS_HELD))
+    calls: OrderedDict[str, ToolCall] = field(default_factory=OrderedDict)  # those that have no result yet
+    printed: OrderedDict[str, None] = field(default_factory=OrderedDict)  # fingerprints of lines that hooks put in
+    found: Counter[str] = field(default_factory=Counter)  # secrets that were removed, by kind
+    damaged: int = 0  # lines that could not be read
+    queued: deque[Utterance] = field(default_factory=lambda: deque(maxlen=_CALLS_HELD))
+    """Typed while the agent was at work, and not sent yet."""
+    sent: str = ""  # the text that was last sent out of the queue. Newer clients write it down again as a prompt.
+    last_tool: ToolCall | None = None  # the call whose result was read last
+
+
+def read_next(app: App, host: str, path: Path, reading: Reading, *, session: str, max_bytes: int) -> list[Act]:
+    """The acts after the reading's cursor, which moves with them; at most about `max_bytes` of transcript at once.
+    Lines of another session than `session` were copied from its transcript: they only tell what went before."""
+    tail = Tail(path, reading.cursor)
+    start = reading.cursor.offset
+    new: list[Act] = []
+    for said in agents.utterances_by_line(host, tail):
+        for utterance in said:
+            act = _act(app, host, reading, utterance)
+            if act is not None:
+                (reading.acts if session and utterance.session not in ("", session) else new).append(act)
+        if tail.offset - (0 if tail.restarted else start) > max_bytes:
+            break
+    reading.cursor = tail.cursor
+    reading.damaged += tail.skipped
+    return new
+
+
+def read_back(app: App, host: str, path: Path, cursor: Cursor, back_bytes: int = BACK_BYTES) -> Reading:
+    """At a cursor, with the acts just before it."""
+    reading = Reading(Tail.after(path, max(0, cursor.offset - back_bytes)).cursor)
+    tail = Tail(path, reading.cursor)
+    for utterance in agents.utterances(host, tail):
+        if tail.cursor.offset > cursor.offset:
+            break
+        act = _act(app, host, reading, utterance)
+        if act is not None:
+            reading.acts.append(act)
+    reading.cursor = cursor
+    return reading
+
+
+def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
+    if said.voice in (Voice.QUEUED, Voice.SENT, Voice.UNQUEUED) or (reading.sent and said.text == reading.sent):
+        said = _out_of_queue(reading, said)
+    call, doing, refused = said.call, None, False
+    if said.voice is Voice.INJECTION:
+        _hold(reading.printed, dict.fromkeys(inject.fingerprints(said.text)), _PRINTS_HELD)
+        return None
+    if said.voice is Voice.TOOL_CALL and call is not None:
+        _hold(reading.calls, {call.id: call}, _CALLS_HELD)
+        return None
+    speaker = _SPEAKERS.get(said.voice)
+    if speaker is None:
+        return None
+    id = said.id
+    if speaker is Speaker.TOOL and call is not None:
+        asked = reading.last_tool = reading.calls.pop(call.id, None)
+        doing = _clean_doing(app, agents.agent(host).doing(asked), reading) if asked else None
+        refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
+        id = call.id or id
+    elif call is not None and not _is_refused_by_person(call, reading.last_tool):
+        return None
+    elif said.machine_made:
+        speaker = Speaker.MACHINE
+    text = _clean(app, said.text, reading)
+    if not text and doing is None:
+        return None
+    return Act(
+        id=id, at=said.at or Moment(0), speaker=speaker, text=text, doing=doing,
+        failed=call.failed if call and doing else None, refused=refused,
+        refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
+        agent=said.agent_id, plan=said.voice is Voice.PLAN, prompt_id=said.prompt_id,
+        partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
+    )  # fmt: skip
+
+
+def _out_of_queue(reading: Reading, said: Utterance) -> Utterance:
+    """As a prompt, where it is sent now; else as an empty prompt, which is left out."""
+    nothing = replace(said, voice=Voice.PROMPT, text="")
+    reading.sent = ""
+    match said.voice:
+        case Voice.QUEUED:
+            reading.queued.append(said)
+        case Voice.UNQUEUED if reading.queued:
+            reading.queued.popleft()
+        case Voice.SENT if reading.queued:
+            # Older clients do not say what they send. A person's words go first.
+            wanted = [one for one in reading.queued if one.machine_made == said.machine_made]
+            first = next((one for one in wanted if said.text in ("", one.text)), reading.queued[0])
+            reading.queued.remove(first)
+            reading.sent = first.text
+            return replace(said, voice=Voice.PROMPT, text=reading.sent)
+        case _:
+            pass
+    return nothing
+
+
+def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
+    """Whether the words of a refusal are a person's: the client marked it as one, or the tool is the client's own. What
+    a server's tool (`server__tool`) prints may look like a refusal, and is nobody's word."""
+    return call.refused or (asked is not None and asked.id == call.id and "__" not in asked.name)
+
+
+def clean(app: App, text: str) -> str:
+    """Redacted before it is cut: nobody recognises half a secret."""
+    text = inject.without_ours(app.redactor.clean(storable(_within(text, _LOOKED_AT_CHARS))).text)
+    return _within(text.strip(), MAX_CHARS)
+
+
+def _clean(app: App, text: str, reading: Reading) -> str:
+    text = _within(inject.without_ours(_redacted(app, text, reading)).strip(), MAX_CHARS)
+    if reading.printed:
+        lines = text.splitlines()
+        text = "\n".join(line for line in lines if not inject.fingerprints(line) & reading.printed.keys()).strip()
+    return text
+
+
+def _clean_doing(app: App, doing: Doing, reading: Reading) -> Doing:
+    return replace(
+        doing,
+        what=_within(_redacted(app, doing.what, reading), MAX_CHARS),
+        files=tuple(_redacted(app, file, reading) for file in doing.files),
+    )
+
+
+def _redacted(app: App, text: str, reading: Reading) -> str:
+    cleaned = app.redactor.clean(storable(_within(text, _LOOKED_AT_CHARS)))
+    if cleaned.found:
+        reading.found.update(dict(cleaned.found))
+    return cleaned.text
+
+
+def _within(text: str, most: int) -> str:
+    """Without its middle, where it is long: commands say at the end what went wrong. Cut at lines' ends, so that a
+    secret is left whole or out."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2], text[-(most // 2) :]
+    head = head[: head.rfind("\n")] if "\n" in head else head.rpartition(" ")[0]
+    tail = tail[tail.find("\n") + 1 :] if "\n" in tail else tail.partition(" ")[2]
+    return f"{head}\n[…]\n{tail}"
+
+
+def _hold(kept: OrderedDict[str, Held], more: dict[str, Held], most: int) -> None:
+    kept.update(more)
+    while len(kept) > most:
+        kept.popitem(last=False)
+
+
+# Acts that were recorded before
+
+
+def act_key(act: Act) -> int:
+    """The same for a copy in another file."""
+    # Without its time, two acts that say the same are told apart by their lines.
+    which = act.id if act.doing or act.at.micros <= 0 else ""
+    said = f"{act.at.micros} {act.speaker} {which} {'' if act.doing else act.text[:_COMPARED_CHARS]}"
+    return int.from_bytes(blake2b(said.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
+
+
+def new_acts(store: Store, acts: Iterable[Act]) -> dict[int, Act]:
+    """Those that were not recorded yet, or by an import that was undone."""
+    by_key = {act_key(act): act for act in acts}
+    recorded = store.acts(list(by_key))
+    undone = {change for change in set(recorded.values()) if is_undone(store, change)}
+    return {key: act for key, act in by_key.items() if recorded.get(key) is None or recorded[key] in undone}
+
+
+def is_undone(store: Store, change: str) -> bool:
+    found = store.log(limit=1, change=change) if change else []
+    return bool(found and found[0].undone_by)

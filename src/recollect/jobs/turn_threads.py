@@ -1,0 +1,285 @@
+"""What is done in sessions becomes threads.
+
+Turn by turn: `capture` makes a record of it and decides where it belongs; here the few threads it may belong to are
+prepared up, and the record is written as one message, one change per turn, so that each can be undone. When more of the
+same turn is read later, its message is replaced. What this costs does not grow with the store: a handful of threads is
+found by words and by the session's own mark, and only those are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.app import session_ledger
+from recollect.app.capture_counts import count
+from recollect.app.core import App
+from recollect.app.question_vector import QuestionVector, embed_texts, fill_vectors
+from recollect.app.states import THREAD_MARKS, ThreadMark
+from recollect.base.errors import BadInput, ModelError
+from recollect.capture import shown_memories, thread_growth
+from recollect.capture.records import join_records, make_record
+from recollect.capture.thread_choice import Candidate, Continue, Decision, Leave, Open, choose_thread, subject_of
+from recollect.capture.thread_growth import ORIGIN, Entry, ThreadLink, thread_links
+from recollect.capture.turns import Turn, message_id, split_turns
+from recollect.jobs.transcripts import Writes
+from recollect.lifecycle.strength import reinforced
+from recollect.model import record as records
+from recollect.model.act import Act, SessionPart, Speaker
+from recollect.model.bridge import Bridge
+from recollect.model.ledger import turn_mark
+from recollect.model.memory import Kind, Memory, Status, Thread
+from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
+from recollect.model.query import REACHED, Query
+from recollect.recall import lexical
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+_GROUPED = frozenset({ORIGIN, "split"})
+"""Threads of other origins were made by somebody, as they are: nothing is added to them."""
+BY_WORDS = 10
+_POSTINGS = 500  # where the rarest words stand more often than this, they tell one thread from another no more
+_MOST_TOKENS = 48
+"""Of what a turn is about: the prompt's beginning and the conclusion's end. All of it groups no better."""
+_FILLED_AT_ONCE = 32  # passages of the threads before, where no daemon fills them: about a second
+OF_SESSION = 6
+LATEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTurn:
+    """A turn with its record; what is left is to find its thread."""
+
+    turn: Turn
+    entry: Entry
+    is_echo: bool  # all that the agent said are words that it was told from memory
+    asked: QuestionVector | None = None  # None where there is no model: words and files go on alone
+
+
+def record_turns(app: App, sitting: SessionPart) -> Writes | None:
+    """Subagents report to the agent that sent them, and that is in its own transcript."""
+    if sitting.agent or not sitting.acts:
+        return None
+    waited = _mark(app.reader(app.scope), sitting.session).waiting
+    start = next((at for at, act in enumerate(sitting.acts) if waited and act.id == waited), sitting.new_from)
+    found = list(split_turns(sitting.acts, start, finished=sitting.ended or sitting.compacting))
+    done = sum(len(turn.new) for turn in found)
+    waiting = sitting.acts[start + done].id if start + done < len(sitting.acts) else ""
+    if not done and start == len(sitting.acts):
+        return None
+    prepared = _with_vectors(app, [_prepare(app, sitting, turn) for turn in found])
+
+    def write() -> None:
+        store = app.writer(app.scope)
+        left_out = _left_out(store, prepared)
+        threads = [_place(app, sitting, one, left_out) for one in prepared]
+        mark = _mark(store, sitting.session)
+        if mark.waiting != waiting:
+            _write_mark(store, sitting.session, replace(mark, waiting=waiting))
+        # Only for the next look: turns of one look are told apart by words and files, as where passages get vectors.
+        for thread, one in zip(threads, prepared, strict=True):
+            if app.turn_vectors is not None and thread and one.asked is not None:
+                app.turn_vectors.setdefault(thread, []).append(one.asked.vector)
+
+    return write
+
+
+# Looking: nothing is locked, and it may take its time
+
+
+def _prepare(app: App, sitting: SessionPart, turn: Turn) -> PreparedTurn:
+    told = session_ledger.texts_shown(app, sitting.session)
+    roots = [f"{app.project.root}/"] if app.project else []
+    roots += [f"{sitting.cwd}/"] if sitting.cwd else []
+    own = replace(turn, acts=tuple(_own_act(act, told, roots) for act in turn.acts))
+    made = make_record(own)
+    is_echo = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
+    entry = Entry(message_id(turn.acts[0]), turn.acts[0].at, turn.acts[-1].at, subject_of(own, made), made)
+    return PreparedTurn(turn, entry, is_echo)
+
+
+def _own_act(act: Act, told: Sequence[str], roots: Sequence[str]) -> Act:
+    """In the agent's own words, and with files as they are called inside the project."""
+    if told and act.speaker is Speaker.AGENT:
+        act = replace(act, text=shown_memories.own_words(act.text, told))
+    if act.doing is None or not act.doing.files:
+        return act
+    files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in act.doing.files)
+    return replace(act, doing=replace(act.doing, files=tuple(files)))
+
+
+def _with_vectors(app: App, prepared: list[PreparedTurn]) -> list[PreparedTurn]:
+    """All at once."""
+    texts = [app.question_for_model(one.entry.about.meaning) for one in prepared]
+    if not any(texts):
+        return prepared
+    try:
+        if app.fills_vectors:
+            fill_vectors(app.writer(app.scope), app.embedder, _FILLED_AT_ONCE)
+        made = iter(embed_texts(app.embedder, [text for text in texts if text], _MOST_TOKENS))
+    except (ModelError, BadInput):
+        return prepared
+    return [replace(one, asked=next(made)) if text else one for one, text in zip(prepared, texts, strict=True)]
+
+
+# Placing: inside the one transaction of this look
+
+
+def _left_out(store: Store, prepared: Sequence[PreparedTurn]) -> frozenset[str]:
+    """What no thread has, and stands before something that one has: it was looked at and left. It stays out, though
+    the thread that came after it would take it in now."""
+    ids = [one.entry.id for one in prepared]
+    spoken = store.threads_of(ids)
+    last = max((at for at, id in enumerate(ids) if id in spoken), default=0)
+    return frozenset(ids[:last]) - spoken.keys()
+
+
+def _place(app: App, sitting: SessionPart, prepared: PreparedTurn, left_out: frozenset[str]) -> str:
+    """The thread that it went to, if any."""
+    store = app.writer(app.scope)
+    mark = _mark(store, sitting.session)
+    prepared = _continued(store, prepared, mark)
+    entry = prepared.entry
+    begun = store.threads_of([entry.id]).get(entry.id, "")
+    candidates: list[Candidate] = []
+    decision: Decision
+    if entry.id in left_out or (begun and not prepared.turn.new_from) or (mark.turn == entry.id and not begun):
+        decision = Leave("taken before")
+    elif prepared.is_echo:
+        decision = Leave("an echo")
+    else:
+        candidates = _candidates(app, store, prepared, mark)
+        decision = _decide(store, entry, candidates, begun)
+    if isinstance(decision, Leave):
+        count(app, f"threads: {decision.reason}")
+        return ""
+    thread = _write(app, sitting, entry, decision, candidates)
+    threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
+    _write_mark(store, sitting.session, replace(mark, turn=entry.id, threads=threads))
+    if not sitting.agent:
+        session_ledger.record_own_turn(store, sitting.session, turn_mark(thread, entry.id), now=app.clock.now())
+    return thread
+
+
+def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> PreparedTurn:
+    """A turn that is longer than what is held of a transcript: its beginning is known by its record alone."""
+    if prepared.turn.is_whole or not prepared.turn.new_from or not mark.turn:
+        return prepared
+    thread = store.threads_of([mark.turn]).get(mark.turn, "")
+    before = next((one for one in store.messages(thread) if one.id == mark.turn), None) if thread else None
+    old = records.read(before.content) if before else None
+    if before is None or old is None:
+        return prepared
+    return replace(
+        prepared,
+        entry=replace(prepared.entry, id=before.id, at=before.at, record=join_records(old, prepared.entry.record)),
+    )
+
+
+def _decide(store: Store, entry: Entry, candidates: list[Candidate], begun: str) -> Decision:
+    """The rest of a turn goes where its beginning went."""
+    thread = store.get(begun) if begun else None
+    if isinstance(thread, Thread) and _goes_on(thread):
+        return Continue(thread, same_turn=True)
+    return Leave("taken before") if begun else choose_thread(entry.about, entry.record, candidates)
+
+
+def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark) -> list[Candidate]:
+    now = prepared.entry.ended_at
+    at_hand = {id: place for place, id in enumerate(mark.threads)}
+    found: dict[str, Candidate] = {}
+    for cover, memory in _by_words(store, prepared.entry.about.asked):
+        if isinstance(memory, Thread):
+            found[memory.id] = Candidate(memory, cover=cover)
+    others = [store.get(id) for id in mark.threads]
+    if not mark.threads:
+        others += store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=LATEST))
+    for other in others:
+        if isinstance(other, Thread):
+            found.setdefault(other.id, Candidate(other))
+    ours = [one for one in found.values() if _goes_on(one.thread)]
+    near: dict[str, float] = {}
+    if prepared.asked:
+        ids, held = [one.thread.id for one in ours], app.turn_vectors or {}
+        more = [(id, vector) for id in ids for vector in held.get(id, ())]
+        near = store.closeness(prepared.asked.model, prepared.asked.vector, ids, more)
+    return [
+        replace(
+            one,
+            near=near.get(one.thread.id),
+            place=at_hand.get(one.thread.id),
+            idle_minutes=now.days_since(one.thread.last_active_at) * 1_440,
+        )
+        for one in ours
+    ]
+
+
+def _goes_on(thread: Thread) -> bool:
+    """However old it is."""
+    return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
+
+
+def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
+    """The few memories that share the rarest of these words, and which share of their rarity."""
+    evidence = store.words(text, most=_POSTINGS)
+    words = lexical.score_terms([evidence])
+    owners = store.owners(list(words.passages[0]))
+    by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
+    found = lexical.match_units(words, [by_memory])
+    best = sorted(found, key=lambda ref: (-found[ref].whole, ref))[:BY_WORDS]
+    for seq, memory, _ in store.read_units([seq for _, seq in best]):
+        yield found[0, seq].cover, memory
+
+
+# Writing
+
+
+def _write(app: App, sitting: SessionPart, entry: Entry, decision: Continue | Open, candidates: list[Candidate]) -> str:
+    """The id of the thread that it went to."""
+    new_id = app.mint.draw("thread") if isinstance(decision, Open) else decision.thread.id
+
+    def make(store: Store) -> Plan:
+        standing = store.exact(new_id)
+        changes: list[Change] = []
+        if isinstance(standing, Thread):
+            at = max(entry.ended_at, standing.last_active_at)
+            before = store.messages(new_id)
+            same_turn = isinstance(decision, Continue) and decision.same_turn
+            stronger = standing if same_turn else reinforced(standing, now=at, rules=app.age_rules)
+            thread, message = thread_growth.continue_thread(stronger, before, entry)
+            if message in before:
+                return Plan.empty()
+            replaced = tuple(one for one in before if one.id == message.id)
+            changes += [Unsay(new_id, replaced)] if replaced else []
+            changes += [Say(new_id, (message,)), Update.between(standing, thread)]
+        else:
+            thread, message = thread_growth.open_thread(new_id, sitting.session, entry)
+            changes.append(Create(thread, (message,)))
+        others = [one.thread for one in candidates if one.thread.id != new_id]
+        ties = thread_links(entry.about, others, decision, session=sitting.session)
+        joined = {end for bridge in (store.bridges(new_id) if ties else ()) for end in (bridge.source, bridge.target)}
+        return Plan.of([*changes, *(_link(thread, tie) for tie in ties if tie.target.id not in joined)])
+
+    def say(plan: Plan) -> str:
+        done = "Opened" if isinstance(plan.changes[0], Create) else "Went on with"
+        return f"{done} {new_id}."
+
+    app.commit(app.scope, "thread", make, say, actor=entry.lane)
+    return new_id
+
+
+def _link(thread: Thread, tie: ThreadLink) -> Link:
+    return Link(Bridge(thread.id, tie.target.id, tie.type, tie.weight, thread.last_active_at, origin=ORIGIN))
+
+
+def _mark(store: Store, session: str) -> ThreadMark:
+    """Inside a transaction the writer is asked: others do not see yet what it wrote."""
+    return THREAD_MARKS.read(store).get(session, ThreadMark())
+
+
+def _write_mark(store: Store, session: str, mark: ThreadMark) -> None:
+    """The session that was written last comes last: the others are dropped first."""
+    others = {id: one for id, one in THREAD_MARKS.read(store).items() if id != session}
+    THREAD_MARKS.write(store, {**others, session: mark})

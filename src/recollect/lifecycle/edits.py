@@ -1,0 +1,97 @@
+"""Small changes of one memory: pin, revise, archive, restore, delete, and what a language model proposed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from recollect.base.moment import Moment
+from recollect.base.text import one_line, title_from
+from recollect.lifecycle.strength import AgeRules, status_at
+from recollect.model.bridge import Bridge, BridgeType
+from recollect.model.memory import PIN_SOURCE, PINNED_TAG, Lane, Memory, Message, Rule, RuleType, Status, Thread
+from recollect.model.plan import Change, Create, Link, Plan, Remove, Unalias, Unlink, Update
+
+MAX_BOOST = 0.5
+
+
+def pinned_thread(
+    content: str, *, id: str, title: str, topics: tuple[str, ...], boost: float, lane: Lane, now: Moment
+) -> Thread:
+    """Content word for word, above the weight of anything that was not pinned."""
+    clamped = max(0.0, min(MAX_BOOST, boost))
+    return Thread(
+        id=id, title=title or title_from(content), body=content, topics=topics, tags=(PINNED_TAG,),
+        weight=1.0 + clamped, boost=clamped, pinned=True, origin=PIN_SOURCE, lane=lane, created_at=now,
+        reinforced_at=now, last_active_at=now,
+    )  # fmt: skip
+
+
+def pin(thread: Thread, *, message_id: str) -> Plan:
+    """A pin is its own thread, never grouped with others."""
+    said = Message(message_id, thread.id, thread.created_at, PIN_SOURCE, thread.body)
+    return Plan.of([Create(thread, (said,))])
+
+
+def revise(memory: Memory, *, title: str, body: str, topics: tuple[str, ...], now: Moment) -> Plan:
+    new = replace(memory, title=title, body=body, topics=topics)
+    return Plan.of([Update.between(memory, replace(new, last_active_at=now))]) if new != memory else Plan.empty()
+
+
+def archive(memory: Memory) -> Plan:
+    return _to_status(memory, Status.ARCHIVED)
+
+
+def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
+    """Back to active and as strong as new, so that age does not send it to sleep again at once."""
+    if status_at(memory, now=now, rules=rules) is Status.ACTIVE:
+        return Plan.empty()
+    weight = max(memory.weight, 1.0 + memory.boost)
+    awake = replace(memory, status=Status.ACTIVE, superseded_by=None, weight=weight, reinforced_at=now)
+    return Plan.of([Update.between(memory, awake)])
+
+
+def delete(
+    memory: Memory, messages: tuple[Message, ...], bridges: tuple[Bridge, ...], aliases: tuple[str, ...]
+) -> Plan:
+    changes: list[Change] = [Unlink(bridge) for bridge in bridges]
+    changes += [Unalias(old, memory.id) for old in aliases]
+    changes.append(Remove(memory, messages))
+    return Plan.of(changes)
+
+
+def _to_status(memory: Memory, status: Status) -> Plan:
+    return Plan.of([Update.between(memory, replace(memory, status=status))])
+
+
+TAG = "review"
+RULE_CHARS = 500
+_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    body: str
+    lane: Lane
+    session: str
+
+
+def rewritten(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change]:
+    """`id` is for the candidate, where one is made."""
+    words = replace(words, lane=Lane.lowest(old.lane, words.lane))
+    if isinstance(old, Thread):
+        return [Update.between(old, replace(old, body=words.body, lane=words.lane))]
+    if not isinstance(old, Rule) or len(words.body) > RULE_CHARS:
+        return []
+    if old.status is Status.CANDIDATE:
+        body = one_line(words.body)
+        return [Update.between(old, replace(old, body=body, title=title_from(body), lane=words.lane))]
+    new = candidate(words, old.rule_type, id=id, now=now)
+    return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, _WEIGHT, now, origin=TAG))]
+
+
+def candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rule:
+    body = one_line(words.body)
+    return Rule(
+        id=id, title=title_from(body), body=body, rule_type=rule_type, tags=(TAG,), origin=TAG, lane=words.lane,
+        group=words.session, status=Status.CANDIDATE, created_at=now, reinforced_at=now, last_active_at=now,
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Time in our own units: the heartbeat's beats of five minutes, and jobs that are due by a count of sessions.
+
+Beats are counted by the clock, so it does not matter who looks, how often, or whether anyone was there to tick. A clock
+that was set back takes no beat away; counting goes on from where it now stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from recollect.base.moment import Moment
+from recollect.model.heartbeat import BEAT_MINUTES, Heartbeat
+
+# A beat is five minutes so that `since_last <= 2` reads as "still talking".
+BEAT_SECONDS = 60 * BEAT_MINUTES
+_BEAT_MICROS = BEAT_SECONDS * 1_000_000
+
+
+def begun(now: Moment) -> Heartbeat:
+    return Heartbeat(0, now, now, now, 0)
+
+
+def ticked(heart: Heartbeat, now: Moment) -> Heartbeat:
+    """With the beats that the clock says have passed."""
+    if now < heart.last_beat_at:
+        heard = min(heart.last_interaction_at, now)
+        return replace(heart, last_beat_at=now, last_interaction_at=heard, started_at=min(heart.started_at, now))
+    missed = (now.micros - heart.last_beat_at.micros) // _BEAT_MICROS
+    if not missed:
+        return heart
+    return replace(
+        heart, beat=heart.beat + missed, last_beat_at=Moment(heart.last_beat_at.micros + missed * _BEAT_MICROS)
+    )
+
+
+def interacted(heart: Heartbeat, now: Moment) -> Heartbeat:
+    """Someone spoke. What `since_last` was is to be asked before."""
+    heart = ticked(heart, now)
+    return replace(heart, last_interaction_at=now, last_interaction_beat=heart.beat)
+
+
+class Turn(StrEnum):
+    WAIT = "wait"
+    BASELINE = "baseline"  # only note that it was here
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    offset: int
+    cycle: int
+
+    def last_point(self, session: int) -> int:
+        """The last number up to this session at which the job is due; 0 or less: there was none yet."""
+        return session - (session - self.offset) % self.cycle
+
+    def next_point(self, session: int) -> int:
+        return self.last_point(session) + self.cycle
+
+    def turn(self, session: int, last: int | None) -> Turn:
+        """`last`: the session at which it last ran, or the baseline; None: it never did."""
+        if last is not None and session < last:
+            return Turn.BASELINE
+        point = self.last_point(session)
+        if point <= 0 or (last is not None and point <= last):
+            return Turn.WAIT
+        return Turn.BASELINE if last is None else Turn.RUN

@@ -1,0 +1,88 @@
+"""Asks over HTTP: an endpoint that speaks the OpenAI chat protocol (servers of local models do), or the messages
+protocol with a key. Which address, and whether it may be asked, is for the caller."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from recollect.base.post import BadAddress, post_json
+from recollect.model.ask import Answer
+
+MAX_BYTES = 1_000_000
+MAX_TOKENS = 4_096
+"""Of an answer."""
+
+
+class Protocol(NamedTuple):
+    path: str
+    headers: Callable[[str], dict[str, str]]
+    """Made of the key, which may be empty."""
+    counted: tuple[str, ...]
+    """Which numbers of `usage` add up to the cost."""
+    text: Callable[[Any], str | None]
+
+
+def _chat_text(said: Any) -> str | None:
+    match said:
+        case {"choices": [{"message": {"content": str(text)}}, *_]}:
+            return text
+        case _:
+            return None
+
+
+def _messages_text(said: Any) -> str | None:
+    match said:
+        case {"content": [*parts]}:
+            texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+            return "".join(text for text in texts if isinstance(text, str))
+        case _:
+            return None
+
+
+CHAT = Protocol(
+    "/chat/completions",
+    lambda key: {"Authorization": f"Bearer {key}"} if key else {},
+    ("prompt_tokens", "completion_tokens"),
+    _chat_text,
+)
+MESSAGES = Protocol(
+    "/v1/messages",
+    lambda key: {"x-api-key": key, "anthropic-version": "2023-06-01"},
+    ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    _messages_text,
+)
+
+
+def ask(protocol: Protocol, url: str, *, key: str, model: str, text: str, seconds: float) -> Answer:
+    """`url` is what stands before the protocol's path."""
+    body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": MAX_TOKENS, "stream": False}
+    address = url.partition("?")[0].rstrip("/") + protocol.path
+    try:
+        reply = post_json(address, body, protocol.headers(key), timeout_s=seconds, max_bytes=MAX_BYTES)
+    except TimeoutError:
+        return Answer(problem="no answer in time")
+    except BadAddress as problem:
+        return Answer(problem=str(problem))
+    except (OSError, http.client.HTTPException, ValueError) as problem:
+        return Answer(problem=f"cannot be asked ({type(problem).__name__})")
+    if reply.status != http.client.OK:
+        return Answer(problem=f"status {reply.status}")
+    if len(reply.content) > MAX_BYTES:
+        return Answer(problem=f"more than {MAX_BYTES:,} bytes of answer")
+    try:
+        said = json.loads(reply.content)
+    except (ValueError, RecursionError):
+        return Answer(problem="an answer that cannot be read")
+    usage = said.get("usage") if isinstance(said, dict) else None
+    tokens = _sum(usage, protocol.counted) if isinstance(usage, dict) else None
+    answer = protocol.text(said)
+    if answer is None:
+        return Answer(tokens=tokens, problem="an answer of another shape")
+    return Answer(answer, tokens)
+
+
+def _sum(usage: dict[str, Any], names: tuple[str, ...]) -> int:
+    return sum(count for name in names if isinstance(count := usage.get(name), int) and count >= 0)

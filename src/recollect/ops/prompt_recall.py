@@ -1,0 +1,261 @@
+"""A prompt, or the task of a subagent: what memory has on it is put in front of the agent, unasked.
+
+The search has a time by which it must be done. With too little left, words answer alone; when the time is over, nothing
+is shown, never a half-made ranking. The reply comes first; the ledger, the record for `why` and the log come after it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Set
+from dataclasses import replace
+
+from recollect import agents
+from recollect.app import beat_state, notices, session_ledger, toasts
+from recollect.app.active_rules import load_rules
+from recollect.app.core import App
+from recollect.app.memory_search import search
+from recollect.app.question_vector import TimedQuestion
+from recollect.app.states import RECENT_PROMPTS, SeenPrompt
+from recollect.base.errors import RecollectError, StoreDamaged
+from recollect.base.ids import fresh_key
+from recollect.model.heartbeat import Heartbeat
+from recollect.model.ledger import LedgerKey, memory_of
+from recollect.model.memory import Lane, Memory, Note
+from recollect.model.query import REACHED, Query
+from recollect.model.session import Event
+from recollect.model.small_talk import names_nothing
+from recollect.ops import hook_reply
+from recollect.ops.hook_reply import NOT_SEARCHED, NOTHING_TO_SEARCH, HookReply, HookRequest, Outcome, SlowerReply
+from recollect.render import inject
+from recollect.render.harmless import plain
+from recollect.wire.pointer import checksum
+
+SUBAGENT_HITS = 3
+REPEATED_WITHIN_S = 10.0
+_CAPTURE_NEEDS_S = 0.05
+_FIRST_CAPTURE_NEEDS_S = 1.0  # the tables of a language are compiled when it is first needed
+_TIME_OVER = "the time was over"
+
+
+def answer_prompt(request: HookRequest) -> HookReply:
+    """Nothing is shown where the prompt names nothing, or nothing is relevant to it."""
+    app, event = request.app, request.event
+    if event.machine_made:
+        app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
+        return HookReply()
+    question = _start_question(request, event.asked)  # its vector is computed while we write
+    talker = session_ledger.talker(app, event)
+    heart, is_repeated = _record_prompt(request)
+    outcome = _search_in_time(request, question, talker, app.settings.count("MEMORY_PROMPT_HITS"))
+    captured = _capture_in_time(request, is_repeated)
+    if outcome is NOTHING_TO_SEARCH or not _waits_for_model(app):
+        return _reply(request, talker, heart, outcome, captured)
+    ready = _reply(request, talker, heart, outcome.with_remark("no language model was asked"), captured)
+    slower = SlowerReply(
+        app.settings.count("MEMORY_RECALL_SECONDS"),
+        lambda later: _reply(later, talker, heart, _choose_by_model(later, talker, outcome), captured),
+    )
+    return replace(ready, slower=slower)
+
+
+def brief_subagent(request: HookRequest) -> HookReply:
+    """A subagent begins with nothing: the rules, and what memory has on its task."""
+    app, event = request.app, request.event
+    talker = session_ledger.talker(app, event)
+    rules = load_rules(app)
+    question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
+    outcome = _search_in_time(request, question, talker, SUBAGENT_HITS) if question else NOT_SEARCHED
+    said = inject.subagent([rule for _, rule in rules.values()], outcome.hits, nonce=fresh_key()[:8])
+    request.write(request.receive)
+
+    def after(later: HookRequest, delivered: bool) -> None:
+        def write() -> None:
+            hook_reply.record_search(later, outcome, said, delivered)
+            if any(id in rules for id in said.shown):
+                hook_reply.record_listed(later, "the start of a subagent", list(rules.values()), said, delivered)
+
+        later.write(write)
+        hook_reply.log_reply(later, outcome, said, delivered)
+
+    scopes = {**outcome.scopes, **{id: scope for id, (scope, _) in rules.items()}}
+    return hook_reply.inject(said, talker, scopes, after)
+
+
+# The search
+
+
+def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: int) -> Outcome:
+    """What is relevant to a prompt or a task, at most `limit`, nothing that was `seen`."""
+    if names_nothing(question.text):
+        return NOTHING_TO_SEARCH
+    if question.left_s <= 0:
+        return Outcome(None, _TIME_OVER)
+    floor = app.settings.figure("MEMORY_RECALL_FLOOR")
+    query = Query(text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor)
+    found = search(app, query, seen=seen, timed=question)
+    if any(_may_be_withheld(one.hit.memory) for one in found.found):
+        from recollect.ops.session_start import withheld_notes  # a first prompt does not wait for it
+
+        withheld, _ = withheld_notes(app)
+        found = search(app, query, seen=seen, withheld=withheld, timed=question) if withheld else found
+    return Outcome(found) if question.left_s > 0 else Outcome(None, _TIME_OVER)
+
+
+def _may_be_withheld(memory: Memory) -> bool:
+    return isinstance(memory, Note) and memory.lane is Lane.REPOSITORY and "_always-load/" in memory.path
+
+
+def _start_question(request: HookRequest, text: str) -> TimedQuestion | None:
+    """None: recall is off, or there is nothing to look for."""
+    if not request.app.settings.switch("MEMORY_RECALL") or names_nothing(text):
+        return None
+    return TimedQuestion(request.app, text, request.until_s)
+
+
+def _search_in_time(request: HookRequest, question: TimedQuestion | None, talker: LedgerKey, limit: int) -> Outcome:
+    if question is None:
+        return NOTHING_TO_SEARCH
+    try:
+        seen = session_ledger.marks_known(request.app, talker)
+        return search_unasked(request.app, question, seen=seen, limit=limit)
+    except StoreDamaged:
+        raise
+    except RecollectError as problem:
+        return Outcome(None, problem.message, failed=True)
+
+
+def _waits_for_model(app: App) -> bool:
+    """The settings say so; asked without loading what language models need."""
+    return app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
+
+
+def _choose_by_model(request: HookRequest, talker: LedgerKey, outcome: Outcome) -> Outcome:
+    """What a language model chose; the ordinary outcome, where it gave no answer in time."""
+    from recollect.ops import recall_agent  # only needed here
+
+    app, event = request.app, request.event
+    seen = frozenset(memory_of(mark) for mark in session_ledger.marks_shown(app, talker))
+    try:
+        found = recall_agent.choose_instead(app, event.asked, outcome.found, seen, request.until_s)
+    except Exception as problem:  # noqa: BLE001 the edge of a job: the reply that is ready is given
+        app.log.line("not-chosen", session=event.session_id, problem=type(problem).__name__)
+        found = None
+    return Outcome(found) if found else outcome.with_remark("the language model gave no answer")
+
+
+# What the prompt itself leaves
+
+
+def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
+    """Before anything is answered, the disk says that someone spoke. Returns the heartbeat as it was just before, and
+    whether another host reported the same words a moment ago: they are answered here too, but counted once."""
+    app, event = request.app, request.event
+    before: list[tuple[Heartbeat, bool]] = []
+
+    def write() -> None:
+        session_ledger.record_message(app, event.session_id, event.host, event.at)
+        is_repeated = _is_repeated(app, event)
+        before.append((beat_state.current(app) if is_repeated else beat_state.record_interaction(app), is_repeated))
+        request.receive()
+
+    return before[0] if request.write(write) else (beat_state.current(app), False)
+
+
+def _is_repeated(app: App, event: Event) -> bool:
+    """Whether another host has just reported this prompt: an agent can run another agent's hooks. Known by a check sum,
+    the host and the time; the words are kept nowhere. The same words twice from one host are two prompts."""
+    store = app.writer(app.scope)
+    mark = checksum(" ".join(event.asked.split()))
+    recent = [
+        one
+        for one in RECENT_PROMPTS.read(store)
+        if abs(event.at.micros - one.at) <= REPEATED_WITHIN_S * 1_000_000
+    ]  # fmt: skip
+    RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
+    return bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
+
+
+def _capture_in_time(request: HookRequest, is_repeated: bool) -> str | None:
+    """Captures the rules that a prompt states and returns the notice. None where there was no time: they are captured
+    from the transcript, or later."""
+    app, event = request.app, request.event
+    if not event.text:
+        return ""  # a plan states no rules
+    if is_repeated:
+        from recollect.jobs import late_prompts
+
+        def claim() -> None:
+            late_prompts.claim_prompt(app, event.session_id, event.text)
+
+        request.write(claim)
+        return ""
+    capturing = sys.modules.get("recollect.app.rule_keeping")  # not loaded for a first prompt
+    is_ready = capturing is not None and capturing.is_english_loaded()
+    if request.left_s >= (_CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S):
+        return _capture(request)
+    app.log.line("late", session=event.session_id, left_out="capture")
+    return None
+
+
+def _capture(request: HookRequest) -> str:
+    """A capture that fails is logged: the prompt is answered all the same."""
+    app, event = request.app, request.event
+    if event.agent_id:
+        return ""  # a subagent's prompt is the agent's words
+    from recollect.app import rule_keeping  # a first prompt does not wait for them
+    from recollect.jobs import late_prompts
+
+    try:
+        draft = rule_keeping.read_prompt(app, event.text)
+        with app.writer(app.scope).transaction():
+            if not late_prompts.claim_prompt(app, event.session_id, event.text):
+                return ""  # it was read in the transcript while we were held up
+            return rule_keeping.capture_prompt(app, draft, session=event.session_id)
+    except StoreDamaged:
+        raise
+    except RecollectError as problem:
+        app.log.line("not-kept", of="capture", session=event.session_id, problem=problem.message)
+        return ""
+
+
+# The reply
+
+
+def _reply(
+    request: HookRequest, talker: LedgerKey, heart: Heartbeat, outcome: Outcome, captured: str | None
+) -> HookReply:
+    """`captured`: None where there was no time."""
+    app, event = request.app, request.event
+    said = inject.prompt(
+        outcome.hits,
+        heart=heart,
+        nonce=fresh_key()[:8],
+        max_chars=app.settings.count("MEMORY_PROMPT_CHARS"),
+        content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
+        reader=agents.agent(event.host).TITLE,
+    )
+    is_seen = notices.are_shown(app, event.host)
+    waiting = notices.waiting(app) if is_seen else []
+    # That nothing was found is not news; that the search failed is.
+    trouble = f"Recollect could not search: {plain(outcome.why_not, 120)}" if outcome.failed else ""
+    notice = "\n".join(line for line in (*waiting, captured, said.notice or trouble) if line)
+
+    def after(later: HookRequest, delivered: bool) -> None:
+        beat_state.write_view(later.app)
+        hook_reply.record_and_log(later, outcome, said, delivered)
+        if delivered:
+            toasts.show_recalled(later.app, (hit.memory for hit in outcome.hits if hit.mark in said.shown))
+        is_missed = captured is None and not event.transcript  # else it is read there
+        untold = _capture(later) if is_missed else "" if delivered and is_seen else captured
+
+        def write() -> None:
+            if delivered:
+                notices.clear(later.app, waiting)
+            if untold:
+                notices.add(later.app, untold)
+
+        if untold or (delivered and waiting):
+            later.write(write)
+
+    return hook_reply.inject(said, talker, outcome.scopes, after, notice=notice)

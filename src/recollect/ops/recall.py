@@ -1,0 +1,250 @@
+"""Recall, search and why: asking memory, and asking why it answered so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+from recollect.app.core import App
+from recollect.app.memory_search import redact_question
+from recollect.app.memory_search import search as search_memory
+from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.ids import read_reference
+from recollect.base.moment import Moment
+from recollect.base.text import clip, one_line, storable
+from recollect.lifecycle.strength import reinforced
+from recollect.model.bridge import Bridge
+from recollect.model.codec import Json
+from recollect.model.memory import Kind, Status
+from recollect.model.plan import Plan, Update
+from recollect.model.query import REACHED, Hit, Query
+from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
+from recollect.ops.memories import Limit, at_least_one, card, show
+from recollect.ops.table import Arg
+from recollect.recall import priority
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+WAKE_ABOVE = 0.5  # a thread that age suspended or archived wakes when it comes nearer than this
+MAX_BRIDGES = 5
+RECALLED = 8  # turns, rules and notes
+_LOGGED_DROPS = 50
+_LOGGED_QUERY_CHARS = 300
+_LOGGED_PASSAGE_CHARS = 240
+
+Archived = Annotated[bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")]
+Numbers = Annotated[bool, Arg("Show the numbers behind the reasons.")]
+Words = Annotated[
+    tuple[str, ...],
+    Arg(
+        "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one.", metavar="WORDS", many=True
+    ),
+]
+
+
+def recall(
+    app: App,
+    query: Words,
+    *,
+    limit: Annotated[int, Arg("Maximum number of turns, rules and notes.", metavar="N")] = RECALLED,
+    include_suspended: Annotated[
+        bool, Arg("Also threads that age has suspended or archived; a near match reactivates one.")
+    ] = True,
+    archived: Archived = False,
+) -> Recalled:
+    text = storable(" ".join(query)).strip()
+    statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
+    statuses += (Status.ARCHIVED,) if archived else ()
+    most = at_least_one("limit", limit)
+    asked = Query(text=text, statuses=statuses, limit=most, turns=most)
+    reference = read_reference(text)
+    answer = look_up(app, *reference) if reference else with_bridges(app, search_memory(app, asked))
+    record_recall(app, answer.found)
+    return answer
+
+
+def search(
+    app: App,
+    query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
+    *,
+    kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
+    status: Annotated[Status | None, Arg("Only this status (else active, suspended, and archived by age).")] = None,
+    topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
+    tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
+    group: Annotated[str | None, Arg("Only those of this session, conversation, import or folder of notes.")] = None,
+    scope: Annotated[Scope | None, Arg("Only this store.")] = None,
+    since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
+    until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
+    include_inbox: Annotated[bool, Arg("Also memories that wait for review.")] = False,
+    archived: Archived = False,
+    explain: Annotated[bool, Arg("Say why each was found, and what was left out and why.")] = False,
+    numbers: Numbers = False,
+    limit: Limit = 10,
+) -> Found:
+    statuses: tuple[Status, ...] = (status,) if status else REACHED
+    statuses += (Status.CANDIDATE,) if include_inbox else ()
+    statuses += (Status.ARCHIVED,) if archived else ()
+    asked = Query(
+        text=storable(" ".join(query)),
+        kinds=(kind,) if kind else (),
+        statuses=statuses,
+        topic=storable(topic or ""),
+        tag=storable(tag or ""),
+        group=storable(group or ""),
+        since=_read_day("since", since),
+        until=_end_of(_read_day("until", until)),
+        limit=at_least_one("limit", limit),
+    )
+    found = search_memory(app, asked, scope)
+    record_recall(app, found)
+    is_explained = explain or numbers
+    return replace(found, explained=is_explained, numbers=numbers, drops=found.drops if is_explained else ())
+
+
+def why(
+    app: App,
+    id: Annotated[str | None, Arg("A recall or a memory; the last recall if none is given.", metavar="[ID]")] = None,
+    *,
+    limit: Annotated[int, Arg("Maximum number of recalls.", metavar="N")] = 5,
+    numbers: Numbers = False,
+) -> Reasons:
+    most = at_least_one("limit", limit)
+    by_recall = _recalls(app, limit=1, id=storable(id or ""))
+    if id is None or by_recall:
+        return Reasons(by_recall, numbers=numbers)
+    memory = app.find(id)[1]
+    found = _recalls(app, limit=most, memory=memory.id)
+    judged = priority.evidence(memory)
+    if not found and not judged:
+        raise NotFound(
+            f"{memory.id} was not part of any recall that is still on record.",
+            hint="`recollect recall WORDS` makes one.",
+        )
+    useful = priority.relevance(memory.ratings, memory.outcomes)
+    now = (("relevance", round(useful, 4)), *judged)
+    return Reasons(found, memory.id, now, priority.is_quiet(memory), numbers=numbers)
+
+
+def look_up(app: App, id: str, offset: int = 0) -> Recalled:
+    """One memory whole. Reading on in a long one is not counted again."""
+    shown = show(app, id)
+    memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
+    parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
+    stored = app.reader(scope).exact(memory.id) or memory
+    hit = Hit(memory, 1.0, parts, put_away=stored.status is Status.ARCHIVED)
+    listed = (Recollection(scope, hit, strength),)
+    found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
+    return replace(with_bridges(app, found), whole=shown, offset=offset)
+
+
+def with_bridges(app: App, found: Found) -> Recalled:
+    """With the links of what was found; sleeping threads that came near enough are awake now."""
+    nearest: dict[tuple[Scope, str], Recollection] = {}
+    for one in sorted(found.found, key=_similarity, reverse=True):
+        nearest.setdefault((one.scope, one.hit.memory.id), one)
+    woken = {key: _wake(app, one) for key, one in nearest.items()}  # once, however many of its turns were found
+    current = []
+    for one in found.found:
+        now = woken[one.scope, one.hit.memory.id]
+        hit = replace(one.hit, memory=now.hit.memory)
+        current.append(replace(one, hit=hit, strength=now.strength, reactivated=now.reactivated))
+    bridges = _bridges(app, current)
+    return Recalled(replace(found, found=tuple(current)), tuple(bridges[:MAX_BRIDGES]), len(bridges))
+
+
+def _similarity(one: Recollection) -> float:
+    return one.hit.part("near") or one.hit.part("cover")
+
+
+def _wake(app: App, one: Recollection) -> Recollection:
+    """A sleeping thread that comes near enough wakes, a little stronger."""
+    memory = one.hit.memory
+    sleeps = memory.status in (Status.SUSPENDED, Status.ARCHIVED) and not one.hit.put_away
+    if not sleeps or memory.kind is not Kind.THREAD or _similarity(one) <= WAKE_ABOVE:
+        return one
+
+    def make(store: Store) -> Plan:
+        stored = store.exact(memory.id)
+        if stored is None or stored.status not in REACHED:
+            return Plan.empty()
+        stronger = reinforced(stored, now=app.clock.now(), rules=app.age_rules)
+        return Plan.of(
+            [Update.between(stored, replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1))]
+        )
+
+    try:
+        done = app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
+    except RecollectError:
+        return one  # a store that cannot be written still answers
+    if not done.plan:
+        return one  # somebody put it away meanwhile
+    awake = replace(app.reader(one.scope).exact(memory.id) or memory, status=Status.ACTIVE)
+    hit = replace(one.hit, memory=awake)
+    return replace(one, hit=hit, strength=card(app, one.scope, awake).strength, reactivated=True)
+
+
+def _bridges(app: App, found: list[Recollection]) -> list[tuple[Bridge, str, str]]:
+    """Links between memories that a recall may show: no title comes in by the side door."""
+    listed = []
+    for scope in Scope:
+        ids = [one.hit.memory.id for one in found if one.scope is scope]
+        if not ids:
+            continue
+        store = app.reader(scope)
+        for bridge in store.bridges(*ids):
+            ends = [store.exact(end) for end in (bridge.source, bridge.target)]
+            titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
+            if len(titles) == len(ends):
+                listed.append((bridge, titles[0], titles[1]))
+    return sorted(listed, key=lambda entry: -entry[0].weight)
+
+
+def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = None) -> None:
+    """For `why`. `injected`: for whom it was, when it was put in front of an agent. A store that cannot be written does
+    not stop the answer; where there is none, none is made."""
+    hits: list[Json] = [
+        {"id": one.hit.memory.id, "title": clip(one.hit.memory.title, 80), "lane": str(one.hit.memory.lane),
+         "score": round(one.hit.score, 4), "passage": clip(one_line(one.hit.passage), _LOGGED_PASSAGE_CHARS),
+         "components": {name: round(value, 4) for name, value in one.hit.components}}
+        for one in found.found
+    ]  # fmt: skip
+    drops = found.drops[:_LOGGED_DROPS]
+    entry: dict[str, Json] = {
+        "id": found.id,
+        "at": found.at.iso(),
+        "query": clip(one_line(redact_question(app, found.query)), _LOGGED_QUERY_CHARS),
+        "how": found.how,
+        "ms": round(found.ms, 2),
+        "hits": hits,
+        "dropped": [{"id": drop.id, "reason": drop.reason} for drop in drops],
+        **(injected or {}),
+    }
+    ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in drops]
+    for scope, _ in app.scopes():
+        try:
+            app.writer(scope).put_recall(found.id, found.at, json.dumps(entry, ensure_ascii=False), ids)
+        except RecollectError:
+            continue
+        if injected is None:
+            app.log.line("recall", id=found.id, hits=len(hits), dropped=len(found.drops), ms=round(found.ms, 1))
+        return
+
+
+def _recalls(app: App, *, limit: int, id: str = "", memory: str = "") -> tuple[dict[str, Json], ...]:
+    found = [json.loads(text) for _, store in app.scopes() for text in store.recalls(limit=limit, id=id, memory=memory)]
+    return tuple(sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit])
+
+
+def _read_day(name: str, text: str | None) -> Moment | None:
+    try:
+        return Moment.parse(text) if text is not None else None
+    except ValueError:
+        raise BadInput(f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15.") from None
+
+
+def _end_of(day: Moment | None) -> Moment | None:
+    at_midnight = day is not None and day.micros % 86_400_000_000 == 0
+    return day.plus(days=1) if day is not None and at_midnight else day

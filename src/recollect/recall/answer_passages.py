@@ -1,0 +1,220 @@
+"""Which part of a hit answers the question.
+
+Takes a hit whose pieces are scored and returns the passages to show, best first: the best piece, grown by its
+neighbours, and others that match nearly as well, until the room is used. Decisions, findings and what the agent said
+come before commands and files; an earlier question is never an answer, nor is the title. What the person stated in
+a prompt always gets a little room when somebody asked: nobody else says it with as much authority.
+
+Does not rank hits (fuse.py, priority.py), does not word anything (render).
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from recollect.base.shipped import load_table
+from recollect.base.text import one_line
+from recollect.model.query import Hit, Piece
+from recollect.model.record import Part, Role, parts
+
+ASKED_CHARS = 1_200
+UNASKED_CHARS = 240
+SUMMARY_CHARS = 100
+_ALL_HITS_CHARS = 8_000  # of many hits less is shown of each
+_STATED_CHARS = 240  # of what the person stated in the prompt
+_MIN_STATED_CHARS = 16
+
+_NEIGHBOUR_BONUS = 0.15  # for standing next to a sentence that is shown: an answer is rarely one sentence long
+ASKED = {
+    Role.ASKED: 0.3,
+    Role.FOUND: 1.1,
+    Role.DECIDED: 1.6,
+    Role.CHANGED: 0.25,
+    Role.RAN: 0.25,
+    Role.ENDED: 1.1,
+    Role.SAID: 1.0,
+}
+UNASKED = ASKED | {Role.ASKED: 0.0, Role.CHANGED: 0.0, Role.RAN: 0.0}
+"""Someone who did not ask is not shown an earlier question, or which commands were run."""
+_BEST_PIECES = 6
+_PIECE_CHARS = 125  # most have more
+_SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
+_PUNCTUATION = re.compile(r"\W+")
+_TABLE = load_table("recollect.recall", "search_words.json")
+# Someone who did not ask is not told that something was committed, that tests passed or failed, or what an agent says
+# while it works.
+_EMPTY_REMARK = re.compile(rf"\W*(?:{'|'.join(_TABLE['empty_remarks'])})", re.IGNORECASE)
+_ORDER = re.compile(
+    rf"\W*(?:(?:{_TABLE['order_leads']})[\s,]+)*(?:{_TABLE['order_asks']})?(?:{_TABLE['order_verbs']})\b", re.IGNORECASE
+)
+_MIN_WORD_BYTES = 12  # letters and digits: list numbers, rules and "Done." fill the room and say nothing
+_FIGURE = re.compile(r"\d{3}|`")
+# A finding is shown where the agent said it, among its neighbours; what the person decided, where it stands alone.
+_REPEATED_IN = {Role.FOUND: Role.SAID, Role.ENDED: Role.SAID, Role.ASKED: Role.DECIDED}
+_REPEATED_CHARS = 40  # a finding is recognised in what was said by this many of its first and last characters
+
+
+class _Sentence(NamedTuple):
+    part: int
+    start: int
+    end: int
+    score: float
+
+    @property
+    def chars(self) -> int:
+        return self.end - self.start
+
+
+def chars_each(hits: int) -> int:
+    """How much of each hit is shown when somebody asked."""
+    return min(ASKED_CHARS, _ALL_HITS_CHARS // max(1, hits))
+
+
+def with_passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> Hit:
+    """The hit with the passages to show, and the best of them in a line. `worth`: how much each role counts."""
+    text = hit.text.strip()
+    if hit.turn is None and len(text) <= max_chars:
+        best = max(hit.pieces, key=lambda piece: piece.score, default=Piece(0, len(hit.text), 0.0))
+        summary = shorten(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS)
+        return replace(hit, shown=(text,) if text else (), summary=summary)
+    sentences = list(_sentences(hit, max_chars, worth))
+    first = max(sentences, key=lambda sentence: sentence.score, default=None)
+    line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
+    stated = _stated(hit, sentences) if worth is ASKED else []
+    return replace(hit, shown=_grow(hit, sentences, stated, max_chars), summary=shorten(line, SUMMARY_CHARS))
+
+
+def unasked_passages(hit: Hit) -> tuple[str, ...]:
+    """For an agent that did not ask. The whole of a rule or note that says no more than its title. Nothing where the
+    best match says nothing."""
+    best = max(hit.pieces, key=lambda piece: piece.score, default=None)
+    if hit.turn is not None and best is not None and _EMPTY_REMARK.match(hit.text[best.start : best.end]):
+        return ()
+    found = tuple(filter(None, with_passages(hit, UNASKED_CHARS, UNASKED).shown))
+    if found or hit.turn is not None or not hit.text.strip():
+        return found
+    return (shorten(hit.text.strip(), UNASKED_CHARS),)
+
+
+def shorten(text: str, max_chars: int) -> str:
+    """Cut after a sentence, else after a word."""
+    if len(text) <= max_chars:
+        return text
+    ends = [found.end() for found in _SENTENCE.finditer(text[: max_chars + 1]) if found.end() <= max_chars]
+    if ends and ends[-1] > max_chars // 3:
+        return text[: ends[-1]].rstrip()
+    word = text.rfind(" ", max_chars // 2, max_chars)
+    return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
+
+
+def _stated(hit: Hit, sentences: Sequence[_Sentence]) -> list[int]:
+    """What the person's prompt says beside its questions and orders, as far as there is room for it."""
+    asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
+    found: list[int] = []
+    room = _STATED_CHARS
+    own = [number for number, sentence in enumerate(sentences) if sentence.part in asked and sentence.score > 0]
+    for number in sorted(own, key=lambda number: -sentences[number].score):
+        one = sentences[number]
+        if _MIN_STATED_CHARS <= one.chars <= room and not _ORDER.match(hit.text, one.start, one.end):
+            found.append(number)
+            room -= one.chars
+    return found
+
+
+def _grow(hit: Hit, sentences: Sequence[_Sentence], stated: Sequence[int], max_chars: int) -> tuple[str, ...]:
+    """Takes the best sentence, again and again; its neighbours then count a little more."""
+    chosen = set(stated)
+    room = max_chars - sum(sentences[number].chars for number in stated)
+    waiting = [(-sentence.score, number) for number, sentence in enumerate(sentences) if sentence.score > 0]
+    heapq.heapify(waiting)
+    while waiting:
+        _, number = heapq.heappop(waiting)
+        one = sentences[number]
+        if number in chosen or (chosen and one.chars > room):
+            continue
+        chosen.add(number)
+        room -= one.chars
+        for beside in range(max(0, number - 1), min(number + 2, len(sentences))):
+            if sentences[beside].part == one.part and sentences[beside].score > 0:
+                heapq.heappush(waiting, (-sentences[beside].score - _NEIGHBOUR_BONUS, beside))
+    runs: list[list[_Sentence]] = []
+    for one in (sentences[number] for number in sorted(chosen)):
+        if runs and (one.part, one.start) == (runs[-1][-1].part, runs[-1][-1].end):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    runs.sort(key=lambda run: -max(sentence.score for sentence in run))
+    texts = (hit.text[run[0].start : run[-1].end].strip() for run in runs)
+    return tuple(shorten(text, max_chars) for text in texts if text)
+
+
+def _sentences(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterator[_Sentence]:
+    """Sentence by sentence. One that stands in two pieces matches as well as they do, by their shares."""
+    text, title = hit.text, _bare(hit.memory.title)
+    roles = tuple(parts(text)) if hit.turn is not None else ()
+    known = {part.role: _bare(text[part.start : part.end]) for part in roles if part.role in _REPEATED_IN.values()}
+    for number, pieces in _regions(_around_best(hit.pieces, max_chars), roles):
+        role = roles[number].role if number >= 0 else None
+        elsewhere = known.get(_REPEATED_IN[role], "") if role in _REPEATED_IN else ""
+        at = 0
+        for found in _SENTENCE.finditer(text, pieces[0].start, pieces[-1].end):
+            start, end = found.span()
+            if start == end:
+                continue
+            while pieces[at].end <= start:
+                at += 1
+            score = pieces[at].score
+            if pieces[at].end < end:
+                shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
+                score = sum(share * score for share, score in shares if share > 0) / (end - start)
+            yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, worth))
+
+
+def _around_best(pieces: Sequence[Piece], max_chars: int) -> list[Piece]:
+    """Of a very long text only the surroundings of its best pieces are looked at."""
+    wide = 1 + max_chars // _PIECE_CHARS
+    best = heapq.nlargest(_BEST_PIECES, range(len(pieces)), key=lambda number: pieces[number].score)
+    near = {at for number in best for at in range(number - wide, number + wide + 1)}
+    return [pieces[at] for at in sorted(near) if 0 <= at < len(pieces)]
+
+
+def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[int, list[Piece]]]:
+    """Pieces that follow each other within one part of the text; -1 where it has no parts."""
+    region: list[Piece] = []
+    number = -1
+    for piece in pieces:
+        part = next((n for n, part in enumerate(roles) if part.start <= piece.start < part.end), -1)
+        if region and (part, piece.start) != (number, region[-1].end):
+            yield number, region
+            region = []
+        region.append(piece)
+        number = part
+    if region:
+        yield number, region
+
+
+def _worth(words: str, role: Role | None, title: str, elsewhere: str, worth: Mapping[Role, float]) -> float:
+    """`elsewhere`: the part that is shown instead, where it says the same."""
+    if worth is UNASKED and role is not None and _EMPTY_REMARK.match(words):
+        return 0.0
+    if role in (None, Role.SAID):
+        is_title = len(words) < 2 * len(title) and _bare(words) == title
+        return 0.0 if is_title or (role is Role.SAID and _says_nothing(words)) else 1.0
+    if role is Role.ASKED and one_line(words).endswith(("?", "\uff1f")):
+        return 0.0
+    bare = _bare(words)
+    is_repeated = role in _REPEATED_IN and bare[:_REPEATED_CHARS] in elsewhere and bare[-_REPEATED_CHARS:] in elsewhere
+    return 0.0 if is_repeated or bare == title else worth[role]
+
+
+def _says_nothing(words: str) -> bool:
+    letters = "".join(filter(str.isalnum, words[: 4 * _MIN_WORD_BYTES]))
+    return len(letters.encode()) < _MIN_WORD_BYTES and not _FIGURE.search(words)
+
+
+def _bare(text: str) -> str:
+    return _PUNCTUATION.sub(" ", text).strip().casefold()

@@ -1,0 +1,162 @@
+"""Lets a language model choose among memories: what it is asked, and what its answer means.
+
+The broad question shows a pointer to each memory, one per line; the strict one shows the candidates whole and can only
+remove some. An answer names memories, one per line, or says NONE. Names that were not offered are dropped; an answer
+that names nothing that was offered, and does not say NONE either, is no answer.
+
+Before the broad question, the memories may be filtered by keywords: every word of the prompt except the stop words is
+a keyword, and one that is found is enough: as a word, as part of one, or as a word that differs by a letter in twenty.
+Notes that list the words by which they want to be found are searched by those and their name, other memories by name
+and description. Paraphrases are missed, which is why the filter has to be switched on.
+
+Asks nobody (app/language_model.py) and loads nothing (ops/recall_agent.py); the wording is in templates (llm/prompts/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from recollect.base.text import clip
+from recollect.model.ask import Ask, Use
+
+BROAD_CHARS = 60_000  # of all pointers; those that come later are not offered
+CONTENT_CHARS = 6_000  # of one candidate
+STRICT_CHARS = 80_000
+NONE = frozenset({"", "none", "nothing", "no memories", "no relevant memories", "[]", "n/a"})
+MIN_LIKENESS = 0.95
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_QUOTES = " \t`'\"*[](){}<>,;"
+_TOKEN = re.compile(r"[^\s,;`'\"()\[\]]+")
+_FULL_NAME = re.compile(r".*\.md|[a-z]+_\d{8}_\d{6}_[0-9a-f]+")
+_WORD = re.compile(r"[\w'’-]+")
+_WORD_IN_NAME = re.compile(r"[^\W_]+")
+_MIN_PART_CHARS = 3  # a shorter keyword stands inside half of all words
+_MAX_KEYWORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One question to a model: its template and the model's name."""
+
+    template: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A memory as a model reads it before it asks for more. The texts are harmless and on one line."""
+
+    id: str
+    name: str  # a note's path, else the memory's id
+    description: str
+    words: tuple[str, ...] = ()  # by which a note asks to be found
+    content: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"{self.name}: {self.description}" if self.description else self.name
+
+    @property
+    def stem(self) -> str:
+        return self.name.rpartition("/")[2].removesuffix(".md")
+
+
+def limit_to_room(pointers: Sequence[Pointer]) -> tuple[Pointer, ...]:
+    """As many of the first as fit into the broad question."""
+    room = BROAD_CHARS
+    kept = []
+    for pointer in pointers:
+        room -= len(pointer.line) + 1
+        if room < 0:
+            break
+        kept.append(pointer)
+    return tuple(kept)
+
+
+def broad_question(prompt: str, pointers: Sequence[Pointer], one: Pass, *, seconds: float) -> Ask:
+    listed = "\n".join(pointer.line for pointer in pointers)
+    return _ask(Use.RECALL_BROAD, prompt, f"Available memories:\n{listed}", one, seconds)
+
+
+def strict_question(prompt: str, candidates: Sequence[Pointer], one: Pass, *, seconds: float) -> Ask:
+    room = min(max(STRICT_CHARS // max(len(candidates), 1), 500), CONTENT_CHARS)
+    whole = "\n\n".join(f"## {pointer.line}\n{clip(pointer.content, room)}" for pointer in candidates)
+    return _ask(Use.RECALL_STRICT, prompt, f"Candidate memories:\n\n{whole}", one, seconds)
+
+
+def _ask(use: Use, prompt: str, memories: str, one: Pass, seconds: float) -> Ask:
+    asked = f"<user_prompt>\n{prompt}\n</user_prompt>\n\n{memories}"
+    return Ask(use, (("asked", asked),), prompt=one.template, model=one.model, seconds=seconds)
+
+
+def read_answer(answer: str, among: Sequence[Pointer]) -> tuple[str, ...] | None:
+    """The ids that it names, each once, in its order; None: that is no answer."""
+    names = _ids_by_name(among)
+    found = dict.fromkeys(id for line in answer.splitlines() for id in _named_in(line, names))
+    if found:
+        return tuple(found)
+    return () if answer.strip(' \t\r\n.`*"').casefold() in NONE else None
+
+
+def _ids_by_name(pointers: Sequence[Pointer]) -> dict[str, str]:
+    """Ids by every way to write a name: whole, without its folder, without `.md`, the id itself. A name that could mean
+    two memories means none."""
+    found: dict[str, set[str]] = {}
+    for pointer in pointers:
+        base = pointer.name.rpartition("/")[2]
+        for name in {pointer.name, pointer.name.removesuffix(".md"), base, pointer.stem, pointer.id}:
+            found.setdefault(name.casefold(), set()).add(pointer.id)
+    whole = {pointer.name.casefold(): pointer.id for pointer in pointers}
+    return {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1} | whole
+
+
+def _named_in(line: str, names: dict[str, str]) -> list[str]:
+    """A name that stands alone, or before its description, may be written short; among other words only whole."""
+    bare = _BULLET.sub("", line).strip(_QUOTES)
+    for name in (bare, bare.partition(": ")[0].strip(_QUOTES), bare.partition(" - ")[0].strip(_QUOTES)):
+        if name.casefold() in names:
+            return [names[name.casefold()]]
+    tokens = (token.strip(".:*").casefold() for token in _TOKEN.findall(bare))
+    return [names[token] for token in tokens if token in names and _FULL_NAME.fullmatch(token)]
+
+
+# The keyword filter
+
+
+def keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
+    """Each once, in order."""
+    words = (word.strip("'’-_").casefold() for word in _WORD.findall(prompt))
+    return tuple(dict.fromkeys(word for word in words if word and word not in stop_words))[:_MAX_KEYWORDS]
+
+
+def filter_by_keywords(
+    prompt: str, pointers: Sequence[Pointer], *, stop_words: Set[str], in_content: bool = False
+) -> tuple[Pointer, ...]:
+    wanted = keywords(prompt, stop_words)
+    return tuple(pointer for pointer in pointers if _has_keyword(wanted, _searched_text(pointer, in_content)))
+
+
+def _searched_text(pointer: Pointer, in_content: bool) -> str:
+    about = pointer.words or (pointer.description,)
+    content = (pointer.content,) if in_content else ()
+    return "\n".join((pointer.stem, *about, *content)).casefold()
+
+
+def _has_keyword(wanted: Sequence[str], text: str) -> bool:
+    words = dict.fromkeys((*_WORD.findall(text), *_WORD_IN_NAME.findall(text)))
+    for word in wanted:
+        can_be_part = len(word) >= _MIN_PART_CHARS or not word.isascii()  # a script without spaces has short ones
+        if word in words or (can_be_part and word in text):
+            return True
+    return any(_is_alike(word, other) for word in wanted for other in words)
+
+
+def _is_alike(word: str, other: str) -> bool:
+    if abs(len(word) - len(other)) > (len(word) + len(other)) * (1 - MIN_LIKENESS):
+        return False
+    matcher = SequenceMatcher(None, word, other, autojunk=False)
+    ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+    return all(ratio() >= MIN_LIKENESS for ratio in ratios)

@@ -1,0 +1,227 @@
+"""Why something was found or shown, and why other things were not: in sentences, and the numbers for those who ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from recollect.base.moment import Moment
+from recollect.base.text import clip, counted, one_line
+from recollect.model.codec import Json
+from recollect.model.memory import Status
+from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
+from recollect.model.result import Found, Reasons, Scope
+from recollect.model.small_talk import WORDS as SMALL_TALK
+from recollect.render.blocks import Block, Line, Tone
+from recollect.render.recall_text import ago, left_out_lines
+
+_TITLE_CHARS = 60
+_PASSAGE_CHARS = 160
+_MAX_SHARED_WORDS = 3
+_MAX_LISTED = 3
+_SHORT_ID = 6  # as in every table: any command takes it
+_CLOSE, _RELATED = 0.5, 0.25  # cosines, by the shipped model
+_USEFUL = 0.8
+_USUAL = frozenset({"words and vectors", "by id"})
+_WORD = re.compile(r"[\w][\w./@-]*\w")
+_DROPS = {
+    "nothing in common": "it has nothing in common with {asked}",
+    "below the floor": "it is probably not about {asked}",
+    "far below the best": "others are much more likely to be relevant",
+    "nothing in it answers": "nothing in it answers {asked}",
+    "shown before": "this session had already seen it",
+    "its turns say it": "its turns were shown instead",
+    "other turns of it match better": "other parts of it match better",
+    "beyond the limit": "the limit of results was reached",
+    "over the limit of characters": "there was no room left for it",
+    "in the inbox": "it waits in the inbox for your decision",
+    "went quiet": "it never helped, so it is not shown unasked any more",
+    "waits to be allowed": "it waits until you allow it with `recollect allow`",
+    "another topic": "it has another topic",
+    "another tag": "it has another tag",
+    "another group": "it belongs to another group",
+    "before the time asked for": "it is from before the time you asked for",
+    "after the time asked for": "it is from after the time you asked for",
+    "no longer there": "it no longer exists",
+    "not chosen by pass 1": "the language model did not choose it",
+    "dropped by pass 2": "the language model dropped it on a second look",
+    "not offered to the model": "it was not offered to the language model",
+}
+
+
+def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool) -> str:
+    """`parts`: the components of its score. `text`: what was found of it, to name the words that it shares."""
+    asked = "the prompt" if unasked else "your question"
+    if how == "by id":
+        return "Because you asked for it by its id."
+    if how == ALWAYS_LOADED:
+        return "Because it is loaded every time."
+    if how == ABOUT_CALL:
+        return (
+            "Because it names what the call does." if "named" in parts else "Because its meaning is close to the call."
+        )
+    reasons = ["the language model chose it"] if "pass 1" in parts else []
+    near = parts.get("near", 0.0)
+    if near >= _RELATED:
+        reasons.append(f"its meaning is {'close' if near >= _CLOSE else 'related'} to {asked}")
+    if parts.get("cover", 0.0) > 0:
+        shared = shared_words(question, text)
+        reasons.append(
+            f"it shares {_join([f'`{word}`' for word in shared])}" if shared else f"it shares words with {asked}"
+        )
+    if parts.get("time", 0.0) > 0:
+        reasons.append("it is from the time you asked about")
+    if parts.get("focus", 0.0) > 0:
+        reasons.append("it is in focus")
+    if not reasons:
+        reasons.append(f"the conversation around it is about {asked}")
+    less = " It counts less because it often did not help." if parts.get("relevance", 1.0) < _USEFUL else ""
+    return f"Because {_join(reasons)}.{less}"
+
+
+def drop_sentence(reason: str, *, unasked: bool) -> str:
+    """The reason as `recall` gives it, in plain words; without a capital and a full stop."""
+    known = _DROPS.get(reason.partition(" (")[0])
+    if known is not None:
+        return known.format(asked="the prompt" if unasked else "your question")
+    if reason.startswith("is a "):
+        return f"it {reason}, and you asked for another kind"
+    return f"it {reason}" if reason.startswith("says ") else f"it is {reason}"
+
+
+def shared_words(question: str, text: str) -> list[str]:
+    """The words of the question that say most, where the text has them too: names first, then long words."""
+    lowered = text.casefold()
+    words = dict.fromkeys(word for word in _WORD.findall(question) if word.casefold() not in SMALL_TALK)
+    found = [word for word in words if len(word) > 3 and _has_word(lowered, word.casefold())]
+    found.sort(key=lambda word: (word.isalpha() and word.islower(), -len(word)))
+    return found[:_MAX_SHARED_WORDS]
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Or a longer form of it: `deploys` for `deploy`."""
+    return re.search(rf"(?<!\w){re.escape(word)}", text) is not None
+
+
+def _join(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# As blocks
+
+
+def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
+    """The result of a search."""
+    if not found.found:
+        yield Line("Nothing matches.", Tone.DIM)
+    for number, one in enumerate(found.found, start=1):
+        memory = one.hit.memory
+        yield Line(f"{number}  {clip(one_line(memory.title), _TITLE_CHARS)}", Tone.TITLE)
+        where = [str(memory.kind), *([] if memory.status is Status.ACTIVE else [memory.status])]
+        where += ["everywhere"] if one.scope is Scope.USER else []
+        where += [f"source: {memory.lane}", ago(memory.last_active_at, now), memory.id[-_SHORT_ID:]]
+        yield Line(f"  {', '.join(where)}", Tone.DIM)
+        yield Line(f"  {clip(one_line(one.hit.passage), _PASSAGE_CHARS)}")
+        if found.explained:
+            text, parts = f"{memory.title}\n{one.hit.text}", dict(one.hit.components)
+            yield Line(f"  {hit_sentence(parts, how=found.how, question=found.query, text=text, unasked=False)}")
+        if found.numbers:
+            yield Line(f"  {_numbers(one.hit.score, dict(one.hit.components))}", Tone.DIM)
+        if one.hit.stale:
+            yield Line(f"  Files it speaks of changed since: {', '.join(one.hit.stale)}", Tone.WARN)
+    yield from _drop_lines([(drop.id, drop.reason) for drop in found.drops], unasked=False, numbers=found.numbers)
+    for line in left_out_lines(found):
+        yield Line(line, Tone.DIM)
+    if found.how not in _USUAL:
+        yield Line(f"Searched by {found.how}.", Tone.WARN)
+
+
+def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
+    """The result of `why`."""
+    if reasons.now:
+        yield from _usefulness(dict(reasons.now), reasons)
+    if not reasons.recalls:
+        yield Line("Nothing was recalled yet.", Tone.DIM)
+    for recall in reasons.recalls:
+        yield from _recall(recall, reasons)
+
+
+def _usefulness(now: Mapping[str, float], reasons: Reasons) -> Iterator[Block]:
+    counts = (
+        (now.get("ratings"), "rated {}"),
+        (now.get("went_well"), "followed by work that went well {}"),
+        (now.get("went_badly"), "followed by work that failed {}"),
+    )
+    told = [text.format(counted(int(count), "time")) for count, text in counts if count]
+    if told:
+        yield Line(f"So far it was {_join(told)}.")
+    if reasons.numbers:
+        yield Line(", ".join(f"{name} {value:g}" for name, value in reasons.now), Tone.DIM)
+    if reasons.quiet:
+        yield Line(
+            f"It never helped, so it is not shown unasked any more. `recollect restore {reasons.memory[-_SHORT_ID:]}`",
+            Tone.WARN,
+        )
+
+
+def _recall(recall: Mapping[str, Json], reasons: Reasons) -> Iterator[Block]:
+    unasked = "event" in recall
+    at = str(recall["at"])[:16].replace("T", " ")
+    asked = clip(str(recall["query"]), 300)
+    if not unasked:
+        yield Line(f"{at}  You asked: {asked}", Tone.TITLE)
+    else:
+        yield Line(f"{at}  {_EVENTS.get(str(recall['event']), str(recall['event']))}: {asked}", Tone.TITLE)
+        if not recall.get("delivered", True):
+            yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
+    hits, how = _listed(recall, "hits", reasons.memory), str(recall["how"])
+    for hit in hits:
+        parts = hit["components"] if isinstance(hit["components"], dict) else {}
+        numbers = {name: float(value) for name, value in parts.items() if isinstance(value, int | float)}
+        yield Line(f"  {hit['title']}  (source: {hit['lane']})  {str(hit['id'])[-_SHORT_ID:]}")
+        if hit.get("passage"):
+            yield Line(f"      {hit['passage']}", Tone.DIM)
+        text = f"{hit['title']}\n{hit.get('passage', '')}"
+        yield Line(f"      {hit_sentence(numbers, how=how, question=asked, text=text, unasked=unasked)}")
+        if reasons.numbers:
+            yield Line(f"      {_numbers(float(str(hit['score'])), numbers)}", Tone.DIM)
+    if not hits and not reasons.memory:
+        yield Line("  Nothing was found.", Tone.DIM)
+    drops = [(str(drop["id"]), str(drop["reason"])) for drop in _listed(recall, "dropped", reasons.memory)]
+    yield from _drop_lines(drops, unasked=unasked, numbers=reasons.numbers, indent="  ")
+    if reasons.numbers:
+        told = f", {recall['chars']} characters, session {recall['session']}" if unasked else ""
+        yield Line(f"  {recall['id']}: by {how}, {recall['ms']} ms{told}", Tone.DIM)
+    elif how not in _USUAL and how not in (ALWAYS_LOADED, ABOUT_CALL):
+        yield Line(f"  Searched by {how}.", Tone.DIM)
+
+
+_EVENTS = {
+    "prompt": "Shown with the prompt",
+    "session-started": "Shown at",
+    "subagent-started": "Shown to a subagent",
+    "tool-called": "Shown before a tool call",
+}
+
+
+def _drop_lines(drops: Sequence[tuple[str, str]], *, unasked: bool, numbers: bool, indent: str = "") -> Iterator[Block]:
+    """Those that were left out for the same reason together."""
+    if numbers:
+        yield from (Line(f"{indent}Left out: {id} ({reason})", Tone.DIM) for id, reason in drops)
+        return
+    groups: dict[str, list[str]] = {}
+    for id, reason in drops:
+        groups.setdefault(drop_sentence(reason, unasked=unasked), []).append(id[-_SHORT_ID:])
+    for sentence, ids in groups.items():
+        more = f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else ""
+        yield Line(f"{indent}Left out because {sentence}: {', '.join(ids[:_MAX_LISTED])}{more}.", Tone.DIM)
+
+
+def _numbers(score: float, parts: Mapping[str, float]) -> str:
+    return f"score {score:.2f}: " + ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
+
+
+def _listed(recall: Mapping[str, Json], name: str, memory: str) -> list[dict[str, Json]]:
+    found = recall[name]
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return [row for row in rows if not memory or row["id"] == memory]

@@ -1,0 +1,132 @@
+"""One opened database file, and the one way to write to it: a transaction that holds all of a write together.
+
+Opening is connect.py's, versions are migrate.py's. The parts of the store (reads, sessions, ...) build on this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from recollect.base.errors import StoreError
+from recollect.store import migrate, rows, tokenizer, words
+from recollect.store.connect import Tuning, connect, translated_errors, use_wal
+from recollect.store.protocol import Progress, silent
+
+
+class Database:
+    def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
+        self._tuning = tuning
+        self._path = path
+        if path is not None and path.with_name(path.name + "-journal").exists():
+            read_only = False  # a write was cut off before the log was in use: only a writer can take it back
+        elif path is not None and path.is_file() and path.stat().st_size:
+            # A look that cannot write, before anything that could: a newer or foreign file stays as it is.
+            version = _read_version(path, tuning)
+            read_only = read_only and version == migrate.current_version()
+        self._db = connect(path, tuning, read_only=read_only)
+        self._analyse = tokenizer.register(self._db)
+        self._term_counts: Counter[str] = Counter()
+        """What this transaction did to the counts of terms: written once, before it ends or asks for words."""
+        if read_only:
+            return
+        try:
+            with translated_errors(path):
+                migrate.inspect(self._db, path)
+                use_wal(self._db, path, tuning.busy_timeout_ms)
+                migrate.bring_up(self._db, path, self.reindex)
+        except BaseException:
+            with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to tell
+                self.close()
+            raise
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    def close(self) -> None:
+        with translated_errors(self._path):
+            self._db.close()
+
+    def reindex(self, progress: Progress = silent) -> int:
+        raise NotImplementedError
+
+    # SQLite's cells have no static type; here they end.
+
+    def _every(self, sql: str, *values: object) -> list[Any]:
+        with translated_errors(self._path):
+            return self._db.execute(sql, values).fetchall()
+
+    def _first(self, sql: str, *values: object) -> Any:
+        """None where there is no row."""
+        with translated_errors(self._path):
+            return self._db.execute(sql, values).fetchone()
+
+    def _value(self, sql: str, *values: object) -> Any:
+        return self._first(sql, *values)[0]
+
+    def _insert(self, table: str, cells: tuple[rows.Cell, ...], *, replace: bool = False) -> int:
+        self._db.execute(rows.insert_sql(table, replace=replace), rows.sealed(cells))
+        return self._db.last_insert_rowid()
+
+    def _settle_terms(self) -> None:
+        if self._term_counts:
+            words.settle(self._db, self._term_counts)
+
+    @contextmanager
+    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+        """One transaction that takes the write lock at once: waiting is then the busy timeout's work, and a
+        read can never turn into a failed write. The schema version is looked at inside, because another
+        program may have migrated the file since we opened it. Inside another one it is a part of that, and one that
+        fails takes back what it did itself, whatever becomes of the rest."""
+        if self._db.in_transaction:
+            with self._savepoint(keep=keep):
+                yield
+            return
+        with translated_errors(self._path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                migrate.refuse_other_version(self._db, self._path)
+                yield
+                self._settle_terms()
+                self._db.execute("COMMIT" if keep else "ROLLBACK")
+            except BaseException:
+                self._term_counts.clear()
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _savepoint(self, *, keep: bool) -> Iterator[None]:
+        counts = self._term_counts.copy()
+        self._db.execute("SAVEPOINT part")
+        try:
+            yield
+            if not keep:
+                raise _NotKept
+        except BaseException as problem:
+            self._term_counts.clear()
+            self._term_counts.update(counts)
+            if self._db.in_transaction:  # a full disk, for one, takes back everything at once
+                self._db.execute("ROLLBACK TO part")
+                self._db.execute("RELEASE part")
+            if not isinstance(problem, _NotKept):
+                raise
+        else:
+            self._db.execute("RELEASE part")
+
+
+class _NotKept(Exception):
+    """A dry run came to its end."""
+
+
+def _read_version(path: Path, tuning: Tuning) -> int:
+    db = connect(path, tuning, read_only=True)
+    try:
+        with translated_errors(path):
+            return migrate.inspect(db, path)
+    finally:
+        db.close()

@@ -1,0 +1,206 @@
+"""What a store knows of a question, by words and by vectors, and where each thing that was found stands. Ranks nothing.
+
+Full text is words.py's, the matrix of vectors vectors.py's (loaded when vectors are first asked for).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.base.moment import Moment
+from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
+from recollect.model.memory import Memory, Message
+from recollect.model.passage import embeddable
+from recollect.store import rows, tokenizer, words
+from recollect.store.connect import Tuning, translated_errors
+from recollect.store.reads import Reads
+
+if TYPE_CHECKING:
+    from recollect.store.protocol import Store
+    from recollect.store.vectors import Vectors
+
+_TOPIC_TERMS = 10
+HEAD_CHARS = 400  # of a message: where a turn record says what was asked, found and decided, before all that was said
+# The last condition says what the index on groups is made of; without it SQLite would not use it.
+_BESIDE = """
+    SELECT (SELECT max(seq) FROM memory WHERE "group" = ?1 AND seq < ?2 AND "group" <> ''),
+           (SELECT min(seq) FROM memory WHERE "group" = ?1 AND seq > ?2 AND "group" <> '')"""
+_BESIDE_MESSAGE = """
+    SELECT (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) < (g.at, g.id)
+            ORDER BY at DESC, id DESC LIMIT 1),
+           (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) > (g.at, g.id) ORDER BY at, id LIMIT 1)
+    FROM message g WHERE g.seq = -?2"""
+
+
+class Search(Reads):
+    def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
+        super().__init__(path, tuning, read_only=read_only)
+        self._vectors: dict[str, Vectors] = {}
+
+    def words(self, question: str, *, most: int = 0) -> WordEvidence:
+        with translated_errors(self._path):
+            if self._db.in_transaction:  # it finds what was written in it
+                self._settle_terms()
+            return words.evidence(self._db, self._analyse, question, most or words.MAX_POSTINGS)
+
+    def about(self, topic: str, limit: int) -> list[int]:
+        by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)
+        terms = tokenizer.terms(self._analyse, topic)[:_TOPIC_TERMS]
+        if by_id or not terms:
+            return [int(by_id[0])] if by_id else []
+        quoted = " AND ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms))
+        # A title that was made from the text is not indexed as one: there the words stand at the head of the body.
+        wanted = """SELECT DISTINCT p.memory_seq FROM
+                    (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
+                    JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
+                    WHERE m.status IN ('active', 'suspended')
+                    UNION SELECT p.memory_seq FROM
+                    (SELECT rowid FROM words WHERE words MATCH ?2 ORDER BY rowid DESC LIMIT ?3) w
+                    JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
+                    WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?4))
+                    ORDER BY 1 DESC"""
+        return [int(seq) for (seq,) in self._every(wanted, f"{{title topics}} : ({quoted})", quoted, limit, topic)]
+
+    # Vectors
+
+    def nearest(
+        self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
+    ) -> VectorEvidence:
+        with translated_errors(self._path):
+            vectors = self._refreshed(model)
+            missing = vectors.missing(self._db)
+            near = vectors.nearest(question, count, also, voice)
+            while vectors.stale and near and self._strike_out(vectors, {one.memory for one in near.values()}):
+                near = vectors.nearest(question, count, also, voice)
+            return VectorEvidence(near, missing, vectors.background(question))
+
+    def _strike_out(self, vectors: Vectors, memories: set[int]) -> bool:
+        wanted = "SELECT seq FROM passage WHERE memory_seq IN (SELECT value FROM json_each(?))"
+        return vectors.forget(memories, [seq for (seq,) in self._every(wanted, json.dumps(list(memories)))])
+
+    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
+        wanted = "SELECT seq, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+        seqs = dict(self._every(wanted, json.dumps(list(ids))))
+        found = self.nearest(model, question, 1, list(seqs))
+        return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
+
+    def closeness(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]:
+        from recollect.store.vectors import closest, pack
+
+        wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
+                    JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
+                    WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_seq IS NULL OR p.start < ?)"""
+        kept = self._every(wanted, model, json.dumps(list(ids)), HEAD_CHARS)
+        return closest(question, [*kept, *((id, pack(vector)) for id, vector in more)])
+
+    def pairs(
+        self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
+    ) -> list[tuple[int, int, float]]:
+        with translated_errors(self._path):
+            return self._refreshed(model).with_more(more).pairs(memories, above)
+
+    def share_vectors(self, other: Store) -> None:
+        if isinstance(other, Search):
+            self._vectors = {model: copy.copy(vectors) for model, vectors in other._vectors.items()}
+
+    def _refreshed(self, model: str) -> Vectors:
+        from recollect.store.vectors import Vectors
+
+        vectors = self._vectors[model] if model in self._vectors else Vectors(model)
+        self._vectors = {model: vectors}  # whoever asks by another model does so from now on
+        vectors.refresh(self._db)
+        return vectors
+
+    def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
+        wanted = """SELECT t.seq, t.own_title, t.body FROM passage_text t
+                    WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
+                    ORDER BY t.seq LIMIT ?"""
+        return [(int(seq), embeddable(title, body)) for seq, title, body in self._every(wanted, model, limit)]
+
+    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
+        from recollect.store.vectors import pack
+
+        with self.transaction():
+            self._db.executemany(
+                """INSERT INTO vector SELECT ?1, ?2, ?3, ?4
+                   WHERE EXISTS (SELECT 1 FROM passage WHERE seq = ?1)
+                   ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash""",
+                [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors],
+            )
+
+    def vector_counts(self) -> dict[str, int]:
+        return dict(self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model"))
+
+    def drop_vectors(self, keep: str, most: int) -> int:
+        if not self.vector_counts().keys() - {keep}:
+            return 0
+        with self.transaction():
+            self._db.execute(
+                """DELETE FROM vector WHERE (passage_seq, model) IN
+                   (SELECT passage_seq, model FROM vector WHERE model <> ? LIMIT ?)""",
+                (keep, most),
+            )
+            return self._db.changes()
+
+    # Passages and units
+
+    def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
+        wanted = "SELECT seq, memory_seq, unit, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
+        found = self._every(wanted, json.dumps(list(passages)))
+        return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
+
+    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
+        bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w
+                    JOIN passage ON memory_seq = w.value AND message_seq IS NULL ORDER BY unit, start"""
+        said = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
+                  JOIN memory m ON m.id = g.thread_id JOIN passage p ON p.memory_seq = m.seq AND p.message_seq = g.seq
+                  ORDER BY p.unit, p.start"""
+        listed = json.dumps(list(units))
+        found = [PassageEvidence(*cells) for wanted in (bodies, said) for cells in self._every(wanted, listed)]
+        if not model:
+            return found
+        with translated_errors(self._path):
+            near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
+        return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
+
+    def places(self, units: Sequence[int], *, beside: int) -> dict[int, Place]:
+        wanted = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at
+                    FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
+                    UNION ALL SELECT -seq, thread_id, 0, at, at FROM message
+                    WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""
+        found = {
+            unit: Place(group, (), (), size, (Moment(created), Moment(active)))
+            for unit, group, size, created, active in self._every(wanted, json.dumps(list(units)))
+        }
+        for unit in units[:beside]:
+            place = found.get(unit)
+            if place is not None and place.group:
+                before, after = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
+                found[unit] = place._replace(
+                    before=() if before is None else (before,), after=() if after is None else (after,)
+                )
+        return found
+
+    def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
+        turns: dict[int, tuple[int, Message]] = {}
+        if any(unit < 0 for unit in units):
+            said = f"""
+                SELECT -g.seq, m.seq, {rows.select("message", prefix="g")} FROM json_each(?) w
+                JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
+            found = self._every(said, json.dumps([unit for unit in units if unit < 0]))
+            turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in found}
+        owners = {unit: turns[unit][0] if unit in turns else unit for unit in units}
+        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608
+        listed = json.dumps(list(set(owners.values())))
+        memories = {seq: rows.to_memory(cells) for seq, *cells in self._every(wanted, listed)}
+        return [
+            (unit, memories[seq], turns[unit][1] if unit in turns else None)
+            for unit, seq in owners.items()
+            if seq in memories
+        ]

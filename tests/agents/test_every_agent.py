@@ -1,0 +1,221 @@
+"""What holds for every agent: its row is complete, and what it sends and gets is read and written alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recollect.agents import Ability, Places, agent, callers, hosts, parse, render
+from recollect.agents.base_agent import Agent
+from recollect.base.errors import BadInput
+from recollect.model.act import Deed, Doing
+from recollect.model.session import EventName, Reply, ToolCall
+from tests.values import NOW
+
+PAYLOADS = Path(__file__).parent / "payloads"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "AGENTS.md"
+every_host = pytest.mark.parametrize("host", hosts())
+
+# What a recorded event is taken for, by the name of its file or of the event; any other event is not asked for.
+NAMES = {
+    "claude-code": {
+        "SessionStart": EventName.SESSION_STARTED,
+        "UserPromptSubmit": EventName.PROMPT,
+        "PreToolUse": EventName.TOOL_CALLED,
+        "PostToolUse": EventName.TOOLS_RAN,
+        "PostToolBatch": EventName.TOOLS_RAN,
+        "PostToolUseFailure": EventName.TOOL_FAILED,
+        "Stop": EventName.TURN_ENDED,
+        "SubagentStart": EventName.SUBAGENT_STARTED,
+        "SubagentStop": EventName.SUBAGENT_ENDED,
+        "PreCompact": EventName.COMPACTING,
+        "PermissionDenied": EventName.PERMISSION_DENIED,
+        "SessionEnd": EventName.SESSION_ENDED,
+    },
+    "gemini": {
+        "SessionStart": EventName.SESSION_STARTED,
+        "BeforeAgent": EventName.PROMPT,
+        "BeforeTool-read_file-virtual": EventName.TOOL_CALLED,  # before other tools nothing can be said
+        "AfterTool": EventName.TOOLS_RAN,
+        "AfterTool-read_file-error": EventName.TOOL_FAILED,
+        "AfterAgent": EventName.TURN_ENDED,
+        "SessionEnd": EventName.SESSION_ENDED,
+    },
+    "pi": {
+        "session_start": EventName.SESSION_STARTED,
+        "session_compact": EventName.SESSION_STARTED,
+        "input": EventName.PROMPT,
+        "tool_call": EventName.TOOL_CALLED,
+        "tool_result": EventName.TOOLS_RAN,
+        "tool_result-error": EventName.TOOL_FAILED,
+        "agent_end": EventName.TURN_ENDED,
+        "session_before_compact": EventName.COMPACTING,
+        "session_shutdown": EventName.SESSION_ENDED,
+    },
+}
+NAMES["codex"] = NAMES["claude-code"]
+
+# What an agent itself must say, where it has an ability; everything else has a default.
+NEEDED = {
+    None: "HOST TITLE PROGRAM ABILITIES FOLDER EVENTS DEEDS SAYS FILES",
+    Ability.TRANSCRIPTS: "utterances may_speak",
+    Ability.PAST: "transcripts",
+    Ability.PLUGIN: "plugin",
+    Ability.SERVER: "server_place",
+    Ability.TEACHING: "skill",
+    Ability.OWN_MEMORY: "own_memory rule_file_name is_rule_file_name rule_file_text rule_index_line index_room",
+    Ability.SKILLS: "skills_folder skill_text",
+}
+
+
+@every_host
+@pytest.mark.parametrize("ability", NEEDED, ids=str)
+def test_an_agent_has_what_its_abilities_need(host: str, ability: Ability | None):
+    own = type(agent(host))
+    lacking = [name for name in NEEDED[ability].split() if getattr(own, name, None) is getattr(Agent, name, None)]
+    assert not lacking or (ability is not None and ability not in own.ABILITIES)
+    assert host == own.HOST
+
+
+@pytest.mark.parametrize("host", callers())
+def test_an_agent_calls_us_in_one_way(host: str):
+    assert len(agent(host).ABILITIES & {Ability.HOOKS, Ability.PLUGIN}) == 1
+
+
+def test_those_with_an_ability_are_found():
+    assert set(hosts(Ability.OWN_MEMORY)) == {host for host in hosts() if Ability.OWN_MEMORY in agent(host).ABILITIES}
+    assert "claude-code" in hosts(Ability.OWN_MEMORY)
+
+
+def rows() -> list[list[str]]:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def test_the_page_of_agents_says_what_the_code_says():
+    heading, _, *listed = rows()
+    columns = heading[2:]
+
+    told = {host: {row[0] for row in listed if row[2 + at] == "yes"} for at, host in enumerate(columns)}
+
+    assert told == {host: {str(one) for one in agent(host).ABILITIES} for host in hosts()}
+    assert [row[0] for row in listed] == [str(one) for one in Ability]
+    assert {cell for row in listed for cell in row[2:]} == {"yes", "no"}
+
+
+@every_host
+def test_each_agent_has_a_chapter(host: str):
+    assert f"\n## {agent(host).TITLE}\n" in PAGE.read_text(encoding="utf-8")
+
+
+# What it sends
+
+
+@pytest.mark.parametrize("host", callers())
+@pytest.mark.parametrize(
+    "body", [b"", b"\xff\xfe", b"null", b"[]", b"{", b'{"session_id": 7}', b"{}", b"[" * 100_000, b'{"a": NaN'],
+    ids=["empty", "not-utf8", "null", "list", "cut", "no-text", "no-session", "deep", "cut-constant"],
+)  # fmt: skip
+def test_what_is_no_event_is_refused_and_an_unknown_one_is_passed_on(host: str, body: bytes):
+    with pytest.raises(BadInput):
+        parse(host, next(iter(agent(host).EVENTS)), body, at=NOW, environ={})
+    told = b'{"session_id": "s", "brand": {"new": [1]}}'
+    assert parse(host, "BrandNew", told, at=NOW, environ={}).name is EventName.OTHER
+
+
+def test_an_unknown_agent_is_bad_input():
+    with pytest.raises(BadInput, match="someone-else"):
+        parse("someone-else", "Stop", b"{}", at=NOW, environ={})
+    assert hosts()[0] == "claude-code"
+
+
+@pytest.mark.parametrize("path", sorted(PAYLOADS.rglob("*.json")), ids=str)
+def test_every_recorded_event_is_understood(path: Path):
+    body, event, host = path.read_bytes(), path.stem.split("-")[0], host_of(path)
+    told, names = json.loads(body), NAMES[host]
+
+    found = parse(host, event, body, at=NOW, environ={"CLAUDE_PROJECT_DIR": "/home/ada/shop"})
+
+    assert found.name is (names.get(path.stem) or names.get(event, EventName.OTHER))
+    assert (found.host, found.at) == (host, NOW)
+    assert found.project_folder == ("/home/ada/shop" if host == "claude-code" else "")
+    assert (found.session_id, found.cwd) == (told["session_id"], told["cwd"])
+    assert found.transcript == (told.get("agent_transcript_path") or told["transcript_path"])
+    if host != "pi":
+        assert found.prompt_id == told.get("turn_id" if host == "codex" else "prompt_id", "")
+    assert (found.agent_id, found.agent_type) == (told.get("agent_id", ""), told.get("agent_type", ""))
+
+
+def host_of(path: Path) -> str:
+    return path.parent.name if path.parent != PAYLOADS else "claude-code"
+
+
+@pytest.mark.parametrize("host", hosts(Ability.HOOKS))
+def test_every_event_that_we_ask_for_is_recorded(host: str):
+    folder = PAYLOADS if host == "claude-code" else PAYLOADS / host
+    asked = {hook.event for hook in agent(host).hooks(Places(Path("/home/ada"), None, {"PATH": ""}))}
+    assert asked <= {path.stem.split("-")[0] for path in folder.glob("*.json")} & set(agent(host).EVENTS)
+
+
+@pytest.mark.parametrize("path", sorted(PAYLOADS.rglob("*.jsonl")), ids=str)
+def test_a_look_at_a_line_misses_nothing(path: Path):
+    speaks = agent(host_of(path))
+    for raw in path.read_bytes().splitlines():
+        line = json.loads(raw)
+        assert speaks.may_speak(raw) or not list(speaks.utterances(line))
+
+
+def call(name: str, **given: object) -> ToolCall:
+    return ToolCall(id="1", name=name, input=given)
+
+
+@pytest.mark.parametrize(
+    ("host", "asked", "doing"),
+    [
+        ("claude-code", call("Bash", command="ls"), Doing(Deed.RUN, "Bash", "ls")),
+        ("claude-code", call("Grep", pattern="x", path="src"), Doing(Deed.SEARCH, "Grep", "x", ("src",))),
+        ("codex", call("shell", command=["bash", "-lc", "make test"]), Doing(Deed.RUN, "shell", "make test")),
+        ("codex", call("shell", command=["make", "test"]), Doing(Deed.RUN, "shell", "make test")),
+        (
+            "codex", call("apply_patch", input="*** Begin Patch\n*** Update File: a/b.py\n@@\n"),
+            Doing(Deed.EDIT, "apply_patch", "", ("a/b.py",)),
+        ),
+        ("codex", call("view_image", path="x.png"), Doing(Deed.READ, "view_image", "", ("x.png",))),
+        ("codex", call("something"), Doing(Deed.OTHER, "something")),
+        ("gemini", call("write_file", file_path="a.py"), Doing(Deed.EDIT, "write_file", "", ("a.py",))),
+        ("opencode", call("webfetch", url="https://x"), Doing(Deed.FETCH, "webfetch", "https://x")),
+        ("pi", call("bash", command="ls"), Doing(Deed.RUN, "bash", "ls")),
+        ("pi", call("edit", path="a.py", edits=[]), Doing(Deed.EDIT, "edit", "", ("a.py",))),
+        ("pi", call("grep", pattern="x", path="src"), Doing(Deed.SEARCH, "grep", "x", ("src",))),
+        ("pi", call("recall", query="x"), Doing(Deed.OTHER, "recall")),
+    ],
+)  # fmt: skip
+def test_a_call_is_described_in_neutral_words(host: str, asked: ToolCall, doing: Doing):
+    assert agent(host).doing(asked) == doing
+
+
+# What it gets
+
+
+@pytest.mark.parametrize("host", hosts(Ability.HOOKS))
+def test_context_goes_to_the_model_and_a_notice_to_the_person(host: str):
+    for event in (*agent(host).EVENTS, "Unknown"):
+        printed = render(host, event, Reply(context="Carts live in the session.", notice="1 memory"))
+        if event in agent(host).INJECTS:
+            assert json.loads(printed) == {
+                "systemMessage": "1 memory",
+                "hookSpecificOutput": {"hookEventName": event, "additionalContext": "Carts live in the session."},
+            }
+            assert json.loads(render(host, event, Reply(notice="1 memory"))) == {"systemMessage": "1 memory"}
+        else:  # at Stop context makes the agent go on; at PreCompact it becomes an instruction for the summary
+            assert printed == b""
+        assert render(host, event, Reply()) == b""
+
+
+@pytest.mark.parametrize(
+    "event", ["Stop", "SubagentStop", "PreCompact", "SessionEnd", "PermissionDenied", "AfterAgent"]
+)
+def test_there_are_events_at_which_an_answer_would_be_misread(event: str):
+    assert not any(event in agent(host).INJECTS for host in hosts(Ability.HOOKS))

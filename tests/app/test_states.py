@@ -1,0 +1,57 @@
+"""States: what is written is read back, what cannot be read counts as not there, and limits keep the newest."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.app import states
+from recollect.app.states import CURSORS, DOUBTS, NOTICES, THREAD_MARKS, Doubt, ReadTranscript, State, ThreadMark
+from recollect.store import SqliteStore, Tuning
+
+STATES = [one for one in vars(states).values() if isinstance(one, State)]
+
+
+@pytest.fixture
+def store() -> SqliteStore:
+    return SqliteStore(None, Tuning())
+
+
+def test_every_state_has_a_name_of_its_own():
+    names = [one.name for one in STATES]
+    assert len(set(names)) == len(names) > 15
+    assert not [a for a in names for b in names if a != b and b.endswith(":") and a.startswith(b)]
+
+
+@given(st.from_type(ReadTranscript), st.text(max_size=20).filter(lambda key: "\x00" not in key))
+def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
+    store = SqliteStore(None, Tuning())
+    try:
+        CURSORS.write(store, one, key)
+    except (OverflowError, ValueError):
+        return  # a time after the last year there is
+
+    assert CURSORS.find(store, key) == one
+    assert CURSORS.find_all(store) == {key: one}
+    CURSORS.remove(store, key)
+    assert CURSORS.find(store, key) is None
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda one: one.name)
+@pytest.mark.parametrize("text", ["", "{", "null", "7.5", '["x", {}]', '{"x": [1]}', "[" * 100_000])
+def test_what_cannot_be_read_is_not_there(store: SqliteStore, state: State[Any], text: str):
+    store.put_state(state.name, text)
+    assert state.find(store) is None
+    assert state.find_all(store) == {}
+
+
+def test_a_limit_keeps_the_newest(store: SqliteStore):
+    NOTICES.write(store, [str(number) for number in range(9)])
+    DOUBTS.write(store, [Doubt("classify", "h", str(number), "t") for number in range(60)])
+    THREAD_MARKS.write(store, {str(number): ThreadMark("w", "t", ("a", "b")) for number in range(60)})
+
+    assert NOTICES.read(store) == ["4", "5", "6", "7", "8"]
+    assert [one.session for one in DOUBTS.read(store)][::49] == ["10", "59"]
+    assert list(THREAD_MARKS.read(store))[::49] == ["10", "59"]
+    assert states.FOCUS.read(store) == ()

@@ -1,0 +1,337 @@
+"""What is heard as a rule, and what is not. The families of the two are tables; the figures are in bench/capture.py."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect import capture
+from recollect.capture import judge
+from recollect.capture.draft import Action, Draft
+from recollect.capture.language import CODES, language
+from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, word_rule
+from recollect.capture.prompt_text import MAX_SENTENCE_CHARS
+from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
+from recollect.capture.tables import Patterns, Words, compiled, table
+from recollect.model.memory import RuleType
+from recollect.model.result import Scope
+from tests.capture.cases import cases
+
+
+def type_of(said: str) -> RuleType | None:
+    return find_rules(said).verdict.rule_type
+
+
+@pytest.mark.parametrize(("said", "rule_type"), cases("prompt_rules", "a_standing_rule_is_heard"))
+def test_a_standing_rule_is_heard(said: str, rule_type: str):
+    assert type_of(said) == rule_type
+
+
+@pytest.mark.parametrize("said", cases("prompt_rules", "what_holds_for_this_once_or_for_nobody_is_no_rule"))
+def test_what_holds_for_this_once_or_for_nobody_is_no_rule(said: str):
+    verdict = find_rules(said).verdict
+    assert verdict.action is Action.DROPPED
+    assert verdict.reason
+
+
+@pytest.mark.parametrize("pasted", cases("prompt_rules", "pasted_text_is_never_a_rules_wording"))
+def test_pasted_text_is_never_a_rules_wording(pasted: str):
+    assert find_rules(pasted).verdict.action is Action.DROPPED
+
+
+def test_only_what_the_person_says_beside_a_paste_is_kept():
+    said = "FAILED tests/test_auth.py::test_x - always close it\n1 failed\n\nPlease fix. In this repo we freeze time."
+    draft = find_rules(said)
+    assert "freeze time" in draft.verdict.rule
+    assert "close" not in draft.verdict.rule
+
+
+def test_a_list_of_ones_own_rules_is_heard_and_somebody_elses_is_not():
+    own = "Rules for this repo:\n- we use tabs\n- never push to main"
+    other = "Notes the contractor left:\n- we use tabs\n- never push to main\n\nstill true?"
+    assert find_rules(own).verdict.action is Action.STORED
+    assert find_rules(other).verdict.action is Action.DROPPED
+
+
+@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_rule_is_worded_as_a_sentence_that_stands_alone"))
+def test_a_rule_is_worded_as_a_sentence_that_stands_alone(said: str, rule: str):
+    assert find_rules(said).verdict.rule == rule
+
+
+@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "no_word_that_bears_the_meaning_is_taken_away"))
+def test_no_word_that_bears_the_meaning_is_taken_away(said: str, rule: str):
+    assert word_rule([said], language("en")) == rule
+
+
+def test_what_a_sentence_points_back_to_is_kept_with_it():
+    rule = find_rules("you edited texts in legal/. hands off that folder, only the lawyers change it").verdict.rule
+    assert "legal/" in rule
+    assert "hands off" in rule.lower()
+
+
+@pytest.mark.parametrize(
+    ("said", "scope"),
+    [
+        ("in all my projects i want type hints on every public function", Scope.USER),
+        ("i prefer short answers, no summaries at the end", Scope.USER),
+        ("we use tabs here", Scope.PROJECT),
+        ("I'd rather have explicit imports than wildcard imports in this project", Scope.PROJECT),
+    ],
+)
+def test_the_wording_says_how_far_a_rule_reaches(said: str, scope: Scope):
+    assert find_rules(said).verdict.scope == scope
+
+
+@given(st.text(max_size=2_000))
+def test_any_text_gets_a_verdict_with_a_reason(text: str):
+    verdict = find_rules(text).verdict
+    assert verdict.reason
+    assert bool(verdict.rule) == (verdict.action is not Action.DROPPED)
+
+
+@pytest.mark.parametrize("piece", cases("prompt_rules", "a_hostile_prompt_costs_little"))
+def test_a_hostile_prompt_costs_little(piece: str):
+    """One that is tried again at every place would take hours; the milliseconds are the benchmark's."""
+    import time
+
+    sentence = piece * (MAX_SENTENCE_CHARS // len(piece))
+    begun = time.process_time()
+    find_rules(piece * (MAX_CHARS // len(piece)))
+    find_rules(f"{sentence}. " * 5)
+
+    assert time.process_time() - begun < 30
+
+
+def rules(draft: Draft, action: Action) -> list[str]:
+    return [one.rule for one in draft.found if one.action is action]
+
+
+@pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_standing_order_or_fact_is_in_force_at_once"))
+def test_a_standing_order_or_fact_is_in_force_at_once(said: str, rule: str):
+    found = rules(find_rules(said), Action.STORED)
+    assert len(found) == 1
+    assert not rule or found == [rule]
+
+
+@pytest.mark.parametrize("said", cases("prompt_rules", "what_is_said_of_the_work_at_hand_is_not_in_force"))
+def test_what_is_said_of_the_work_at_hand_is_not_in_force(said: str):
+    assert rules(find_rules(said), Action.STORED) == []
+
+
+def test_of_a_specification_nothing_is_in_force():
+    points = [
+        "The worker must always retry three times.",
+        "Never log the payload.",
+        "We use a queue per tenant.",
+        "Tests must not depend on each other.",
+        "Always close the connection.",
+        "Commit messages are in English.",
+    ]
+    spec = "Plan for the import\n\n" + "\n".join(f"- {point}" for point in points)
+
+    draft = find_rules(spec)
+
+    assert rules(draft, Action.STORED) == []
+    assert len(rules(draft, Action.INBOX)) <= 1
+    assert {one.action for one in draft.refused} == {Action.DROPPED}
+
+
+def test_in_a_long_text_one_sentence_that_is_to_last_waits():
+    story = " ".join(f"Then step {number} reads the file and writes a row." for number in range(40))
+    draft = find_rules(f"{story} From now on always use worktrees for parallel work.")
+    assert rules(draft, Action.STORED) == []
+    assert rules(draft, Action.INBOX) == ["Always use worktrees for parallel work."]
+
+
+def test_what_looks_like_a_rule_and_is_dropped_is_named_with_its_reason():
+    (one,) = find_rules("never run the migrations until monday").refused
+    assert (one.action, one.reason) == (Action.DROPPED, "an order for this once")
+
+
+def test_a_rule_names_the_very_words_that_it_was_made_from():
+    said = "ok fix it. And we always use Decimal for money here, never float. thanks"
+    (one,) = find_rules(said).found
+    assert one.span == "And we always use Decimal for money here, never float."
+    assert one.span in said
+
+
+def test_two_rules_in_one_prompt_are_two_rules():
+    found = rules(find_rules("Never push to main. Always run make lint before you commit."), Action.STORED)
+    assert found == ["Never push to main.", "Always run make lint before you commit."]
+
+
+def test_a_dot_in_a_file_name_ends_no_sentence():
+    (one,) = find_rules("Use billing.py, not payment_utils.py.").found
+    assert one.rule == "Use billing.py, not payment_utils.py."
+
+
+def test_a_sentence_may_make_the_one_before_it_lasting():
+    assert rules(find_rules("the api key rotates weekly. make sure to memorize this"), Action.STORED) == [
+        "The api key rotates weekly. Make sure to memorize this."
+    ]
+
+
+def test_what_somebody_asks_to_remember_is_in_force():
+    assert find_rules("make sure to memorize this: the api key rotates weekly").verdict.action is Action.STORED
+
+
+def test_a_rule_by_its_form_that_the_words_speak_against_waits():
+    assert find_rules("this repo is a mess of scripts that run on cron").verdict.action is not Action.STORED
+    assert find_rules("we prefer many small functions over comments").verdict.action is not Action.DROPPED
+
+
+@pytest.mark.parametrize("said", cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language"))
+def test_orders_names_and_what_is_to_last_are_heard_in_each_language(said: str):
+    assert rules(find_rules(said), Action.STORED)
+
+
+@pytest.mark.parametrize("said", cases("prompt_rules", "wishes_and_symptoms_are_dropped_in_each_language"))
+def test_wishes_and_symptoms_are_dropped_in_each_language(said: str):
+    assert find_rules(said).verdict.action is Action.DROPPED
+
+
+# The learned judge: what it is made of, and what it makes of a sentence.
+
+
+def learned() -> judge.LearnedJudge:
+    found = judge.learned_judge("en")
+    assert found is not None
+    return found
+
+
+def test_the_table_is_small_and_names_no_trait_twice():
+    assert 1_000 < len(learned().shares) <= 5_000
+
+
+@pytest.mark.parametrize("code", ["ja", "zh"])
+def test_languages_without_spaces_have_patterns_alone(code: str):
+    assert judge.learned_judge(code) is None
+
+
+def test_words_only_add_what_waits_in_other_languages():
+    draft = find_rules("ya no usamos jenkins, ahora todo corre en github actions. arregla el build")
+    assert [(one.action, one.span) for one in draft.found] == [
+        (Action.INBOX, "ya no usamos jenkins, ahora todo corre en github actions.")
+    ]
+
+
+def test_names_paths_and_numbers_are_one_class_each():
+    assert list(judge._tokens("we keep parseUser() in src/a.py, port 5433")) == [
+        "we", "keep", "<name>", "in", "<path>", ",", "port", "<num>",
+    ]  # fmt: skip
+
+
+def test_quotes_and_pastes_are_marks_and_never_words():
+    pieces = judge_prompt('the reviewer said "always use tabs in every single file", see:\n```\nnever push\n```').pieces
+    words = " ".join(trait for number in range(len(pieces)) for trait in judge.traits(pieces, number))
+    assert "tabs" not in words
+    assert "push" not in words
+
+
+def test_a_rule_is_likelier_than_the_task_beside_it():
+    task, rule = judge_prompt("fix the login form. in this repo we only use named exports").pieces
+    assert (task.odds or 0.0) < -2.0
+    assert (rule.odds or 0.0) > 0.0
+
+
+@given(st.text(max_size=300))
+def test_the_same_text_gets_the_same_verdict(text: str):
+    assert find_rules(text).verdict == find_rules(text).verdict
+
+
+def test_words_alone_do_not_bring_a_sentence_into_force_whose_form_speaks_against_it():
+    assert find_rules("the importer must never skip rows in this repo").verdict.action is not Action.STORED
+
+
+#
+
+
+# (new, old): the new one takes the old one's place.
+OPPOSED = cases("rule_relations", "opposed")
+
+# Both may stand.
+BESIDE = cases("rule_relations", "beside")
+
+
+@pytest.mark.parametrize(("new", "old"), OPPOSED)
+def test_the_other_choice_the_opposite_and_another_value_contradict(new: str, old: str):
+    assert is_opposed(new, old)
+    assert not says_same(new, old)
+
+
+@pytest.mark.parametrize(("new", "old"), BESIDE)
+def test_rules_of_different_subjects_stand_beside_each_other(new: str, old: str):
+    assert not is_opposed(new, old)
+    assert not is_opposed(old, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use pnpm, not npm.", "use pnpm here, not npm"),
+        ("Never push to main.", "Never push directly to main."),
+        ("Do not use mocks.", "Don't use mocks."),
+    ],
+)
+def test_the_same_in_slightly_other_words_is_the_same(new: str, old: str):
+    assert says_same(new, old)
+    assert not is_opposed(new, old)
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_nothing_is_both_the_same_and_the_opposite(new: str, old: str):
+    assert not (says_same(new, old) and is_opposed(new, old))
+
+
+# (new, old, how near their vectors are by the shipped model, what the new one is to the old one)
+RELATED = cases("rule_relations", "related")
+
+
+@pytest.mark.parametrize(("new", "old", "near", "expected"), RELATED)
+def test_vectors_find_what_words_alone_do_not(new: str, old: str, near: float, expected: str):
+    assert relation(new, old, near) == expected
+
+
+@pytest.mark.parametrize(("new", "old"), OPPOSED)
+def test_without_vectors_words_decide(new: str, old: str):
+    assert relation(new, old) is Relation.OPPOSED
+
+
+# The tables of capture: all of them compile, all of them are used, and nothing else is asked for.
+
+
+ROOM = Path(capture.__file__).parent
+TABLES = sorted(path.stem for path in (ROOM / "data").glob("*.toml"))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_language_compiles(code: str):
+    found = language(code)
+    assert found.signals
+    assert "a question" in found.vetoes
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in CODES])
+def test_a_module_uses_all_of_its_table_and_no_more(name: str):
+    module = ROOM / f"{name}.py"
+    source = module.read_text(encoding="utf-8") if module.exists() else ""
+    for kind, made in (("patterns", Patterns), ("words", Words)):
+        alias = re.search(rf'^(_\w+) = {made.__name__}\("{name}"\)$', source, re.MULTILINE)
+        used = set(re.findall(rf"(?<!\w){alias[1]}\.(\w+)", source)) if alias else set()
+        assert used == set(table(f"{name}.toml").get(kind, {}))
+        for one in used:
+            assert getattr(made(name), one)
+
+
+def test_parts_lists_and_line_breaks_are_put_together():
+    assert compiled(["a{B}", "\n    c|\n    d"], {"B": ["x", "y"]}).pattern == "ax|y|c|d"
+    assert compiled("words: to do", {}).fullmatch("to  do")
+
+
+def test_what_no_table_has_is_an_error():
+    with pytest.raises(AttributeError):
+        _ = Patterns("titles").unheard_of

@@ -1,0 +1,186 @@
+"""How a memory is named: part of its id or title, `last`, a number of the last list; and older names of commands."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recollect.ops.table import OPS
+from tests.cli.run import pinned, run
+
+ALIASES = [(alias, op.name) for op in OPS for alias in op.aliases]
+
+
+def shown(name: str) -> str:
+    ran = run("show", name, "--json")
+    assert ran.code == 0, ran
+    return str(ran.json["id"])
+
+
+def test_any_unambiguous_part_of_an_id_or_a_title_stands_for_a_memory():
+    deploy, smoke = pinned("Deploys go to staging first"), pinned("The smoke test is make smoke")
+    for name in (deploy, deploy[-6:], deploy[7:], "Deploys go", "STAGING"):
+        assert shown(name) == deploy
+    assert shown("smoke test") == smoke
+
+
+def test_what_fits_several_is_refused_with_a_list_of_them():
+    one, other = pinned("Deploy to staging"), pinned("Deploy to production")
+    ran = run("forget", "deploy to", "--json")
+    assert (ran.code, ran.error["type"]) == (3, "AmbiguousName")
+    assert all(f"{id[-6:]}  {title}" in ran.error["message"] for id, title in
+               ((one, "Deploy to staging"), (other, "Deploy to production")))  # fmt: skip
+    assert shown("Deploy to staging") == one, "a whole title is no part"
+
+
+def test_last_is_the_one_made_changed_or_shown_last():
+    first, second = pinned("First of all"), pinned("Second to none")
+    assert shown("last") == second
+    run("show", first)
+    assert shown("last") == first
+    run("edit", second, "--title", "Second, changed")
+    assert shown("last") == second
+
+
+def test_a_number_stands_for_a_row_of_the_last_list():
+    ids = [pinned(text) for text in ("First of all", "Second to none", "Third time lucky")]
+    listed = run("threads").out.splitlines()[1:]
+
+    assert [row.split()[0] for row in listed] == ["1", "2", "3"]
+    for row in listed:
+        assert shown(row.split()[0])[-6:] == row.split()[-1]
+    assert run("show", "4").code == 3
+    run("search", "third lucky")
+    assert shown("1") == ids[2]
+
+
+def test_a_list_that_was_never_printed_or_is_damaged_is_no_list():
+    pinned("x")
+    kept = Path.home() / ".recollect" / "last-shown.json"
+    for damage in ("", "[]", '{"a": 3}', '{"a": [1, 2]}'):
+        kept.write_text(damage)
+        assert run("show", "1").code == 3
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES)
+def test_an_older_name_works_and_is_listed_nowhere(alias: str, name: str):
+    words = alias.split(" --")[0].split()
+    assert run(*words, "--help").code == 0
+    assert f" {words[-1]} " not in run("--help").out
+    assert all(f"  {' '.join(words)} " not in run("help", group).out for group in ("memories", "notes", "maintenance"))
+
+
+def test_older_names_do_what_they_did():
+    id, other, gone = pinned("Kept for good"), pinned("Deleted soon"), pinned("Purged at once")
+
+    assert run("archive", id).code == 0
+    assert run("show", id, "--json").json["status"] == "archived"
+    assert run("restore", id).code == 0
+    assert run("delete", other).code == 0
+    assert run("show", other).code == 3
+    assert run("undo").code == 0
+    assert run("show", other).code == 0
+    refused = run("purge", gone)
+    assert (refused.code, "--yes" in refused.err) == (2, True), "nobody is there to ask"
+    assert run("purge", gone, "--dry-run").code == run("show", gone).code == 0
+    assert (run("purge", gone, "--yes").code, run("show", gone).code) == (0, 3)
+    assert run("age", "--dry-run").code == 0
+    assert run("rule", "list").code == run("rules").code == run("note", "list").code == run("notes").code == 0
+
+
+def test_the_plural_takes_the_commands_of_the_singular():
+    assert run("rules", "add", "Use pnpm").code == 0
+    assert "Use pnpm" in run("rules").out
+
+
+def test_help_shows_a_dozen_commands_and_names_the_groups_of_the_rest():
+    said = run("--help").out
+    everyday = said.partition("Everyday commands:\n")[2].partition("\n\n")[0].splitlines()
+
+    assert [row.split()[0] for row in everyday] == (
+        "install status recall rules inbox notes why undo import doctor demo".split()
+    )
+    listed = " ".join(run("help", group).out for group in ("memories", "notes", "maintenance", "agents", "developers"))
+    assert all(op.name in listed for op in OPS)
+    assert run("help").out == said
+    assert run("help", "qwertz").code == 2
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_lists_fit_the_terminal_and_no_cell_takes_a_second_line(columns: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for number in range(3):
+        pinned(f"A title that is much longer than the terminal is wide, and then some: {number} " + "word " * 20)
+        run("rule", "add", f"Never use the tool number {number}, which is older than the other one and slower " * 2)
+        run("note", "save", "Words.", "--title", f"A note with a title that goes on and on, number {number}")
+
+    for args in (("threads",), ("rules",), ("inbox", "list"), ("notes",), ("log",)):
+        lines = run(*args).out.splitlines()
+        assert max(map(len, lines)) <= columns, args
+    assert [row.split()[0] for row in run("threads").out.splitlines()[1:]] == ["1", "2", "3"]
+
+
+#
+
+
+Completes = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def completed(monkeypatch: pytest.MonkeyPatch) -> Completes:
+    """What bash would offer for the last word of a line."""
+
+    def offered(line: str) -> list[str]:
+        monkeypatch.setenv("_RECOLLECT_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+        ran = run()
+        monkeypatch.delenv("_RECOLLECT_COMPLETE")
+        assert ran.err == ""
+        return [row.partition(",")[2] for row in ran.out.splitlines() if row]
+
+    return offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_a_script_it_can_read(shell: str):
+    ran = run("completion", shell)
+    assert ran.code == 0
+    assert "_RECOLLECT_COMPLETE" in ran.out
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=ran.out.encode(), check=True)
+
+
+def test_an_unknown_shell_is_refused():
+    assert run("completion", "tcsh").code == 2
+
+
+def test_commands_options_and_choices_are_completed(completed: Completes):
+    assert completed("recollect th") == ["threads"]
+    assert completed("recollect rule ") == ["add"]
+    assert "--boost" in completed("recollect pin --")
+    assert completed("recollect threads --status a") == ["active", "archived"]
+
+
+def test_ids_are_completed_wherever_one_is_wanted(completed: Completes):
+    id = pinned("x")
+    for place in ("show ", "merge ", f"merge {id} ", "link ", "delete ", "log ", "edit ", "purge "):
+        assert id in completed(f"recollect {place}{id[:8] if place == 'show ' else ''}"), place
+    assert completed("recollect show rule_") == []
+
+
+def test_completion_is_silent_where_the_home_cannot_be_used(completed: Completes):
+    (Path.home() / ".recollect").write_text("a file")
+    assert completed("recollect show ") == []
+
+
+def test_completion_moves_no_damaged_file(completed: Completes):
+    pinned("x")
+    store = next((Path.home() / ".recollect" / "projects").glob("*/memory.db"))
+    store.write_bytes(b"\x00" * 8192)
+    assert completed("recollect show ") == []
+    assert store.exists()

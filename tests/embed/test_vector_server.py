@@ -1,0 +1,244 @@
+"""A server on loopback makes the vectors; one that is down, late or talks nonsense is left alone and never believed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect.base.errors import BadInput, EndpointFailed
+from recollect.embed import load, vector_server
+from tests.embed.server import DIM, Server, serving, vector, well
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HURRIED_S", "QUESTION_S", "BATCH_S"):
+        monkeypatch.setattr(vector_server, name, 0.3)
+
+
+def unit(text: str) -> Any:
+    found = np.array(vector(text))
+    return found / np.linalg.norm(found)
+
+
+# What it gives
+
+
+def test_vectors_come_from_the_server_at_length_one_and_in_order(server: Server):
+    embedder = load(server.url)
+
+    texts = [f"text number {number} of many" for number in range(30)]
+    found = embedder.embed(texts)
+
+    assert embedder.dim == DIM
+    assert found.dtype == np.float32
+    for row, text in zip(found, texts, strict=True):
+        assert float(row @ unit(text)) == pytest.approx(1, abs=1e-5)
+    assert all(len(asked["input"]) <= vector_server._BATCH_TEXTS for asked in server.asked)
+    assert {asked["model"] for asked in server.asked} == {"test-model"}
+    assert set(server.paths) == {"/v1/embeddings"}
+
+
+def test_a_question_is_asked_alone_and_a_long_one_by_its_ends(server: Server):
+    embedder = load(server.url)
+
+    embedder.embed_one("how do we deploy")
+    embedder.embed_ends("first words " + "x " * 9_000 + " last words", 64)
+
+    assert server.asked[-2]["input"] == ["how do we deploy"]
+    [asked] = server.asked[-1]["input"]
+    assert (asked[:11], asked[-10:]) == ("first words", "last words")
+    assert len(asked) < 300
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
+def test_an_address_may_be_written_in_each_usual_way(server: Server, path: str):
+    load(f"http://localhost:{server.port}{path}#m" if path else f"http://127.0.0.1:{server.port}#m")
+
+    assert server.paths[-1] == "/v1/embeddings"
+
+
+def test_the_id_tells_servers_and_models_apart(server: Server):
+    ids = {load(f"http://127.0.0.1:{server.port}{rest}").id for rest in ("/v1#a", "/v1#b", "/v1/embeddings#a")}
+
+    assert len(ids) == 3
+    assert load(server.url).id == load(server.url).id
+    assert load(server.url).id.startswith("test-model@endpoint:")
+
+
+def test_texts_that_are_no_text_are_sent_as_one(server: Server):
+    embedder = load(server.url)
+
+    assert np.isfinite(embedder.embed(["\ud800", "", "\0"])).all()
+
+
+# The key
+
+
+def test_a_key_is_shown_to_the_server_and_to_nobody_else(server: Server, tmp_path: Path):
+    key = tmp_path / "embedding.key"
+    key.write_text("sk-very-secret\n")
+    key.chmod(0o600)
+
+    embedder = load(server.url, key)
+
+    assert server.headers[-1]["Authorization"] == "Bearer sk-very-secret"
+    load(server.url, tmp_path / "not there")
+    assert "Authorization" not in server.headers[-1]
+    with pytest.raises(BadInput, match="in the open"):
+        load("http://192.0.2.1/v1#m", key)
+    assert "secret" not in embedder.id
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are not kept there")
+@pytest.mark.parametrize(
+    ("content", "mode", "said"),
+    [
+        (b"two words", 0o600, "does not hold a key"),
+        (b"\xff\xfe", 0o600, "cannot be read"),
+        (b"a\r\nX-Other: b", 0o600, "does not hold a key"),
+        (b"sk", 0o644, "can be read by others"),
+    ],
+)
+def test_a_key_that_is_none_or_open_to_others_is_refused(
+    server: Server, tmp_path: Path, content: bytes, mode: int, said: str
+):
+    key = tmp_path / "embedding.key"
+    key.write_bytes(content)
+    key.chmod(mode)
+
+    with pytest.raises(BadInput, match=said):
+        load(server.url, key)
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["http://", "http://:99/v1", "http://user:word@127.0.0.1/v1#m", "http://127.0.0.1:99999/v1", "http://[::1/v1",
+     "http://127.0.0.1/v1?key=sk"],
+)  # fmt: skip
+def test_an_address_that_cannot_be_one_is_refused(setting: str):
+    with pytest.raises(BadInput, match="MEMORY_EMBEDDING_MODEL"):
+        load(setting)
+
+
+def test_a_server_that_is_not_there_is_said_to_be(server: Server):
+    server.stop()
+
+    with pytest.raises(EndpointFailed, match="nothing listens there") as raised:
+        load(server.url)
+
+    assert "tried again" in raised.value.hint
+
+
+def changed(texts: list[str]) -> Any:
+    return {"data": [{"index": n, "embedding": vector(text, 32)} for n, text in enumerate(texts)]}
+
+
+def uneven(texts: list[str]) -> Any:
+    return {"data": [{"index": n, "embedding": vector(text, DIM + n)} for n, text in enumerate(texts)]}
+
+
+def fewer(texts: list[str]) -> Any:
+    return {"data": well(texts)["data"][1:]}
+
+
+def with_value(value: Any) -> Callable[[list[str]], Any]:
+    return lambda texts: {"data": [{"index": n, "embedding": [value] * DIM} for n, _ in enumerate(texts)]}
+
+
+WRONG: list[tuple[Any, str]] = [
+    (changed, "32 numbers, where 48 were expected"), (uneven, "48 and 49 numbers"), (fewer, "vectors for"),
+    (with_value("x"), "no vector"), (with_value(None), "no vector"), (with_value(1e300), "no vector"),
+    (with_value(True), "no vector"), (lambda _: b"", "no vectors"), (lambda _: b"<html>busy</html>", "no vectors"),
+    (lambda _: b'{"data": [{"embedding": [NaN]', "no vectors"), (lambda _: [], "no vectors"),
+    (lambda _: {}, "no vectors"), (lambda _: {"data": None}, "no vectors"), (lambda _: {"data": [1, 2]}, "no vectors"),
+    (lambda _: {"data": [{"embedding": "AAAA"}] * 2}, "no vector"), (lambda _: b"[" * 100_000, "no vectors"),
+    (lambda _: b'{"data": [{"embedding": [NaN, 1]}, {"embedding": [1, 2]}]}', "no vector"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "said"), WRONG)
+def test_an_answer_that_is_not_what_was_asked_for_is_never_used(server: Server, answer: Any, said: str):
+    embedder = load(server.url)
+    server.answer = answer
+
+    with pytest.raises(EndpointFailed, match=said):
+        embedder.embed(["one", "another"])
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(server: Server, monkeypatch: pytest.MonkeyPatch):
+    embedder = load(server.url)
+    monkeypatch.setattr(vector_server, "_MAX_ANSWER_BYTES", 1_000)
+
+    with pytest.raises(EndpointFailed, match="far too much"):
+        embedder.embed(["one", "another"])
+
+
+@pytest.mark.parametrize(("status", "said"), [(401, "401.*embedding.key"), (404, "404"), (500, "500"), (307, "307")])
+def test_a_refusal_is_told_with_its_number(server: Server, status: int, said: str):
+    embedder = load(server.url)
+    server.status = status
+
+    with pytest.raises(EndpointFailed, match=said):
+        embedder.embed_one("one")
+
+
+def test_one_that_does_not_answer_in_time_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch):
+    embedder = load(server.url)
+    hurry(monkeypatch)
+    server.waits_s = 30
+
+    for ask in (lambda: embedder.embed_ends("one", 64), lambda: embedder.embed_one("one")):
+        with pytest.raises(EndpointFailed, match="did not answer in time"):
+            ask()
+
+
+def test_one_that_sends_a_byte_at_a_time_is_late_too(server: Server, monkeypatch: pytest.MonkeyPatch):
+    embedder = load(server.url)
+    hurry(monkeypatch)
+    server.drips_s = 0.05
+
+    with pytest.raises(EndpointFailed, match="did not answer in time"):
+        embedder.embed_one("one")
+
+
+def test_one_that_failed_is_left_alone_for_a_while_and_then_asked_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(vector_server, "LEFT_ALONE_S", (0.3, 0.3))
+    embedder = load(server.url)
+    server.status = 503
+    with pytest.raises(EndpointFailed, match="503"):
+        embedder.embed_one("one")
+    server.status, asked = 200, len(server.asked)
+
+    with pytest.raises(EndpointFailed, match="503"):
+        embedder.embed_one("one")
+    assert len(server.asked) == asked, "it was not even asked"
+
+    time.sleep(0.35)
+    assert embedder.embed_one("one").shape == (DIM,)
+
+
+def test_one_that_is_only_too_slow_for_a_hook_still_serves_the_rest(server: Server, monkeypatch: pytest.MonkeyPatch):
+    embedder = load(server.url)
+    monkeypatch.setattr(vector_server, "HURRIED_S", 0.05)
+    server.waits_s = 0.2
+
+    with pytest.raises(EndpointFailed, match="in time"):
+        embedder.embed_ends("one", 64)
+    assert embedder.embed(["one", "another"]).shape == (2, DIM)

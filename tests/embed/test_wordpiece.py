@@ -1,0 +1,108 @@
+"""Tokens are those of the reference, on any text, in any Python."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.embed.embedder import SHIPPED_FOLDER
+from recollect.embed.folder import Folder
+from recollect.embed.tensors import Tensors
+from recollect.embed.wordpiece import Tokenizer
+from tests.embed.texts import TEXTS, askable
+
+GOLDEN = json.loads((Path(__file__).parent / "golden_tokens.json").read_text(encoding="ascii"))
+FIRST, LAST, UNKNOWN = 101, 102, 100
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=300)
+
+
+@cache
+def vocabulary() -> list[str]:
+    return tensors().bytes("vocabulary").decode().rstrip("\n").split("\n")
+
+
+@cache
+def tensors() -> Tensors:
+    return Folder(SHIPPED_FOLDER, is_shipped=True).weights()
+
+
+@cache
+def tokenizer() -> Tokenizer:
+    return Tokenizer(vocabulary(), tensors().bytes("characters").decode())
+
+
+def test_the_golden_file_holds_every_text():
+    assert [each["text"] for each in GOLDEN] == list(TEXTS)
+
+
+@pytest.mark.parametrize("each", GOLDEN, ids=range(len(GOLDEN)))
+def test_tokens_are_those_of_the_reference(each):
+    assert tokenizer().encode(each["text"], 256) == each["tokens"]
+
+
+@pytest.mark.parametrize("cut_chars", [1, 7, 100])
+def test_where_the_text_is_cut_to_be_read_makes_no_difference(monkeypatch: pytest.MonkeyPatch, cut_chars: int):
+    monkeypatch.setattr("recollect.embed.wordpiece._FIRST_CUT_CHARS", cut_chars)
+
+    for each in GOLDEN:
+        assert tokenizer().encode(each["text"], 256) == each["tokens"]
+
+
+@cache
+def reference() -> Any:
+    """The reference tokenizer itself, made from our vocabulary; the golden file is checked without it."""
+    tokenizers = pytest.importorskip("tokenizers", reason="the reference tokenizer is not installed")
+    pieces = {piece: number for number, piece in enumerate(vocabulary())}
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
+    made.normalizer = tokenizers.normalizers.BertNormalizer()
+    made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    made.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    return made
+
+
+@given(st.lists(st.one_of(any_text, st.sampled_from(TEXTS)), max_size=4).map("".join))
+def test_any_text_has_the_tokens_that_the_reference_gives_it(text):
+    assert tokenizer().encode(text, 100_000)[1:-1] == reference().encode(askable(text)).ids
+
+
+@given(any_text, st.integers(2, 40))
+def test_a_cut_encoding_is_the_beginning_of_the_whole(text, most):
+    whole = tokenizer().encode(text, 10_000)
+
+    cut = tokenizer().encode(text, most)
+
+    assert cut == [*whole[:-1][: most - 1], LAST]
+
+
+@pytest.mark.parametrize("unit", ["word ", "x", "é", "漢", ".", " ", "\x00", "[SEP", "q" * 99 + " ", "\ud800"])
+def test_a_megabyte_does_not_explode(unit):
+    text = unit * (1_000_000 // len(unit))
+    tokenizer()
+
+    before = time.process_time()
+    tokens = tokenizer().encode(text, 256)
+
+    assert len(tokens) <= 256
+    assert time.process_time() - before < 30
+
+
+def test_a_lone_surrogate_is_dropped():
+    assert tokenizer().encode("wo\ud800rd", 256) == tokenizer().encode("word", 256)
+
+
+def test_a_word_of_more_than_a_hundred_characters_is_unknown():
+    assert tokenizer().encode("x" * 101, 256) == [FIRST, UNKNOWN, LAST]
+    assert tokenizer().encode("x" * 5_000, 256) == [FIRST, UNKNOWN, LAST]
+    assert tokenizer().encode("x" * 100, 256) != [FIRST, UNKNOWN, LAST]
+
+
+def test_text_of_nothing_has_only_the_marks():
+    assert tokenizer().encode("", 256) == tokenizer().encode(" \x00\u200b", 256) == [FIRST, LAST]

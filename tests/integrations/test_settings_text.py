@@ -1,0 +1,332 @@
+"""Entries in and out of a settings text, in each notation: every other byte stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.agents import Form
+from recollect.base.errors import NotPlain
+from recollect.integrations import settings_text
+from recollect.integrations.json_text import Addition, Way, value_at
+
+EVENTS = ("SessionStart", "PreToolUse", "Stop")
+OTHER = {"type": "command", "command": "notify-send done"}
+SERVER = Addition(("mcp",), "ours", {"type": "local"})
+
+
+def hook(event: str) -> Addition:
+    return Addition(("hooks", event), "", {"hooks": [{"type": "command", "command": f"ours {event}", "timeout": 5}]})
+
+
+HOOKS = tuple(hook(event) for event in EVENTS)
+STOP = (hook("Stop"),)
+
+
+def added(text: str, additions: Sequence[Addition] = HOOKS, form: Form = Form.JSON) -> str:
+    """And that taking it back leaves every byte."""
+    what = settings_text.insertions(form, text, additions)
+    after = settings_text.insert(text, what)
+    assert settings_text.take_back(after, what) == text
+    return after
+
+
+def ours(text: str, form: Form = Form.JSON) -> list[Way]:
+    """Where our hooks stand; a whole group where it holds no other."""
+    found: list[Way] = []
+    events = settings_text.load(form, text).get("hooks", {})
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for at, group in enumerate(groups if isinstance(groups, list) else ()):
+            inside = [str(value_at(one, ("command",))).startswith("ours ") for one in value_at(group, ("hooks",)) or ()]
+            way: Way = ("hooks", event, at)
+            found += [way] if inside and all(inside) else [(*way, "hooks", n) for n, one in enumerate(inside) if one]
+    return found
+
+
+def cleaned(text: str, keep: Sequence[Way] = ()) -> str:
+    return settings_text.without(Form.JSON, text, ours(text), keep)
+
+
+def containers(text: str) -> list[Way]:
+    settings = settings_text.load(Form.JSON, text)
+    ways = [way for one in HOOKS for way in (one.keys[:1], one.keys)]
+    return [way for way in ways if value_at(settings, way) is not None]
+
+
+def loaded(text: str) -> Any:
+    """Numbers stay text: one of five thousand digits is valid JSON too."""
+    return json.loads(text.removeprefix("\ufeff"), parse_int=lambda digits: digits)
+
+
+# How it looks
+
+FRESH = """\
+{
+  "hooks": {
+    "Stop": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "ours Stop",
+            "timeout": 5
+          }
+        ]
+      }
+    ]
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", "{\n}\n"])
+def test_a_file_of_our_own_is_plain_to_read(text: str):
+    assert added(text, STOP) == FRESH
+
+
+def test_entries_are_written_as_the_file_is_written():
+    assert added('{\n\t"model": "x"\n}', STOP) == (
+        '{\n\t"model": "x",\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t{\n\t\t\t\t"hooks": [\n\t\t\t\t\t{\n'
+        '\t\t\t\t\t\t"type": "command",\n\t\t\t\t\t\t"command": "ours Stop",\n'
+        '\t\t\t\t\t\t"timeout": 5\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t}\n\t\t]\n\t}\n}'
+    )
+    dos = added('{\r\n    "model": "x"\r\n}\r\n')
+    assert dos.count("\n") == dos.count("\r\n")
+    assert '\r\n    "hooks": {\r\n        "SessionStart": [' in dos
+    assert "\n" not in added('{"model":"x","hooks":{"Stop":[]}}')
+    assert added('{"a":1}', STOP).startswith('{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command",')
+    assert added("\ufeff{}").startswith("\ufeff{")
+    assert added("\ufeff").startswith("\ufeff{")
+
+
+# In and out again
+
+SHAPES = {
+    "empty": "",
+    "blank": " \n\n",
+    "only a mark": "\ufeff",
+    "nothing in it": "{}",
+    "space in it": "{ \n\n }",
+    "mark": '\ufeff{"a": 1}',
+    "crlf": '{\r\n  "a": 1\r\n}\r\n',
+    "tabs": '{\n\t"a": {\n\t\t"b": []\n\t}\n}\n',
+    "odd": '{ "a" :1 ,"b":\n2}',
+    "no events": '{"hooks": {}}',
+    "empty lists": '{\n  "hooks": {\n    "Stop": [],\n    "PreToolUse": [\n    ]\n  }\n}\n',
+    "others": json.dumps({"hooks": {"Stop": [{"matcher": "", "hooks": [OTHER]}]}, "z": None}, indent=2),
+    "others in a line": json.dumps({"hooks": {"Stop": [{"hooks": [OTHER]}, {"hooks": [OTHER, OTHER]}]}}),
+    "hooks not last": '{\n  "hooks": {\n    "Setup": [{"hooks": []}]\n  },\n  "model": "x"\n}\n',
+    "escaped key": '{"\\u0068ooks": {"St\\u006fp": []}}',
+    "odd values": '{"hooks": {"Notification": null, "Other": {}}, "n": 1e400, "i": ' + "9" * 5000 + "}",
+    "groups of no shape": '{"hooks": {"Stop": [null, 5, {}, {"hooks": null}, {"hooks": [null, {"command": 5}]}]}}',
+    "twice elsewhere": '{"env": {"A": "1", "A": "2"}}',
+}
+
+
+@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
+def test_in_and_out_leaves_every_byte(text: str):
+    after = added(text)
+
+    assert sorted(str(way[1]) for way in ours(after)) == sorted(EVENTS)
+    assert loaded(after)
+    assert ours(text) == []
+    assert cleaned(text) == text
+
+
+space = st.text(alphabet=" \t\r\n", max_size=4)
+
+
+@st.composite
+def spelt(draw: st.DrawFn, value: object) -> str:
+    """A JSON text of a value, with space wherever JSON allows it."""
+
+    def gap() -> str:
+        return draw(space)
+
+    match value:
+        case dict():
+            inner = ",".join(
+                f"{gap()}{json.dumps(key, ensure_ascii=draw(st.booleans()))}{gap()}:{gap()}{draw(spelt(v))}{gap()}"
+                for key, v in value.items()
+            )
+            return "{" + (inner or gap()) + "}"
+        case list():
+            return "[" + (",".join(f"{gap()}{draw(spelt(v))}{gap()}" for v in value) or gap()) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=draw(st.booleans()))
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+groups = st.lists(
+    st.fixed_dictionaries(
+        {"hooks": st.lists(st.just(OTHER) | values, max_size=2)}, optional={"matcher": st.just("Bash")}
+    )
+    | values,
+    max_size=3,
+)
+events = st.dictionaries(st.sampled_from([*EVENTS, "Notification"]), groups, max_size=3)
+settings = st.builds(
+    lambda before, hooks, after: {**before, **hooks, **after},
+    st.dictionaries(words, values, max_size=2),
+    st.just({}) | st.fixed_dictionaries({"hooks": events}),
+    st.dictionaries(words.filter(lambda word: word != "hooks"), values, max_size=2),
+)
+
+
+@st.composite
+def settings_texts(draw: st.DrawFn) -> str:
+    value = draw(settings)
+    if not isinstance(value.get("hooks", {}), dict):
+        value.pop("hooks")
+    return draw(st.sampled_from(["", "\ufeff"])) + draw(space) + draw(spelt(value)) + draw(space)
+
+
+@given(settings_texts())
+def test_in_and_out_leaves_every_byte_of_any_settings(text: str):
+    after = added(text)
+    assert sorted(str(way[1]) for way in ours(after)) == sorted(EVENTS)
+    assert loaded(cleaned(after, containers(text))) == loaded(text)
+
+
+# After others wrote into it
+
+
+def test_only_ours_go_from_a_file_that_was_edited():
+    text = added('{\n  "model": "x"\n}\n')
+    edited = text.replace('"x"', '"y"').replace('"Stop": [', '"Stop": [{"hooks": [' + json.dumps(OTHER) + "]}, ")
+
+    left = cleaned(edited)
+
+    assert loaded(left) == {"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}
+    assert left.startswith('{\n  "model": "y",\n')
+    mixed = json.dumps({"hooks": {"Stop": [{"hooks": [OTHER, hook("Stop").value["hooks"][0], OTHER]}]}}, indent=2)  # type: ignore[index]
+    assert cleaned(mixed) == json.dumps({"hooks": {"Stop": [{"hooks": [OTHER, OTHER]}]}}, indent=2)
+
+
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}, "z": 0}'])
+def test_a_file_that_the_agent_wrote_anew_is_cleaned_as_well(text: str, indent: int | str | None):
+    rewritten = json.dumps(json.loads(added(text)), indent=indent)
+    assert cleaned(rewritten) == json.dumps(json.loads(text), indent=indent)
+
+
+def test_what_stood_empty_before_us_may_stay():
+    text = '{"hooks": {"Stop": []}}'
+    assert cleaned(added(text), containers(text)) == text
+    assert cleaned(added(text)) == "{}"
+
+
+def test_a_text_that_changed_is_not_taken_back_blindly():
+    what = settings_text.insertions(Form.JSON, "{}", HOOKS)
+    assert settings_text.take_back(added("{}").replace("Stop", "Halt"), what) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ('{\n  "a": 1,\n}', 3, "not plain JSON"),
+        ('{\n  // mine\n  "a": 1\n}', 2, "not plain JSON"),
+        ('{"a": 1} {', 1, "not plain JSON"),
+        ('{"a": NaN}', 1, "not plain JSON"),
+        ('{\n"a": 1,\n"b": "\t"}', 3, "not plain JSON"),
+        ("[]", 1, "not a JSON object"),
+        ("\n7", 2, "not a JSON object"),
+        ('{"hooks": {},\n "hooks": {}}', 2, "written twice"),
+        ('{"hooks": {"Stop": [],\n\n "Stop": []}}', 3, "written twice"),
+        ('{"hooks": []}', 1, "'hooks' is not an object"),
+        ('{\n"hooks": null}', 2, "'hooks' is not an object"),
+        ('{"hooks": {"Stop":\n {}}}', 2, "'Stop' is not a list"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", 1, "nested too deeply"),
+    ],
+)
+def test_what_is_not_clear_is_left_alone(text: str, line: int, problem: str):
+    with pytest.raises(NotPlain) as caught:
+        added(text)
+
+    assert (caught.value.line, problem in caught.value.problem) == (line, True)
+    if "twice" in problem:
+        with pytest.raises(NotPlain):
+            settings_text.load(Form.JSON, text, HOOKS)
+
+
+# With comments
+
+COMMENTED = [
+    '{\n  // with "quotes", and a }\n  "a": "http://x", /* b */\n  "mcp": {\n    "o": {"x": [1,],},\n  },\n}\n',
+    '{"a": "/* no comment */, ]", "mcp": {}}',
+    "// before\n{\n}\n// after\n",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", COMMENTED)
+def test_comments_and_trailing_commas_stay_where_they_are(text: str):
+    after = added(text, (SERVER, *STOP), Form.COMMENTED)
+
+    assert settings_text.load(Form.COMMENTED, after)["mcp"]["ours"] == SERVER.value
+    assert ours(after, Form.COMMENTED) == [("hooks", "Stop", 0)]
+    if '"mcp"' in text:
+        edited = added(text, (SERVER,), Form.COMMENTED).replace("{", "{ /* new */", 1)
+        cut = settings_text.without(Form.COMMENTED, edited, [("mcp", "ours")], [("mcp",)])
+        assert cut == text.replace("{", "{ /* new */", 1)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1 "b": 2}', "[1]", '{"mcp": 3}'])
+def test_with_comments_too_what_is_not_clear_is_refused(text: str):
+    with pytest.raises(NotPlain):
+        added(text, (SERVER,), Form.COMMENTED)
+
+
+# TOML
+
+TABLE = Addition(("mcp_servers",), "recollect", {"command": '/home/ada/it\'s "here"/bin/mcp', "args": []})
+WAY: Way = ("mcp_servers", "recollect")
+TABLES = [
+    "", "a = 1\n", "a = 1", "a = 1\r\n", "# only a comment\n", "[mcp_servers]\n",
+    "[mcp_servers.other]\ncommand = 'x'\n\n", 'x = """\n[mcp_servers.recollect]\n"""\n[b]\nz = [\n[1],\n[2]]\n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_a_table_goes_in_and_out(text: str):
+    after = added(text, (TABLE,), Form.TOML)
+    theirs = "\n# a note of theirs\n[projects.'/x']\ntrust_level = 'trusted'\n"
+
+    assert value_at(settings_text.load(Form.TOML, after), WAY) == TABLE.value
+    if text.endswith("\n") or not text:
+        assert settings_text.without(Form.TOML, after + theirs, [WAY]) == text + theirs
+
+
+def test_tables_below_it_go_with_it():
+    text = "[mcp_servers.recollect]\ncommand = 'x'\n[mcp_servers.recollect.env]\nA = 'b'\n[mcp_servers.recollected]\n"
+    assert settings_text.without(Form.TOML, text, [WAY]) == "[mcp_servers.recollected]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcp_servers.recollect.command = 'x'\n",
+        "mcp_servers = {recollect = {command = 'x'}}\n",
+        "[mcp_servers]\nrecollect = {command = 'x'}\n",
+    ],
+)
+def test_a_table_that_is_written_otherwise_is_not_cut(text: str):
+    with pytest.raises(NotPlain):
+        settings_text.without(Form.TOML, text, [WAY])
+
+
+@pytest.mark.parametrize("text", ["a = \n", "[x\n", "a = 1\na = 2\n", "mcp_servers = {}\n"])
+def test_toml_that_nothing_can_be_added_to_is_refused(text: str):
+    with pytest.raises(NotPlain) as refused:
+        added(text, (TABLE,), Form.TOML)
+    assert refused.value.line >= 1

@@ -1,0 +1,127 @@
+"""A prompt is seen by its hook and in the transcript, in either order, and is captured once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.app import notices, session_ledger
+from recollect.app.core import App
+from recollect.app.states import CLAIMED_PROMPTS
+from recollect.base.clock import FixedClock
+from recollect.jobs import late_prompts
+from recollect.model.memory import Kind, Rule
+from recollect.model.query import Query
+from recollect.model.result import Scope
+from recollect.model.session import EventName
+from recollect.ops import past_sessions
+from tests.hooks.talk import Talk
+from tests.ops.transcript import Transcript
+
+SAID = "we use tabs here, not spaces"
+
+
+@pytest.fixture
+def transcript(app: App, tmp_path: Path) -> Transcript:
+    return Transcript(app, tmp_path)
+
+
+@pytest.fixture
+def talk(app: App, transcript: Transcript) -> Talk:
+    talk = Talk(app, session="s-1")
+    talk.transcript = str(transcript.path)
+    return talk
+
+
+def seen(app: App) -> list[int]:
+    found = app.reader(Scope.PROJECT).find(Query(kinds=(Kind.RULE,), limit=10))
+    return [rule.seen for rule in found if isinstance(rule, Rule)]
+
+
+def read(app: App, transcript: Transcript) -> None:
+    app.clock = FixedClock(app.clock.now().plus(seconds=10))
+    transcript.event(EventName.TURN_ENDED)
+    told = past_sessions.catch_up(app)
+    assert told.facts["read"]
+
+
+def test_hook_first(app: App, transcript: Transcript, talk: Talk):
+    talk.say(SAID)
+    transcript.line("user", SAID)
+    read(app, transcript)
+    assert seen(app) == [1]
+    assert notices.waiting(app) == [], "the hook has told of it"
+
+
+@pytest.mark.parametrize(
+    ("hook", "written"),
+    [
+        (
+            f"/style {SAID}",
+            f"<command-message>style</command-message>\n<command-name>/style</command-name>\n"
+            f"<command-args>{SAID}</command-args>",
+        ),
+        (f"{SAID} [Image #1]", [{"type": "text", "text": f"{SAID} [Image #1]"}, {"type": "image"}]),
+        (
+            f"<ide_opened_file>cart.py</ide_opened_file>\n{SAID}",
+            [{"type": "text", "text": "<ide_opened_file>cart.py</ide_opened_file>"}, {"type": "text", "text": SAID}],
+        ),
+    ],
+)
+def test_both_know_a_prompt_by_what_the_person_typed(
+    app: App, transcript: Transcript, talk: Talk, hook: str, written: object
+):
+    talk.say(hook)
+    transcript.line("user", written)
+    read(app, transcript)
+
+    assert seen(app) == [1]
+
+
+def test_transcript_first(app: App, transcript: Transcript, talk: Talk):
+    """The daemon was held up in the middle of the hook."""
+    transcript.line("user", SAID)
+    read(app, transcript)
+
+    said = talk.say(SAID)
+
+    assert seen(app) == [1]
+    assert "Use tabs, not spaces" in said.notice, "what was captured without it is told here"
+    assert session_ledger.count_sessions(app.reader(Scope.PROJECT)) == 1
+
+
+@pytest.mark.parametrize("is_missed", [False, True])
+def test_the_same_words_said_twice_are_two(app: App, transcript: Transcript, talk: Talk, is_missed: bool):
+    for number in range(2):
+        if number or not is_missed:
+            talk.say(SAID)
+        transcript.line("user", SAID)
+    read(app, transcript)
+
+    assert seen(app) == [2]
+
+
+def test_another_session_that_says_the_same_is_heard(app: App, tmp_path: Path):
+    for session in ("s-1", "s-2"):
+        transcript = Transcript(app, tmp_path, session)
+        transcript.number = 10 * len(session) + int(session[-1])
+        transcript.line("user", SAID)
+        read(app, transcript)
+
+    assert seen(app) == [2]
+
+
+def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, transcript: Transcript, talk: Talk):
+    talk.say(SAID, confirm=False)
+    assert len(notices.waiting(app)) == 1
+    said = talk.say("thanks")
+    assert "Use tabs, not spaces" in said.notice
+    assert notices.waiting(app) == []
+
+
+def test_claims_are_limited(app: App):
+    for number in range(CLAIMED_PROMPTS.limit + 50):
+        assert late_prompts.claim_prompt(app, "s-1", f"prompt {number}")
+    state = app.reader(Scope.PROJECT).state("heard") or ""
+    assert state.count("s-1 ") == CLAIMED_PROMPTS.limit

@@ -1,0 +1,42 @@
+"""Runs jobs in tests: as the daemon does, without its thread."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from recollect.app.core import App
+from recollect.base.clock import Clock, SystemClock
+from recollect.base.paths import Home
+from recollect.daemon.apps import Apps
+from recollect.daemon.model_loader import Model
+from recollect.jobs import job_table
+from recollect.jobs.job_table import Memo
+from recollect.jobs.runner import Task
+
+
+def open_home() -> Home:
+    home = Home(Path(os.environ["RECOLLECT_HOME"]))
+    home.prepare()
+    return home
+
+
+def open_apps(clock: Clock | None = None, model: Model | None = None) -> Apps:
+    return Apps(open_home(), Path.home(), clock or SystemClock(), model or Model())
+
+
+def run_job(name: str, apps: Apps) -> int:
+    """As if it were due everywhere, until nothing is left to do; the number of pieces."""
+    task, pieces = Task(job_table.job(name), apps), 0
+    while task.step():
+        pieces += 1
+    return pieces
+
+
+def run_model_jobs(app: App) -> None:
+    """Those that ask a language model by themselves, in one App."""
+    if app.settings.switch("MEMORY_LLM"):
+        for job in job_table.JOBS:
+            if job.model is job_table.Model.REQUIRED:
+                while job.function(app, Memo()):
+                    pass

@@ -1,0 +1,146 @@
+"""Beats are counted by the clock, whoever looks and however often; jobs are due by a count of sessions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.base.moment import Moment
+from recollect.lifecycle.timing import BEAT_SECONDS, Schedule, Turn, begun, interacted, ticked
+from recollect.model.heartbeat import Heartbeat
+from tests.values import NOW
+
+MOMENTS = st.integers(min_value=0, max_value=4_000_000_000).map(lambda s: Moment(s * 1_000_000))
+
+
+def later(beats: float) -> Moment:
+    return NOW.plus(seconds=beats * BEAT_SECONDS)
+
+
+def test_beats_that_nobody_was_there_to_tick_are_caught_up():
+    assert ticked(begun(NOW), later(847.9)).beat == 847
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1_000), max_size=20), st.floats(min_value=1_000, max_value=2_000))
+def test_it_does_not_matter_how_often_anyone_looked(looks: list[float], end: float):
+    heart = begun(NOW)
+    for beats in sorted(looks):
+        heart = ticked(heart, later(beats))
+    assert ticked(heart, later(end)) == ticked(begun(NOW), later(end))
+
+
+@given(st.lists(MOMENTS, min_size=1, max_size=20))
+def test_whatever_the_clock_does_no_beat_is_taken_away(moments: list[Moment]):
+    heart = begun(NOW)
+    for at in moments:
+        moved = interacted(heart, at) if at.micros % 2 else ticked(heart, at)
+        assert moved.beat >= heart.beat
+        assert moved.since_last >= 0
+        assert moved.last_beat_at <= at
+        heart = moved
+
+
+def test_a_clock_that_was_set_back_goes_on_counting_from_there():
+    heart = ticked(begun(NOW), later(10))
+    back = ticked(heart, later(-100))
+    assert back.beat == 10
+    assert ticked(back, later(-98)).beat == 12
+
+
+def test_daylight_saving_changes_nothing():
+    before = Moment.parse("2026-03-29T01:55:00+01:00")
+    after = Moment.parse("2026-03-29T03:05:00+02:00")  # ten minutes later
+    assert ticked(begun(before), after).beat == 2
+
+
+def test_speaking_sets_the_count_since_to_nothing():
+    heart = interacted(begun(NOW), later(5))
+    assert (heart.beat, heart.since_last, heart.last_interaction_at) == (5, 0, later(5))
+    assert ticked(heart, later(8)).since_last == 3
+
+
+@pytest.mark.parametrize(
+    ("since", "said"),
+    [
+        (0, "active conversation"),
+        (2, "active conversation"),
+        (3, "short pause"),
+        (12, "short pause"),
+        (13, "session interrupted"),
+        (72, "session interrupted"),
+        (73, "new day"),
+        (288, "new day"),
+        (289, "long absence"),
+        (10**9, "long absence"),
+    ],
+)
+def test_what_a_pause_means(since: int, said: str):
+    assert Heartbeat(since, NOW, NOW, NOW, 0).meaning == said
+
+
+# Schedules
+
+schedules = st.integers(1, 300).flatmap(lambda cycle: st.builds(Schedule, st.integers(0, cycle - 1), st.just(cycle)))
+
+
+def lived(schedule: Schedule, counts: list[int]) -> dict[Turn, list[int]]:
+    """What happens over a life of counts, looked at once each."""
+    last: int | None = None
+    seen: dict[Turn, list[int]] = {turn: [] for turn in Turn}
+    for session in counts:
+        turn = schedule.turn(session, last)
+        seen[turn].append(session)
+        if turn is not Turn.WAIT:
+            last = session
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("schedule", "baseline", "runs"),
+    [
+        (Schedule(0, 200), 200, [400, 600, 800, 1_000]),
+        (Schedule(75, 100), 75, [175, 275, 375, 475, 575, 675, 775, 875, 975]),
+        (Schedule(0, 1), 1, list(range(2, 1_001))),
+        (Schedule(1, 2), 1, list(range(3, 1_001, 2))),
+        (Schedule(999, 1_000), 999, []),
+        (Schedule(0, 5_000), None, []),
+    ],
+)
+def test_over_a_thousand_sessions_it_runs_at_its_offset_after_a_baseline(
+    schedule: Schedule, baseline: int | None, runs: list[int]
+):
+    seen = lived(schedule, list(range(1_001)))
+    assert seen[Turn.BASELINE] == ([baseline] if baseline else [])
+    assert seen[Turn.RUN] == runs
+
+
+def test_the_two_defaults_never_fall_on_one_session():
+    forgetting, validation = (lived(one, list(range(1_001)))[Turn.RUN] for one in (Schedule(0, 200), Schedule(75, 100)))
+    assert not set(forgetting) & set(validation)
+
+
+def test_a_count_that_jumps_over_its_points_owes_one_run():
+    assert lived(Schedule(0, 200), [199, 201, 390, 1_005, 1_006, 1_199, 1_200])[Turn.RUN] == [1_005, 1_200]
+
+
+def test_a_count_that_fell_back_only_sets_a_new_baseline():
+    seen = lived(Schedule(0, 200), [200, 400, 30, 31, 199, 200])
+    assert (seen[Turn.BASELINE], seen[Turn.RUN]) == ([200, 30], [400, 200])
+
+
+@given(schedules, st.lists(st.integers(0, 3_000), min_size=1, max_size=60).map(sorted))
+def test_whatever_sessions_are_seen_each_point_is_answered_once(schedule: Schedule, counts: list[int]):
+    seen = lived(schedule, counts)
+    answered = seen[Turn.BASELINE] + seen[Turn.RUN]
+    points = [schedule.last_point(session) for session in answered]
+    assert len(set(points)) == len(points)
+    assert max(points, default=0) == max(0, max(schedule.last_point(session) for session in counts))
+
+
+@given(schedules, st.integers(0, 3_000), st.none() | st.integers(0, 3_000))
+def test_what_has_run_waits_for_its_next_point(schedule: Schedule, session: int, last: int | None):
+    assert schedule.turn(session, session) is Turn.WAIT
+    assert schedule.last_point(session) <= session < schedule.next_point(session)
+    if last is None:
+        assert schedule.turn(session, last) is not Turn.RUN

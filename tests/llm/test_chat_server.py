@@ -1,0 +1,188 @@
+"""Endpoints on loopback, good and bad: one request each, and never longer or more than is allowed."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from recollect.llm import chat_server
+from recollect.model.ask import Answer
+
+CHAT = {
+    "choices": [{"message": {"role": "assistant", "content": "yes"}}],
+    "usage": {"prompt_tokens": 7, "completion_tokens": 2},
+}
+MESSAGE = {
+    "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "ye"}, {"type": "text", "text": "s"}],
+    "usage": {"input_tokens": 7, "output_tokens": 2, "cache_read_input_tokens": 100},
+}
+
+
+@dataclass
+class Service:
+    url: str = ""
+    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+
+
+Serve = Callable[[BaseHTTPRequestHandler], None]
+
+
+def whole(body: object, status: int = 200) -> Serve:
+    def answer(to: BaseHTTPRequestHandler) -> None:
+        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        to.send_response(status)
+        to.send_header("Content-Length", str(len(sent)))
+        to.send_header("Location", "http://127.0.0.1:1/elsewhere")
+        to.end_headers()
+        to.wfile.write(sent)
+
+    return answer
+
+
+@contextmanager
+def service(answer: Serve) -> Iterator[Service]:
+    found = Service()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            found.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            try:
+                answer(self)
+            except OSError:
+                pass  # the other side hung up, as it should
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield found
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def chat(url: str, *, key: str = "", text: str = "is it?", seconds: float = 20.0) -> Answer:
+    return chat_server.ask(chat_server.CHAT, url, key=key, model="tiny", text=text, seconds=seconds)
+
+
+def test_an_endpoint_answers_and_says_what_it_took():
+    with service(whole(CHAT)) as found:
+        assert chat(found.url + "/v1/", key="k1", text="grüße") == Answer("yes", 9)
+
+    [(path, headers, body)] = found.asked
+    assert path == "/v1/chat/completions"
+    assert headers["authorization"] == "Bearer k1"
+    assert (body["model"], body["messages"], body["stream"]) == ("tiny", [{"role": "user", "content": "grüße"}], False)
+
+
+def test_without_a_key_none_is_sent():
+    with service(whole(CHAT)) as found:
+        chat(found.url)
+
+    assert "authorization" not in found.asked[0][1]
+
+
+def test_the_service_itself_answers_and_only_its_text_counts():
+    with service(whole(MESSAGE)) as found:
+        answer = chat_server.ask(chat_server.MESSAGES, found.url, key="k2", model="small", text="is it?", seconds=20)
+
+    assert answer == Answer("yes", 109)
+    [(path, headers, body)] = found.asked
+    assert (path, headers["x-api-key"], headers["anthropic-version"]) == ("/v1/messages", "k2", "2023-06-01")
+    assert (body["model"], body["max_tokens"]) == ("small", chat_server.MAX_TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (whole({"error": "no such model"}, 404), "status 404"),
+        (whole({}, 302), "status 302"),
+        (whole({}, 500), "status 500"),
+        (whole(b"<html>"), "an answer that cannot be read"),
+        (whole(b"[" * 200_000), "an answer that cannot be read"),
+        (whole(b"\xff\xfe\x00"), "an answer that cannot be read"),
+        (whole([1, 2]), "an answer of another shape"),
+        (whole({"choices": []}), "an answer of another shape"),
+        (whole({"choices": [{"message": {"content": None}}]}), "an answer of another shape"),
+        (whole(b" " * 1_100_000), "more than 1,000,000 bytes of answer"),
+    ],
+)
+def test_what_is_no_answer_is_a_problem(answer: Serve, problem: str):
+    with service(answer) as found:
+        assert chat(found.url).problem == problem
+
+    assert len(found.asked) == 1  # nothing is asked again, and no redirect followed
+
+
+def test_an_answer_that_drips_is_cut_at_its_time():
+    """Each byte comes within a socket's time-out; all of them together must not."""
+    over = threading.Event()
+
+    def drip(to: BaseHTTPRequestHandler) -> None:
+        to.send_response(200)
+        to.send_header("Content-Length", "100000")
+        to.end_headers()
+        for _ in range(200):
+            if over.wait(0.05):
+                return
+            to.wfile.write(b" ")
+            to.wfile.flush()
+
+    with service(drip) as found:
+        answer = chat(found.url, seconds=1)
+        over.set()
+
+    assert answer.problem == "no answer in time"
+
+
+def test_headers_that_never_end_are_cut_at_their_time():
+    over = threading.Event()
+
+    def hang(to: BaseHTTPRequestHandler) -> None:
+        over.wait(30)
+
+    with service(hang) as found:
+        answer = chat(found.url, seconds=1)
+        over.set()
+
+    assert answer.problem == "no answer in time"
+
+
+def test_a_line_that_breaks_is_a_problem():
+    def hang_up(to: BaseHTTPRequestHandler) -> None:
+        to.connection.shutdown(socket.SHUT_RDWR)
+
+    with service(hang_up) as found:
+        assert chat(found.url).problem == "cannot be asked (RemoteDisconnected)"
+
+
+def test_an_address_where_nobody_listens_is_a_problem():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        assert chat(url).problem == "cannot be asked (ConnectionRefusedError)"
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:11434", "file:///etc/passwd", "ftp://127.0.0.1", "http://", "http://[", "http://127.0.0.1:x"]
+)
+def test_what_is_no_address_is_a_problem(url: str):
+    assert chat(url).problem == "the address is none of http or https"
+
+
+def test_a_key_that_cannot_stand_in_a_header_is_a_problem():
+    with service(whole(CHAT)) as found:
+        assert chat(found.url, key="a\r\nX-Evil: 1").problem == "cannot be asked (ValueError)"
+    assert found.asked == []

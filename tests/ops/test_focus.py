@@ -1,0 +1,257 @@
+""""""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.app import question_vector
+from recollect.app.core import App
+from recollect.app.memory_search import load_focus
+from recollect.app.question_vector import TimedQuestion
+from recollect.base.clock import FixedClock
+from recollect.base.errors import BadInput, UnknownId
+from recollect.embed import Embedder
+from recollect.model.memory import Rating
+from recollect.model.plan import Create
+from recollect.model.result import Scope
+from recollect.ops import focus, history, recall, virtual_files
+from recollect.ops.focus import Verdict
+from recollect.ops.prompt_recall import search_unasked
+from tests.ops.ask import kept, pinned
+from tests.ops.conftest import Opens
+from tests.values import NOW, act, plan, thread
+
+
+def add(app: App, title: str, **fields: Any) -> str:
+    made = thread(title, **fields)
+    app.writer(Scope.PROJECT).apply(plan(Create(made)), act())
+    return made.id
+
+
+def recalled(app: App, words: str) -> list[str]:
+    found = recall.recall(app, (words,), limit=5).found
+    return [one.hit.memory.id for one in found.found]
+
+
+def test_a_focus_is_confirmed_in_words_and_in_the_project(app: App):
+    for name in ("login", "logout", "tokens"):
+        add(app, name, topics=("authentication",))
+    add(app, "bread", topics=("cellar",))
+
+    told = focus.focus(app, "authentication")
+
+    assert told.summary == 'Focus set on "authentication" (weight=0.8). 3 threads will be prioritized.'
+    shown = json.loads(Path(".ai/focus.json").read_text(encoding="utf-8"))
+    assert shown == {
+        "active_focus": [{"topic": "authentication", "weight": 0.8, "set_at": NOW.iso()}],
+        "last_updated": NOW.iso(),
+    }
+
+
+def test_what_is_in_focus_comes_whatever_the_question_or_the_prompt_says(app: App):
+    login = add(app, "The session cookie", body="It expires at midnight.", topics=("authentication",))
+    bread = add(app, "Sourdough", body="Sourdough wants eleven hours in the cellar.")
+    assert login not in recalled(app, "sourdough in the cellar")
+
+    focus.focus(app, "authentication", weight=1)
+
+    assert set(recalled(app, "sourdough in the cellar")) == {login, bread}
+    prompt = TimedQuestion(app, "paint the fence", time.monotonic() + 60)
+    assert [hit.memory.id for hit in search_unasked(app, prompt, seen=set(), limit=5).hits] == [login]
+
+
+def test_a_boost_carries_a_memory_past_the_rest(app: App):
+    plain = add(app, "Retry policy of the payment worker", body="The payment worker retries five times.")
+    aimed = add(app, "Payment", body="The payment worker has a queue.", topics=("billing",))
+    assert recalled(app, "payment worker retries")[0] == plain
+    focus.focus(app, "billing", weight=1)
+    assert recalled(app, "payment worker retries")[0] == aimed
+
+
+@pytest.mark.parametrize(("given_weight", "held"), [(7, 1), (-2, 0), (0.4, 0.4), (float("inf"), 1)])
+def test_a_weight_out_of_range_is_clamped_and_that_is_said(app: App, given_weight: float, held: float):
+    told = focus.focus(app, "x", weight=given_weight)
+    assert told.facts["weight"] == held
+    assert bool(told.notes) == (given_weight != held)
+
+
+def test_a_focus_is_replaced_by_the_same_topic_and_cleared_by_name_or_all_at_once(app: App, open_app: Opens):
+    for topic in ("a", "B", "c"):
+        focus.focus(app, topic, weight=0.2)
+    focus.focus(app, "b", weight=0.9)
+    focus.focus(open_app(dry_run=True), "d")
+    assert [(point.topic, point.weight) for point in load_focus(app)] == [("a", 0.2), ("c", 0.2), ("b", 0.9)]
+
+    assert focus.unfocus(app, "B").summary == 'Focus on "B" cleared.'
+    with pytest.raises(BadInput) as refused:
+        focus.unfocus(app, "b")
+    assert '"a", "c"' in refused.value.hint
+    assert focus.unfocus(app).summary == "All focus cleared. Returning to similarity-based injection."
+    assert load_focus(app) == ()
+
+
+@pytest.mark.parametrize(("topic", "weight"), [("", 1.0), ("   ", 1.0), ("x" * 500, 1.0), ("x", float("nan"))])
+def test_a_topic_needs_a_few_words_and_a_weight_is_a_number(app: App, topic: str, weight: float):
+    with pytest.raises(BadInput):
+        focus.focus(app, topic, weight=weight)
+
+
+def test_a_rating_says_what_it_did_and_can_be_undone(app: App):
+    id = add(app, "old api")
+
+    first = focus.rate(app, id, Verdict.NOT_USEFUL, reason="it was redesigned")
+    second = focus.rate(app, id, Verdict.USEFUL)
+
+    assert first.summary == f"Rated {id} as not useful. Relevance score: 1.00 → 0.75"
+    assert second.summary == f"Rated {id} as useful. Relevance score: 0.75 → 0.80"
+    assert kept(app, id).ratings == (Rating(False, NOW, "it was redesigned"), Rating(True, NOW, None))
+    history.undo(app)
+    assert len(kept(app, id).ratings) == 1
+
+
+def test_after_two_bad_ratings_a_thread_sinks_and_can_return(app: App):
+    assert isinstance(app.clock, FixedClock)
+    bad = add(app, "Deploys go through staging", body="Deploys go through the staging cluster first.")
+    other = add(app, "Deploys at night", body="Deploys through staging happen at night, mostly.")
+    question = "deploys go through staging"
+    assert recalled(app, question)[0] == bad
+
+    for _ in range(2):
+        focus.rate(app, bad, Verdict.NOT_USEFUL)
+    assert recalled(app, question) == [other, bad]
+
+    for _ in range(8):
+        focus.rate(app, bad, Verdict.USEFUL)
+    assert recalled(app, question)[0] == bad
+
+
+def test_what_is_not_there_cannot_be_rated(app: App):
+    id = add(app, "x")
+    with pytest.raises(UnknownId) as refused:
+        focus.rate(app, id[:-1] + "0" if id[-1] != "0" else id[:-1] + "1", Verdict.USEFUL)
+    assert id in refused.value.hint
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(text=st.text(max_size=60))
+def test_any_topic_is_taken_or_refused_and_never_breaks_a_recall(app: App, text: str):
+    add(app, "anchor", topics=("x",))
+    try:
+        focus.focus(app, text)
+    except BadInput:
+        return
+    recalled(app, "anchor")
+    focus.unfocus(app)
+
+
+# Who waits is answered in time: with the vector where it is there, by words alone where it is not.
+
+
+class Slow(Embedder):
+    """A model that is not done before it is told to be."""
+
+    def __init__(self, real: Any) -> None:
+        self.id, self.dim, self.at_once = real.id, real.dim, 1
+        self._real = real
+        self.go_on = threading.Event()
+        self.asked: list[tuple[str, int]] = []
+
+    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
+        return self._real.embed(texts, most_tokens)
+
+    def embed_one(self, text: str) -> Any:
+        return self._real.embed_one(text)
+
+    def embed_ends(self, text: str, most_tokens: int) -> Any:
+        self.asked.append((text, most_tokens))
+        self.go_on.wait(60)
+        return self._real.embed_ends(text, most_tokens)
+
+
+@pytest.fixture
+def slow(app: App) -> Iterator[Slow]:
+    found = Slow(app.embedder)
+    app._embedder = found
+    yield found
+    found.go_on.set()
+
+
+def until(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+def test_what_goes_wrong_in_the_model_is_raised_where_the_vector_is_asked_for(
+    app: App, slow: Slow, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(_text: str, _most_tokens: int) -> None:
+        raise KeyError("beside")
+
+    monkeypatch.setattr(slow, "embed_ends", fail)
+
+    with pytest.raises(KeyError, match="beside"):
+        TimedQuestion(app, "staging deploys", until(60)).vector()
+
+
+def test_a_vector_that_comes_too_late_is_not_waited_for_and_it_is_said(app: App, slow: Slow):
+    id = pinned(app, "Deploys go through staging")
+    mind = search_unasked(app, TimedQuestion(app, "staging deploys", until(0.3)), seen=frozenset(), limit=5)
+    assert [hit.memory.id for hit in mind.hits] in ([id], [])  # none: the machine was too busy for words, too
+    if mind.found is not None:
+        assert mind.found.how == f"words alone: {question_vector.NOT_IN_TIME}"
+
+
+def test_a_vector_in_time_is_used(app: App, slow: Slow):
+    slow.go_on.set()
+    id = pinned(app, "Deploys go through staging")
+    recall.recall(app, ("deploys",))  # it is given its own on the way
+
+    mind = search_unasked(
+        app, TimedQuestion(app, "do deploys go through staging", until(60)), seen=frozenset(), limit=5
+    )
+
+    assert mind.found is not None
+    assert mind.found.how == "words and vectors"
+    assert [hit.memory.id for hit in mind.hits] == [id]
+
+
+def test_of_a_long_question_only_so_much_is_embedded(app: App, slow: Slow):
+    slow.go_on.set()
+    text = "at the beginning " + "x = 1\n" * 200_000 + " at the end"
+    TimedQuestion(app, text, until(60)).vector()
+    ((asked, tokens),) = slow.asked
+    assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", question_vector.MAX_TOKENS)
+    assert len(asked) < 5_000
+
+
+def test_with_too_little_time_no_vector_is_begun(app: App, slow: Slow):
+    hurried = TimedQuestion(app, "staging deploys", until(question_vector.VECTORS_NEED_S - 0.01))
+    assert hurried.vector() is None
+    assert hurried.how == f"words alone: {question_vector.TOO_LATE}"
+    assert slow.asked == []
+
+
+# Rendered recalls go when their session is over, or nobody can say when it was.
+
+
+@pytest.mark.parametrize(("days", "stays"), [(-0.9, True), (0.9, True), (-1.1, False), (1.1, False), (3_650, False)])
+def test_what_is_of_another_day_goes_on_both_sides_of_now(tmp_path: Path, days: float, stays: bool):
+    """On the far side stands what was written before the clock was set back."""
+    path = virtual_files.write_answer(tmp_path / "runtime" / "recalls", "s-1", "words")
+    assert path is not None
+    at_ns = NOW.plus(days=days).micros * 1_000
+    for each in (path, path.parent):
+        os.utime(each, ns=(at_ns, at_ns))
+
+    virtual_files.sweep_old_answers(path.parent.parent, NOW)
+
+    assert path.exists() is stays

@@ -1,0 +1,263 @@
+"""Memories of other programs: real files in their own shapes, read, sifted, and never touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.app.core import App
+from recollect.base.errors import BadImport, BadInput, NotFound
+from recollect.base.paths import user_home
+from recollect.base.settings import environment
+from recollect.model.memory import Kind, Lane, Memory, RuleType, Status
+from recollect.model.result import Scope
+from recollect.ops import history, imports, inbox
+from tests.ops.conftest import Opens
+from tests.values import NOW
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+DAY_MS = 1_767_000_000_000
+
+
+def kept(app: App) -> list[Memory]:
+    return [memory for memory, _ in app.reader(Scope.PROJECT).each()]
+
+
+def facts(told: Any) -> dict[str, Any]:
+    return dict(told.facts)
+
+
+def claude_mem(path: Path, *, project: str, wal: bool = False) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(f"PRAGMA journal_mode = {'wal' if wal else 'delete'}")
+    db.execute(
+        "CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, type TEXT,"
+        " title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_modified TEXT,"
+        " created_at_epoch INTEGER)"
+    )
+    db.execute(
+        "CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT, request TEXT, learned TEXT,"
+        " completed TEXT, next_steps TEXT, created_at TEXT)"
+    )
+    rows = [
+        (project, "Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late."),
+        (project, "Key in the log", "", "[]", f"The deploy script prints {TOKEN} into its log."),
+        ("elsewhere", "Not ours", "", "[]", "Another project's thoughts about billing."),
+        (project, "", "", "", ""),
+        (project, "Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late."),
+    ]
+    for at, (where, title, subtitle, said, narrative) in enumerate(rows):
+        db.execute(
+            "INSERT INTO observations VALUES (NULL, 's', ?, 'discovery', ?, ?, ?, ?, '[\"auth\"]', '[]', ?)",
+            (where, title, subtitle, said, narrative, DAY_MS + at),
+        )
+    db.execute(
+        "INSERT INTO session_summaries VALUES (1, ?, 'Fix the login', 'Cookies are set late', 'It works', '', ?)",
+        (project, "2026-01-02T10:00:00.000Z"),
+    )
+    return db
+
+
+def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App, tmp_path: Path):
+    name = app.require_project().root.name
+    claude_mem(tmp_path / "m.db", project=name).close()
+
+    told = facts(imports.claude_mem(app, str(tmp_path / "m.db")))
+
+    memories = {memory.title: memory for memory in kept(app)}
+    assert set(memories) == {"Login uses cookies", "Key in the log", "Fix the login"}
+    login = memories["Login uses cookies"]
+    assert login.body == "No tokens\n\nThe session cookie is set late.\n\n- The cookie lives a day"
+    assert (login.lane, login.topics, login.origin) == (Lane.AGENT, ("auth",), "claude-mem")
+    assert login.created_at.micros == login.last_active_at.micros == DAY_MS * 1_000
+    assert login.reinforced_at == NOW, "it fades from today on"
+    assert "Learned: Cookies are set late" in memories["Fix the login"].body
+    assert TOKEN not in memories["Key in the log"].body
+    assert (told["read"], told["new"], told["duplicates"], told["junk"]) == (6, 3, 1, {"empty": 1})
+    assert told["other_projects"] == {"elsewhere": 1}
+    assert sum(told["secrets"].values()) == 1
+
+
+def test_twice_is_once_and_one_undo_takes_all_of_it_back(app: App, tmp_path: Path):
+    claude_mem(tmp_path / "m.db", project=app.require_project().root.name).close()
+    imports.claude_mem(app, str(tmp_path / "m.db"))
+    again = facts(imports.claude_mem(app, str(tmp_path / "m.db")))
+    assert (again["new"], again["change"]) == (0, None)
+    history.undo(app)
+    assert kept(app) == []
+
+
+def test_what_stands_in_their_log_is_read_and_not_a_byte_of_theirs_changes(app: App, tmp_path: Path):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    db = claude_mem(folder / "m.db", project=app.require_project().root.name, wal=True)
+    (folder / "m.db-shm").unlink(missing_ok=True)
+
+    def bytes_there() -> dict[str, str]:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+    before = bytes_there()
+    assert (folder / "m.db-wal").stat().st_size > 0
+
+    assert facts(imports.claude_mem(app, str(folder / "m.db")))["new"] == 3
+
+    assert bytes_there() == before
+    db.close()
+
+
+def test_a_dry_run_tells_all_and_writes_nothing(open_app: Opens, tmp_path: Path):
+    dry = open_app(dry_run=True)
+    claude_mem(tmp_path / "m.db", project=dry.require_project().root.name).close()
+    told = imports.claude_mem(dry, str(tmp_path / "m.db"))
+    assert facts(told)["new"] == 3
+    assert "Would import 3 memories of 6" in told.summary
+    assert "Secrets taken out" in told.summary
+    assert kept(open_app()) == []
+
+
+def claude_recall(path: Path, *rows: tuple[str, object, str, str | None], columns: str = "") -> None:
+    with sqlite3.connect(path) as db:
+        db.execute(
+            "CREATE TABLE memories (id INTEGER PRIMARY KEY, key TEXT UNIQUE, value TEXT, type TEXT, project_id TEXT,"
+            f" timestamp INTEGER{columns})"
+        )
+        for key, value, sort, project in rows:
+            db.execute(
+                "INSERT INTO memories (key, value, type, project_id, timestamp) VALUES (?, ?, ?, ?, ?)",
+                (key, json.dumps(value), sort, project, DAY_MS),
+            )
+
+
+def test_rules_of_claude_recall_wait_in_the_inbox(app: App, tmp_path: Path):
+    claude_recall(
+        tmp_path / "r.db",
+        ("pref_1", {"content": "Use pnpm, never npm"}, "preference", None),
+        ("pref_2", {"content": {"value": "use pnpm, never npm."}}, "preference", None),
+        ("corr_1", {"title": "Tests", "content": "Put tests into __tests__ folders"}, "correction", "elsewhere"),
+        ("know_1", "The billing service runs on port 8443 in staging", "project-knowledge", None),
+        ("tool_1", {"content": "Bash ls -la in the project"}, "tool-use", None),
+        ("test_9", {"content": "A preference that a test left behind"}, "preference", None),
+    )
+
+    told = facts(imports.claude_recall(app, str(tmp_path / "r.db")))
+
+    (rule,) = [memory for memory in kept(app) if memory.kind is Kind.RULE]
+    assert (rule.body, rule.status, rule.lane) == ("Use pnpm, never npm", Status.CANDIDATE, Lane.AGENT)
+    assert [card.memory.id for card in inbox.listing(app).cards] == [rule.id]
+    assert (told["rules"], told["threads"], told["duplicates"]) == (1, 1, 1)
+    assert told["junk"] == {"a record of tools, not a memory": 1, "test data": 1}
+    assert told["other_projects"] == {"elsewhere": 1}
+
+
+def test_columns_that_older_or_newer_versions_have_make_no_difference(app: App, tmp_path: Path):
+    claude_recall(
+        tmp_path / "r.db", ("c", {"content": "Never push to main by hand"}, "correction", None),
+        columns=", scope TEXT, is_active INTEGER DEFAULT 1, something_new BLOB",
+    )  # fmt: skip
+    imports.claude_recall(app, str(tmp_path / "r.db"))
+    (rule,) = kept(app)
+    assert getattr(rule, "rule_type", None) is RuleType.CORRECTION
+
+
+def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_path: Path):
+    lines = [
+        {
+            "type": "entity",
+            "name": "Checkout",
+            "entityType": "service",
+            "observations": ["Runs on three machines", "Go"],
+        },
+        {"type": "entity", "name": "Ledger", "entityType": "service", "observations": ["Keeps every payment for ever"]},
+        {"type": "relation", "from": "Checkout", "to": "Ledger", "relationType": "depends_on"},
+        {"type": "relation", "from": "Checkout", "to": "Nobody", "relationType": "knows"},
+    ]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    told = facts(imports.mcp_memory(app, str(tmp_path / "m.jsonl")))
+
+    assert {memory.title: memory.topics for memory in kept(app)} == {"Checkout": ("service",), "Ledger": ("service",)}
+    (bridge,) = app.reader(Scope.PROJECT).bridges()
+    assert (str(bridge.type), told["bridges"]) == ("DEPENDS", 1)
+
+
+def test_an_agents_own_notes_come_in_as_the_agents(app: App, tmp_path: Path):
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- [Tests](tests.md)\n", encoding="utf-8")
+    (folder / "tests.md").write_text(
+        "---\nname: tests\ndescription: Run tests with make\nmetadata:\n  type: feedback\n---\n\n"
+        "Run the tests with make test, not by hand.\n\n**Why:** It was asked for.\n", encoding="utf-8",
+    )  # fmt: skip
+    (folder / "ports.md").write_text("The staging database listens on port 5433.\n", encoding="utf-8")
+    (folder / "recollect-use-pnpm-abc123.md").write_text("Ours.\n", encoding="utf-8")
+
+    imports.memory_folder(app, str(folder))
+
+    rule, thread = sorted(kept(app), key=lambda memory: memory.kind)
+    assert (rule.body, rule.status, rule.lane) == (
+        "Run the tests with make test, not by hand.", Status.CANDIDATE, Lane.AGENT,
+    )  # fmt: skip
+    assert thread.body == "The staging database listens on port 5433."
+
+
+def test_rules_of_a_repository_wait_in_the_lowest_lane(app: App):
+    root = app.require_project().root
+    (root / "CLAUDE.md").write_text(
+        "# Shop\n\n## Style\n- Always use **tabs**, never spaces\n- src/ holds the code\n- Run `make dev` to start\n\n"
+        "```sh\n- never run this\n```\n"
+        "<!-- recollect begin -->\n- Use npm, never pnpm\n<!-- recollect end -->\n", encoding="utf-8",
+    )  # fmt: skip
+
+    told = facts(imports.rules_file(app))
+
+    rule, order = kept(app)
+    assert order.body == "Run `make dev` to start"
+    assert (rule.body, rule.lane, rule.status) == (
+        "Always use tabs, never spaces", Lane.REPOSITORY, Status.CANDIDATE,
+    )  # fmt: skip
+    assert rule.topics == ("Style",)
+    assert told["junk"] == {"says nothing to do": 1}
+
+
+def test_the_usual_place_is_looked_at_where_no_file_is_named(app: App):
+    place = user_home(environment()) / ".claude-recall"
+    place.mkdir(parents=True)
+    claude_recall(place / "claude-recall.db", ("c", {"content": "Never push to main by hand"}, "correction", None))
+    assert facts(imports.claude_recall(app))["rules"] == 1
+
+
+@pytest.mark.parametrize("read", [imports.claude_mem, imports.claude_recall])
+@pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\x00 and then nothing sound"])
+def test_a_file_that_is_no_such_database_is_refused(
+    app: App, tmp_path: Path, read: Callable[[App, str], object], text: bytes
+):
+    (tmp_path / "x.db").write_bytes(text)
+    with pytest.raises(BadInput):
+        read(app, str(tmp_path / "x.db"))
+    with pytest.raises(NotFound):
+        read(app, str(tmp_path / "none.db"))
+    assert kept(app) == []
+
+
+def test_a_database_without_their_tables_is_refused(app: App, tmp_path: Path):
+    with sqlite3.connect(tmp_path / "x.db") as db:
+        db.execute("CREATE TABLE other (a)")
+    with pytest.raises(BadInput, match="no observations"):
+        imports.claude_mem(app, str(tmp_path / "x.db"))
+    with pytest.raises(BadInput, match="no memories"):
+        imports.claude_recall(app, str(tmp_path / "x.db"))
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"type": "other"}', "[" * 100_000])
+def test_a_broken_line_changes_nothing_and_is_named(app: App, tmp_path: Path, line: str):
+    good = json.dumps({"type": "entity", "name": "Ledger", "entityType": "x", "observations": ["Keeps every payment"]})
+    (tmp_path / "m.jsonl").write_text(f"{good}\n{line}\n", encoding="utf-8")
+    with pytest.raises(BadImport, match="line 2"):
+        imports.mcp_memory(app, str(tmp_path / "m.jsonl"))
+    assert kept(app) == []

@@ -1,0 +1,382 @@
+"""Asking a language model: one way, within a budget, and every failure is no answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from recollect.app import language_model, llm_budget
+from recollect.app.core import App
+from recollect.app.language_model import answer_text as ask
+from recollect.base.clock import FixedClock
+from recollect.llm import template
+from recollect.model.ask import Ask, Use
+from recollect.model.result import Scope
+from recollect.ops import health
+from tests.llm.standin import StandIn
+from tests.llm.test_chat_server import CHAT, MESSAGE, service, whole
+from tests.ops.conftest import Opens
+from tests.values import NOW, rule
+
+QUESTION = Ask(Use.CLASSIFY, (("said", "we use tabs {{other}}"), ("other", "NOT THIS")), prompt="own")
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    made = StandIn(tmp_path / "model", "yes")
+    monkeypatch.setenv("MEMORY_LLM", "on")
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", made.command)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def prompt(open_app: Opens) -> None:
+    folder = open_app().home.root / "prompts"
+    folder.mkdir(parents=True)
+    (folder / "own.md").write_text("Is this a rule?\n<said>{{said}}</said>\n", encoding="utf-8")
+
+
+def test_an_answer_comes_back_and_its_cost_is_shown(model: StandIn, open_app: Opens):
+    app = open_app()
+    before = llm_budget.summary(app)
+    assert ask(app, QUESTION) == "yes"
+    assert model.texts == ["Is this a rule?\n<said>we use tabs {{other}}</said>\n"], "a field is no template"
+    spent = health.status(app).llm
+    assert (spent["calls"], spent["jobs"]) == (1, {"classify": {"calls": 1, "tokens": len(model.texts[0]) // 4}})
+    assert (before["on"], before["by"], before["calls"], before["jobs"]) == (True, "command", 0, {})
+    assert (spent["calls_per_day"], spent["tokens_per_day"]) == (50, 500_000)
+
+
+def test_no_secret_is_sent(model: StandIn, open_app: Opens):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    ask(open_app(), Ask(Use.CLASSIFY, (("said", f"use {token} for pushes"),), prompt="own"))
+    assert token not in model.texts[0]
+    assert "use " in model.texts[0]
+
+
+@pytest.mark.parametrize(
+    ("environ", "dry_run"), [({"MEMORY_LLM": "off"}, False), ({"BLOCK_HOOK_AGENTS": "1"}, False), ({}, True)]
+)
+def test_off_in_a_dry_run_or_inside_a_call_nobody_is_asked(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], dry_run: bool
+):
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert ask(open_app(dry_run=dry_run), QUESTION) is None
+    assert model.calls == []
+
+
+def log_of(app: App) -> list[str]:
+    """What was asked, a line each."""
+    lines = (app.home.logs / "recollect.log").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if " asked " in line]
+
+
+def program(folder: Path, code: str) -> str:
+    path = folder / "other"
+    path.write_text(f"#!{sys.executable} -I\n" + textwrap.dedent(code), encoding="utf-8")
+    path.chmod(0o700)
+    return str(path)
+
+
+def result(**more: object) -> str:
+    told = {"type": "result", "subtype": "success", "is_error": False, "result": "yes", **more}
+    return f"print({json.dumps(json.dumps(told))})"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("print('hello')", "cannot be read"),
+        ("print('[1]')", "is not a result"),
+        ("print('{}')", "is not a result"),
+        ("import os; os.write(1, bytes(range(256)))", "cannot be read"),
+        ("pass", "cannot be read"),
+        (result(result=None), "it said: nothing"),
+        (result(is_error=True, subtype="error_max_turns"), "it said: error_max_turns"),
+        (
+            result(is_error=True, result="Not logged in", usage={"input_tokens": 0}) + "\nraise SystemExit(1)",
+            "exit code 1; it said: Not logged in",
+        ),
+        ("raise SystemExit(1)", "exit code 1"),
+        (result() + "\nraise SystemExit(1)", "exit code 1"),
+        ("import os\nwhile True: os.write(1, b'x' * 65536)", "bytes of output"),
+        ("import time; time.sleep(600)", "no answer in time"),
+    ],
+)
+def test_what_is_no_answer_is_none_and_one_line_in_the_log(
+    code: str, said: str, model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, code))
+    app = open_app()
+    assert ask(app, Ask(Use.CLASSIFY, prompt="own", seconds=2 if "sleep" in code else 30)) is None
+    [line] = log_of(app)
+    assert said in line
+    assert "Not logged in" not in said or health.status(app).llm["tokens"] == 0
+
+
+def test_a_prompt_that_is_not_there_is_no_answer(model: StandIn, open_app: Opens):
+    app = open_app()
+    assert ask(app, Ask(Use.CLASSIFY, prompt="nosuch")) is None
+    assert "There is no prompt nosuch." in log_of(app)[0]
+
+
+@pytest.mark.parametrize("command", ["nosuchprogram", "/nowhere/claude", "./claude", "'open", "/etc/passwd", "/tmp"])
+def test_a_program_that_is_not_there_costs_nothing(
+    command: str, model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", command)
+    app = open_app()
+    assert ask(app, QUESTION) is None
+    assert health.status(app).llm["calls"] == 0
+    assert "names no program" in log_of(app)[0]
+
+
+def test_words_of_the_command_go_before_ours(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", f"env 'A=b c' {model.command} --own")
+    assert ask(open_app(), QUESTION) == "yes"
+    [call] = model.calls
+    assert call["argv"][:2] == ["--own", "-p"]
+    assert call["environ"]["A"] == "b c"
+
+
+@pytest.mark.parametrize("use", list(Use))
+def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(use: Use, open_app: Opens, tmp_path: Path):
+    row = language_model.USES[use]
+    module, name = row.reader.split(":")
+    assert template.load(row.prompt, tmp_path)
+    assert callable(getattr(import_module(f"recollect.{module}"), name))
+    assert all(open_app().settings.text(switch) for switch in row.switches)
+
+
+def test_an_answer_is_read_by_the_reader_of_its_use(model: StandIn, open_app: Opens):
+    memory = rule("tabs", body="indent with tabs")
+    model.answers(json.dumps([{"id": memory.id, "description": "indent with tabs"}]))
+    found = language_model.ask(open_app(), Ask(Use.VALIDATE_DESCRIPTIONS, prompt="own"), [memory])
+    assert found == {memory.id: "indent with tabs"}
+
+
+# What the program is given
+
+
+def test_it_gets_no_tools_no_hooks_no_settings_and_no_session(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    outer = {
+        "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "outer", "CLAUDE_CODE_ENTRYPOINT": "cli",
+        "CLAUDE_PROJECT_DIR": "/p", "CLAUDE_ENV_FILE": "/e", "CLAUDE_PID": "1",
+    }  # fmt: skip
+    for name, value in outer.items():
+        monkeypatch.setenv(name, value)
+
+    ask(open_app(), QUESTION)
+
+    [call] = model.calls
+    given = dict(zip(call["argv"], [*call["argv"][1:], ""], strict=True))
+    assert given["--tools"] == ""
+    assert json.loads(given["--settings"]) == {"disableAllHooks": True}
+    assert given["--setting-sources"] == ""
+    assert {"-p", "--strict-mcp-config", "--no-session-persistence"} <= set(call["argv"])
+    assert not [word for word in call["argv"] if "dangerously" in word or "bypass" in word or "permission-mode" in word]
+    assert call["environ"]["BLOCK_HOOK_AGENTS"] == "1"
+    assert not [name for name in outer if call["environ"].get(name)]
+
+
+def test_it_stands_in_an_empty_folder_unless_it_is_to_read(model: StandIn, open_app: Opens, tmp_path: Path):
+    app = open_app()
+    (tmp_path / "tree").mkdir()
+
+    ask(app, QUESTION)
+    ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(tmp_path / "tree"), model="opus"))
+
+    plain, reading = model.calls
+    assert plain["cwd"] == str(app.home.root / "llm")
+    assert list((app.home.root / "llm").iterdir()) == []
+    given = dict(zip(reading["argv"], [*reading["argv"][1:], ""], strict=True))
+    assert (reading["cwd"], given["--tools"]) == (str(tmp_path / "tree"), "Read,Glob")
+    assert (given["--max-turns"], given["--model"]) == ("10", "opus")
+
+
+def test_the_key_in_the_home_is_given_to_the_program_only_if_nobody_else_can_read_it(model: StandIn, open_app: Opens):
+    app = open_app()
+    key = app.home.root / "llm.key"
+    key.write_text("sk-own\n", encoding="ascii")
+    key.chmod(0o644)
+    ask(app, QUESTION)
+    key.chmod(0o600)
+    ask(app, QUESTION)
+    assert [call["environ"].get("ANTHROPIC_API_KEY") for call in model.calls] == [None, "sk-own"]
+
+
+# The budget
+
+
+def test_each_day_has_a_budget_of_its_own_and_the_last_is_not_forgotten(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
+    app, clock = open_app(), FixedClock(NOW)
+    app.clock = clock
+    answers = []
+
+    for at in (NOW, NOW, NOW.plus(seconds=86_400), NOW.plus(seconds=86_400), NOW):
+        clock.at = at
+        answers.append(ask(app, QUESTION))
+
+    assert answers == ["yes", None, "yes", None, None]
+    assert len(model.calls) == 2
+
+
+def test_tokens_are_counted_as_they_were_told_and_end_the_day_too(
+    model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    usage = {"input_tokens": 9_000, "cache_read_input_tokens": 500, "output_tokens": 500}
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, result(usage=usage)))
+    monkeypatch.setenv("MEMORY_LLM_TOKENS_PER_DAY", "12500")
+    app = open_app()
+    assert [ask(app, QUESTION) for _ in range(3)] == ["yes", "yes", None]
+    assert health.status(app).llm["tokens"] == 20_000
+
+
+def test_an_estimate_stands_where_nobody_says_what_it_took(
+    model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, "raise SystemExit(1)"))
+    app = open_app()
+    ask(app, QUESTION)
+    spent = health.status(app).llm
+    assert spent["calls"] == 1
+    assert isinstance(spent["tokens"], int)
+    assert spent["tokens"] > 2_000
+
+
+@pytest.mark.parametrize("state", ["", "[]", "{", '{"2026-11-15": 5}', '{"2026-11-15": [1, "x", {}]}', "null"])
+def test_a_state_that_cannot_be_read_is_a_day_that_begins(state: str, model: StandIn, open_app: Opens):
+    app = open_app()
+    app.writer(Scope.USER).put_state("llm-spent", state)
+    assert ask(app, QUESTION) == "yes"
+    assert health.status(app).llm["calls"] == 1
+
+
+SPENDER = """
+import sys
+from pathlib import Path
+from recollect.app import llm_budget
+from recollect.app.core import App
+app = App.open(Path.cwd())
+rooms = [llm_budget.book(app, "classify", 100) for _ in range(30)]
+print(sum(room is not None for room in rooms))
+"""
+
+
+def test_processes_at_once_never_spend_more_than_there_is(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "50")
+    app = open_app()
+    app.writer(Scope.USER)
+
+    running = [
+        subprocess.Popen([sys.executable, "-c", SPENDER], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+        for _ in range(4)
+    ]
+    got = [int(process.communicate(timeout=120)[0]) for process in running]
+
+    assert sum(got) == 50
+
+
+# Endpoints
+
+
+def test_an_endpoint_is_asked_where_that_is_set(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_LLM_BY", "endpoint")
+    monkeypatch.setenv("MEMORY_LLM_MODEL", "tiny")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-for-them")
+    with service(whole(CHAT)) as found:
+        monkeypatch.setenv("MEMORY_LLM_URL", f"{found.url}/v1")
+        app = open_app()
+        assert ask(app, Ask(Use.CLASSIFY, (("said", "tabs"),), prompt="own", model="opus")) == "yes"
+        assert ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(Path.cwd()))) is None
+
+    [(_, headers, body)] = found.asked
+    assert body["model"] == "tiny"  # an endpoint has names of its own
+    assert "authorization" not in headers
+    assert model.calls == []
+    assert health.status(app).llm["tokens"] == 9
+
+
+def test_the_service_itself_is_asked_only_with_a_key(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_LLM_BY", "api")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with service(whole(MESSAGE)) as found:
+        monkeypatch.setenv("MEMORY_LLM_API_URL", found.url)
+        app = open_app()
+        without = ask(app, QUESTION)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
+        answers = (without, ask(app, QUESTION))
+
+    assert answers == (None, "yes")
+    assert [headers["x-api-key"] for _, headers, _ in found.asked] == ["sk-env"]
+
+
+def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
+    model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("MEMORY_LLM_COMMAND")
+    monkeypatch.delenv("MEMORY_LLM")
+    tree = tmp_path / "tree"
+    (tree / ".git").mkdir(parents=True)
+    theirs = (
+        "MEMORY_LLM=on", f"MEMORY_LLM_COMMAND={model.command}", "MEMORY_LLM_URL=http://127.0.0.1:9/",
+        "MEMORY_LLM_API_URL=http://127.0.0.1:9/", "MEMORY_LLM_MODEL=dear", "MEMORY_LLM_BY=endpoint",
+        "MEMORY_LLM_CALLS_PER_DAY=9999", "MEMORY_LLM_TOKENS_PER_DAY=999999999",
+    )  # fmt: skip
+    plain = open_app(tree).settings
+    conf = open_app(tree).project
+    assert conf is not None
+    conf.conf.parent.mkdir(parents=True, exist_ok=True)
+    conf.conf.write_text("\n".join(theirs), encoding="utf-8")
+
+    app = open_app(tree)
+
+    names = [line.partition("=")[0] for line in theirs]
+    assert [app.settings.text(name) for name in names] == [plain.text(name) for name in names]
+    assert len(app.settings.problems) == len(theirs)
+    assert ask(app, QUESTION) is None
+    assert model.calls == []
+
+
+# Doctor
+
+
+def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    def said() -> str:
+        app = open_app()
+        [check] = [one for one in health.doctor(app).checks if one.name == "language models"]
+        return f"{check.mark} {check.detail}"
+
+    ready = said()
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", "nosuchprogram")
+    missing = said()
+    monkeypatch.setenv("MEMORY_LLM", "off")
+
+    assert ready.endswith("on, by command")
+    assert "names no program" in missing
+    assert said().endswith(" off")
+    assert model.calls == []
+
+
+def test_doctor_says_that_a_key_is_open_to_others(model: StandIn, open_app: Opens):
+    app = open_app()
+    (app.home.root / "llm.key").write_text("sk-own", encoding="ascii")
+    (app.home.root / "llm.key").chmod(0o644)
+    assert "can be read by others" in language_model.check(app).detail

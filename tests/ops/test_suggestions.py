@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recollect.app.core import App
+from recollect.base.errors import ModelError
+from recollect.embed import Embedder
+from recollect.lifecycle.compaction import Strategy
+from recollect.model.memory import Lane, Status
+from recollect.model.plan import Create
+from recollect.model.result import Scope
+from recollect.ops import history, memories, suggestions
+from tests.ops.ask import files, kept, pinned, said, states
+from tests.ops.conftest import Opens
+from tests.values import act, messages, plan, thread
+
+STAGING = "Deploys always go through the staging cluster before they reach production."
+AGAIN = "Deploys always go through the staging cluster before they reach production!"
+
+
+def add(app: App, title: str, *contents: str, **fields: Any) -> str:
+    made = thread(title, **fields)
+    app.writer(Scope.PROJECT).apply(plan(Create(made, messages(made, *contents))), act())
+    return made.id
+
+
+def all_messages(app: App) -> set[str]:
+    return {m.content for _, store in app.scopes() for _, spoken in store.each() for m in spoken}
+
+
+def test_threads_that_say_the_same_are_suggested_to_be_merged(app: App):
+    a = add(app, "Deploys", body=STAGING, topics=("deploy",))
+    b = add(app, "Deploying", body=AGAIN, topics=("deploy", "ops"))
+    add(app, "Bread", body="Sourdough wants eleven hours in the cellar.")
+
+    told = suggestions.suggestions(app)
+
+    [one] = told.merges
+    assert {one["thread_a"], one["thread_b"]} == {a, b}
+    assert isinstance(one["similarity"], float)
+    assert one["similarity"] > 0.85
+    assert one["reason"] == "Both about deploy"
+    assert one["command"] == f"ai_merge('{one['thread_a']}', '{one['thread_b']}')"
+    assert told.totals == {"merge_candidates": 1, "split_candidates": 0}
+    assert told.health["active_threads"] == 3
+    assert told.health["context_pressure"] == 0.3
+
+
+def test_neither_pins_nor_threads_of_two_lanes_are_suggested(app: App):
+    pinned(app, STAGING)
+    add(app, "Deploys", body=STAGING)
+    add(app, "Deploying", body=AGAIN, lane=Lane.WEB)
+    assert suggestions.suggestions(app).merges == ()
+
+
+def test_a_thread_that_drifted_is_suggested_to_be_split(app: App):
+    id = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "database", "ops"))
+    [one] = suggestions.suggestions(app).splits
+    assert one["thread_id"] == id
+    assert one["reason"] == "Thread drifted from 'login' to 'ops'"
+    assert one["topics_to_split"] == ["ops", "database", "ui"]
+
+
+def test_with_a_context_there_are_hints_of_what_nobody_was_shown(app: App):
+    add(app, "Tokens", body="JWT tokens expire after an hour in the login service.", topics=("JWT tokens",))
+    add(app, "Cookies", body="Login cookies are signed.", topics=("cookies",), frequency=3)
+    [hint] = suggestions.suggestions(app, "login tokens").hints
+    assert hint == {
+        "topic": "JWT tokens", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('JWT tokens')",
+    }  # fmt: skip
+    assert suggestions.suggestions(app).hints == ()
+
+
+def test_an_empty_store_is_healthy(app: App):
+    told = suggestions.suggestions(app, "anything")
+    assert told.health == {
+        "active_threads": 0, "context_pressure": 0.0, "recommendation": "Healthy state, no action needed",
+    }  # fmt: skip
+
+
+def test_suggestions_can_be_done_and_each_undone(app: App):
+    a = add(app, "Deploys", STAGING, body=STAGING)
+    b = add(app, "Deploying", AGAIN, body=AGAIN)
+    talk = add(app, "talk", "The login form.", "The database.", drift=("login", "ui", "ops", "database"))
+    before = states(app)
+
+    told = suggestions.suggestions(app, apply=True)
+
+    assert len(told.applied) == 2
+    assert kept(app, a) == kept(app, b)
+    assert len(said(app, talk)) == 1
+    history.undo(app)
+    history.undo(app)
+    assert states(app) == before
+
+
+def test_without_a_model_suggestions_go_on_and_say_so_and_compaction_refuses(app: App, monkeypatch: pytest.MonkeyPatch):
+    add(app, "Deploys", body=STAGING)
+    add(app, "Deploying", body=AGAIN)
+
+    def none(_app: App) -> Embedder:
+        raise ModelError("There is no model.", hint="Install it.")
+
+    monkeypatch.setattr(App, "embedder", property(none))
+
+    assert "There is no model." in suggestions.suggestions(app).notes[0]
+    with pytest.raises(ModelError):
+        suggestions.compact(app)
+
+
+def test_compaction_merges_archives_and_fades_in_one_change(app: App):
+    a, b = add(app, "Deploys", STAGING, body=STAGING), add(app, "Deploying", AGAIN, body=AGAIN)
+    old = add(app, "old", body="Something quite different.", days_old=20)
+    other = add(app, "Bread", "z", body="Sourdough wants eleven hours in the cellar.")
+    before, spoken = states(app), all_messages(app)
+
+    told = suggestions.compact(app)
+
+    assert [dict(action) for action in told.actions] == [
+        {"action": "merge", "threads": [a, b], "similarity": told.actions[0].get("similarity")},
+        {"action": "archive", "thread": old, "reason": "age"},
+    ]
+    assert told.before == {"active_threads": 3, "total_weight": 3.0}
+    assert told.after == {"active_threads": 2, "total_weight": 1.8}
+    assert told.summary == "Compaction complete. 3 → 2 active threads."
+    assert kept(app, b).id == a
+    assert kept(app, old).status is Status.ARCHIVED
+    assert kept(app, other).weight == 0.9
+    assert all_messages(app) == spoken
+
+    history.undo(app)
+    assert states(app) == before
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_dry_run_and_the_run_give_the_same_actions_and_the_first_writes_nothing(
+    app: App, open_app: Opens, strategy: Strategy
+):
+    for n in range(60):
+        add(app, f"thread {n}", f"message {n}", body=f"{STAGING} {n % 7}", weight=0.2 + n / 100, days_old=n % 40)
+    pinned(app, STAGING)
+    app.close()
+    standing = files(app.home.root)
+    dry = open_app(dry_run=True)
+
+    foretold = suggestions.compact(dry, strategy=strategy)
+
+    dry.close()
+    assert files(app.home.root) == standing
+    done = suggestions.compact(open_app(), strategy=strategy)
+    assert foretold.actions == done.actions
+    assert (foretold.before, foretold.after) == (done.before, done.after)
+    assert foretold.summary.startswith("Dry run")
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_store_is_afterwards_as_the_report_says(app: App, strategy: Strategy):
+    for n in range(70):
+        add(app, f"thread {n}", f"message {n}", body=f"About {n * 7919} quite other things.", weight=0.3 + n / 200)
+    spoken = all_messages(app)
+    told = suggestions.compact(app, strategy=strategy)
+    standing = suggestions.suggestions(app).health
+    assert standing["active_threads"] == told.after["active_threads"]
+    assert all_messages(app) == spoken
+    assert suggestions.compact(app, strategy=strategy).before == told.after
+
+
+def test_nothing_is_made_where_there_is_nothing(app: App):
+    assert suggestions.compact(app).summary == "Compaction complete. 0 → 0 active threads."
+    assert not app.home.root.exists()
+
+
+def test_a_pinned_thread_outlives_every_compaction(app: App):
+    pins = [pinned(app, f"Pin number {n}.") for n in range(20)]
+    told = suggestions.compact(app, strategy=Strategy.AGGRESSIVE)
+    assert told.actions == ()
+    assert told.after["active_threads"] == 20
+    assert {kept(app, id).status for id in pins} == {Status.ACTIVE}
+    assert memories.show(app, pins[3]).card.memory.body == "Pin number 3."
+
+
+def test_a_merge_in_between_is_taken_into_account(app: App, monkeypatch: pytest.MonkeyPatch):
+    """Another process merges the two while this one compares them."""
+    a, b = add(app, "Deploys", STAGING, body=STAGING), add(app, "Deploying", AGAIN, body=AGAIN)
+    close = suggestions._close
+
+    def meanwhile(*args: object) -> object:
+        found = close(*args)  # type: ignore[arg-type]
+        memories.merge(app, b, a)
+        return found
+
+    monkeypatch.setattr(suggestions, "_close", meanwhile)
+
+    told = suggestions.compact(app)
+
+    assert not [action for action in told.actions if action["action"] == "merge"]
+    assert kept(app, a).id == b

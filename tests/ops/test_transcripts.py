@@ -1,0 +1,235 @@
+"""What sessions left is read in their transcripts: once, whole, and free of what is not theirs."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.app.core import App
+from recollect.base.clock import FixedClock
+from recollect.base.moment import Moment
+from recollect.jobs import transcript_reader, transcripts
+from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.session import EventName, Session
+from recollect.ops.past_sessions import catch_up
+from recollect.render import inject
+from tests.ops.transcript import Transcript, told
+from tests.values import NOW, rule
+
+Parts = list[SessionPart]
+
+
+def breaks(_app: App, _sitting: SessionPart) -> transcripts.Writes:
+    raise ZeroDivisionError
+
+
+@pytest.fixture
+def sittings(monkeypatch: pytest.MonkeyPatch) -> Parts:
+    """What was shown to a job, beside one that always fails."""
+    seen: Parts = []
+    look = ("look", lambda _app, sitting: lambda: seen.append(sitting))
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("breaks", breaks), look])
+    return seen
+
+
+def texts(sittings: Parts) -> list[str]:
+    return [act.text for act in told(sittings)]
+
+
+def say(transcript: Transcript, *prompts: str, event: EventName | None = EventName.TURN_ENDED) -> None:
+    for text in prompts:
+        transcript.line("user", text)
+    if event is not None:
+        transcript.event(event)
+
+
+def read_all(app: App, held: transcripts.ReadingState) -> None:
+    held.compared_s.clear()
+    while transcripts.read_some(app, held):
+        pass
+
+
+def test_a_call_and_its_result_are_one_act(app: App, transcript: Transcript, sittings: Parts):
+    transcript.line("user", "please test")
+    transcript.ran("pytest -q", "Exit code 1\n1 failed", failed=True)
+    transcript.event(EventName.TURN_ENDED)
+
+    catch_up(app)
+
+    said, ran = told(sittings)
+    assert (said.speaker, said.text) == (Speaker.PERSON, "please test")
+    assert ran.doing is not None
+    assert (ran.doing.deed, ran.doing.what, ran.failed, ran.text) == (
+        Deed.RUN, "pytest -q", True, "Exit code 1\n1 failed",
+    )  # fmt: skip
+
+
+def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, transcript: Transcript, sittings: Parts):
+    held = transcripts.ReadingState()
+    say(transcript, "one")
+    transcripts.read_some(app, held)
+    say(transcript, "two")
+    transcripts.read_some(app, held)
+    say(transcript, "three", event=EventName.SESSION_ENDED)
+    transcripts.read_some(app, transcripts.ReadingState())  # another process, which remembers nothing
+    catch_up(app)
+
+    assert texts(sittings) == ["one", "two", "three"]
+    assert [act.text for act in sittings[-1].acts] == ["one", "two", "three"]
+    assert [sitting.ended for sitting in sittings] == [False, False, True]
+
+
+def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript, sittings: Parts):
+    block = inject.rules_again(
+        [rule("Use pnpm", body="Use pnpm for everything in this repository.")], nonce="12345678"
+    ).text
+    transcript.line("user", f"look\n{block}")
+    transcript.line("attachment", "", attachment={"type": "hook_additional_context", "content": [block]})
+    echo = next(line for line in block.splitlines() if "pnpm" in line)
+    transcript.replied(f"I remember:\n{echo}\nand go on")
+    transcript.event(EventName.TURN_ENDED)
+
+    catch_up(app)
+
+    assert texts(sittings) == ["look", "I remember:\nand go on"]
+
+
+def test_no_secret_reaches_a_taker(app: App, transcript: Transcript, sittings: Parts):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    transcript.ran(f"curl -H 'Authorization: Bearer {secret}'", f"token: {secret}")
+    transcript.event(EventName.TURN_ENDED)
+
+    catch_up(app)
+
+    assert secret not in repr(sittings)
+    assert told(sittings)
+
+
+# Once
+
+
+def test_what_was_written_without_a_word_to_us_is_read_at_the_next_look(
+    app: App, transcript: Transcript, sittings: Parts
+):
+    say(transcript, "one")
+    catch_up(app)
+    transcript.line("user", "two")
+
+    catch_up(app)
+    catch_up(app)
+
+    assert texts(sittings) == ["one", "two"]
+
+
+@pytest.mark.parametrize("is_written_anew", [False, True])
+def test_all_of_a_long_piece_that_nobody_told_of_is_read(
+    app: App, transcript: Transcript, sittings: Parts, monkeypatch: pytest.MonkeyPatch, is_written_anew: bool
+):
+    monkeypatch.setattr(transcripts, "MOST_BYTES", 500)
+    held = transcripts.ReadingState()
+    before, after = [f"before {n}" for n in range(10)], [f"after {n}" for n in range(20)]
+    say(transcript, *before)
+    read_all(app, held)
+    if is_written_anew:
+        transcript.path.unlink()
+    say(transcript, *after, event=None)
+    read_all(app, held)
+    assert texts(sittings) == before + after
+
+
+def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, sittings: Parts):
+    held = transcripts.ReadingState()
+    say(transcript, "one")
+    read_all(app, held)
+    whole = transcript.path.read_bytes()
+    say(transcript, "two", event=None)
+    rest = transcript.path.read_bytes()[len(whole) :]
+    transcript.path.write_bytes(whole + rest[:20])
+    for _ in range(2):
+        held.compared_s.clear()
+        assert not transcripts.read_some(app, held), "it is not looked at for ever"
+
+    transcript.path.write_bytes(whole + rest)
+    read_all(app, held)
+
+    assert texts(sittings) == ["one", "two"]
+
+
+@pytest.mark.parametrize("keeps_session", [True, False], ids=["old session ids", "new session ids"])
+def test_what_a_fork_copied_is_known_and_tells_what_went_before(
+    app: App, transcript: Transcript, sittings: Parts, keeps_session: bool
+):
+    transcript.line("user", "one")
+    transcript.ran("make", "ok")
+    transcript.event(EventName.TURN_ENDED)
+    catch_up(app)
+    fork = Transcript(app, transcript.path.parent, "s-2")
+    text = transcript.path.read_text()
+    fork.path.write_text(text if keeps_session else text.replace('"s-1"', '"s-2"').replace("s-1-u", "x-"))
+    fork.number = transcript.number
+    fork.line("user", "two")
+    fork.event(EventName.TURN_ENDED)
+
+    catch_up(app)
+
+    assert texts(sittings) == ["one", "ok", "two"]
+    assert [act.text for act in sittings[-1].acts] == ["one", "ok", "two"]
+
+
+def test_a_transcript_that_was_written_anew_is_not_taken_in_twice(app: App, transcript: Transcript, sittings: Parts):
+    say(transcript, "one", "two")
+    catch_up(app)
+    lines = transcript.path.read_text().splitlines(keepends=True)
+    transcript.path.write_text(lines[1] + lines[0])
+    say(transcript, "three")
+
+    catch_up(app)
+
+    assert texts(sittings) == ["one", "two", "three"]
+
+
+def test_a_session_starts_where_its_transcript_starts(app: App, transcript: Transcript, sittings: Parts):
+    """Not when it was first heard of: then its first prompt would be taken for another session's."""
+    transcript.line("user", "said before anyone listened")
+    first = Moment(app.clock.now().micros + 1_000)
+    sessions = app.writer(app.scope)
+    sessions.put_session(Session(id="s-1", host="claude-code", started_at=NOW.plus(days=2)), at=NOW)
+    transcript.event(EventName.TURN_ENDED)
+
+    catch_up(app)
+
+    assert texts(sittings) == ["said before anyone listened"]
+    started = sessions.session("s-1")
+    assert started is not None
+    assert started.started_at == first
+
+
+def test_pointers_of_a_time_that_is_not_yet_are_not_waited_for(app: App, transcript: Transcript, sittings: Parts):
+    say(transcript, "one")
+    app.clock = FixedClock(app.clock.now().plus(days=-1))
+    catch_up(app)
+    assert texts(sittings) == ["one"]
+
+
+def test_the_cursor_of_a_transcript_that_its_agent_tidied_away_goes(app: App, transcript: Transcript, sittings: Parts):
+    say(transcript, "one", event=EventName.SESSION_ENDED)
+    catch_up(app)
+    transcript.path.unlink()
+    catch_up(app)
+    assert transcripts.live_transcripts(app.reader(app.scope)) == []
+
+
+def test_two_acts_are_one_only_where_they_say_the_same_at_the_same_time():
+    said = Act(id="a", at=NOW, speaker=Speaker.PERSON, text="go on")
+    ran = Act(id="t1", at=NOW, speaker=Speaker.TOOL, doing=Doing(Deed.RUN, what="make"))
+    others = [
+        said, ran, Act(id="a", at=NOW.plus(seconds=1), speaker=Speaker.PERSON, text="go on"),
+        Act(id="a", at=NOW, speaker=Speaker.PERSON, text="stop"),
+        Act(id="t2", at=NOW, speaker=Speaker.TOOL, doing=ran.doing),
+        Act(id="a", at=Moment(0), speaker=Speaker.PERSON, text="go on"),
+        Act(id="b", at=Moment(0), speaker=Speaker.PERSON, text="go on"),
+    ]  # fmt: skip
+
+    assert len({transcript_reader.act_key(act) for act in others}) == len(others)
+    assert transcript_reader.act_key(said) == transcript_reader.act_key(
+        Act(id="copy", at=NOW, speaker=Speaker.PERSON, text="go on")
+    )

@@ -1,0 +1,366 @@
+"""Memories are compared with what is there: for free, by a model that may only read, and nothing they say is run."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.app import language_model, notices
+from recollect.app.core import App
+from recollect.app.note_files import find_note
+from recollect.base.clock import FixedClock
+from recollect.base.errors import StoreBusy
+from recollect.jobs import session_schedule
+from recollect.jobs.job_table import VALIDATION
+from recollect.jobs.session_schedule import LEASE_S
+from recollect.model.ask import Ask
+from recollect.model.memory import Lane, Rule, Status
+from recollect.model.plan import Create
+from recollect.model.query import Query
+from recollect.model.result import Scope, Told
+from recollect.ops import health, history, inbox, memories, notes, rules, validate
+from tests.llm.standin import StandIn
+from tests.ops.ask import files, kept, states
+from tests.ops.conftest import Opens
+from tests.ops.test_vault_sync import put
+from tests.values import act, plan, rule
+
+TAGGED = """<memory-metadata>
+{"frequency": 0}
+</memory-metadata>
+<fuzzy-match>
+staging, approval
+</fuzzy-match>
+
+<memory>
+Notes
+Before deploys to staging, ask Anna for her approval.
+</memory>
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    made = StandIn(tmp_path / "model", "[]")
+    monkeypatch.setenv("MEMORY_LLM", "on")
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", made.command)
+    return made
+
+
+def kept_rule(app: App, body: str, **fields: Any) -> Rule:
+    one = rule(fields.pop("title", "x"), body=body, days_old=9, **fields)
+    app.writer(Scope.PROJECT).apply(plan(Create(one)), act())
+    return one
+
+
+def findings(told: Told) -> dict[str, list[str]]:
+    listed: Any = told.facts["findings"]
+    return {one["id"]: one["why"] for one in listed}
+
+
+def waiting(app: App) -> list[Rule]:
+    found = app.reader(Scope.PROJECT).find(Query(statuses=(Status.CANDIDATE,)))
+    return [one for one in found if isinstance(one, Rule)]
+
+
+def check(id: str, state: str, **more: str) -> str:
+    return json.dumps([{"id": id, "state": state, **more}])
+
+
+# Free
+
+
+def test_a_look_finds_what_is_gone_and_writes_nothing(app: App):
+    (Path.cwd() / "src").mkdir()
+    stale, sound = kept_rule(app, "Look at `src/gone.py`"), kept_rule(app, "Prefer tabs")
+    before = files(app.home.root)
+    told = validate.validate(app)
+    assert findings(told) == {stale.id: ["src/gone.py is not there"]}
+    assert sound.id not in str(told.notes)
+    assert "2 of 2 would be drawn" in told.notes[0]
+    assert files(app.home.root) == before
+
+
+def test_a_run_without_a_model_flags_tells_and_keeps_a_log(app: App):
+    (Path.cwd() / "src").mkdir()
+    stale = kept_rule(app, "Look at `src/gone.py`")
+    app.writer(Scope.PROJECT).put_state("sessions", "175")
+    before = states(app)[Scope.PROJECT]
+
+    validate.validate(app, run=True)
+
+    assert states(app)[Scope.PROJECT] == before
+    log = app.home.logs / "validation-175.log"
+    assert f"{stale.id} (x): src/gone.py is not there" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert any("1 memory may be out of date" in line for line in notices.waiting(app))
+
+
+def test_no_more_than_the_amount_are_drawn_and_not_always_the_same(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_VALIDATION_AMOUNT", "3")
+    app = open_app()
+    for number in range(30):
+        kept_rule(app, f"rule {number}")
+    samples = [frozenset(one.id for one in validate._sample(app, Scope.PROJECT)) for _ in range(20)]
+    assert {len(sample) for sample in samples} == {3}
+    assert len(set(samples)) > 1
+
+
+def test_nothing_that_a_memory_says_is_run(app: App, monkeypatch: pytest.MonkeyPatch):
+    root = Path.cwd()
+    (root / "Makefile").write_text("all:\n\ttouch RAN\n")
+    (root / "run.sh").write_text("#!/bin/sh\ntouch RAN\n")
+    (root / "run.sh").chmod(0o755)
+    kept_rule(app, "Always run `make all`, `./run.sh now`, `sh -c 'touch RAN'`, $(touch RAN)\n```\n$ touch RAN\n```")
+
+    def refused(*given: object, **more: object) -> None:
+        raise AssertionError(f"started {given}")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    monkeypatch.setattr("os.system", refused)
+
+    validate.validate(app)
+    validate.validate(app, run=True)
+
+    assert not (root / "RAN").exists()
+
+
+# The first phase
+
+
+def test_the_model_may_read_the_project_and_nothing_more(model: StandIn, open_app: Opens):
+    app = open_app()
+    one = kept_rule(app, "The port is 8080")
+
+    validate.validate(app, run=True)
+
+    first = model.calls[0]
+    assert (first["cwd"], one.id in str(first["text"])) == (str(Path.cwd()), True)
+    arguments = " ".join(first["argv"])
+    assert "Read" in arguments
+    assert "Glob" in arguments
+    assert not any(word in arguments for word in ("Bash", "Write", "Edit", "dangerously"))
+
+
+def test_what_is_stale_is_flagged_until_it_is_changed(model: StandIn, open_app: Opens):
+    app = open_app()
+    one = kept_rule(app, "The port is 8080")
+    model.answers(check(one.id, "stale", why="config.toml says otherwise"))
+    validate.validate(app, run=True)
+    assert kept(app, one.id) == one
+    assert findings(validate.validate(app)) == {one.id: ["flagged by a review"]}
+    memories.edit(app, one.id, body="The port is 9090")
+    assert findings(validate.validate(app)) == {}
+
+
+def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(model: StandIn, open_app: Opens):
+    app = open_app()
+    one = kept_rule(app, "The port is 8080")
+    model.answers(check(one.id, "fix", why="config.toml", body="The port is 9090"), "[]")
+
+    validate.validate(app, run=True)
+
+    (new,) = waiting(app)
+    assert (new.body, new.lane, kept(app, one.id)) == ("The port is 9090", Lane.REPOSITORY, one)
+    model.answers(check(one.id, "fix", body="The port is 7070"))
+    validate.validate(app, run=True)
+    assert waiting(app) == [new], "one proposal at a time"
+
+    inbox.accept(app, new.id)
+    assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
+    history.undo(app)
+    assert (kept(app, one.id).status, kept(app, new.id).status) == (Status.ACTIVE, Status.CANDIDATE)
+
+
+def test_a_proposal_can_be_undone(model: StandIn, open_app: Opens):
+    app = open_app()
+    one = kept_rule(app, "The port is 8080")
+    model.answers(check(one.id, "fix", body="The port is 9090"), "[]")
+    validate.validate(app, run=True)
+    history.undo(app)
+    assert (waiting(app), kept(app, one.id)) == ([], one)
+
+
+def test_a_projects_note_is_flagged_and_its_file_never_written(model: StandIn, open_app: Opens):
+    app = open_app()
+    put(Path.cwd() / ".ai/memory", "port.md", TAGGED)
+    notes.sync(app)
+    id = find_note(app, "port").id
+    model.answers(check(id, "fix", body="other"), json.dumps([{"id": id, "description": "Before deploys ask Anna"}]))
+    validate.validate(app, run=True)
+    assert (Path.cwd() / ".ai/memory/port.md").read_text() == TAGGED
+    assert findings(validate.validate(app)) == {id: ["flagged by a review"]}
+
+
+def test_a_users_memory_is_not_judged_by_one_projects_files(model: StandIn, open_app: Opens):
+    app = open_app()
+    rules.add(app, "The port is 8080", user=True)
+    validate.validate(app, run=True)
+    assert [call["cwd"] == str(Path.cwd()) for call in model.calls] == [False]
+
+
+@pytest.mark.parametrize("answer", ["", "all is well", "[]", '[{"id": "x", "state": "stale"}]', '[{"state": "stale"}]'])
+def test_garbage_changes_nothing(model: StandIn, open_app: Opens, answer: str):
+    app = open_app()
+    kept_rule(app, "The port is 8080")
+    before = states(app)[Scope.PROJECT]
+    model.answers(answer)
+    validate.validate(app, run=True)
+    assert states(app)[Scope.PROJECT] == before
+    assert findings(validate.validate(app)) == {}
+
+
+def test_it_says_that_it_is_at_it_before_every_question(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    app = open_app()
+    for number in range(12):
+        kept_rule(app, f"rule {number}")
+    asked = language_model.answer_text
+
+    def slowly(app: App, ask: Ask) -> str | None:
+        answer = asked(app, ask)
+        app.clock = FixedClock(app.clock.now().plus(seconds=language_model.USES[ask.use].seconds))
+        assert session_schedule.acquire(app, VALIDATION, Scope.PROJECT, by_hand=True) is None, "it is ours"
+        return answer
+
+    monkeypatch.setattr(language_model, "answer_text", slowly)
+
+    validate.validate(app, run=True)
+
+    assert len(model.calls) == 4
+    assert session_schedule.read_record(app.reader(Scope.PROJECT), VALIDATION).key == ""
+
+
+def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
+    app = open_app()
+    for number in range(12):
+        kept_rule(app, f"rule {number}")
+    validate.validate(app, run=True)
+    assert len(model.calls) == 1
+    assert health.status(app).llm["calls"] == 1
+
+
+# The second phase
+
+
+def titled(app: App, model: StandIn, memory_id: str, line: str) -> None:
+    model.answers("[]", json.dumps([{"id": memory_id, "description": line}]))
+    validate.validate(app, run=True)
+
+
+def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(model: StandIn, open_app: Opens):
+    app = open_app()
+    one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
+    titled(app, model, one.id, "Before deploys to staging ask Anna")
+    assert kept(app, one.id).title == "Before deploys to staging ask Anna"
+    assert (kept(app, one.id).body, kept(app, one.id).lane) == (one.body, one.lane)
+    history.undo(app)
+    assert kept(app, one.id).title == "Anna"
+
+
+def test_a_title_by_which_it_comes_up_later_is_taken_back(model: StandIn, open_app: Opens):
+    app = open_app()
+    one = kept_rule(app, "The quokka signs. Other words follow here, about deploys.", title="quokka wombat numbat")
+    for number in range(6):
+        kept_rule(app, f"Wombat and numbat, entry {number}", title=f"wombat numbat {number}")
+
+    titled(app, model, one.id, "Other words follow about deploys")
+
+    assert kept(app, one.id) == one
+    ops = [entry.op for _, entry in history.log(app).entries]
+    assert ops[:2] == ["undo", "describe"]
+    log = next(app.home.logs.glob("validation-*.log")).read_text()
+    assert "the title stays: by another it came up later" in log
+
+
+def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(model: StandIn, open_app: Opens):
+    app = open_app()
+    vault = app.home.vault
+    put(vault, "anna.md", TAGGED)
+    put(vault, "plain.md", "# Plain\nBefore deploys ask Anna.\n")
+    notes.sync(app)
+    id, plain = find_note(app, "anna").id, find_note(app, "plain").id
+    line = "Before deploys to staging ask Anna for approval"
+    model.answers(
+        json.dumps([{"id": id, "description": line}, {"id": plain, "description": "Before deploys ask Anna"}])
+    )
+
+    validate.validate(app, run=True)
+
+    block = f"<conditional>\n{line}\n</conditional>\n\n<fuzzy-match>"
+    assert (vault / "anna.md").read_text() == TAGGED.replace("<fuzzy-match>", block)
+    assert (kept(app, id).title, kept(app, id).lane) == (line, Lane.USER)
+    assert (vault / "plain.md").read_text() == "# Plain\nBefore deploys ask Anna.\n"
+    notes.sync(app)
+    assert kept(app, id).title == line
+
+
+def test_a_trial_that_was_cut_off_is_taken_back_by_the_next_run(
+    app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
+    lease = session_schedule.acquire(app, VALIDATION, Scope.PROJECT, by_hand=True)
+    assert lease is not None
+    calls = []
+
+    def cut_off(*_given: object) -> list[int]:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return [1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(validate, "_ranks", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            validate.try_title(app, lease, one, "Before deploys ask Anna")
+    assert kept(app, one.id).title == "Before deploys ask Anna"
+
+    other = open_app()
+    other.clock = FixedClock(app.clock.now().plus(seconds=LEASE_S + 1))
+    validate.validate(other, run=True)
+
+    assert kept(other, one.id).title == "Anna"
+    assert session_schedule.read_record(other.reader(Scope.PROJECT), VALIDATION).trial == ""
+
+
+def test_a_trial_that_could_not_be_measured_is_left_to_the_next_run(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    app = open_app()
+    one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
+    calls = []
+
+    def busy(*_given: object) -> list[int]:
+        calls.append(1)
+        if len(calls) == 2:
+            raise StoreBusy("busy", hint="again")
+        return [1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(validate, "_ranks", busy)
+        titled(app, model, one.id, "Before deploys ask Anna")
+    model.answers("[]")
+    validate.validate(app, run=True)
+
+    assert kept(app, one.id).title == "Anna"
+
+
+def test_what_is_erased_is_erased_from_the_logs_too(app: App):
+    (Path.cwd() / "src").mkdir()
+    gone, stays = kept_rule(app, "Look at `src/gone.py`"), kept_rule(app, "Look at `src/away.py`")
+    validate.validate(app, run=True)
+    for one in (gone, stays):
+        validate.flag(app.writer(Scope.PROJECT), one)
+
+    history.purge(app, (gone.id,))
+
+    assert validate.flagged_ids(app.reader(Scope.PROJECT)) == {stays.id}
+    log = next(app.home.logs.glob("validation-*.log")).read_text()
+    assert (gone.id in log, stays.id in log) == (False, True)

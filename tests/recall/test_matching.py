@@ -1,0 +1,284 @@
+"""Words and vectors become one score per unit: rarity pooled over the stores, then company, time and voice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.base.moment import Moment
+from recollect.model.evidence import Nearness, Owner, Place, TermEvidence, WordEvidence
+from recollect.recall.fuse import TURN_BYTES, WEIGHTS, Match, fuse, in_company
+from recollect.recall.lexical import KEPT, Ref, TermScores, WordMatch, match_units, score_terms
+from recollect.recall.time_words import Span
+from tests.values import NOW
+
+STRONGEST = 2.2  # what BM25 gives a term at most, before its rarity
+MOST = 10.0
+YESTERDAY = Span.of(NOW.plus(days=-1.5).datetime(), NOW.plus(days=-0.5).datetime())
+
+
+def term(name: str, *passages: int, strength: float = 1.0, of: int | None = None) -> TermEvidence:
+    """Stands in these passages; `of` where it stands in more of them than are told."""
+    return TermEvidence(name, len(passages) if of is None else of, tuple((p, strength) for p in passages))
+
+
+def spoken(passages: int, *terms: TermEvidence) -> WordEvidence:
+    return WordEvidence(passages, terms)
+
+
+def matched(
+    *stores: WordEvidence,
+    owners: dict[int, int] | None = None,
+    voices: Mapping[int, int] = MappingProxyType({}),
+    voice: float = 0.0,
+) -> tuple[TermScores, dict[Ref, WordMatch]]:
+    """Every passage is its own memory unless `owners` says whose it is; `voices`: how much is in the first person."""
+    words = score_terms(stores)
+    own = [owners or {p: p for t in store.terms for p, _ in t.rows} for store in stores]
+    whose = [{p: Owner(memory, memory, voices.get(p, 0)) for p, memory in of_store.items()} for of_store in own]
+    return words, match_units(words, whose, voice)
+
+
+def near(best: float, middle: float | None = None, *, voiced: float | None = None) -> Nearness:
+    return Nearness(best, best if middle is None else middle, 1, best if voiced is None else voiced)
+
+
+def place(
+    group: str = "",
+    *,
+    before: tuple[int, ...] = (),
+    after: tuple[int, ...] = (),
+    size: int = 0,
+    times: tuple[Moment, ...] = (),
+) -> Place:
+    return Place(group, before, after, size, times)
+
+
+def equals(count: int = 2) -> tuple[dict[Ref, WordMatch], float]:
+    """Memories that say the same of the question."""
+    words, found = matched(spoken(100, term("a", *range(1, count + 1))))
+    return found, words.most
+
+
+def ranked(matches: dict[Ref, Match]) -> list[int]:
+    return [seq for _, seq in sorted(matches, key=lambda ref: -matches[ref].score)]
+
+
+# Words
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> WordEvidence:
+    """What a real store could say: no term in more passages than there are, no strength above the most."""
+    passages = draw(st.integers(1, 30))
+    rows = st.dictionaries(st.integers(1, passages), st.floats(0.01, STRONGEST), min_size=1, max_size=passages)
+    terms = draw(st.dictionaries(st.sampled_from("abcdef"), rows, max_size=6))
+    return WordEvidence(passages, tuple(TermEvidence(name, len(r), tuple(r.items())) for name, r in terms.items()))
+
+
+@given(st.lists(stores(), min_size=1, max_size=3))
+def test_nothing_scores_above_a_perfect_match_and_the_order_of_stores_does_not_matter(evidence: list[WordEvidence]):
+    words, found = matched(*evidence)
+    _, backwards = matched(*reversed(evidence))
+
+    for (store, memory), match in found.items():
+        assert 0 < match.best <= match.whole * (1 + 1e-9)
+        assert match.whole <= words.most * (1 + 1e-9)
+        assert 0 < match.cover <= 1 + 1e-9
+        assert backwards[len(evidence) - 1 - store, memory].best == pytest.approx(match.best)
+
+
+def test_a_rare_term_says_more_than_a_common_one_and_one_of_every_passage_says_something():
+    _, found = matched(spoken(100, term("rare", 1), term("common", *range(2, 60))))
+    _, everywhere = matched(spoken(3, term("all", 1, 2, 3)))
+    assert found[0, 1].best > found[0, 2].best
+    assert all(match.best > 0 for match in everywhere.values())
+    assert matched(spoken(10), spoken(0))[1] == {}
+
+
+def test_two_stores_make_one_order():
+    """In the small store every term is rare; pooled, the one that is common in the large store is not."""
+    large = spoken(1_000, term("deploy", 1, of=400), term("zeppelin", 2))
+    words, found = matched(large, spoken(10, term("deploy", 1), term("zeppelin", 2)))
+    assert found[0, 1].best == found[1, 1].best
+    assert found[0, 2].best == found[1, 2].best > found[0, 1].best
+    assert len(words.rarity) == 2, "one rarity per term, not one per store"
+
+
+def test_a_memory_is_as_good_as_its_best_passage_and_whole_by_each_terms_best():
+    evidence = spoken(50, term("a", 1), term("b", 1, strength=0.5), TermEvidence("b2", 1, ()), term("c", 2))
+    words, found = matched(evidence, owners={1: 7, 2: 7})
+    [match] = found.values()
+    assert match.best == pytest.approx(words.rarity[0] + 0.5 * words.rarity[1])
+    assert match.whole == pytest.approx(match.best + words.rarity[3])
+
+
+def test_cover_is_the_share_of_the_questions_rarity():
+    _, found = matched(spoken(100, term("a", 1, 2), term("b", 1, 3)))
+    assert found[0, 1].cover == 1.0
+    assert found[0, 2].cover == found[0, 3].cover == pytest.approx(0.5)
+
+
+def test_only_the_best_passages_go_on_and_those_that_somebody_owns():
+    evidence = [spoken(1_000, TermEvidence("a", 1_000, tuple((p, p / 1_000) for p in range(1, 1_001))))]
+    assert set(score_terms(evidence).passages[0]) == set(range(1_001 - KEPT, 1_001))
+    assert len(score_terms(evidence, 1_000).passages[0]) == 1_000
+    words = score_terms([spoken(9, term("a", 1, 2))])
+    assert set(match_units(words, [{2: Owner(5, 5, 0)}])) == {(0, 5)}
+
+
+def test_the_first_person_leads_for_a_question_about_oneself_and_not_for_another():
+    five = spoken(100, term("cache", 1, 2, 3, 4, 5))
+    voices = {p: 25 * (p - 1) for p in range(1, 6)}
+    _, plain = matched(five, voices=voices)
+    _, of_self = matched(five, voices=voices, voice=0.6)
+    _, one_memory = matched(five, owners=dict.fromkeys(range(1, 6), 7), voices=voices, voice=0.6)
+
+    scores = [of_self[0, p].best for p in range(1, 6)]
+    assert scores == sorted(set(scores)), "each more than the one before"
+    assert len({match.best for match in plain.values()}) == 1
+    assert of_self[0, 5].best == one_memory[0, 7].best == pytest.approx(plain[0, 5].best)
+    assert of_self[0, 1].best == pytest.approx(plain[0, 1].best / 1.6)
+    assert of_self[0, 1].cover == plain[0, 1].cover, "it speaks of as much as before"
+
+
+def test_a_word_that_frames_the_question_counts_half_unless_there_is_nothing_else():
+    words, found = matched(spoken(100, term("cache", 1), term("ago", 2)))
+    assert words.rarity[1] == pytest.approx(words.rarity[0] / 2)
+    assert found[0, 2].best == pytest.approx(found[0, 1].best / 2)
+    assert score_terms([spoken(100, term("last", 1), term("week", 2))]).rarity == (words.rarity[0],) * 2
+
+
+# Words and vectors
+
+refs = st.tuples(st.integers(0, 1), st.integers(1, 8))
+parts = st.floats(0.001, MOST)
+by_words = st.dictionaries(
+    refs,
+    st.tuples(parts, parts, st.floats(0.01, 1)).map(
+        lambda drawn: WordMatch(drawn[0], max(drawn[:2]), drawn[2], ((0, drawn[0]),))
+    ),
+)
+by_vectors = st.dictionaries(refs, st.builds(near, st.floats(-1, 1), st.floats(-1, 1)))
+numbers = st.lists(st.integers(1, 8), max_size=2).map(tuple)
+places = st.dictionaries(refs, st.builds(place, st.sampled_from(["", "g", "h"]), before=numbers, after=numbers))
+times = st.lists(st.floats(-400, 400).map(lambda days: NOW.plus(days=days)), max_size=2).map(tuple)
+
+
+@given(by_words, by_vectors, st.sampled_from([0.0, MOST, 1e-9]))
+def test_every_memory_with_evidence_gets_one_score_from_zero_to_perfect(words, close, most: float):
+    found = fuse(words, close, most)
+    assert set(found) == {*words, *close}
+    assert all(math.isfinite(match.score) and match.score >= 0 for match in found.values())
+    assert all(match.score <= 1 + 1e-9 for match in fuse(words, close, MOST).values())
+
+
+def test_words_alone_vectors_alone_and_both_rank():
+    words, found = matched(spoken(100, term("rare", 1), term("common", 1, 2, 3), term("most", *range(2, 50))))
+    by_word = fuse(found, {}, words.most)
+    by_vector = fuse({}, {(0, 1): near(0.2), (0, 2): near(0.8), (0, 3): near(0.5)}, 0.0)
+    alike, most = equals()
+
+    assert ranked(by_word)[:3] == [1, 2, 3]
+    assert all(match.near == 0 for match in by_word.values())
+    assert ranked(by_vector) == [2, 3, 1]
+    assert all(match.words == match.cover == 0 for match in by_vector.values())
+    assert ranked(fuse(alike, {(0, 1): near(0.6), (0, 3): near(0.6)}, most))[0] == 1, "both agree"
+
+
+def test_what_points_the_other_way_counts_as_nothing():
+    [match] = fuse({}, {(0, 1): near(-0.9)}, 0.0).values()
+    assert (match.score, match.near) == (pytest.approx(0), 0)  # type: ignore[comparison-overlap]
+
+
+def test_what_is_said_in_the_first_person_leads_by_its_vector_where_it_counts_more():
+    found = fuse({}, {(0, 1): near(0.6), (0, 2): near(0.55, 0.6, voiced=0.8)}, 0.0)
+    assert ranked(found) == [2, 1]
+    assert found[0, 2].near == 0.55, "as near as it is, however it was said"
+
+
+# Company and time
+
+
+@given(by_words, by_vectors, places, st.dictionaries(refs, times), st.floats(-400, 400), st.floats(0, 400))
+def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, close, where, when, start, days):
+    alone = fuse(words, close, MOST)
+    span = Span.of(NOW.plus(days=start).datetime(), NOW.plus(days=start + days).datetime())
+    where = {ref: one._replace(times=when.get(ref, ())) for ref, one in where.items()}
+
+    together = in_company(alone, words, where, MOST, span)
+
+    assert set(together) == set(alone), "company brings nobody new"
+    for ref, match in together.items():
+        assert math.isfinite(match.score)
+        assert match.neighbours >= 0
+        assert match.group >= 0
+        assert 0 <= match.time <= WEIGHTS.time
+        gained = match.neighbours + match.group + match.length + match.time
+        assert match.score == pytest.approx(alone[ref].score + gained), "every part of a score is named"
+
+
+def test_a_memory_gains_by_who_stands_beside_it():
+    words, found = matched(spoken(100, term("a", 1, 2), term("b", 2)))
+    alone = fuse(found, {}, words.most)
+    together = in_company(alone, found, {(0, 1): place("talk", after=(2,))}, words.most)
+    assert together[0, 1].neighbours > 0
+    assert together[0, 1].score > alone[0, 1].score
+    assert together[0, 2] == alone[0, 2], "it has no place of its own here"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {(0, 1): place("only me"), (0, 2): place("nor here")},
+        {(0, 1): place(""), (0, 2): place("")},
+        {(0, 1): place("s1"), (1, 1): place("s1")},
+    ],
+    ids=["a group of one", "no group", "the same name in two stores"],
+)
+def test_who_is_alone_has_no_company(where: dict[Ref, Place]):
+    words, found = matched(spoken(100, term("a", 1, 2)), spoken(100, term("a", 1)))
+    alone = fuse(found, {}, words.most)
+    assert in_company(alone, found, where, words.most) == alone
+
+
+def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
+    found, most = equals(3)
+    alone = fuse(found, {}, most)
+    yesterday, earlier = NOW.plus(days=-1), NOW.plus(days=-9)
+    where = {
+        (0, 1): place(times=(earlier,)),
+        (0, 2): place(times=(earlier, yesterday)),
+        (0, 3): place("talk", before=(1,), times=(yesterday,)),
+    }
+
+    asked = in_company(alone, found, where, most, YESTERDAY)
+
+    assert ranked(asked)[-1] == 1
+    assert asked[0, 2].time == asked[0, 3].time == pytest.approx(WEIGHTS.time / WEIGHTS.own)
+    assert asked[0, 1] == alone[0, 1], "one of another time loses nothing"
+    assert in_company(alone, found, where, most)[0, 2] == alone[0, 2], "nobody asked for a time"
+
+
+def test_time_does_not_bring_up_what_fits_much_less():
+    words, found = matched(spoken(100, term("rare", 1), term("other", 1), term("common", *range(1, 60))))
+    where = {(0, 2): place(times=(NOW.plus(days=-1),))}
+    assert ranked(in_company(fuse(found, {}, words.most), found, where, words.most, YESTERDAY))[0] == 1
+
+
+def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
+    found, most = equals()
+    where = {
+        (0, 1): place("talk", after=(2,), size=8 * TURN_BYTES),
+        (0, 2): place("talk", before=(1,), size=TURN_BYTES),
+    }
+
+    together = in_company(fuse(found, {}, most), found, where, most)
+
+    assert ranked(together) == [2, 1]
+    assert together[0, 1].length < 0 == together[0, 2].length

@@ -1,0 +1,224 @@
+"""Strength, ratings, outcomes and focus: how each moves a memory, and how far at most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.lifecycle.strength import strength
+from recollect.model.lesson import ORIGIN, How, Lesson
+from recollect.model.memory import Rating, Rule, RuleType
+from recollect.recall.call_rules import read_call, rules_about
+from recollect.recall.priority import (
+    MAX_AGE_COST,
+    MAX_FOCUS_BOOST,
+    QUIET_BELOW,
+    Focus,
+    evidence,
+    focus_boost,
+    is_quiet,
+    priority,
+    relevance,
+    strength_factor,
+)
+from tests.values import AGE, NOW, rule, thread
+
+GOOD, BAD = Rating(True, NOW), Rating(False, NOW)
+ID = "thread_20260201_083000_abc123"
+AUTH = thread("Google login", id=ID, topics=("Auth", "web"))
+marks = st.lists(st.booleans().map(lambda useful: Rating(useful, NOW)), max_size=30)
+trails = st.text("+-", max_size=80)
+
+
+def focus(topic: str, weight: float = 1.0) -> Focus:
+    return Focus(topic, weight, NOW)
+
+
+@pytest.mark.parametrize(
+    ("points", "boost"),
+    [
+        ([focus("auth")], 0.3), ([focus("AUTH", 0.5)], 0.15), ([focus(ID)], 0.5), ([focus(ID, 0.4)], 0.2),
+        ([focus("login")], 0.2), ([focus("LOGIN", 0.5)], 0.1), ([focus("billing")], 0.0), ([focus(ID[:-1])], 0.0),
+        ([focus("auth"), focus("login")], 0.5), ([focus("auth"), focus("login"), focus(ID)], MAX_FOCUS_BOOST),
+    ],
+)  # fmt: skip
+def test_a_focused_topic_lifts_by_where_it_stands_up_to_a_ceiling(points: list[Focus], boost: float):
+    assert focus_boost(AUTH, points) == pytest.approx(boost)
+    assert MAX_FOCUS_BOOST == 0.5
+
+
+@given(st.lists(st.builds(focus, st.sampled_from(["auth", "web", "login", ID, "x"]), st.floats(0, 1))))
+def test_focus_never_lowers_and_never_lifts_above_its_ceiling(points: list[Focus]):
+    assert 0 <= focus_boost(AUTH, points) <= 0.5
+
+
+TEN = (BAD, *(GOOD,) * 9)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "trail", "score"),
+    [
+        ((), "", 1.0), ((BAD,), "", 0.75), ((GOOD,) * 20, "", 1.0), ((BAD, GOOD), "", (3 + 1.1) / (3 + 1.0 + 1.1)),
+        (TEN, "", (3 + sum(1 + 0.1 * i for i in range(1, 10))) / (3 + 14.5)), ((BAD,) * 50 + TEN, "", 0.9428571),
+        ((), "+", 1.0), ((), "-", 0.9375), ((), "-" * 5, 0.75), ((), "-" * 50, 0.2308), ((), "+-" * 25, 0.6154),
+    ],
+)  # fmt: skip
+def test_relevance_is_ratings_and_a_fifth_of_each_outcome_against_a_prior_of_three(
+    ratings: tuple[Rating, ...], trail: str, score: float
+):
+    assert relevance(ratings, trail) == pytest.approx(score, abs=1e-4)
+
+
+@given(marks, trails, trails)
+def test_what_went_well_never_lowers_what_went_badly_never_raises_and_fifty_count(
+    ratings: list[Rating], old: str, trail: str
+):
+    short = trail[-49:]  # nothing falls out at the other end
+    full = trail.ljust(50, "-")
+    assert 0 < relevance(ratings, trail) <= 1
+    assert relevance(ratings, short + "-") < relevance(ratings, short) <= relevance(ratings, short + "+")
+    assert relevance(ratings, old + full) == relevance(ratings, full[-50:])
+    assert relevance((), trail + "+" * 50) == 1.0
+
+
+@given(marks, trails, st.integers(0, 79))
+def test_one_that_went_well_instead_of_badly_raises(ratings: list[Rating], trail: str, at: int):
+    recent = trail[-50:]
+    if at < len(recent) and recent[at] == "-":
+        assert relevance(ratings, f"{recent[:at]}+{recent[at + 1 :]}") > relevance(ratings, recent)
+
+
+def test_later_ratings_weigh_more():
+    assert relevance((BAD, GOOD)) > relevance((GOOD, BAD))
+
+
+def test_few_observations_move_little_and_many_make_quiet():
+    assert not is_quiet(thread("t", outcomes="-" * 22))
+    assert is_quiet(thread("t", outcomes="-" * 23))
+    assert not is_quiet(thread("t", outcomes="-" * 23 + "+"))
+    assert not is_quiet(thread("t", outcomes="-" * 50, pinned=True, boost=0.3))
+    assert is_quiet(thread("t", ratings=(BAD,) * 10))
+    assert QUIET_BELOW == 0.4
+
+
+def test_what_the_score_is_made_of_can_be_told():
+    memory = thread("t", outcomes="+--", ratings=(GOOD,))
+    assert evidence(memory) == (("ratings", 1.0), ("went_well", 1.0), ("went_badly", 2.0))
+    assert evidence(thread("t")) == ()
+
+
+def test_priority_is_match_by_strength_by_relevance_and_focus_on_top():
+    memory = thread("Auth", topics=("auth",), ratings=(BAD,))
+    found = priority(memory, 0.8, 1.0, [focus("auth", 0.5)])
+    assert found.score == pytest.approx(0.8 * strength_factor(1.0) * 0.75 + 0.25)
+    assert found.relevance == 0.75
+    assert found.focus == pytest.approx(0.25)
+
+
+@given(st.floats(0, 3), st.floats(0, 3))
+def test_more_strength_never_lowers_and_is_bounded(one: float, other: float):
+    low, high = sorted((one, other))
+    assert 0.9 <= strength_factor(low) <= strength_factor(high) <= 1.5
+
+
+def test_age_costs_nothing_for_a_fortnight_then_a_little_more_each_month_and_never_much():
+    fortnight = [strength(thread("t", days_old=days), now=NOW, rules=AGE) for days in range(15)]
+    months = [strength_factor(strength(thread("t", days_old=30 * n), now=NOW, rules=AGE)) for n in range(60)]
+
+    assert {strength_factor(one) for one in fortnight} == {1.0}
+    assert months == sorted(months, reverse=True)
+    assert months[0] > months[1] > months[2]
+    assert months[-1] == 1.0 - MAX_AGE_COST
+    assert priority(thread("old"), 0.5, 0.0, []).score > priority(thread("fresh"), 0.45, 1.0, []).score
+    assert strength_factor(1.0) < strength_factor(1.3) < 1.2 * strength_factor(1.0), "a pin"
+
+
+# A rule bears on a call when it names its command, its tool, its file or the kind of file; else it is silent.
+
+
+BASH = "Bash"
+CASES: list[tuple[str, str, dict[str, Any], bool]] = [
+    ("Use pnpm, never npm", BASH, {"command": "npm install"}, True),
+    ("Use pnpm, never npm", BASH, {"command": "cd web && CI=1 sudo npm install"}, True),
+    ("Use pnpm, never npm", BASH, {"command": "/usr/bin/npm ci | tee log"}, True),
+    ("Use pnpm, never npm", BASH, {"command": "yarn install"}, False),
+    ("Use pnpm, never npm", BASH, {"command": "echo npm"}, False),
+    ("Never force git push to main", BASH, {"command": "git push --force"}, True),
+    ("Make sure that tests are green", BASH, {"command": "make build"}, False),
+    ("Run `make lint` before a commit", BASH, {"command": "make lint"}, True),
+    ("Find out who owns a file first", BASH, {"command": "find . -name x"}, False),
+    ("Node 20 is what we test with", BASH, {"command": "node index.js"}, False),
+    ("docker-compose is not installed", BASH, {"command": "docker ps"}, False),
+    ("docker needs sudo here", BASH, {"command": "docker ps"}, True),
+    ("Read the docs before asking", "Read", {"file_path": "a.py"}, False),
+    ("The Read tool gets absolute paths", "Read", {"file_path": "a.py"}, True),
+    ("WebFetch is blocked by the proxy", "WebFetch", {"url": "http://x"}, True),
+    ("mcp__shop__search wants an id", "mcp__shop__search", {"q": "x"}, True),
+    ("Tests go in __tests__/", "Write", {"file_path": "/p/web/__tests__/a.ts", "content": ""}, True),
+    ("Tests go in __tests__/", "Write", {"file_path": "/p/web/a.txt", "content": ""}, False),
+    ("Never edit package-lock.json by hand", "Edit", {"file_path": "/p/package-lock.json", "old_string": "x"}, True),
+    ("src/generated/ is made by a script", "Edit", {"file_path": "/p/src/generated/x.py", "old_string": ""}, True),
+    ("src/generated/ is made by a script", "Edit", {"file_path": "/p/src/x.txt", "old_string": ""}, False),
+    ("Keep *.sql files in lower case", "Write", {"file_path": "/p/m.sql", "content": ""}, True),
+    ("In Python we use tabs", "Edit", {"file_path": "/p/a.py", "old_string": "x"}, True),
+    ("In Python we use tabs", "Read", {"file_path": "/p/a.py"}, False),
+    ("In Python we use tabs", "Edit", {"file_path": "/p/a.rs", "old_string": "x"}, False),
+    ("Use tabs", "Edit", {}, False),
+]
+
+
+@pytest.mark.parametrize(("said", "tool", "given", "bears"), CASES)
+def test_a_rule_bears_on_a_call_that_it_names(said: str, tool: str, given: dict[str, Any], bears: bool):
+    tested = rule(said, body=said)
+    assert rules_about([tested], read_call(tool, given)) == ([tested] if bears else [])
+
+
+def test_the_closest_comes_first():
+    git, push = rule("git", body="git is configured"), rule("push", body="git push needs a ticket")
+    assert rules_about([git, push], read_call(BASH, {"command": "git push"})) == [push, git]
+
+
+@given(st.text(), st.text(), st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
+def test_any_call_can_be_judged(said: str, tool: str, given: dict[str, Any]):
+    rules_about([rule("x", body=said)], read_call(tool, given | {"command": said, "file_path": tool}))
+
+
+def test_a_very_long_command_is_judged_in_time():
+    call = read_call(BASH, {"command": "a" * 1_000_000, "file_path": "/" * 100_000})
+    assert rules_about([rule("x", body="./" * 1_000)] * 20, call) == []
+
+
+def lesson(failed: str, fix: str, how: How = How.INSTEAD) -> Rule:
+    return rule("Lesson", body=Lesson(failed, fix, how).sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("learnt", "command", "bears"),
+    [
+        (lesson("npm test", "pnpm test"), "npm test", True),
+        (lesson("npm test", "pnpm test"), "npm run test -- --watch", True),
+        (lesson("npm test", "pnpm test"), "cd web && CI=1 npm test | tail", True),
+        (lesson("npm test", "pnpm test"), "git add . && npm test", True),
+        (lesson("npm test", "pnpm test"), "pnpm test", False),
+        (lesson("npm test", "pnpm test"), "npm install", False),
+        (lesson("pytest", "PYTHONPATH=src pytest"), "pytest -q tests/test_a.py", True),
+        (lesson("pytest", "PYTHONPATH=src pytest"), "PYTHONPATH=src pytest", False),
+        (lesson("pytest api", "docker compose up -d db", How.AFTER), "pytest api", True),
+        (lesson("pytest api", "docker compose up -d db", How.AFTER), "docker compose up -d db", False),
+        (lesson("make test", "make check"), "make build", False),
+    ],
+)
+def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
+    learnt: Rule, command: str, bears: bool
+):
+    assert rules_about([learnt], read_call(BASH, {"command": command})) == ([learnt] if bears else [])
+
+
+def test_a_lesson_of_edits_bears_on_edits_of_that_file():
+    learnt = lesson("src/a.py", "src/a.py", How.READ_AGAIN)
+    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})) == [learnt]
+    assert rules_about([learnt], read_call("Read", {"file_path": "/p/src/a.py"})) == []
+    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/b.py", "old_string": "x"})) == []

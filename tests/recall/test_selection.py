@@ -1,0 +1,249 @@
+""""""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.model.evidence import NO_BACKGROUND, Background, TermEvidence, WordEvidence
+from recollect.model.memory import Kind, Memory, Message, Status
+from recollect.model.query import REACHED, Hit, Query
+from recollect.model.record import TURN
+from recollect.recall import floor
+from recollect.recall.floor import Features, Prompt
+from recollect.recall.selection import BY_CHANCE, select
+from tests.model.strategies import memories
+from tests.values import NOW, note, rule, thread
+
+
+def hit(memory: Memory, score: float = 0.5, **parts: float) -> Hit:
+    return Hit(memory, score, tuple(({"cover": 1.0} | parts).items()))
+
+
+def reasons(ranked: list[Hit], query: Query, **options: Any) -> list[str]:
+    return [drop.reason for drop in select(ranked, query, **options).drops]
+
+
+def test_the_order_is_kept_and_what_is_beyond_the_limit_is_said():
+    ranked = [hit(thread(f"Thread {i}")) for i in range(5)]
+    found = select(ranked, Query(limit=3))
+    assert list(found.hits) == ranked[:3]
+    assert [(drop.id, drop.reason) for drop in found.drops] == [
+        (late.memory.id, "beyond the limit") for late in ranked[3:]
+    ]
+
+
+def test_two_that_say_the_same_are_one_the_better_of_them():
+    first, same = thread("One", body="Use  tabs.\n"), thread("Two", body="use tabs.")
+    found = select([hit(first), hit(same)], Query())
+    assert [h.memory for h in found.hits] == [first]
+    assert [drop.reason for drop in found.drops] == [f"says the same as {first.id}"]
+
+
+def test_one_that_was_refused_does_not_stand_in_for_its_double():
+    archived, active = thread("a", body="same", status=Status.ARCHIVED), thread("b", body="same")
+    found = select([hit(archived), hit(active)], Query(statuses=(Status.ACTIVE,)))
+    assert [h.memory for h in found.hits] == [active]
+
+
+def test_memories_without_a_body_are_told_apart_by_their_titles():
+    ranked = [hit(thread("a", body="")), hit(thread("b", body="")), hit(thread("A", body=" "))]
+    assert len(select(ranked, Query()).hits) == 2
+
+
+def test_what_this_session_has_seen_is_not_shown_again():
+    seen, new = thread("seen"), thread("new")
+    found = select([hit(seen), hit(new)], Query(limit=1), seen={seen.id})
+    assert [h.memory for h in found.hits] == [new]
+    assert [drop.reason for drop in found.drops] == ["shown before"]
+
+
+@pytest.mark.parametrize(
+    ("memory", "query", "reason"),
+    [
+        (rule("x"), Query(kinds=(Kind.THREAD,)), "is a rule"),
+        (thread("x", status=Status.ARCHIVED), Query(statuses=(Status.ACTIVE,)), "archived"),
+        (thread("x", status=Status.SUPERSEDED), Query(statuses=(Status.ACTIVE,)), "superseded"),
+        (thread("x", status=Status.CANDIDATE), Query(statuses=(Status.ACTIVE,)), "in the inbox"),
+        (thread("x", topics=("web",)), Query(topic="auth"), "another topic"),
+        (thread("x", group="s2"), Query(group="s1"), "another group"),
+        (thread("x", days_old=3), Query(since=NOW.plus(days=-2)), "before the time asked for"),
+        (thread("x", days_old=1), Query(until=NOW.plus(days=-2)), "after the time asked for"),
+    ],
+)
+def test_what_a_filter_keeps_out_says_why(memory: Memory, query: Query, reason: str):
+    assert reasons([hit(memory)], query) == [reason]
+
+
+def test_a_filter_takes_a_topic_in_any_case_and_its_own_day():
+    memory = note("x", topics=("Auth",), group="s1", days_old=2)
+    query = Query(kinds=(Kind.NOTE,), topic="aUTH", group="s1", since=NOW.plus(days=-2), until=NOW.plus(days=-2))
+    assert reasons([hit(memory)], query) == []
+
+
+def test_what_has_nothing_in_common_with_the_question_is_no_answer():
+    far = hit(thread("far"), cover=0.0, near=BY_CHANCE / 2)
+    close = hit(thread("close"), cover=0.0, near=BY_CHANCE * 2)
+    beside = hit(thread("beside"), cover=0.0, near=0.0, neighbours=0.1)
+    focused = hit(thread("focused"), cover=0.0, near=0.0, focus=0.2)
+
+    found = select([far, close, beside, focused], Query())
+
+    assert [h.memory.title for h in found.hits] == ["close", "beside", "focused"]
+    assert [drop.reason for drop in found.drops] == ["nothing in common"]
+
+
+def turn(memory: Memory, words: str) -> Hit:
+    return replace(hit(memory), turn=Message(words, memory.id, NOW, TURN, words))
+
+
+def test_only_so_many_turns_of_one_memory_are_shown():
+    long, other = thread("long"), thread("other")
+    ranked = [turn(long, f"turn {number}") for number in range(4)] + [hit(other)]
+    assert [h.memory.title for h in select(ranked, Query(turns=2)).hits] == ["long", "long", "other"]
+    assert [h.memory.title for h in select(ranked, Query()).hits] == ["long", "other"]
+    assert select(ranked, Query()).drops == (), "what is shown is not left out"
+
+
+def test_turns_come_instead_of_the_body_that_sums_them_up():
+    long = thread("long")
+    [found] = select([hit(long), turn(long, "what was said")], Query(turns=5)).hits
+    assert found.text == "what was said"
+
+
+queries = st.builds(
+    Query,
+    kinds=st.lists(st.sampled_from(Kind), max_size=2).map(tuple),
+    statuses=st.lists(st.sampled_from(Status), max_size=3).map(tuple),
+    limit=st.integers(1, 4),
+)
+
+
+@given(st.lists(memories.map(hit), max_size=12), queries)
+def test_never_more_than_asked_for_and_everything_is_accounted_for(ranked: list[Hit], query: Query):
+    found = select(ranked, query)
+
+    assert len(found.hits) <= query.limit
+    assert {h.memory.id for h in found.hits} | {d.id for d in found.drops} == {h.memory.id for h in ranked}
+    assert {h.memory.id for h in found.hits}.isdisjoint(d.id for d in found.drops)
+    assert all(drop.reason for drop in found.drops)
+    shown = iter(ranked)
+    assert all(any(kept is one for one in shown) for kept in found.hits), "in the order they came"
+    for kept in found.hits:
+        assert not query.kinds or kept.memory.kind in query.kinds
+        by_age = kept.memory.status is Status.ARCHIVED and set(REACHED) <= set(query.statuses)
+        assert not query.statuses or kept.memory.status in query.statuses or by_age
+
+
+# The floor: monotone in every feature, strict with words alone, right in stores of any size.
+
+
+FLOOR = 0.5
+LARGE = Background(500, 500 * 0.15, 500 * (0.15**2 + 0.1**2))
+PROMPT = Prompt.of("why does the nightly build fail on the runner?")
+
+
+def bears(
+    near: float | None,
+    cover: float,
+    background: Background = LARGE,
+    text: str = "",
+    prompt: Prompt = PROMPT,
+    kept: bool = False,
+):
+    return floor.features(
+        prompt, text, near=near, cover=cover, background=background, passages=background.passages, kept=kept
+    ).probability
+
+
+@pytest.mark.parametrize("feature", ["lift", "stands_out", "cover", "names", "kept"])
+def test_more_of_any_feature_never_makes_it_less_sure(feature: str):
+    less = Features(lift=0.3, stands_out=2.0, cover=0.2, names=0, prompt=PROMPT, fresh=0.1, kept=False)
+    more = replace(less, **{feature: getattr(less, feature) + 1})
+    assert more.probability > less.probability
+
+
+def test_by_words_alone_a_prompt_that_says_more_is_surer_of_what_bears_on_it():
+    assert bears(None, 0.3, prompt=Prompt.of("deploy fails")) < bears(None, 0.3)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "rename tmp2 in the nightly build of the runner",
+        "remove the commented-out code of the nightly build",
+        "what is the difference between a nightly build and a runner?",
+        "how do i run one single nightly test with python's unittest",
+    ],
+)
+def test_little_bears_on_tidying_and_on_questions_about_a_language(prompt: str):
+    assert bears(0.65, 0.4, prompt=Prompt.of(prompt)) < bears(0.65, 0.4)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "what does tools/nightly.sh do?",
+        "what is the default branch?",
+        "what's the difference between our staging and prod?",
+        "how do we run the nightly tests in the container?",
+    ],
+)
+def test_a_question_about_the_project_is_not_general(prompt: str):
+    assert not Prompt.of(prompt).is_general
+
+
+def test_what_is_near_and_speaks_of_it_passes_and_what_is_merely_usual_does_not():
+    assert bears(0.65, 0.4) > FLOOR
+    assert bears(0.2, 0.05) < 0.05
+    assert bears(0.15, 0.0) < 0.02
+
+
+def test_the_same_nearness_says_less_where_everything_is_near():
+    crowded = Background(500, 500 * 0.45, 500 * (0.45**2 + 0.1**2))
+    assert bears(0.55, 0.2, crowded) < bears(0.55, 0.2, LARGE)
+
+
+@pytest.mark.parametrize("passages", [1, 2, 5, 30])
+def test_in_a_small_store_what_fits_passes_and_what_does_not_is_silent(passages: int):
+    others = Background(passages, 0.5 + (passages - 1) * 0.05, 0.25 + (passages - 1) * 0.01)
+    unrelated = Background(passages, passages * 0.05, passages * 0.01)
+    assert bears(0.5, 0.2, others) > FLOOR
+    assert bears(0.15, 0.0, unrelated) < FLOOR / 2
+
+
+def test_a_store_of_one_is_not_its_own_background():
+    assert bears(0.5, 0.2, Background(1, 0.5, 0.25)) == pytest.approx(
+        floor.features(PROMPT, "", near=0.5, cover=0.2, background=NO_BACKGROUND, passages=1, kept=False).probability
+    )
+
+
+def test_words_alone_must_cover_more():
+    assert bears(None, 0.2, Background(200)) < FLOOR
+    assert bears(None, 0.6, Background(200)) > FLOOR
+
+
+def test_nearness_says_nothing_in_a_script_that_the_model_does_not_read():
+    prompt = Prompt.of("什么是闭包")
+    assert bears(0.99, 0.0, prompt=prompt) == bears(None, 0.0, prompt=prompt) < 0.05
+
+
+def test_names_that_both_have_count():
+    prompt = Prompt.of("is `totals.ts` still used by reserve_stock?")
+    assert prompt.names == {"totals.ts", "reserve_stock"}
+    assert bears(0.4, 0.1, text="Edited services/cart/Totals.ts", prompt=prompt) > bears(0.4, 0.1, prompt=prompt)
+
+
+def test_a_word_that_is_common_everywhere_covers_little_in_a_new_store():
+    evidence = [WordEvidence(1, (TermEvidence("test", 1, ((1, 1.0),)), TermEvidence("invoic", 0, ())))]
+    rare = [WordEvidence(1, (TermEvidence("invoic", 1, ((1, 1.0),)), TermEvidence("test", 0, ())))]
+    assert floor.cover(evidence, 0, [1])[1] < floor.cover(rare, 0, [1])[1]
+
+
+def test_a_single_word_covers_no_prompt():
+    evidence = [WordEvidence(300, (TermEvidence("mutex", 1, ((7, 1.0),)),))]
+    assert floor.cover(evidence, 0, [7, 8]) == {7: pytest.approx(0.5, abs=0.1), 8: 0.0}

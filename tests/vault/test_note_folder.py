@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recollect.base import swap
+from recollect.base.errors import BadInput, Conflict
+from recollect.vault import note_folder
+from recollect.vault.note_folder import Refusal, Vault
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    base = tmp_path / "vault"
+    base.mkdir()
+    return Vault(base)
+
+
+def put(vault: Vault, path: str, content: bytes = b"Text\n") -> None:
+    place = vault.base / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+
+
+def test_notes_are_found_in_every_folder_and_nothing_else_is(vault: Vault):
+    for path in ("a.md", "deep/er/b.MD", "_inbox/c.markdown", "\U0001f600/\u00fc.md"):
+        put(vault, path)
+    for path in (".obsidian/x.md", "picture.png", ".hidden.md", "notes.txt"):
+        put(vault, path)
+    assert set(note_folder.scan(vault).stamps) == {"a.md", "deep/er/b.MD", "_inbox/c.markdown", "\U0001f600/\u00fc.md"}
+
+
+def test_a_vault_that_is_not_there_is_empty(tmp_path: Path):
+    assert note_folder.scan(Vault(tmp_path / "none")) == note_folder.Scan({})
+
+
+def test_links_are_told_and_never_followed(vault: Vault, tmp_path: Path):
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x.md").write_text("secret")
+    (vault.base / "link.md").symlink_to(tmp_path / "secret.md")
+    (vault.base / "folder").symlink_to(tmp_path / "elsewhere")
+    (vault.base / "round").symlink_to(vault.base)
+
+    found = note_folder.scan(vault)
+
+    assert found.stamps == {}
+    assert {refusal.path for refusal in found.refused} == {"link.md", "folder", "round"}
+    for path in ("link.md", "folder/x.md", "round/link.md"):
+        assert isinstance(note_folder.read(vault, path), Refusal)
+
+
+def test_a_project_vault_that_leads_out_of_the_project_is_refused(tmp_path: Path):
+    project, other = tmp_path / "project", tmp_path / "other"
+    (project / ".ai").mkdir(parents=True)
+    other.mkdir()
+    (other / "x.md").write_text("not ours")
+    (project / ".ai" / "memory").symlink_to(other)
+    vault = Vault(project / ".ai", ("memory",), within=project)
+
+    found = note_folder.scan(vault)
+
+    assert found.stamps == {}
+    assert found.refused == (Refusal("memory", "it leads out of the project"),)
+    with pytest.raises(BadInput):
+        note_folder.create(vault, "memory/x.md", "text")
+    assert [one.name for one in other.iterdir()] == ["x.md"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"\xff\xfe\x00binary", "not UTF-8"), (b"x" * (note_folder.MAX_BYTES + 1), "larger than")],
+    ids=["binary", "huge"],
+)
+def test_what_cannot_be_read_is_told(vault: Vault, content: bytes, why: str):
+    put(vault, "a.md", content)
+    said = note_folder.read(vault, "a.md")
+    assert isinstance(said, Refusal)
+    assert why in said.why
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_never_hangs(vault: Vault):
+    os.mkfifo(vault.base / "pipe.md")
+    assert note_folder.scan(vault).stamps == {}
+    assert isinstance(note_folder.read(vault, "pipe.md"), Refusal)
+
+
+def test_bytes_are_read_as_they_stand(vault: Vault):
+    put(vault, "a.md", b"\xef\xbb\xbfone\r\ntwo\n")
+    said = note_folder.read(vault, "a.md")
+    assert isinstance(said, str)
+    assert said.encode() == b"\xef\xbb\xbfone\r\ntwo\n"
+
+
+def test_a_save_meanwhile_stays_and_ours_is_not_written(vault: Vault):
+    put(vault, "a.md", b"as it was read")
+    (vault.base / "a.md").write_text("the editor's")
+    with pytest.raises(Conflict):
+        note_folder.change(vault, "a.md", "as it was read", "ours")
+    assert (vault.base / "a.md").read_text() == "the editor's"
+
+
+def test_a_save_at_the_very_moment_of_the_swap_stays(vault: Vault, monkeypatch: pytest.MonkeyPatch):
+    put(vault, "a.md", b"as it was read")
+    exchanged = swap._exchange_names
+    saves = iter(["the editor's"])
+
+    def saved_first(one: Path, other: Path) -> bool:
+        for text in saves:
+            other.write_text(text)
+        return exchanged(one, other)
+
+    monkeypatch.setattr(swap, "_exchange_names", saved_first)
+
+    with pytest.raises(Conflict):
+        note_folder.change(vault, "a.md", "as it was read", "ours")
+
+    assert (vault.base / "a.md").read_text() == "the editor's"
+    assert [one.name for one in vault.base.iterdir()] == ["a.md"]
+
+
+def test_a_new_note_never_takes_the_name_of_another(vault: Vault):
+    note_folder.create(vault, "_inbox/a.md", "one")
+    with pytest.raises(Conflict):
+        note_folder.create(vault, "_inbox/a.md", "two")
+
+    assert note_folder.free_path(vault, "_inbox", "a.md") == "_inbox/a-2.md"
+    assert note_folder.read(vault, "_inbox/a.md") == "one"
+    assert (vault.base / "_inbox" / "a.md").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_moved_note_keeps_its_bytes_and_never_takes_the_place_of_another(vault: Vault):
+    put(vault, "work/a.md", b"\xef\xbb\xbfone\r\n")
+    put(vault, "_archive/a.md", b"older")
+
+    with pytest.raises(Conflict):
+        note_folder.move(vault, "work/a.md", "_archive/a.md")
+    note_folder.move(vault, "work/a.md", "_archive/a-2.md")
+
+    assert (vault.base / "_archive/a-2.md").read_bytes() == b"\xef\xbb\xbfone\r\n"
+    assert (vault.base / "_archive/a.md").read_bytes() == b"older"
+    assert not (vault.base / "work/a.md").exists()
+
+
+@pytest.mark.parametrize("title", ["", "///", "../../etc/passwd", "con", "a" * 500, "\u00fc\u4e16\u754c" * 99, "A: b?"])
+def test_any_title_makes_a_name_that_stays_in_its_folder(vault: Vault, title: str):
+    path = note_folder.free_path(vault, "", note_folder.name_for(title))
+    note_folder.create(vault, path, "x")
+    assert (vault.base / path).parent == vault.base
+    assert path in note_folder.scan(vault).stamps
