@@ -88,7 +88,6 @@ def test_older_names_do_what_they_did():
     assert (refused.code, "--yes" in refused.err) == (2, True), "nobody is there to ask"
     assert run("purge", gone, "--dry-run").code == run("show", gone).code == 0
     assert (run("purge", gone, "--yes").code, run("show", gone).code) == (0, 3)
-    assert run("age", "--dry-run").code == 0
     assert run("rule", "list").code == run("rules").code == run("note", "list").code == run("notes").code == 0
 
 

@@ -4,7 +4,6 @@ and in whatever order it is applied."""
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -16,15 +15,13 @@ from recollect.lifecycle.strength import (
     aged,
     asked_for,
     fades,
-    plan_sleep,
     reinforced,
     shown,
     status_at,
     strength,
 )
-from recollect.model.codec import content_hash, decode_memory, encode
+from recollect.model.codec import content_hash
 from recollect.model.memory import Memory, Status
-from recollect.model.plan import Plan, Update
 from tests.model.strategies import memories
 from tests.values import AGE, NOW, note, rule, thread
 
@@ -43,14 +40,6 @@ times = st.floats(-20_000, 20_000).map(lambda days: NOW.plus(days=days))
 
 def strength_after(memory: Memory, days: float) -> float:
     return strength(memory, now=NOW.plus(days=days), rules=AGE)
-
-
-def run(memory: Memory, now: Moment, rules: AgeRules = AGE) -> Memory:
-    """The plan, applied as a store would."""
-    for change in plan_sleep([memory], now=now, rules=rules).changes:
-        assert isinstance(change, Update)
-        memory = decode_memory({**encode(memory), **change.after})
-    return memory
 
 
 @given(weights, times, times, rules_of_age)
@@ -76,7 +65,6 @@ def test_what_is_pinned_and_rules_and_notes_do_not_fade(memory: Memory) -> None:
     assert not fades(memory)
     assert strength_after(memory, 5_000) == memory.weight
     assert status_at(memory, now=later, rules=AGE) is Status.ACTIVE
-    assert plan_sleep([memory], now=later, rules=AGE) == Plan.empty()
 
 
 @given(weights, st.floats(0, 0.5), st.lists(st.floats(0, 20_000), max_size=12))
@@ -116,46 +104,22 @@ def test_a_pins_boost_survives_every_reinforcement() -> None:
           for decided in (Status.ARCHIVED, Status.SUPERSEDED, Status.CANDIDATE)],
     ],
 )  # fmt: skip
-def test_a_thread_sleeps_below_a_tenth_and_is_archived_thirty_days_later_but_only_its_sleep_is_written(
+def test_a_thread_sleeps_below_a_tenth_and_is_archived_thirty_days_later(
     memory: Memory, days: float, status: Status
 ) -> None:
     now = NOW.plus(days=days)
     assert status_at(memory, now=now, rules=AGE) is status
-    assert aged(run(memory, now), now=now, rules=AGE).status is status
-    if memory.status is Status.ACTIVE:
-        assert run(memory, now).status is (Status.ACTIVE if status is Status.ACTIVE else Status.SUSPENDED)
-
-
-@given(threads, times, rules_of_age)
-def test_nothing_rises_by_age_alone_and_a_second_run_changes_nothing(memory: Memory, now: Moment, rules: AgeRules):
-    after = run(memory, now, rules)
-
-    if memory.status not in _ORDER:
-        assert after == memory
-    else:
-        assert _ORDER.index(after.status) >= _ORDER.index(memory.status)
-    assert strength(after, now=now, rules=rules) <= memory.weight
-    assert plan_sleep([after], now=now, rules=rules) == Plan.empty()
-
-
-@given(threads, st.lists(times, min_size=1, max_size=4), rules_of_age)
-def test_it_does_not_matter_when_and_in_which_order_it_runs(memory: Memory, at: list[Moment], rules: AgeRules):
-    only_the_last = run(memory, max(at), rules)
-
-    for order in permutations(at):
-        after = memory
-        for now in order:
-            after = run(after, now, rules)
-        assert after == only_the_last
-    assert plan_sleep([only_the_last], now=min(at), rules=rules) == Plan.empty()
+    assert aged(memory, now=now, rules=AGE).status is status
 
 
 @given(memories, times, rules_of_age)
-def test_only_the_status_of_threads_changes(memory: Memory, now: Moment, rules: AgeRules):
-    after = run(memory, now, rules)
+def test_age_changes_only_the_status_of_threads_and_never_wakes_one(memory: Memory, now: Moment, rules: AgeRules):
+    after = aged(memory, now=now, rules=rules)
     assert replace(after, status=memory.status) == memory
-    if memory.kind != "thread" or memory.pinned:
+    if memory.kind != "thread" or memory.pinned or memory.status not in _ORDER:
         assert after == memory
+    else:
+        assert _ORDER.index(after.status) >= _ORDER.index(memory.status)
 
 
 # What use does

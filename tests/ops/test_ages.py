@@ -12,14 +12,13 @@ import pytest
 from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
-from recollect.jobs import thread_ageing
 from recollect.lifecycle.compaction import Strategy
 from recollect.mcp.tool_list import request
 from recollect.model.codec import encode
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Create
 from recollect.model.result import Found, Recalled, Scope
-from recollect.ops import calls, memories, suggestions
+from recollect.ops import calls, health, memories, suggestions
 from recollect.ops.recall import recall, search
 from recollect.render.recall_text import recall_text
 from recollect.render.terminal import blocks
@@ -114,11 +113,10 @@ def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
 
 @pytest.fixture
 def aged(app: App) -> dict[int, Memory]:
-    """One thread of each age, as the daemon leaves them: those that sleep are written down, all have their vectors."""
+    """One thread of each age, all with their vectors."""
     found = {case.days: case.memory for case in CASES}
     put(app, *found.values())
     fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)  # a hook waits for none
-    thread_ageing.age(app)
     return found
 
 
@@ -291,10 +289,6 @@ def test_only_what_the_limit_would_have_shown_is_counted(app: App):
     assert dict(recall(app, ("hats sold on Mondays",), limit=1).found.left_out) == {}
 
 
-def test_age_writes_only_that_a_thread_sleeps(app: App, aged: dict[int, Memory]):
-    assert {kept(app, one.id).status for one in aged.values()} == {ACTIVE, SUSPENDED}
-
-
 def titles(answer: Found | Recalled) -> list[str]:
     found = answer.found if isinstance(answer, Recalled) else answer
     return [one.hit.memory.title for one in found.found]
@@ -303,3 +297,31 @@ def titles(answer: Found | Recalled) -> list[str]:
 def as_object(answer: Found | Recalled) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(json.dumps(encode(answer)))
     return value
+
+
+def test_lists_and_counts_show_what_age_has_done(app: App):
+    old, awake = thread("old", days_old=20), thread("awake")
+    put(app, old, awake, rule("r", days_old=900), *(thread(f"gone {n}", days_old=90) for n in range(30)))
+
+    def listed(status: Status) -> list[str]:
+        return [card.memory.id for card in memories.threads(app, status=status, limit=2).cards]
+
+    assert (listed(Status.ACTIVE), listed(Status.SUSPENDED), len(listed(Status.ARCHIVED))) == ([awake.id], [old.id], 2)
+    counts = {row[:2]: row[2] for row in health.status(app).stores[0][2].by_kind_and_status}
+    numbers = {("thread", "active"): 1, ("thread", "suspended"): 1, ("thread", "archived"): 30, ("rule", "active"): 1}
+    assert counts == numbers
+
+
+def test_a_thread_that_sleeps_by_age_can_be_restored_and_the_figures_of_age_are_settings(app: App):
+    old, older = thread("old", days_old=20), thread("older", days_old=41)
+    put(app, old, older)
+
+    memories.restore(app, (old.id,))
+
+    assert memories.show(app, old.id).card.memory.status is Status.ACTIVE
+    assert memories.show(app, older.id).card.memory.status is Status.ARCHIVED
+    changed = {"MEMORY_ARCHIVE_AFTER_DAYS": "60"}
+    app.settings = app.settings._replace(
+        values=tuple(one._replace(value=changed.get(one.name, one.value)) for one in app.settings.values)
+    )
+    assert memories.show(app, older.id).card.memory.status is Status.SUSPENDED

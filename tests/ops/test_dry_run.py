@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from recollect.app.core import App
-from recollect.jobs import thread_ageing
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Compacted, Done, Scope, Suggested, Told
@@ -59,7 +58,7 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Told]] =
     "unfocus": lambda app, w: focus.unfocus(app, "billing"),
     "rate": lambda app, w: focus.rate(app, w.a, focus.Verdict.USEFUL),
     "suggestions": lambda app, w: suggestions.suggestions(app, "words", apply=True),
-    "compact": lambda app, w: suggestions.tidy(app),
+    "compact": lambda app, w: suggestions.compact(app),
     "rule add": lambda app, w: rules.add(app, "Use tabs"),
     "capture": lambda app, w: capture.capture(app, "we use spaces here"),
     "catch-up": lambda app, w: past_sessions.catch_up(app),
@@ -73,7 +72,6 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Told]] =
     "split": lambda app, w: memories.split(app, w.talk, topics=("database",)),
     "archive": lambda app, w: memories.archive(app, (w.a, w.b)),
     "revive": lambda app, w: memories.revive(app, (w.quiet,)),
-    "age": lambda app, w: thread_ageing.age(app),
     "restore": lambda app, w: memories.restore(app, (w.a,)),
     "delete": lambda app, w: memories.delete(app, (w.a,)),
     "edit": lambda app, w: memories.edit(app, w.a, body="other words"),

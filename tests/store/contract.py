@@ -160,22 +160,6 @@ class StoreContract:
         assert store.get(house.old) == house.deploy
         assert store.aliases(house.deploy.id) == (house.old,)
 
-    def test_what_has_faded_is_known_by_weight_time_and_pin(self, store: Store) -> None:
-        old, older = thread("old", days_old=12), thread("older", days_old=20)
-        weak = thread("weak", days_old=4, weight=0.2)
-        fresh, kept = thread("fresh", days_old=8), thread("kept", days_old=99, pinned=True)
-        asleep = thread("asleep", days_old=50, status=Status.SUSPENDED)
-        do(store, *map(Create, (old, older, weak, fresh, kept, asleep, rule("rule", days_old=99))))
-
-        def faded(status: Status, idle_days: float = 0, limit: int = 9) -> list[str]:
-            since = NOW.plus(days=-idle_days)
-            return store.faded(status, at=NOW, half_life_days=3, below=0.1, idle_since=since, limit=limit)
-
-        assert faded(Status.ACTIVE) == [older.id, old.id, weak.id]
-        assert faded(Status.ACTIVE, limit=1) == [older.id]
-        assert faded(Status.ACTIVE, idle_days=15) == [older.id]
-        assert faded(Status.SUSPENDED) == [asleep.id]
-
     def test_those_that_were_judged_are_known(self, store: Store) -> None:
         rated, shown = thread("rated", ratings=(Rating(True, NOW),), days_old=1), rule("shown", outcomes="+-")
         do(store, *map(Create, (rated, shown, thread("neither"))))

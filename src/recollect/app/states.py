@@ -179,7 +179,6 @@ DUE_TURNS = State("reviews", DueTurns, "Turns that wait for a review, and those 
 DOUBTS = State("doubts", list[Doubt], "Words that a language model is to be asked about.", limit=50)
 SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens of models, by day and use.")
 JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions ran, and who holds them.")
-AGED = State("aged", int, "When threads were last aged (microseconds).")
 OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
 ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
 WANTED_LINKS = State("vault-wanted:", list[str], "Notes that link to a note that is not there yet.", limit=200)

@@ -87,7 +87,6 @@ class Memo:
 JOBS: tuple[Job, ...] = (
     Job("vectors", "jobs.vector_filling:fill", Every(10)),
     Job("transcripts", "jobs.transcripts:work", AfterTalk(quiet_s=1.5, everywhere_s=600)),
-    Job("ageing", "jobs.thread_ageing:work", Every(600)),
     Job("rule-copies", "ops.sync:work", Every(5)),
     Job("vaults", "jobs.vault_watch:work", Every(0.6)),
     Job("heartbeat", "app.beat_state:tick", Every(300), light=True),

@@ -1,21 +1,18 @@
 """How strong a memory is now, what age makes of it, and what being used does to it.
 
 Strength is computed when it is read, from the base weight and the moment of the last reinforcement. It is never
-multiplied on a timer, so it cannot be multiplied twice: it does not matter how often or in which order this runs, a
-run that was missed is made up for by the next one, and a clock that was set back raises nothing. Only threads fade with
-time, and pinned ones do not.
+multiplied on a timer, so it cannot be multiplied twice, and a clock that was set back raises nothing. The status that
+age gives is computed too. Only threads fade with time, and pinned ones do not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Sketch, Status
-from recollect.model.plan import Plan, Update
 
 M = TypeVar("M", bound=Memory)
 
@@ -73,17 +70,9 @@ def _days_until_asleep(memory: Memory | Sketch, rules: AgeRules) -> float:
 
 
 def aged(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
-    """As it stands at this moment, whether or not anyone has written that down yet."""
+    """With the status that it has at this moment."""
     status = status_at(memory, now=now, rules=rules)
     return memory if status is memory.status else replace(memory, status=status)
-
-
-def plan_sleep(memories: Iterable[Memory], *, now: Moment, rules: AgeRules) -> Plan:
-    return Plan.of(
-        Update.between(memory, replace(memory, status=Status.SUSPENDED))
-        for memory in memories
-        if memory.status is Status.ACTIVE and status_at(memory, now=now, rules=rules) is not Status.ACTIVE
-    )
 
 
 OUTCOMES_KEPT = 50  # a fifth of a rating each: together they weigh as much as ten

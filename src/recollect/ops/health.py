@@ -7,7 +7,10 @@ import shlex
 import shutil
 import stat
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect import __version__
 from recollect.app import llm_budget, vector_status
@@ -18,12 +21,17 @@ from recollect.app.recovery import backups_of, set_aside_files
 from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import counted
-from recollect.jobs.thread_ageing import as_aged
+from recollect.lifecycle.strength import status_at
+from recollect.model.memory import Kind
+from recollect.model.query import REACHED
 from recollect.model.report import Counts
 from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
 from recollect.ops.focus import list_focus
 from recollect.ops.memories import quiet_memories
 from recollect.wire.place import expected_runtime, find_place, is_usable
+
+if TYPE_CHECKING:
+    from recollect.store import Store
 
 _REINSTALL = "pip install --force-reinstall recollect"
 _LOW_SPACE_BYTES = 100_000_000
@@ -36,7 +44,7 @@ def status(app: App) -> Overview:
     stores: list[tuple[Scope, str, Counts]] = []
     backups = 0
     for scope, store in app.scopes():
-        stores.append((scope, str(store.path), as_aged(app, store)))
+        stores.append((scope, str(store.path), _counts_now(app, store)))
         backups += len(backups_of(store.path))
     return Overview(
         version=__version__,
@@ -54,6 +62,15 @@ def status(app: App) -> Overview:
         llm=llm_budget.summary(app),
         embedding=vector_status.read_status(app),
     )
+
+
+def _counts_now(app: App, store: Store) -> Counts:
+    """With each thread where age has put it, which is never written."""
+    counts, now = store.counts(), app.clock.now()
+    fading = {(str(Kind.THREAD), str(status)) for status in REACHED}
+    by = Counter({(kind, status): n for kind, status, n in counts.by_kind_and_status if (kind, status) not in fading})
+    by.update((str(Kind.THREAD), str(status_at(one, now=now, rules=app.age_rules))) for one in store.sketches())
+    return replace(counts, by_kind_and_status=tuple((*pair, number) for pair, number in sorted(by.items())))
 
 
 def config(app: App) -> Configured:

@@ -24,7 +24,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status, Thread
 from recollect.model.plan import Plan
 from recollect.model.query import REACHED, Query
-from recollect.model.result import Compacted, Scope, Suggested, Told
+from recollect.model.result import Compacted, Scope, Suggested
 from recollect.ops import memories
 from recollect.ops.table import Arg
 from recollect.render.recall_text import ago
@@ -93,17 +93,6 @@ def suggestions(
         notes=notes,
     )
     return _applied(app, told) if apply else told
-
-
-def tidy(
-    app: App,
-    *,
-    strategy: Annotated[Strategy, Arg("How much: gentle, normal or aggressive.")] = Strategy.NORMAL,
-    age: Annotated[bool, Arg("Only put unused threads to sleep, as the daemon does every hour.")] = False,
-) -> Compacted | Told:
-    from recollect.jobs import thread_ageing
-
-    return thread_ageing.age(app) if age else compact(app, strategy=strategy)
 
 
 @_uncollected()

@@ -16,7 +16,7 @@ from recollect.base.moment import Moment
 from recollect.model.bridge import Bridge
 from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
 from recollect.model.ledger import LedgerKey, Pointer, Sight, Way
-from recollect.model.memory import Memory, Message, Sketch, Status
+from recollect.model.memory import Memory, Message, Sketch
 from recollect.model.outcome import Ending, Outcome
 from recollect.model.plan import Plan
 from recollect.model.query import Query
@@ -71,13 +71,6 @@ class _Memories(Protocol):
 
     def sketches(self) -> list[Sketch]:
         """The threads that are active or suspended, as far as ageing needs them."""
-
-    def faded(
-        self, status: Status, *, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
-    ) -> list[str]:
-        """Threads of this status, not pinned, whose weight had halved itself below a figure at a time, a half-life
-        after their last use at the earliest; by id, the longest idle first. Those that were active after `idle_since`
-        are not looked at."""
 
 
 class _Evidence(Protocol):

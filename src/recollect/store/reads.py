@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recollect.base.moment import DAY_SECONDS, Moment
 from recollect.model.bridge import Bridge
 from recollect.model.memory import Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Query
@@ -78,18 +77,6 @@ class Reads(Database):
             Sketch(seq, id, statuses[status], weight, bool(pinned), reinforced, active, lanes[lane])
             for seq, id, status, weight, pinned, reinforced, active, lane in self._every(wanted)
         ]
-
-    def faded(
-        self, status: Status, *, at: Moment, half_life_days: float, below: float, idle_since: Moment, limit: int
-    ) -> list[str]:
-        wanted = """
-            SELECT id FROM memory
-            WHERE kind = 'thread' AND status = ?1 AND last_active_at <= ?2 AND pinned = 0 AND reinforced_at <= ?3
-                  AND weight * pow(0.5, (?3 - reinforced_at) / ?4) < ?5 AND (weight < ?5 OR reinforced_at <= ?3 - ?4)
-            ORDER BY last_active_at LIMIT ?6"""
-        half_life = float(half_life_days * DAY_SECONDS * 1_000_000)  # else SQLite divides whole numbers
-        found = self._every(wanted, str(status), idle_since.micros, at.micros, half_life, below, limit)
-        return [id for (id,) in found]
 
     def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
         memory = self.exact(id)
