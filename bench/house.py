@@ -27,8 +27,9 @@ from recollect.base.clock import SystemClock
 from recollect.base.errors import RecollectError
 from recollect.base.paths import Home
 from recollect.base.settings import load
+from recollect.daemon import spool
 from recollect.model.result import Scope
-from recollect.wire import client, frame, spawn, spool, stub, transport
+from recollect.wire import client, frame, spawn, stub, transport
 from recollect.wire.hook import DEADLINES_MS, DEFAULT_HOST, OTHER_DEADLINE_MS
 from recollect.wire.place import Place, find_place
 
@@ -201,7 +202,7 @@ class House:
         return [pointer for _, pointer in spool.drain(self.place)]
 
     def spool_length(self) -> int:
-        return spool.waiting(self.place)
+        return spool.count_waiting(self.place)
 
     def stop(self) -> None:
         """Asks it to end, and waits until it has."""

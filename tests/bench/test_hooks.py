@@ -27,8 +27,9 @@ from bench.hooks import HooksReport, Plan, run_hooks
 from bench.house import PROMPT, House, Ran, payload, soon
 from bench.processes import Body
 from bench.report import blocks
+from recollect.daemon import spool
 from recollect.render.blocks import Line, Table
-from recollect.wire import spool, stub
+from recollect.wire import stub
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 

@@ -17,9 +17,9 @@ import pytest
 
 import recollect
 from recollect.app.core import App
-from recollect.daemon import control, lock
+from recollect.daemon import control
 from recollect.ops import rules
-from recollect.wire import spawn, stub
+from recollect.wire import lockfile, spawn, stub
 from recollect.wire.place import expected_runtime, find_place
 from tests.cli.run import run
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
@@ -61,7 +61,7 @@ def test_daemons_started_at_the_same_moment_leave_one(house: House):
     assert soon(lambda: sum(one.poll() is None for one in began) == 1)
     assert {one.poll() for one in began} == {None, 0}
     (winner,) = [one for one in began if one.poll() is None]
-    assert house.status()["pid"] == winner.pid == lock.holder(Path(house.place.lock))
+    assert house.status()["pid"] == winner.pid == control.find_holder(house.place.lock)
     assert control.stop(house.place) is control.Ended.STOPPED
     assert winner.wait(PATIENCE_S) == 0
 
@@ -117,7 +117,7 @@ def test_it_ends_in_good_order_and_the_next_one_serves(house: House, end: Callab
 def test_a_pid_in_a_file_that_is_another_s_by_now_is_neither_believed_nor_signalled(house: House):
     other = subprocess.Popen(["sleep", "60"])
     try:
-        spawn.point(house.place, other.pid, "0.0.0", 1)
+        spawn.announce(house.place, other.pid, "0.0.0", 1)
         Path(house.place.lock).write_text(str(other.pid))
 
         assert control.stop(house.place) is control.Ended.NOT_RUNNING
@@ -219,7 +219,7 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
     began = []
     for _ in range(6):
         began.append(spawn.start(house.place, sys.executable, str(package)) == spawn.BEGUN)
-        assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)))
+        assert soon(lambda: not lockfile.is_held(house.place.spawn_lock))
 
     assert began == [True, True, True, False, False, False]
     assert not os.path.exists(house.place.socket)
@@ -227,7 +227,7 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
     assert "It cannot go on: SyntaxError" in spawn.explain_starts(house.place)
     spawn_again = partial(spawn.start, house.place, sys.executable, str(package))
     assert soon(lambda: spawn.read_starts(house.place).count > 3 or spawn_again() == spawn.BEGUN)
-    assert soon(lambda: not lock.is_held(Path(house.place.spawn_lock)))
+    assert soon(lambda: not lockfile.is_held(house.place.spawn_lock))
 
 
 def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):

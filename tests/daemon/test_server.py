@@ -69,7 +69,9 @@ class Running:
         self.place = place
         self.desk = Echo()
         self.server = Server(place, transport.listen(place, TOKEN), TOKEN, self.desk)
-        self._thread = threading.Thread(target=self.server.serve, args=(lambda: "", lambda: transport.leave(place)))
+        self._thread = threading.Thread(
+            target=self.server.serve, args=(lambda: "", lambda: transport.remove_socket(place))
+        )
         self._thread.start()
 
     def line(self) -> socket.socket:

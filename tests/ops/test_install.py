@@ -20,10 +20,11 @@ from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NoProject
+from recollect.daemon import spool
 from recollect.integrations import agent_pieces
 from recollect.integrations.receipts import Receipts
 from recollect.ops import install
-from recollect.wire import spawn, spool, stub
+from recollect.wire import spawn, stub
 from recollect.wire.place import Place, find_place
 from tests.ops.ask import at, files
 from tests.ops.conftest import Opens
@@ -639,7 +640,7 @@ def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
         os.mkdir(folder, 0o700)
     for path in (found.lock, found.spawn_lock, found.socket, found.spool + "/new/1", found.recalls + "/1"):
         Path(path).touch()
-    spawn.point(found, 1, "0.1.0", 1)
+    spawn.announce(found, 1, "0.1.0", 1)
     return found
 
 
@@ -662,5 +663,5 @@ def test_what_a_daemon_left_goes_with_the_last_hooks_once_it_is_gone(
             fcntl.flock(lock, fcntl.LOCK_EX)
         install.uninstall(app, local=True)
 
-    kept = map(os.path.exists, (found.lock, found.spawn_lock, found.pointer, found.runtime))
+    kept = map(os.path.exists, (found.lock, found.spawn_lock, found.daemon_file, found.runtime))
     assert set(kept) == {lives}

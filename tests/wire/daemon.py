@@ -68,7 +68,7 @@ def make_package(folder: Path) -> str:
     (package / "recollect" / "__init__.py").write_text("")
     (package / "recollect" / "wire").symlink_to(Path(stub.PACKAGE, "recollect", "wire"))
     (package / "recollect" / "daemon" / "__init__.py").write_text("")
-    (package / "recollect" / "daemon" / "__main__.py").write_text(_MAIN)
+    (package / "recollect" / "daemon" / "startup.py").write_text(_MAIN)
     return str(package)
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from recollect import __version__
-from recollect.wire import frame, spawn, spool, stub
+from recollect.daemon import spool
+from recollect.wire import frame, spawn, stub
 from recollect.wire.hook import DEADLINES_MS, MAX_REPLY_BYTES, _arguments
 from recollect.wire.place import Place
 from tests.wire.conftest import Ran, World
@@ -278,7 +279,7 @@ def test_a_daemon_that_listens_elsewhere_is_found(world: World):
     """Its runtime folder may be another: started from a desktop, asked from a plain terminal."""
     elsewhere = Place(world.home, world.runtime + "/other")
     with EchoServer(elsewhere):
-        spawn.point(elsewhere, os.getpid(), "0.1.0", 1)
+        spawn.announce(elsewhere, os.getpid(), "0.1.0", 1)
         ran = world.hook(*CALM, body=b"hello")
     assert ran.out == b"hello"
 

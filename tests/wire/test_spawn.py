@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.wire import lockfile, spawn, spool, stub
+from recollect.daemon import spool
+from recollect.wire import lockfile, spawn, stub
 from recollect.wire.place import Place
 from tests.daemon.real import has_ended, soon
 from tests.wire.conftest import World
@@ -160,7 +161,7 @@ def test_why_the_last_one_failed_is_kept_and_told(startable: World):
 def test_a_daemon_that_listened_elsewhere_is_replaced_where_it_was(startable: World):
     startable.hook(*PATIENT)
     pid = pids(startable.home, "alive")[0]
-    spawn.point(startable.place, pid, "0.1.0", 1)
+    spawn.announce(startable.place, pid, "0.1.0", 1)
     os.kill(pid, signal.SIGKILL)
 
     elsewhere = startable.environ(XDG_RUNTIME_DIR="", TMPDIR=startable.runtime)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.wire import pointer, spool
+from recollect.daemon import spool
+from recollect.wire import pointer
 from recollect.wire.place import Place
 from tests.wire.conftest import leave
 
@@ -100,7 +101,7 @@ def test_what_was_left_is_drained_the_oldest_first_and_nothing_is_taken_away(pla
     drained = list(spool.drain(place))
     assert [said["n"] for _, said in drained] == [0, 1, 2, 3, 4]
     assert all(said["at_ns"] == os.stat(path).st_mtime_ns for path, said in drained)
-    assert (spool.waiting(place), list(spool.drain(place))) == (5, drained)
+    assert (spool.count_waiting(place), list(spool.drain(place))) == (5, drained)
 
 
 def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch):
@@ -132,17 +133,17 @@ def test_what_cannot_be_read_is_set_aside_and_counted(place: Place):
 
     assert [said["n"] for _, said in spool.drain(place)] == [1]
     assert sorted(os.listdir(place.spool + "/bad")) == ["a", "b", "c", "d", "e"]
-    assert spool.lost(place) == 5
+    assert spool.count_lost(place) == 5
 
 
 def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pointer, "MAX_POINTERS", 2)
     kept = [pointer.leave(place, {"n": n}) for n in range(5)]
     assert [bool(path) for path in kept] == [True, True, False, False, False]
-    assert spool.lost(place) == 3
+    assert spool.count_lost(place) == 3
 
 
 def test_an_empty_place_is_drained_too(place: Place):
     assert list(spool.drain(place)) == []
-    assert spool.lost(place) == spool.waiting(place) == 0
+    assert spool.count_lost(place) == spool.count_waiting(place) == 0
     assert not Path(place.runtime).exists()

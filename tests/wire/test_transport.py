@@ -51,7 +51,7 @@ def test_nobody_there_is_told_apart(place: Place):
     transport.listen(place, TOKEN).close()
     with pytest.raises(ConnectionRefusedError):
         transport.connect(place, 1)
-    transport.leave(place)
+    transport.remove_socket(place)
     with pytest.raises(FileNotFoundError):
         transport.connect(place, 1)
 

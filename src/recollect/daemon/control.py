@@ -16,8 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from recollect.daemon import lock as locks
-from recollect.wire import client, frame
+from recollect.wire import client, frame, lockfile
 from recollect.wire.place import Place
 
 _ANSWER_WITHIN_S = 2.0
@@ -43,15 +42,15 @@ def status(place: Place, within_s: float = _ANSWER_WITHIN_S) -> dict[str, Any] |
 
 
 def stop(place: Place) -> Ended:
-    path = Path(place.lock)
-    if not locks.is_held(path):
+    path = place.lock
+    if not lockfile.is_held(path):
         return Ended.NOT_RUNNING
     with suppress(client.Unanswered):
         client.ask(place, {"op": "stop"}, b"", _ANSWER_WITHIN_S)
         if _is_free_soon(path):
             return Ended.STOPPED
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-        if not locks.is_held(path):
+        if not lockfile.is_held(path):
             return Ended.STOPPED
         if not _signal_holder(path, number):
             return Ended.ALIVE
@@ -60,9 +59,23 @@ def stop(place: Place) -> Ended:
     return Ended.ALIVE
 
 
-def _signal_holder(path: Path, number: signal.Signals) -> bool:
+def find_holder(path: str) -> int | None:
+    """The process that has the lock, as the system reports it; None where nobody has it or the system cannot say."""
+    if sys.platform != "linux":
+        return None
+    with suppress(OSError, ValueError):
+        found = os.stat(path)
+        file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5] == file:
+                return int(fields[4])
+    return None
+
+
+def _signal_holder(path: str, number: signal.Signals) -> bool:
     """Through a descriptor of the process, so that it cannot become another one between the check and the signal."""
-    pid = locks.holder(path)
+    pid = find_holder(path)
     if sys.platform != "linux" or pid is None:
         return False
     try:
@@ -70,7 +83,7 @@ def _signal_holder(path: Path, number: signal.Signals) -> bool:
     except OSError:
         return False
     try:
-        if locks.holder(path) != pid:
+        if find_holder(path) != pid:
             return False
         signal.pidfd_send_signal(process, number)
     except OSError:
@@ -80,9 +93,9 @@ def _signal_holder(path: Path, number: signal.Signals) -> bool:
     return True
 
 
-def _is_free_soon(path: Path) -> bool:
+def _is_free_soon(path: str) -> bool:
     until_s = time.monotonic() + _END_WITHIN_S
-    while locks.is_held(path):
+    while lockfile.is_held(path):
         if time.monotonic() > until_s:
             return False
         time.sleep(_LOOK_S)

@@ -19,17 +19,16 @@ from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.daemon.apps import Apps, Stamp, stamp
-from recollect.daemon.lock import Lock
 from recollect.daemon.model_loader import Model
 from recollect.daemon.requests import RequestHandler
 from recollect.daemon.socket_server import Answer, Request, Server
-from recollect.daemon.spool_drain import SpoolDrain
+from recollect.daemon.spool import SpoolDrain, count_lost, count_waiting
 from recollect.hooks import Hooks
 from recollect.jobs import job_table
 from recollect.jobs.job_table import Every, Job, PerTurn
 from recollect.jobs.runner import Runner
 from recollect.ops import virtual_files
-from recollect.wire import spawn, spool
+from recollect.wire import lockfile, spawn
 from recollect.wire.frame import PROTOCOL
 from recollect.wire.place import Place, is_usable
 
@@ -44,7 +43,7 @@ _SWITCH_S = 0.001
 
 class Service:
     def __init__(
-        self, home: Home, user_home: Path, place: Place, listener: socket.socket, token: str, lock: Lock
+        self, home: Home, user_home: Path, place: Place, listener: socket.socket, token: str, lock: int
     ) -> None:
         self._home = home
         self._place = place
@@ -76,7 +75,7 @@ class Service:
         for number in (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)):
             signal.signal(number, lambda got, _frame: self._server.stop(signal.Signals(got).name))
         with suppress(OSError):
-            spawn.point(self._place, os.getpid(), __version__, PROTOCOL)
+            spawn.announce(self._place, os.getpid(), __version__, PROTOCOL)
         self._jobs.start()
         self._slow_jobs.start()
         reason = self._server.serve(self._reason_to_end, stop_listening)
@@ -109,9 +108,9 @@ class Service:
             "uptime_s": round(time.monotonic() - self._began_s, 1),
             "idle_s": round(time.monotonic() - self._asked_s, 1),
             "model": self._model.state,
-            "spooled": spool.waiting(self._place),
+            "spooled": count_waiting(self._place),
             "unanswered": self._spool.received,
-            "lost": spool.lost(self._place) + self._spool.lost,
+            "lost": count_lost(self._place) + self._spool.lost,
             "projects": [{"name": name, "warm": warm} for name, warm in self._apps.names()],
             "requests": counters.requests,
             "answered": counters.confirmed,
@@ -134,7 +133,7 @@ class Service:
     def _reason_to_end(self) -> str:
         """Why to end now; empty: no reason. It never restarts itself: the next hook starts a daemon of the code that is
         installed then. A few system calls."""
-        if not self._lock.stands():
+        if not lockfile.is_same_file(self._place.lock, self._lock):
             return "its home is gone or was replaced"
         if not os.access(self._home.root, os.W_OK | os.X_OK):
             return "its home cannot be written"

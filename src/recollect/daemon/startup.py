@@ -12,18 +12,25 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
+from typing import NoReturn
 
 from recollect.base.errors import HomeRefused
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
-from recollect.daemon import lock as locks
-from recollect.wire import spawn, transport
+from recollect.base.settings import environment
+from recollect.wire import lockfile, spawn, transport
 from recollect.wire.place import Place, find_place
 
 _LOCK_WAIT_S = 3.0  # one that is ending holds the lock for two seconds at most
 _RETRY_S = 0.02
 _END_WITHIN_S = 1.9
+
+
+def main() -> NoReturn:
+    """What hooks start."""
+    code = run_daemon(environment())
+    sys.stderr.flush()
+    os._exit(code)  # at once: nobody waits for threads that still wait for something
 
 
 def run_daemon(environ: Mapping[str, str]) -> int:
@@ -54,7 +61,7 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         return _report_failure(f"It cannot go on: {type(problem).__name__}: {problem}", 1, place)
     finally:
         name.give_up()
-        lock.release()
+        lockfile.release(lock)
     return 0
 
 
@@ -68,10 +75,10 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # prompts are in memory
 
 
-def _take_lock(place: Place) -> locks.Lock | None:
+def _take_lock(place: Place) -> int | None:
     """None where another daemon answers, or does not let go."""
     until_s = time.monotonic() + _LOCK_WAIT_S
-    while (lock := locks.take(Path(place.lock))) is None:
+    while (lock := lockfile.take(place.lock)) is None:
         with suppress(OSError):
             transport.connect(place, 0.1).close()
             return None
@@ -90,7 +97,7 @@ class _SocketName:
 
     def give_up(self) -> None:
         if self._mark is not None and self._look() == self._mark:
-            transport.leave(self._place)
+            transport.remove_socket(self._place)
         self._mark = None
 
     def _look(self) -> tuple[int, int] | None:

@@ -191,13 +191,8 @@ def changes(app: App) -> Iterator[Work]:
 
 def _lock(path: Path) -> int:
     until_s = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        fd = lockfile.open_lock(str(path))
-        with suppress(OSError):
-            # The one who held it may have removed the file since it was opened.
-            if lockfile.try_lock(fd) and os.path.samestat(os.stat(path), os.fstat(fd)):
-                return fd
-        lockfile.release(fd)
+    while (fd := lockfile.take(str(path))) is None:
         if time.monotonic() > until_s:
             raise Conflict("Another Recollect is changing the same files.", hint="Nothing was written. Try again.")
         time.sleep(0.02)
+    return fd

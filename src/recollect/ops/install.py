@@ -27,7 +27,7 @@ from recollect.integrations.pieces import Entries, LeftAlone, Piece
 from recollect.model.codec import Json
 from recollect.model.result import Told
 from recollect.ops.table import Arg
-from recollect.wire import cleanup, client, place, spawn, stub
+from recollect.wire import client, place, stub
 
 _STOP_S = 2.5  # one that ends takes two seconds at most
 _REQUIRED = (HOOKS, PLUGIN)
@@ -257,7 +257,7 @@ def _past_sessions(app: App) -> Iterator[str]:
 
 def _end_daemon(app: App) -> None:
     """And what it left. One that does not end in time keeps what it needs; nothing calls it any more."""
-    at = spawn.follow(place.find_place(str(app.home.root), environment()))
+    at = place.follow(place.find_place(str(app.home.root), environment()))
     with suppress(client.Unanswered):
         client.ask(at, {"op": "stop"}, b"", _STOP_S)
-    cleanup.remove_runtime(at, time.monotonic() + _STOP_S)
+    client.remove_runtime(at, time.monotonic() + _STOP_S)

@@ -30,18 +30,12 @@ MAX_HEAD_BYTES = 256 * 1024
 SHOWN = b"\x06"
 
 # Kinds of reply.
-OK = "ok"
-"""Taken for good; print the body, which may be empty."""
-UNKEPT = "unkept"
-"""Answered, but the event could not be stored: print the body, and the pointer stays."""
-BUSY = "busy"
-"""Not taken: too much to do."""
-RETIRING = "retiring"
-"""Not taken: this daemon is about to end, and the next one will take it."""
-ERROR = "error"
-"""Not taken; the body says why."""
-WAIT = "wait"
-"""Not yet: the body says how many milliseconds more. Only for a client that can wait."""
+OK = "ok"  # accepted for good: print the body, which may be empty
+UNKEPT = "unkept"  # answered, but the event could not be stored: print the body, and the pointer stays
+BUSY = "busy"  # not accepted: too much to do
+RETIRING = "retiring"  # not accepted: this daemon is about to end, and the next one will accept it
+ERROR = "error"  # not accepted; the body says why
+WAIT = "wait"  # not yet: the body says how many milliseconds more, for a client that can wait
 
 
 class BadFrame(Exception):
@@ -57,7 +51,6 @@ def encode_reply(kind: str, body: bytes = b"") -> bytes:
 
 
 def read_reply(receive: "Receive", rest: bytearray | None = None) -> tuple[str, bytes]:
-    """`rest`: bytes that came after the reply before; afterwards, those after this one."""
     header, body = read_request(receive, rest)
     return header.get("kind", ERROR), body
 
@@ -68,36 +61,36 @@ def encode_request(header: "Mapping[str, str]", body: bytes) -> bytes:
 
 
 def read_request(receive: "Receive", rest: bytearray | None = None) -> "tuple[Header, bytes]":
-    found = bytearray(rest or b"")
-    while (end := found.find(b"\n\n")) < 0:
-        if len(found) > MAX_HEAD_BYTES or found[: len(MAGIC)] != MAGIC[: len(found)]:
-            raise BadFrame("not a frame")
-        _more(found, receive)
-    if found[: len(MAGIC)] != MAGIC or end > MAX_HEAD_BYTES:
+    """`rest`: bytes that came after the frame before; afterwards, those that came after this one."""
+    found = bytearray() if rest is None else rest
+    while (parsed := parse(found)) is None:
+        part = receive(1 << 16)
+        if not part:
+            raise CutFrame("ended early")
+        found += part
+    header, body, size = parsed
+    del found[:size]
+    return header, body
+
+
+def parse(found: bytearray) -> "tuple[Header, bytes, int] | None":
+    """The header and body of the first frame, and how many bytes it takes up; None while more must come."""
+    end = found.find(b"\n\n")
+    if found[: len(MAGIC)] != MAGIC[: len(found)] or (len(found) if end < 0 else end) > MAX_HEAD_BYTES:
         raise BadFrame("not a frame")
+    start = end + 10
+    if end < 0 or len(found) < start:
+        return None
+    length = int.from_bytes(found[end + 2 : start], "big")
+    if length > MAX_BODY_BYTES:
+        raise BadFrame("too large")
+    if len(found) < start + length:
+        return None
     lines = bytes(found[:end]).split(b"\n")[1:]
     if len(lines) > MAX_HEADERS:
         raise BadFrame("too many headers")
     header = dict([_split_header(line) for line in lines])
-    start = end + 10
-    while len(found) < start:
-        _more(found, receive)
-    length = int.from_bytes(found[end + 2 : start], "big")
-    if length > MAX_BODY_BYTES:
-        raise BadFrame("too large")
-    while len(found) < start + length:
-        _more(found, receive)
-    # Bytes after the body are no part of a frame; a hook's SHOWN comes only after the reply.
-    if rest is not None:
-        rest[:] = found[start + length :]
-    return header, bytes(found[start : start + length])
-
-
-def _more(found: bytearray, receive: "Receive") -> None:
-    part = receive(1 << 16)
-    if not part:
-        raise CutFrame("ended early")
-    found += part
+    return header, bytes(found[start : start + length]), start + length
 
 
 def _escape(text: str) -> str:

@@ -13,29 +13,8 @@ that was installed with `--patience-ms` extends both when the daemon says that w
 import sys
 import time
 
-if sys.platform == "win32":
-    import os as system
-else:
-    import posix as system
-
-from recollect.wire import pointer
-from recollect.wire.frame import (
-    MAX_BODY_BYTES,
-    MAX_HEADERS,
-    OK,
-    PROJECT_VARIABLE,
-    PROTOCOL,
-    RETIRING,
-    SESSION_VARIABLE,
-    SHOWN,
-    UNKEPT,
-    WAIT,
-    BadFrame,
-    CutFrame,
-    encode_request,
-    read_reply,
-)
-from recollect.wire.place import Place, find_place
+from recollect.wire import frame, pointer
+from recollect.wire.place import Place, find_place, follow, system
 from recollect.wire.transport import connect
 
 TYPE_CHECKING = False
@@ -70,7 +49,7 @@ RING_S = 0.005
 MAX_RINGS = 20
 
 _PASSED_PREFIXES = ("MEMORY_", "RECOLLECT_")
-_PASSED = frozenset(("BLOCK_HOOK_AGENTS", PROJECT_VARIABLE, SESSION_VARIABLE))
+_PASSED = frozenset(("BLOCK_HOOK_AGENTS", frame.PROJECT_VARIABLE, frame.SESSION_VARIABLE))
 
 
 def main(argv: list[str], *, home: str, package: str, version: str) -> None:
@@ -89,7 +68,7 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     host, event, deadline_ms, patience_ms = _arguments(argv)
     hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
     header = {
-        "protocol": str(PROTOCOL),
+        "protocol": str(frame.PROTOCOL),
         "version": version,
         "op": "hook",
         "home": home,
@@ -103,26 +82,24 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
     for name, value in environ.items():
         if (name.startswith(_PASSED_PREFIXES) or name in _PASSED) and len(value) <= MAX_VALUE_CHARS:
             header["env-" + name] = value
-            if len(header) == MAX_HEADERS - 1:
+            if len(header) == frame.MAX_HEADERS - 1:
                 break
     delivery = _Delivery(find_place(home, environ), header, hard, patience_ms / 1000)
     can_print = _open_standard_streams()
     is_whole = delivery.read_body()
     delivery.leave_pointer()
-    if is_whole and delivery.send(package, can_print):
-        delivery.remove_pointer()
+    if is_whole and delivery.send(package, can_print) and delivery.pointer:
+        system.unlink(delivery.pointer)
 
 
 class _Delivery:
     """One event on its way to the daemon, with its deadlines."""
 
-    __slots__ = ("_body", "_hard", "_header", "_patience_s", "_place", "_pointer", "_rings", "_soft")
-
     def __init__(self, place: Place, header: "dict[str, str]", hard: float, patience_s: float) -> None:
         self._place = place
         self._header = header
         self._body: list[bytes] = []
-        self._pointer: str | None = None
+        self.pointer: str | None = None
         self._patience_s = patience_s
         self._rings = 0
         self._set_deadline(hard)
@@ -135,9 +112,9 @@ class _Delivery:
     def _give_up(self, *_: object) -> None:
         """The alarm went off. What was read so far is enough for a pointer, if none was left yet."""
         self._rings += 1
-        if self._rings == 1 and self._pointer is None:
+        if self._rings == 1 and self.pointer is None:
             self.leave_pointer()
-        elif self._rings < MAX_RINGS and self._pointer is None:
+        elif self._rings < MAX_RINGS and self.pointer is None:
             return  # it is being written just now, by the call that this one interrupts
         system._exit(0)
 
@@ -155,28 +132,24 @@ class _Delivery:
             if not part:
                 break
             size += len(part)
-            if size <= MAX_BODY_BYTES:
+            if size <= frame.MAX_BODY_BYTES:
                 self._body.append(part)
             # The rest is read and dropped: the agent may take a closed pipe for a failed hook.
             elif time.monotonic() > self._soft:
                 break
-        return size <= MAX_BODY_BYTES
+        return size <= frame.MAX_BODY_BYTES
 
     def leave_pointer(self) -> None:
         try:
             made = pointer.make(self._header, b"".join(self._body))
             self._header["transcript_bytes"] = str(made["transcript_bytes"])
-            self._pointer = pointer.leave(_where_daemon_listens(self._place), made)
+            self.pointer = pointer.leave(follow(self._place), made)  # the daemon drains only its own spool
         except OSError:  # nowhere to write: the event can still be delivered
-            self._pointer = ""
-
-    def remove_pointer(self) -> None:
-        if self._pointer:
-            system.unlink(self._pointer)
+            self.pointer = ""
 
     def send(self, package: str, can_print: bool) -> bool:
         """Whether the daemon accepted the event for good."""
-        request = encode_request(self._header, b"".join(self._body))
+        request = frame.encode_request(self._header, b"".join(self._body))
         was_cut_off = False
         while True:
             line = self._connect(package)
@@ -184,20 +157,23 @@ class _Delivery:
                 return False
             try:
                 kind, reply = self._ask(line, request)
-            except (ConnectionError, CutFrame):
+            except (ConnectionError, frame.CutFrame):
                 # The daemon died; the next one may accept it. Twice is no accident.
                 if was_cut_off:
                     return False
                 was_cut_off = True
                 continue
-            except (OSError, BadFrame):
+            except (OSError, frame.BadFrame):
                 return False
-            if kind in (OK, UNKEPT):
+            if kind in (frame.OK, frame.UNKEPT):
                 if not reply or (can_print and len(reply) <= MAX_REPLY_BYTES and _print(reply)):
-                    _confirm(line)
-                return kind == OK
+                    try:
+                        line.sendall(frame.SHOWN)
+                    except OSError:
+                        pass
+                return kind == frame.OK
             line.close()
-            if kind != RETIRING or time.monotonic() >= self._soft:
+            if kind != frame.RETIRING or time.monotonic() >= self._soft:
                 return False
             time.sleep(RETRY_S)
 
@@ -207,7 +183,7 @@ class _Delivery:
         except (FileNotFoundError, ConnectionRefusedError):
             from recollect.wire import spawn
 
-            return spawn.reach(spawn.follow(self._place), sys.executable, package, self._soft)
+            return spawn.reach(follow(self._place), sys.executable, package, self._soft)
         except OSError:
             return None
 
@@ -219,35 +195,11 @@ class _Delivery:
         line.settimeout(max(self._soft - time.monotonic(), 0.001))
         line.sendall(request)
         rest = bytearray()
-        kind, reply = read_reply(receive, rest)
-        if kind == WAIT and reply.isdigit():
+        kind, reply = frame.read_reply(receive, rest)
+        if kind == frame.WAIT and reply.isdigit():
             self._set_deadline(max(self._hard, time.monotonic() + min(int(reply) / 1000, self._patience_s)))
-            kind, reply = read_reply(receive, rest)
+            kind, reply = frame.read_reply(receive, rest)
         return kind, reply
-
-
-def _where_daemon_listens(place: Place) -> Place:
-    """The daemon drains only its own spool. One small read; if it names another folder than ours, ask spawn.py."""
-    try:
-        file = system.open(place.pointer, system.O_RDONLY)
-    except OSError:
-        return place
-    try:
-        is_here = place.socket.encode("utf-8", "surrogateescape") in system.read(file, 8192)
-    finally:
-        system.close(file)
-    if is_here:
-        return place
-    from recollect.wire import spawn
-
-    return spawn.follow(place)
-
-
-def _confirm(line: "_socket.socket") -> None:
-    try:
-        line.sendall(SHOWN)
-    except OSError:
-        pass
 
 
 # The process
@@ -258,10 +210,8 @@ def _environ() -> dict[str, str]:
     if sys.platform == "win32":
         return dict(found)
     # In `posix`, unlike `os`, names and values are bytes.
-    return {
-        name.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape")
-        for name, value in found.items()
-    }
+    how = ("utf-8", "surrogateescape")
+    return {name.decode(*how): value.decode(*how) for name, value in found.items()}
 
 
 def _began_s() -> float:

@@ -2,7 +2,7 @@
 
 POSIX: flock, which a child holds too once it has inherited the descriptor. Windows: one byte far behind the end of the
 file, because nobody else can read a locked byte there; a child inherits no lock. On both, the system releases a lock
-when its process ends, however it ends.
+when its process ends, however it ends: so whoever holds a lock is alive, which neither a pid nor a socket file proves.
 """
 
 import errno
@@ -14,37 +14,54 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+# Whether a process that is given the descriptor holds the lock as well.
 INHERITED = sys.platform != "win32"
-"""Whether a process that is given the descriptor holds the lock as well."""
 
 _BUSY = frozenset((errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES))
 _LOCKED_BYTE = 1 << 30
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-_AS_IT_IS: int = getattr(os, "O_BINARY", 0)
+_FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def open_lock(path: str) -> int:
-    """The file's descriptor; it is made where it is missing. OSError where it is a link or cannot be made."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK | _AS_IT_IS, 0o600)
+def take(path: str) -> int | None:
+    """The descriptor that holds the lock; None where another process has it. The file is made where it is missing;
+    OSError where it is a link, or there can be no lock at all."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        try:
+            is_ours = _try_lock(fd)
+        except OSError:
+            os.close(fd)
+            raise
+        if is_ours and is_same_file(path, fd):
+            return fd
+        os.close(fd)
+        if not is_ours:
+            return None
+        # else it was replaced between opening and locking
 
 
-def open_existing(path: str, mode: int = os.O_RDONLY) -> int:
-    return os.open(path, mode | _NO_LINK | _AS_IT_IS)
-
-
-def try_lock(fd: int, *, shared: bool = False) -> bool:
-    """Whether it is ours now; never waits. OSError where this file cannot be locked at all."""
+def is_same_file(path: str, fd: int) -> bool:
+    """False once the file was deleted or replaced: then another process can hold a lock of the same name."""
+    if sys.platform == "win32":
+        return True  # a file that is open can be neither deleted nor replaced there
     try:
-        if sys.platform == "win32":  # there a lock is never shared
-            os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError as problem:
-        if problem.errno in _BUSY:
-            return False
-        raise
-    return True
+        return os.path.samestat(os.lstat(path), os.fstat(fd))
+    except OSError:
+        return False
+
+
+def is_held(path: str) -> bool:
+    """Whether somebody holds it. Takes the lock for an instant; a process that wants it just then has to try again."""
+    try:
+        fd = open_existing(path)
+    except OSError:
+        return False
+    try:
+        return not _try_lock(fd, shared=True)
+    except OSError:
+        return False
+    finally:
+        release(fd)
 
 
 def release(fd: int) -> None:
@@ -58,15 +75,20 @@ def release(fd: int) -> None:
     os.close(fd)
 
 
-def is_held(path: str) -> bool:
-    """Whether somebody holds it. Takes the lock for an instant; a process that wants it just then has to try again."""
+def open_existing(path: str, mode: int = os.O_RDONLY) -> int:
+    return os.open(path, mode | _FLAGS)
+
+
+def _try_lock(fd: int, *, shared: bool = False) -> bool:
+    """Whether it is ours now; never waits. OSError where this file cannot be locked at all."""
     try:
-        fd = open_existing(path)
-    except OSError:
-        return False
-    try:
-        return not try_lock(fd, shared=True)
-    except OSError:
-        return False
-    finally:
-        release(fd)
+        if sys.platform == "win32":  # there a lock is never shared
+            os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as problem:
+        if problem.errno in _BUSY:
+            return False
+        raise
+    return True

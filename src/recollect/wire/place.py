@@ -18,6 +18,7 @@ if sys.platform == "win32":
 else:
     import posix as system
 
+__all__ = ["Place", "expected_runtime", "find_place", "follow", "is_private", "is_usable", "make_private", "system"]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,45 +32,20 @@ _FOLDER = 0o040000
 class Place:
     """Not a NamedTuple: `typing` alone costs a third of a hook."""
 
-    __slots__ = ("home", "runtime", "tcp")
-
     def __init__(self, home: str, runtime: str, *, tcp: bool = False) -> None:
         self.home = home
         self.runtime = runtime
         # A home can have a name that is too long for a socket; a file's may be longer.
         self.tcp = tcp or not _fits(runtime)
-
-    @property
-    def socket(self) -> str:
-        return self.runtime + "/socket"
-
-    @property
-    def address(self) -> str:
-        """Port and token, where there are no Unix sockets."""
-        return self.runtime + "/address"
-
-    @property
-    def spool(self) -> str:
-        return self.runtime + "/spool"
-
-    @property
-    def recalls(self) -> str:
-        """Rendered recalls, read by the agent in place of virtual files."""
-        return self.runtime + "/recalls"
-
-    @property
-    def lock(self) -> str:
-        """Held by the daemon as long as it lives."""
-        return self.home + "/daemon.lock"
-
-    @property
-    def spawn_lock(self) -> str:
-        """Held by whoever starts a daemon, then by that daemon: it inherits the descriptor."""
-        return self.home + "/spawn.lock"
-
-    @property
-    def pointer(self) -> str:
-        return self.home + "/daemon.json"
+        self.socket = runtime + "/socket"
+        self.address = runtime + "/address"  # port and token, where there are no Unix sockets
+        self.spool = runtime + "/spool"
+        self.recalls = runtime + "/recalls"  # rendered recalls, read by the agent in place of virtual files
+        self.lock = home + "/daemon.lock"  # held by the daemon as long as it lives
+        self.spawn_lock = (
+            home + "/spawn.lock"
+        )  # held by whoever starts a daemon, then by that daemon, which inherits it
+        self.daemon_file = home + "/daemon.json"  # where the last daemon listened
 
 
 def find_place(home: str, environ: "Mapping[str, str]") -> Place:
@@ -88,15 +64,34 @@ def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
     if sys.platform == "win32":
         return environ.get("LOCALAPPDATA", home) + "/recollect-" + _mark(home)
     session = environ.get("XDG_RUNTIME_DIR", "")
-    if session.startswith("/") and _is_there_and_private(session):
-        runtime = f"{session}/recollect-{_mark(home)}"
-        if _fits(runtime):
-            return runtime
+    runtime = f"{session}/recollect-{_mark(home)}"
+    if session.startswith("/") and _fits(runtime) and _exists_and_is_private(session):
+        return runtime
     own = f"recollect-{system.geteuid()}-{_mark(home)}"
     temp = environ.get("TMPDIR", "").rstrip("/")
     if temp.startswith("/") and _fits(f"{temp}/{own}"):
         return f"{temp}/{own}"
     return f"/tmp/{own}"  # noqa: S108 - made and checked by make_private
+
+
+def follow(place: Place) -> Place:
+    """The same home where its last daemon listened: processes can disagree about the runtime folder."""
+    try:
+        file = system.open(place.daemon_file, system.O_RDONLY)
+        try:
+            content = system.read(file, 8192)
+        finally:
+            system.close(file)
+        if place.socket.encode("utf-8", "surrogateescape") in content:
+            return place
+        import json
+
+        runtime = json.loads(content)["socket"].rpartition("/")[0]
+        if is_private(runtime):
+            return Place(place.home, runtime, tcp=place.tcp)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        pass
+    return place
 
 
 def is_private(folder: str) -> bool:
@@ -136,7 +131,7 @@ def _fits(runtime: str) -> bool:
     return len(runtime.encode("utf-8", "surrogateescape")) + len("/socket") <= MAX_SOCKET_BYTES
 
 
-def _is_there_and_private(folder: str) -> bool:
+def _exists_and_is_private(folder: str) -> bool:
     try:
         return is_private(folder)
     except OSError:

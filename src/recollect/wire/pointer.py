@@ -7,23 +7,17 @@ what it points to outlives it, and a lost pointer costs only time.
 Every hook runs this, so it needs nothing but built-in modules: `json` alone would cost as much as all the rest.
 """
 
-import sys
 import time
 
-if sys.platform == "win32":
-    import os as system
-else:
-    import posix as system
-
 from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
-from recollect.wire.place import Place, is_private, make_private
+from recollect.wire.place import Place, is_private, make_private, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    Pointer = dict[str, object]
+Pointer = dict[str, object]
 
 MAX_POINTERS = 20_000
 MAX_PARSED_BYTES = 1024 * 1024  # some 10 ms; of a longer body only the beginning is parsed
@@ -50,8 +44,7 @@ _BROKEN = (ValueError, StopIteration, RecursionError, SystemError)
 
 
 def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
-    """The part of an event that may be kept. If the body is too large, cut or broken, the part that its beginning
-    shows."""
+    """The part of an event that may be kept; of a body that is too large, cut or broken, what its beginning shows."""
     payload = _parse(body)
     # The most important fields come first: of a file that was cut short the beginning is still read.
     made: Pointer = {
@@ -98,7 +91,8 @@ def leave(place: Place, pointer: "Pointer") -> str:
             make_private(one)
         waiting = 0
     if waiting >= MAX_POINTERS:
-        _count_lost(place)
+        # One byte per lost event: no reading, no lock, and no number that two hooks could both set to the same value.
+        _write(place.spool + "/lost", system.O_CREAT | system.O_APPEND, b".")
         return ""
     path = f"{folder}/{time.monotonic_ns():020d}.{system.getpid()}"
     _write(path, system.O_CREAT | system.O_EXCL, _encode(pointer))
@@ -111,11 +105,6 @@ def file_size(path: object) -> int:
         return system.stat(path).st_size if isinstance(path, str) and path else -1
     except (OSError, ValueError):
         return -1
-
-
-def _count_lost(place: Place) -> None:
-    """One byte per event: no reading, no lock, and no number that two hooks could both set to the same value."""
-    _write(place.spool + "/lost", system.O_CREAT | system.O_APPEND, b".")
 
 
 def _write(path: str, how: int, data: bytes) -> None:
@@ -142,16 +131,11 @@ class _Context:
 
 def _scan(text: str, at: int) -> "tuple[Any, int]":
     """The value that begins there, and where it ends."""
-    try:
-        from _json import make_scanner
+    from _json import make_scanner
 
-        scan: Any = make_scanner
-        found: tuple[Any, int] = scan(_Context)(text, at)
-        return found
-    except ImportError:  # an interpreter without it
-        import json
-
-        return json.JSONDecoder(strict=False).raw_decode(text, at)
+    scan: Any = make_scanner
+    found: tuple[Any, int] = scan(_Context)(text, at)
+    return found
 
 
 def _parse(body: bytes) -> "dict[str, object]":
@@ -183,12 +167,7 @@ def parse_beginning(text: str) -> "dict[str, object]":
 
 
 def _encode(pointer: "Pointer") -> bytes:
-    try:
-        from _json import encode_basestring_ascii as quote
-    except ImportError:
-        import json
-
-        quote = json.dumps
+    from _json import encode_basestring_ascii as quote
 
     def spell(value: object) -> str:
         if isinstance(value, list):

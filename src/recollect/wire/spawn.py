@@ -18,7 +18,7 @@ import sys
 import time
 
 from recollect.wire import lockfile
-from recollect.wire.place import Place, is_private
+from recollect.wire.place import Place, follow
 from recollect.wire.transport import connect
 
 TYPE_CHECKING = False
@@ -37,14 +37,11 @@ LOCK_FD = 3
 
 # What became of an attempt to start one.
 BEGUN = 1
-UNDER_WAY = 2
-"""Another process is starting one, or a daemon lives and does not answer yet."""
-IN_VAIN = 3
-"""It cannot be started from here, or not before a pause is over."""
+UNDER_WAY = 2  # another process is starting one, or a daemon lives and does not answer yet
+IN_VAIN = 3  # it cannot be started from here, or not before a pause is over
 
-_KEPT = frozenset(
-    "DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split()
-)  # the first for notices on a desktop
+# The first is for notices on a desktop.
+_KEPT = frozenset("DBUS_SESSION_BUS_ADDRESS HOME LANG LOGNAME PATH SHELL TMPDIR TZ USER XDG_RUNTIME_DIR".split())
 if sys.platform == "win32":  # what sockets, temporary files and the home folder are found by
     _KEPT |= frozenset("APPDATA LOCALAPPDATA SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE".split())
 _KEPT_PREFIXES = ("LC_", "RECOLLECT_TRANSPORT")
@@ -58,12 +55,12 @@ _OUTSIDE_JOB = 0x01000000
 # is never thrown away: the daemon lets its garbage be collected once it has answered.
 _LAUNCH = (
     "import gc; gc.disable(); import sys; sys.path.insert(0, sys.argv.pop(1)); import recollect; del sys.path[0]; "
-    "import recollect.daemon.__main__"
+    "from recollect.daemon.startup import main; main()"
 )
 
 
 def ensure_daemon(place: Place, python: str, package: str, until: float) -> bool:
-    """Whether a daemon can be spoken to by `until`, on time.monotonic(). The home must be there."""
+    """Whether a daemon can be spoken to by `until`, on time.monotonic(). The home must exist."""
     line = reach(follow(place), python, package, until)
     if line is None:
         return False
@@ -93,14 +90,16 @@ def reach(place: Place, python: str, package: str, until: float) -> "_socket.soc
 
 def start(place: Place, python: str, package: str) -> int:
     """Begin to start a daemon, unless another process does or one is alive; it may take a while to answer, or die."""
-    if not _is_ours(place.home):
-        return IN_VAIN
     try:
-        lock = lockfile.open_lock(place.spawn_lock)
+        if sys.platform != "win32" and os.stat(place.home).st_uid != os.geteuid():
+            return IN_VAIN
+        lock = lockfile.take(place.spawn_lock)
     except OSError:
         return IN_VAIN
+    if lock is None:
+        return UNDER_WAY
     try:
-        if not lockfile.try_lock(lock) or lockfile.is_held(place.lock):
+        if lockfile.is_held(place.lock):
             return UNDER_WAY
         now_s = time.monotonic()
         starts = _read_starts(lock)
@@ -120,12 +119,25 @@ def start(place: Place, python: str, package: str) -> int:
         lockfile.release(lock)
 
 
+def announce(place: Place, pid: int, version: str, protocol: int) -> None:
+    """Say in the home where this daemon listens (`follow`). For the daemon, which holds the lifetime lock."""
+    import json
+
+    spare = f"{place.daemon_file}.{pid}"
+    content = {"socket": place.socket, "pid": pid, "version": version, "protocol": protocol}
+    fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
+        json.dump(content, file, ensure_ascii=False)
+    os.replace(spare, place.daemon_file)
+
+
+# How often one was started
+
+
 class Starts:
     """How many daemons were started in a row, each soon after the one before, and why the last one failed."""
 
-    __slots__ = ("count", "last_s", "why")
-
-    def __init__(self, count: int, last_s: float, why: str = "") -> None:
+    def __init__(self, count: int = 0, last_s: float = 0.0, why: str = "") -> None:
         self.count = count
         self.last_s = last_s
         self.why = why
@@ -149,7 +161,7 @@ class Starts:
 
 def forget_starts(place: Place) -> None:
     """The next start is the first: a person asked for it, or the last daemon ended in good order."""
-    _keep_starts(place, Starts(0, 0.0))
+    _keep_starts(place, Starts())
 
 
 def keep_failure(place: Place, why: str) -> None:
@@ -158,80 +170,41 @@ def keep_failure(place: Place, why: str) -> None:
     _keep_starts(place, Starts(found.count, found.last_s, why))
 
 
-def read_starts(place: Place) -> Starts:
-    try:
-        fd = lockfile.open_existing(place.spawn_lock)
-    except OSError:
-        return Starts(0, 0.0)
-    try:
-        return _read_starts(fd)
-    except OSError:
-        return Starts(0, 0.0)
-    finally:
-        os.close(fd)
-
-
 def explain_starts(place: Place) -> str:
     """For a person: that restarts are slowed down, and why the last daemon failed; usually empty."""
     starts = read_starts(place)
     now_s = time.monotonic()
-    said = []
+    parts = []
     if starts.count >= STARTS_AT_ONCE and starts.age_s(now_s) < STEADY_S:
-        said.append(
-            f"restarts are slowed down: {starts.count} in a row, each within {STEADY_S:.0f} s of the one before"
-        )
+        parts.append(f"restarts are slowed down: {starts.count} in a row, each within {STEADY_S:.0f} s of the last one")
     if pause_s := starts.pause_s(now_s):
-        said.append(f"hooks start none for another {pause_s:.0f} s")
+        parts.append(f"hooks start none for another {pause_s:.0f} s")
     if starts.why:
-        said.append(f"the last one said: {starts.why}")
-    return "; ".join(said)
+        parts.append(f"the last one said: {starts.why}")
+    return "; ".join(parts)
 
 
-def follow(place: Place) -> Place:
-    """The same home where its last daemon listened: processes can disagree about the runtime folder."""
+def read_starts(place: Place) -> Starts:
     try:
-        with open(place.pointer, "rb") as file:
-            said = file.read(8192)
-        if place.socket.encode("utf-8", "surrogateescape") in said:
-            return place
-        import json
-
-        runtime = os.path.dirname(json.loads(said)["socket"])
-        if is_private(runtime):
-            return Place(place.home, runtime, tcp=place.tcp)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return place
-
-
-def point(place: Place, pid: int, version: str, protocol: int) -> None:
-    """Say in the home where this daemon listens. For the daemon, which holds the lifetime lock."""
-    import json
-
-    spare = f"{place.pointer}.{pid}"
-    said = json.dumps(
-        {"socket": place.socket, "pid": pid, "version": version, "protocol": protocol}, ensure_ascii=False
-    )
-    fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    with open(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(said)
-    os.replace(spare, place.pointer)
-
-
-def _is_ours(home: str) -> bool:
-    try:
-        return os.path.isdir(home) and (sys.platform == "win32" or os.stat(home).st_uid == os.geteuid())
+        fd = lockfile.open_existing(place.spawn_lock)
+        try:
+            return _read_starts(fd)
+        finally:
+            os.close(fd)
     except OSError:
-        return False
+        return Starts()
 
 
-def _is_under_way(place: Place) -> bool:
-    """The lifetime lock is checked last: checking takes it for an instant, when a daemon may want it."""
-    if lockfile.INHERITED:
-        is_starting = lockfile.is_held(place.spawn_lock)
-    else:
-        is_starting = read_starts(place).age_s(time.monotonic()) < STARTING_S
-    return is_starting or lockfile.is_held(place.lock)
+def _keep_starts(place: Place, starts: Starts) -> None:
+    """Where there is no file, nothing was counted."""
+    try:
+        fd = lockfile.open_existing(place.spawn_lock, os.O_RDWR)
+        try:
+            _write_starts(fd, starts)
+        finally:
+            os.close(fd)
+    except OSError:
+        pass
 
 
 def _read_starts(lock: int) -> Starts:
@@ -241,26 +214,25 @@ def _read_starts(lock: int) -> Starts:
         count, last_s = head.split()
         return Starts(int(count), float(last_s), why.decode("utf-8", "replace"))
     except ValueError:
-        return Starts(0, 0.0)
+        return Starts()
 
 
 def _write_starts(lock: int, starts: Starts) -> None:
-    said = f"{starts.count} {starts.last_s}\n{starts.why}".encode("utf-8", "replace")[:4096]
+    content = f"{starts.count} {starts.last_s}\n{starts.why}".encode("utf-8", "replace")[:4096]
     os.lseek(lock, 0, os.SEEK_SET)
-    os.ftruncate(lock, os.write(lock, said))
+    os.ftruncate(lock, os.write(lock, content))
 
 
-def _keep_starts(place: Place, starts: Starts) -> None:
-    try:
-        fd = lockfile.open_existing(place.spawn_lock, os.O_RDWR)
-    except OSError:
-        return  # then nothing was counted
-    try:
-        _write_starts(fd, starts)
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
+# The process
+
+
+def _is_under_way(place: Place) -> bool:
+    """The lifetime lock is checked last: checking takes it for an instant, when a daemon may want it."""
+    if lockfile.INHERITED:
+        is_starting = lockfile.is_held(place.spawn_lock)
+    else:
+        is_starting = read_starts(place).age_s(time.monotonic()) < STARTING_S
+    return is_starting or lockfile.is_held(place.lock)
 
 
 def _spawn(place: Place, python: str, package: str, lock: int) -> None:
@@ -277,17 +249,16 @@ def _spawn(place: Place, python: str, package: str, lock: int) -> None:
 
 def _create_process(command: list[str], environ: dict[str, str]) -> None:
     """The way of Windows. Its handles are not inherited, and it does not end with the process that began it."""
-    import subprocess
+    from subprocess import DEVNULL, Popen
 
-    def create(flags: int) -> None:
-        null = subprocess.DEVNULL
-        made = subprocess.Popen(command, env=environ, stdin=null, stdout=null, stderr=null, creationflags=flags)
+    for flags in (_DETACHED | _OUTSIDE_JOB, _DETACHED):
+        try:
+            made = Popen(command, env=environ, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, creationflags=flags)
+        except PermissionError:  # the agent's job holds what is started in it
+            continue
         made.returncode = 0  # nobody waits for it, and nobody has to be warned of that
-
-    try:
-        create(_DETACHED | _OUTSIDE_JOB)
-    except PermissionError:  # the agent's job holds what is started in it
-        create(_DETACHED)
+        return
+    raise PermissionError(command[0])
 
 
 if sys.platform != "win32":

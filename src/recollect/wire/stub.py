@@ -13,6 +13,8 @@ import hashlib
 import importlib.util
 import marshal
 import os
+import shlex
+from contextlib import suppress
 from types import CodeType
 
 from recollect import __version__
@@ -23,7 +25,7 @@ PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
 
 # In the order in which they need each other.
 _AT_ONCE = ("place", "frame", "transport", "pointer", "hook")
-_LATER = ("lockfile", "spawn")
+_PARTS = (*_AT_ONCE, "lockfile", "spawn")
 
 _SCRIPT = """\
 #!/bin/sh
@@ -34,21 +36,14 @@ exec 2>/dev/null
 exit 0
 """
 
-# The server of tools is a program of its own, which lives as long as a session: it may be the package itself. As in
-# spawn.py, the package comes from the folder that was installed, everything else from where this Python finds it.
-_SERVER = """\
-#!/bin/sh
-# Written by Recollect for the agents that start it; written anew when Recollect changes.
-exec {python} -I -c 'import sys; sys.path.insert(0, sys.argv.pop()); import recollect; del sys.path[0]
-from recollect.mcp.server import main; main()' {package}
-"""
-
-# What a plugin's commands call: it knows where `bin` is, not where the program was installed.
+# The server of tools, and the program that a plugin's commands call: it knows where `bin` is, not where the program was
+# installed. As in spawn.py, the package comes from the folder that was installed, everything else from where Python
+# finds it.
 _PROGRAM = """\
 #!/bin/sh
-# Written by Recollect for the plugins that call it; written anew when Recollect changes.
+# Written by Recollect for the agents that call it; written anew when Recollect changes.
 exec {python} -I -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); import recollect; del sys.path[0]
-from recollect.cli.main import main; main()' {package} "$@"
+from recollect.{module} import main; main()' {package} "$@"
 """
 
 # Makes the room out of its parts, without a search for files.
@@ -87,17 +82,11 @@ def server_path(home: str) -> str:
     return home + "/bin/mcp"
 
 
-def program_path(home: str) -> str:
-    return home + "/bin/recollect"
-
-
 def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     """Make or renew what agents call. The home must be there. `python` as it is to be called: a virtual
     environment's own name for it, not what that points to."""
-    try:
+    with suppress(FileExistsError):
         os.mkdir(home + "/bin", 0o700)
-    except FileExistsError:
-        pass
     # The code first: the script may not come before what it calls.
     _write(code_path(home), _stamp(home, package) + marshal.dumps(_code(home, package)))
     for path, text in _scripts(home, python, package).items():
@@ -115,32 +104,32 @@ def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
 
 def remove_hook(home: str) -> None:
     for path in (code_path(home), *_scripts(home, "", "")):
-        try:
+        with suppress(OSError):
             os.unlink(path)
-        except OSError:
-            pass
-    try:
+    with suppress(OSError):
         os.rmdir(home + "/bin")
-    except OSError:
-        pass
 
 
 def _scripts(home: str, python: str, package: str) -> dict[str, bytes]:
-    words = {"python": _quote(python), "package": _quote(package), "code": _quote(code_path(home))}
-    rows = ((script_path, _SCRIPT), (server_path, _SERVER), (program_path, _PROGRAM))
-    return {path(home): os.fsencode(text.format(**words)) for path, text in rows}
+    words = {"python": shlex.quote(python), "package": shlex.quote(package), "code": shlex.quote(code_path(home))}
+    scripts = {
+        script_path(home): _SCRIPT.format(**words),
+        server_path(home): _PROGRAM.format(**words, module="mcp.server"),
+        home + "/bin/recollect": _PROGRAM.format(**words, module="cli.main"),
+    }
+    return {path: os.fsencode(text) for path, text in scripts.items()}
 
 
 def _stamp(home: str, package: str) -> bytes:
     """The head of a compiled file. Where the time and size of its source would stand, what it was made from: the
     rest of such a file is not the same byte for byte when it is made twice."""
-    said = "\0".join((home, package, __version__, _MAIN)).encode("utf-8", "surrogateescape")
-    sources = b"".join(_source(name) for name in (*_AT_ONCE, *_LATER))
-    return importlib.util.MAGIC_NUMBER + bytes(4) + hashlib.sha256(said + sources).digest()[:8]
+    given = "\0".join((home, package, __version__, _MAIN)).encode("utf-8", "surrogateescape")
+    sources = b"".join(_source(name) for name in _PARTS)
+    return importlib.util.MAGIC_NUMBER + bytes(4) + hashlib.sha256(given + sources).digest()[:8]
 
 
 def _code(home: str, package: str) -> CodeType:
-    parts = {name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in (*_AT_ONCE, *_LATER)}
+    parts = {name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in _PARTS}
     main = _MAIN.format(parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__)
     return _compile(main.encode("utf-8", "surrogateescape"), "hook")
 
@@ -153,25 +142,19 @@ def _source(name: str) -> bytes:
     return _read(os.path.join(_ROOM, name + ".py"))
 
 
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
 def _read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def _write(path: str, wanted: bytes) -> None:
+def _write(path: str, content: bytes) -> None:
     """Whole or not at all, and 0700: a hook may be reading the one before."""
     spare = f"{path}.{os.getpid()}"
-    try:
+    with suppress(FileNotFoundError):
         os.unlink(spare)
-    except FileNotFoundError:
-        pass
     fd = os.open(spare, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o700)
     with open(fd, "wb") as file:
-        file.write(wanted)
+        file.write(content)
         file.flush()
         os.fsync(fd)
     os.replace(spare, path)

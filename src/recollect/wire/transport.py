@@ -9,12 +9,7 @@ sockets and nothing else.
 import _socket
 import sys
 
-if sys.platform == "win32":
-    import os as system
-else:
-    import posix as system
-
-from recollect.wire.place import Place, is_private, make_private
+from recollect.wire.place import Place, is_private, make_private, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,17 +27,18 @@ def connect(place: Place, timeout_s: float) -> _socket.socket:
     is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
     if not is_private(place.runtime):
         raise PermissionError(place.runtime)
-    if sys.platform == "win32" or place.tcp:
-        line = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-    else:
-        line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    use_tcp = sys.platform == "win32" or place.tcp
+    line = _socket.socket(_socket.AF_INET if use_tcp else _socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         line.settimeout(max(timeout_s, 0.001))
-        if sys.platform == "win32" or place.tcp:
+        if use_tcp:
             port, token = _read_address(place)
             line.connect((_LOOPBACK, port))
             line.sendall(token[:SHOWN_CHARS])
-            if _read_half(line) != token[SHOWN_CHARS:]:
+            proof = b""
+            while len(proof) < SHOWN_CHARS and (part := line.recv(SHOWN_CHARS - len(proof))):
+                proof += part
+            if proof != token[SHOWN_CHARS:]:
                 raise ConnectionRefusedError(place.address)
         else:
             line.connect(place.socket)
@@ -91,15 +87,15 @@ def peer_uid(line: "socket") -> int:
     """-1 where the system does not say, which is nobody."""
     if sys.platform == "linux":
         found = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-        return int.from_bytes(found[4:8], sys.byteorder)
-    if sys.platform == "darwin":
+    elif sys.platform == "darwin":
         found = line.getsockopt(0, _LOCAL_PEERCRED, 76)
-        return int.from_bytes(found[4:8], sys.byteorder)
-    return -1
+    else:
+        return -1
+    return int.from_bytes(found[4:8], sys.byteorder)
 
 
-def leave(place: Place) -> None:
-    """Take the names away, so that the next hook need not find out that nobody is there."""
+def remove_socket(place: Place) -> None:
+    """So that the next hook need not find out that nobody is there."""
     _remove(place.socket)
     _remove(place.address)
 
@@ -113,13 +109,6 @@ def _read_address(place: Place) -> tuple[int, bytes]:
     if not port.isdigit() or len(token) != TOKEN_CHARS:
         raise FileNotFoundError(place.address)
     return int(port), token
-
-
-def _read_half(line: _socket.socket) -> bytes:
-    said = b""
-    while len(said) < SHOWN_CHARS and (part := line.recv(SHOWN_CHARS - len(said))):
-        said += part
-    return said
 
 
 def _remove(path: str) -> None:
