@@ -21,10 +21,9 @@ from recollect.base.moment import Moment
 from recollect.jobs import late_prompts
 from recollect.jobs.transcript_reader import clean
 from recollect.model.act import Act, SessionPart, Speaker
-from recollect.model.ledger import LedgerKey, Way
 from recollect.model.memory import Memory, Rule, Thread
 from recollect.model.plan import Create, Plan
-from recollect.model.session import Session
+from recollect.model.session import LedgerKey, Session, Way
 from recollect.render import inject
 from recollect.store import Progress
 

@@ -18,7 +18,7 @@ from recollect.base.moment import Moment
 from recollect.lifecycle import edits
 from recollect.model.memory import Lane
 from recollect.model.plan import Plan
-from recollect.store import ChangeHeader, SqliteStore
+from recollect.store import ChangeHeader, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Kept:
     duplicates: int
 
 
-def kept(store: SqliteStore, acknowledged: Iterable[str]) -> Kept:
+def kept(store: Store, acknowledged: Iterable[str]) -> Kept:
     """Lost: not there whole, with its message and its journal entry. Duplicate: there, or journalled, twice."""
     messages: dict[str, int] = {}
     texts: Counter[str] = Counter()

@@ -25,9 +25,8 @@ from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
 from recollect.lifecycle import timing as heart
 from recollect.model.codec import encode
-from recollect.model.ledger import Pointer
-from recollect.model.session import Session
-from recollect.store import SqliteStore, Tuning
+from recollect.model.session import Pointer, Session
+from recollect.store import Store, Tuning
 from recollect.wire import frame, pointer, stub
 from recollect.wire.place import make_private
 
@@ -53,7 +52,7 @@ def jumped(days: float) -> Arrange:
 
 def _date_store(house: House, at: Moment) -> None:
     beat = encode(replace(heart.begun(at), beat=7, last_interaction_beat=7))
-    store = SqliteStore(house.store, Tuning())
+    store = Store(house.store, Tuning())
     try:
         store.put_state("heartbeat", json.dumps(beat))
         store.put_session(Session(id="dated", host="claude-code", started_at=at, number=1), at=at)

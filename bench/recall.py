@@ -38,7 +38,7 @@ from recollect.base.text import title_from
 from recollect.model.memory import Memory, Note, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.query import REACHED, Query
-from recollect.store import ChangeHeader, Progress, SqliteStore, Tuning
+from recollect.store import ChangeHeader, Progress, Store, Tuning
 
 OURS = "recollect"
 COMPARED = ("recall@5", "any@1")
@@ -127,7 +127,7 @@ def _asked(
     progress: Callable[[int], None],
     agent: RecallAgent | None,
 ) -> Iterator[tuple[str, _Answer]]:
-    store = SqliteStore(path, Tuning())
+    store = Store(path, Tuning())
     try:
         ids = _load(app, store, task.documents)
         vectors, owners = _embed(store, embeddings, ids, progress)
@@ -159,7 +159,7 @@ def _asked(
 
 
 def _chosen(
-    agent: RecallAgent, store: SqliteStore, task: Task, question: Question, ids: dict[str, int], ours: list[str]
+    agent: RecallAgent, store: Store, task: Task, question: Question, ids: dict[str, int], ours: list[str]
 ) -> _Answer:
     memories = {id: memory for id in ids if (memory := store.exact(id)) is not None}
     began = time.thread_time()
@@ -167,7 +167,7 @@ def _chosen(
     return _Answer(scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)
 
 
-def _load(app: App, store: SqliteStore, documents: Sequence[Document]) -> dict[str, int]:
+def _load(app: App, store: Store, documents: Sequence[Document]) -> dict[str, int]:
     """Which document a memory is, by its id: a suite's own ids need not look like ours."""
     ids: dict[str, int] = {}
     for start in range(0, len(documents), _A_PLAN):
@@ -198,7 +198,7 @@ def _memory(app: App, document: Document) -> Memory:
 
 
 def _embed(
-    store: SqliteStore, embeddings: Embeddings, ids: dict[str, int], progress: Callable[[int], None]
+    store: Store, embeddings: Embeddings, ids: dict[str, int], progress: Callable[[int], None]
 ) -> tuple[NDArray[np.float32], list[int]]:
     """Gives every passage its vector; returns them with the document of each."""
     found: list[NDArray[np.float32]] = []

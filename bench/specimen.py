@@ -14,13 +14,22 @@ from recollect.base.moment import Moment
 from recollect.base.text import title_from
 from recollect.lifecycle import edits, reshape
 from recollect.lifecycle.strength import AgeRules
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.ledger import LedgerKey, Pointer, Way
-from recollect.model.memory import Anchor, Memory, Message, Note, Rating, Rule, RuleType, Status, Thread
-from recollect.model.outcome import Ending, Outcome
+from recollect.model.memory import (
+    Anchor,
+    Bridge,
+    BridgeType,
+    Memory,
+    Message,
+    Note,
+    Rating,
+    Rule,
+    RuleType,
+    Status,
+    Thread,
+)
 from recollect.model.plan import Create, Link, Plan, Update
-from recollect.model.session import Session
-from recollect.store import ChangeHeader, SqliteStore, Tuning
+from recollect.model.session import Ending, LedgerKey, Outcome, Pointer, Session, Way
+from recollect.store import ChangeHeader, Store, Tuning
 
 _NOW = Moment.parse("2026-02-01T08:30:00Z")
 _THREADS, _RULES, _NOTES = 40, 16, 6
@@ -41,7 +50,7 @@ class Specimen:
 
 def make(path: Path) -> Specimen:
     """Closed, with nothing left in its log."""
-    store = SqliteStore(path, Tuning(synchronous="OFF"))
+    store = Store(path, Tuning(synchronous="OFF"))
     try:
         _Filler(store).fill()
     finally:
@@ -78,7 +87,7 @@ class _Ids:
 
 
 class _Filler:
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._clock = _Clock()
         self._ids = _Ids(self._clock)

@@ -12,7 +12,7 @@ from bench.child import Child
 from bench.pins import Pin, Pinner, kept
 from bench.report import Report
 from recollect.base.errors import IdTaken, StoreBusy
-from recollect.store import Progress, SqliteStore, Tuning
+from recollect.store import Progress, Store, Tuning
 
 _PIN_WORDS = 40
 _SAID_EVERY = 25
@@ -61,7 +61,7 @@ def run_writers(folder: Path, *, processes: int = 16, writes: int = 500, progres
         took_s = time.perf_counter() - began
         ends = [one.answer() for one in running]
     ids = [id for end in ends for id in end["ids"]]
-    store = SqliteStore(path, Tuning())
+    store = Store(path, Tuning())
     try:
         found = kept(store, ids)
         return WritersReport(
@@ -110,17 +110,17 @@ def write(path: str, number: int, writes: int) -> None:
     child.say({"ids": ids, "busy": busy, "ids_taken": ids_taken, "slowest_ms": slowest_s * 1_000})
 
 
-def _opened(path: Path) -> tuple[SqliteStore, int]:
+def _opened(path: Path) -> tuple[Store, int]:
     """The store, and how often it was refused before."""
     refused = 0
     while True:
         try:
-            return SqliteStore(path, Tuning()), refused
+            return Store(path, Tuning()), refused
         except StoreBusy:
             refused += 1
 
 
-def _pinned(store: SqliteStore, pinner: Pinner) -> tuple[Pin, int]:
+def _pinned(store: Store, pinner: Pinner) -> tuple[Pin, int]:
     """The pin that was written, and how many ids were taken before it."""
     redrawn = 0
     while True:

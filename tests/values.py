@@ -9,8 +9,7 @@ from recollect.base.clock import FixedClock
 from recollect.base.ids import Mint
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import AgeRules
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Memory, Message, Note, Rule, Thread
+from recollect.model.memory import Bridge, BridgeType, Memory, Message, Note, Rule, Thread
 from recollect.model.plan import Change, Plan
 from recollect.store import ChangeHeader
 

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.agents import agent
 from recollect.agents.transcript import Voice
-from recollect.model.outcome import State
+from recollect.model.session import SubagentState
 
 claude_code = agent("claude-code")
 
@@ -63,7 +63,7 @@ def test_a_notification_tells_how_a_subagent_ended():
     )
 
     assert report is not None
-    assert (report.agent, report.state) == ("a5c0ffee", State.FAILED)
+    assert (report.agent, report.state) == ("a5c0ffee", SubagentState.FAILED)
     assert (report.summary, report.text) == ('Agent "find readers" failed', "Nothing found.")
 
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from recollect.app import states
 from recollect.app.states import CURSORS, DOUBTS, NOTICES, THREAD_MARKS, Doubt, ReadTranscript, State, ThreadMark
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 
 STATES = [one for one in vars(states).values() if isinstance(one, State)]
 
 
 @pytest.fixture
-def store() -> SqliteStore:
-    return SqliteStore(None, Tuning())
+def store() -> Store:
+    return Store(None, Tuning())
 
 
 def test_every_state_has_a_name_of_its_own():
@@ -26,7 +26,7 @@ def test_every_state_has_a_name_of_its_own():
 
 @given(st.from_type(ReadTranscript), st.text(max_size=20).filter(lambda key: "\x00" not in key))
 def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
-    store = SqliteStore(None, Tuning())
+    store = Store(None, Tuning())
     try:
         CURSORS.write(store, one, key)
     except (OverflowError, ValueError):
@@ -40,13 +40,13 @@ def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
 
 @pytest.mark.parametrize("state", STATES, ids=lambda one: one.name)
 @pytest.mark.parametrize("text", ["", "{", "null", "7.5", '["x", {}]', '{"x": [1]}', "[" * 100_000])
-def test_what_cannot_be_read_is_not_there(store: SqliteStore, state: State[Any], text: str):
+def test_what_cannot_be_read_is_not_there(store: Store, state: State[Any], text: str):
     store.put_state(state.name, text)
     assert state.find(store) is None
     assert state.find_all(store) == {}
 
 
-def test_a_limit_keeps_the_newest(store: SqliteStore):
+def test_a_limit_keeps_the_newest(store: Store):
     NOTICES.write(store, [str(number) for number in range(9)])
     DOUBTS.write(store, [Doubt("classify", "h", str(number), "t") for number in range(60)])
     THREAD_MARKS.write(store, {str(number): ThreadMark("w", "t", ("a", "b")) for number in range(60)})

@@ -11,8 +11,8 @@ from bench.crash import looked_at, run_crash
 from bench.pins import Kept, Pinner, kept
 from bench.powercut import run_cuts
 from bench.writers import run_writers
-from recollect.store import SqliteStore, Tuning
-from recollect.store.protocol import silent
+from recollect.store import Store, Tuning
+from recollect.store.database import silent
 
 
 def test_kills_and_power_cuts_lose_nothing_and_the_control_does(tmp_path: Path):
@@ -83,8 +83,8 @@ def test_three_writers_at_once_lose_nothing(tmp_path: Path):
     assert seen[-1] == (90, 90)
 
 
-def store_with_pins(folder: Path, count: int) -> tuple[SqliteStore, list[str]]:
-    store = SqliteStore(folder / "pins.db", Tuning(synchronous="OFF"))
+def store_with_pins(folder: Path, count: int) -> tuple[Store, list[str]]:
+    store = Store(folder / "pins.db", Tuning(synchronous="OFF"))
     pinner = Pinner(1, 10)
     pins = [pinner.draw() for _ in range(count)]
     for pin in pins:

@@ -12,7 +12,7 @@ from bench.injections import InjectionReport, run_injections
 from bench.pairs import HALVES, Script, read, run_pairs
 from bench.payloads import DISGUISES, ORDERS, payloads
 from recollect.base.errors import BadInput
-from recollect.store.protocol import silent
+from recollect.store.database import silent
 
 
 def test_there_are_enough_scripts_and_the_halves_are_alike():

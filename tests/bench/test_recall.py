@@ -21,7 +21,7 @@ from recollect.app.memory_search import Answer, search_stores
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.moment import Moment
 from recollect.embed import Embedder
-from recollect.store.protocol import silent
+from recollect.store.database import silent
 from tests.cli.run import run
 from tests.llm.standin import StandIn
 

@@ -9,8 +9,7 @@ from recollect.capture.call_outcomes import find_outcomes, is_re_ask, rules_from
 from recollect.capture.language import CODES
 from recollect.capture.tables import table
 from recollect.model.act import Act, Deed, Speaker
-from recollect.model.ledger import Sight, Way
-from recollect.model.outcome import Ending, Outcome, State
+from recollect.model.session import Ending, Outcome, ShownMemory, SubagentState, Way
 from tests.capture.acts import call, edited, failed, ran, refused, said, sitting
 from tests.capture.cases import cases
 from tests.values import NOW
@@ -18,7 +17,7 @@ from tests.values import NOW
 reported = agent("claude-code").subagent_report
 
 
-def told(*acts: Act, sights: list[Sight] | None = None, new_from: int = 0, agent: str = "") -> list[Outcome]:
+def told(*acts: Act, sights: list[ShownMemory] | None = None, new_from: int = 0, agent: str = "") -> list[Outcome]:
     return [
         one.outcome for one in find_outcomes(sitting(*acts, new_from=new_from, agent=agent), sights or [], reported)
     ]
@@ -38,7 +37,7 @@ def test_what_tools_print_is_not_kept():
 
 def test_a_success_counts_where_something_was_shown_for_it():
     prompt, first, second = said("build it"), ran("make"), ran("make test")
-    sights = [Sight("m1", Way.TOLD, prompt.at), Sight("m2", Way.REMINDED, second.at, second.id)]
+    sights = [ShownMemory("m1", Way.TOLD, prompt.at), ShownMemory("m2", Way.REMINDED, second.at, second.id)]
 
     found = told(prompt, first, second, sights=sights)
 
@@ -50,7 +49,7 @@ def test_a_success_counts_where_something_was_shown_for_it():
 
 def test_a_re_ask_speaks_of_what_was_done_and_shown_in_the_turn_before():
     earlier, prompt, done, again = said("hello"), said("fix the cart"), edited("src/cart.py"), said("that didn't work")
-    sights = [Sight("old", Way.TOLD, earlier.at.plus(days=-1)), Sight("m1", Way.TOLD, prompt.at)]
+    sights = [ShownMemory("old", Way.TOLD, earlier.at.plus(days=-1)), ShownMemory("m1", Way.TOLD, prompt.at)]
     found = told(earlier, prompt, done, again, sights=sights, new_from=3)
     assert [(one.kind, one.action, one.next_state, one.shown) for one in found] == [
         (Ending.RE_ASK, "src/cart.py", "that didn't work", ("m1",))
@@ -59,7 +58,7 @@ def test_a_re_ask_speaks_of_what_was_done_and_shown_in_the_turn_before():
 
 def test_a_turn_that_nobody_complains_of_went_well_for_what_was_shown():
     prompt, answer, thanks = said("how?"), said("so", Speaker.AGENT), said("thanks, now the tests")
-    assert [one.kind for one in told(prompt, answer, thanks, sights=[Sight("m1", Way.TOLD, prompt.at)])] == [
+    assert [one.kind for one in told(prompt, answer, thanks, sights=[ShownMemory("m1", Way.TOLD, prompt.at)])] == [
         Ending.SUCCESS
     ]
     assert told(prompt, answer, thanks) == []
@@ -67,7 +66,7 @@ def test_a_turn_that_nobody_complains_of_went_well_for_what_was_shown():
 
 def test_a_reminder_before_a_call_belongs_to_that_call_and_not_to_the_turn():
     prompt, done, thanks = said("test it"), ran("make test"), said("thanks, now the docs")
-    sights = [Sight("m1", Way.REMINDED, done.at, done.id)]
+    sights = [ShownMemory("m1", Way.REMINDED, done.at, done.id)]
     assert [(one.action, one.shown) for one in told(prompt, done, thanks, sights=sights)] == [("make test", ("m1",))]
 
 
@@ -111,7 +110,7 @@ def test_what_an_agent_says_of_its_state_is_not_its_state():
     text = "<task-notification>\n<status>completed</status>\n<result><status>failed</status> oh no</result>"
     report = reported(text)
     assert report is not None
-    assert report.state is State.COMPLETED
+    assert report.state is SubagentState.COMPLETED
     assert reported("<status>failed</status>") is None
 
 

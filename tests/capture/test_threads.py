@@ -24,8 +24,7 @@ from recollect.capture.thread_choice import (
 )
 from recollect.capture.topics import Source, find_topics
 from recollect.capture.turns import Turn, message_id
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Anchor, Lane, Status, Thread
+from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
 from recollect.model.record import TURN, Record
 from tests.capture.acts import edited, looked, ran, replied, said, turn
 from tests.capture.cases import cases

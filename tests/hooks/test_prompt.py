@@ -22,17 +22,17 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
 from recollect.hooks import Hooks
-from recollect.model.ledger import Way, memory_of, turn_mark
 from recollect.model.memory import Memory, Message, Rule, Thread
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
+from recollect.model.session import Way, memory_of, turn_mark
 from recollect.ops import history, memories, notes, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
-from recollect.store import SqliteStore, Store
+from recollect.store import Store
 from tests.hooks.talk import OneApp, Talk, events, log_of
 from tests.ops.ask import holding, kept, made, pinned
 from tests.ops.conftest import Opens
@@ -296,7 +296,7 @@ def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
     assert thread in another("s-2").say(asked).context
     talk.start("compact")
     assert thread in talk.say(asked).context
-    assert {sight.way for sight in store.sights("s-1")} == {Way.TOLD}, "its own turns were not shown to it"
+    assert {sight.way for sight in store.memories_shown("s-1")} == {Way.TOLD}, "its own turns were not shown to it"
 
 
 def two_turns(app: App) -> str:
@@ -388,7 +388,7 @@ def test_found_nothing_and_could_not_search_are_told_apart(app: App, talk: Talk,
     def refuse(*_: object) -> None:
         raise StoreBusy("Another process holds it.")
 
-    monkeypatch.setattr(SqliteStore, "words", refuse)
+    monkeypatch.setattr(Store, "words", refuse)
     refused = talk.say("deploys through staging?")
 
     assert nothing.notice == ""
@@ -401,10 +401,10 @@ def test_a_store_that_cannot_be_written_still_answers(
 ):
     id = pinned(app, "Deploys go through staging")
 
-    def refuse(_store: SqliteStore) -> None:
+    def refuse(_store: Store) -> None:
         raise problem("It cannot be written.")
 
-    monkeypatch.setattr(SqliteStore, "transaction", refuse)
+    monkeypatch.setattr(Store, "transaction", refuse)
     said = talk.say("deploys through staging?", confirm=False)
 
     assert id in said.context

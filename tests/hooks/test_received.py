@@ -22,7 +22,7 @@ from recollect.hooks.events import EVENTS
 from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import inbox, rules
-from recollect.store import SqliteStore
+from recollect.store import Store
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
 from tests.hooks.test_prompt import set_to
@@ -72,7 +72,7 @@ def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
     def refuse(*_: object, **__: object) -> None:
         raise StoreBusy("Another process holds it.")
 
-    monkeypatch.setattr(SqliteStore, "transaction", refuse)
+    monkeypatch.setattr(Store, "transaction", refuse)
     with pytest.raises(StoreBusy):
         talk.tell("Stop")
 

@@ -10,10 +10,9 @@ import pytest
 from recollect.app.core import App
 from recollect.jobs import lessons
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
-from recollect.model.outcome import Ending
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.model.session import EventName, ToolCall
+from recollect.model.session import Ending, EventName, ToolCall
 from recollect.ops import inbox, past_sessions
 from recollect.ops.tool_use import find_reminders
 from recollect.render import inject

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import Words, candidate, rewritten
 from recollect.lifecycle.strength import strength
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Lane, Memory, RuleType, Status, Thread
+from recollect.model.memory import BridgeType, Lane, Memory, RuleType, Status, Thread
 from recollect.model.plan import Create, Link, Plan, Remove, Unalias, Unlink, Update
 from tests.values import AGE, NOW, bridge, messages, note, rule, thread
 

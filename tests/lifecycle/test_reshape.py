@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from recollect.lifecycle import reshape
 from recollect.lifecycle.reshape import merge, split
 from recollect.lifecycle.strength import strength
-from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.codec import decode_memory, encode
-from recollect.model.memory import Lane, Memory, Message, Rating, Status, Thread
+from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rating, Status, Thread
 from recollect.model.plan import Alias, Create, Link, Move, Plan, Unlink, Update
 from recollect.model.query import Drop
 from tests.naughty import NAUGHTY

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.lifecycle.timing import BEAT_SECONDS, Schedule, Turn, begun, interacted, ticked
-from recollect.model.heartbeat import Heartbeat
+from recollect.model.session import Heartbeat
 from tests.values import NOW
 
 MOMENTS = st.integers(min_value=0, max_value=4_000_000_000).map(lambda s: Moment(s * 1_000_000))

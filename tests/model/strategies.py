@@ -6,8 +6,20 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.base.text import storable
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Anchor, Lane, Memory, Message, Note, Rating, Rule, RuleType, Status, Thread
+from recollect.model.memory import (
+    Anchor,
+    Bridge,
+    BridgeType,
+    Lane,
+    Memory,
+    Message,
+    Note,
+    Rating,
+    Rule,
+    RuleType,
+    Status,
+    Thread,
+)
 
 # Everything a datetime can hold.
 _FIRST, _LAST = Moment.parse("0001-01-01T00:00:00Z").micros, Moment.parse("9999-12-31T23:59:59.999999Z").micros

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 
 from recollect.base.moment import Moment
-from recollect.model.bridge import Bridge
 from recollect.model.codec import USAGE, canonical, content_hash, decode, decode_memory, encode
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 from tests.model import strategies
 from tests.values import bridge, messages, note, rule, thread
 

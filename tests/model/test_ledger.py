@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.model.ledger import is_entered, ledger_mark, memory_of, turn_mark
+from recollect.model.session import is_entered, ledger_mark, memory_of, turn_mark
 
 THREAD = "thread_20260201_083000_0000a1"
 TURN = "message_20260201_083000_0000000abc12"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from recollect.model.bridge import BridgeType
 from recollect.model.codec import decode_memory, encode
-from recollect.model.memory import Lane, Memory
+from recollect.model.memory import BridgeType, Lane, Memory
 from recollect.model.plan import Alias, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from tests.model import strategies
 from tests.values import bridge, messages, renamed, thread

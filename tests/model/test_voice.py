@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.voice import asks_of_self, voice
+from recollect.model.passage import asks_of_self, voice
 from tests.naughty import NAUGHTY
 
 

@@ -14,12 +14,11 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.app.session_ledger import Showing
 from recollect.base.clock import FixedClock
 from recollect.base.errors import NotFound
-from recollect.model.ledger import LedgerKey, Way
 from recollect.model.memory import Memory
 from recollect.model.plan import Create
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Scope
-from recollect.model.session import EventName, ToolCall
+from recollect.model.session import EventName, LedgerKey, ToolCall, Way
 from recollect.ops import health, history, memories, past_sessions, recall, rules
 from recollect.ops.hook_reply import found_without_search
 from recollect.ops.prompt_recall import search_unasked

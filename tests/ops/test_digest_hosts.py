@@ -10,9 +10,7 @@ from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.jobs import transcripts
 from recollect.model.act import Act, Deed, SessionPart, Speaker
-from recollect.model.ledger import Pointer
-from recollect.model.outcome import Ending
-from recollect.model.session import EventName
+from recollect.model.session import Ending, EventName, Pointer
 from recollect.ops import past_sessions, rules
 
 PAYLOADS = Path(__file__).resolve().parent.parent / "agents" / "payloads"

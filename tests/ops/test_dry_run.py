@@ -12,7 +12,7 @@ import pytest
 from recollect.app.core import App
 from recollect.model.memory import Status
 from recollect.model.plan import Create
-from recollect.model.result import Compacted, Done, Scope, Suggested, Told
+from recollect.model.result import Compacted, Done, Scope, Suggested, Summary
 from recollect.ops import (
     capture,
     focus,
@@ -50,7 +50,7 @@ class World(NamedTuple):
     quiet: str
 
 
-WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Told]] = {
+WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Summary]] = {
     "install": lambda app, w: install.install(app),
     "uninstall": lambda app, w: install.uninstall(app),
     "pin": lambda app, w: memories.pin(app, "new words", topics=("x",)),
@@ -157,7 +157,7 @@ def test_a_dry_run_writes_nothing_and_shows_what_the_real_one_does(
     shown = WRITES[name](app, world)
     app.close()
     assert files(tmp_path) == before
-    assert shown.facts["dry_run"] if isinstance(shown, Told) else shown.dry_run
+    assert shown.facts["dry_run"] if isinstance(shown, Summary) else shown.dry_run
 
     if isinstance(shown, Done):  # else there is no plan to compare
         done = WRITES[name](open_app(), world)

@@ -20,7 +20,7 @@ from recollect.lifecycle.forgetting import Verdict
 from recollect.model.ask import Ask
 from recollect.model.memory import Memory, Rule, Status
 from recollect.model.plan import Create, Update
-from recollect.model.result import Done, Scope, Told
+from recollect.model.result import Done, Scope, Summary
 from recollect.ops import forget as forgetting
 from recollect.ops import history, memories, notes, rules
 from tests.llm.standin import StandIn
@@ -51,12 +51,12 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     return made
 
 
-def told(result: Told | Done) -> Told:
-    assert isinstance(result, Told)
+def told(result: Summary | Done) -> Summary:
+    assert isinstance(result, Summary)
     return result
 
 
-def done(result: Told | Done) -> Done:
+def done(result: Summary | Done) -> Done:
     assert isinstance(result, Done)
     return result
 
@@ -71,7 +71,7 @@ def verdicts(**by_id: Verdict) -> str:
     return json.dumps([{"id": id, "verdict": verdict} for id, verdict in by_id.items()])
 
 
-def ids(result: Told | Done) -> list[str]:
+def ids(result: Summary | Done) -> list[str]:
     listed: Any = told(result).facts["candidates"]
     return [one["id"] for one in listed]
 

@@ -11,8 +11,8 @@ from recollect.app import beat_state
 from recollect.app.core import App
 from recollect.app.memory_search import load_focus
 from recollect.base.clock import FixedClock
-from recollect.model.heartbeat import Heartbeat
 from recollect.model.result import Scope
+from recollect.model.session import Heartbeat
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from tests.values import NOW

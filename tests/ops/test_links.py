@@ -6,7 +6,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, UnknownId
-from recollect.model.bridge import BridgeType
+from recollect.model.memory import BridgeType
 from recollect.ops import history, memories
 from tests.ops.ask import pinned
 

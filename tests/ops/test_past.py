@@ -21,11 +21,11 @@ from recollect.base.moment import Moment
 from recollect.embed import Embedder
 from recollect.jobs import late_prompts, session_import, transcript_reader, transcripts
 from recollect.model.act import Act, SessionPart, Speaker
-from recollect.model.ledger import Pointer
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
+from recollect.model.session import Pointer
 from recollect.ops import history, memories, recall, upkeep
 from recollect.ops.past_sessions import catch_up, import_past
 from recollect.ops.session_start import open_threads
@@ -137,7 +137,7 @@ def rules(app: App, scope: Scope = Scope.PROJECT) -> dict[str, Rule]:
     return {one.body: one for one in found if isinstance(one, Rule) and one.origin == rule_keeping.ORIGIN}
 
 
-def one_project(told: Told) -> dict[str, Any]:
+def one_project(told: Summary) -> dict[str, Any]:
     (only,) = cast(list[dict[str, Any]], told.facts["projects"])
     return only
 

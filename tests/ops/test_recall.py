@@ -12,9 +12,8 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, UnknownId
-from recollect.model.bridge import BridgeType
 from recollect.model.codec import encode
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.memory import BridgeType, Kind, Memory, Status
 from recollect.model.plan import Create, Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope

@@ -4,8 +4,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Status
+from recollect.model.memory import BridgeType, Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.ops import history, memories, rules

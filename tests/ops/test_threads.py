@@ -12,8 +12,7 @@ from recollect.app.states import CURSORS
 from recollect.base.clock import FixedClock
 from recollect.base.errors import ModelError
 from recollect.jobs import transcripts
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Anchor, Lane, Memory, Status, Thread
+from recollect.model.memory import Anchor, BridgeType, Lane, Memory, Status, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.model.session import EventName

@@ -12,8 +12,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadImport, BadInput, Conflict, NotFound, RecollectError, StoreReadOnly
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Anchor, Lane, Rating
+from recollect.model.memory import Anchor, BridgeType, Lane, Rating
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.ops import history, memories, rules, transfer

@@ -14,7 +14,7 @@ from recollect.base.errors import BadInput
 from recollect.model.ask import Ask
 from recollect.model.memory import Lane, Memory, Rule, Status
 from recollect.model.plan import Create, Plan
-from recollect.model.result import Done, Scope, Told
+from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import EventName
 from recollect.ops import history, inbox, memories, notes, past_sessions, rules, turn_review
 from tests.hooks.talk import log_of
@@ -300,7 +300,7 @@ def test_by_hand_it_is_shown_first_and_written_when_told_to(app: App, session: T
 def test_a_dry_run_asks_nobody(model: StandIn, open_app: Opens, app: App, session: Transcript):
     spoke(session)
     told = turn_review.review(open_app(dry_run=True))
-    assert isinstance(told, Told)
+    assert isinstance(told, Summary)
     assert told.summary.startswith("2 messages of session s-1 would be reviewed")
     assert model.calls == []
 

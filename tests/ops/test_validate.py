@@ -22,7 +22,7 @@ from recollect.model.ask import Ask
 from recollect.model.memory import Lane, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops import health, history, inbox, memories, notes, rules, validate
 from tests.llm.standin import StandIn
 from tests.ops.ask import files, kept, states
@@ -58,7 +58,7 @@ def kept_rule(app: App, body: str, **fields: Any) -> Rule:
     return one
 
 
-def findings(told: Told) -> dict[str, list[str]]:
+def findings(told: Summary) -> dict[str, list[str]]:
     listed: Any = told.facts["findings"]
     return {one["id"]: one["why"] for one in listed}
 

@@ -11,9 +11,8 @@ import pytest
 from recollect.app.core import App
 from recollect.jobs import vault_upkeep
 from recollect.lifecycle import strength
-from recollect.model.ledger import LedgerKey, Way
 from recollect.model.result import Scope
-from recollect.model.session import EventName
+from recollect.model.session import EventName, LedgerKey, Way
 from recollect.ops import history, notes, past_sessions
 from recollect.vault import note_folder, tags
 from recollect.vault.note_folder import Vault

@@ -8,8 +8,7 @@ from pathlib import Path
 from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.model.act import Act, SessionPart
-from recollect.model.ledger import Pointer
-from recollect.model.session import EventName
+from recollect.model.session import EventName, Pointer
 
 
 class Transcript:

@@ -8,7 +8,6 @@ from recollect.model.codec import Json
 from recollect.model.memory import Thread
 from recollect.model.plan import Alias, Create, FileChange, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Drop, Hit
-from recollect.model.report import Counts, Entry, Finding
 from recollect.model.result import (
     Card,
     Cards,
@@ -16,8 +15,11 @@ from recollect.model.result import (
     Checkup,
     Compacted,
     Configured,
+    Counts,
     Done,
     Embedding,
+    Entry,
+    Finding,
     Found,
     History,
     Mark,
@@ -31,7 +33,7 @@ from recollect.model.result import (
     Shown,
     Step,
     Suggested,
-    Told,
+    Summary,
     Tour,
     Verified,
 )
@@ -136,6 +138,6 @@ RESULTS: tuple[Result, ...] = (
     Verified(()),
     Checkup((Check("home", Mark.GOOD, "fine"), Check("disk", Mark.BAD, "full", "free some space"))),
     Configured((SettingLine("MEMORY_X", "1", "default", "Because."),), ("agent.conf:1: wrong",)),
-    Told("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
+    Summary("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
     Tour((Step("Why.", "recollect pin x", DONE),)),
 )

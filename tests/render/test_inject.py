@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.heartbeat import Heartbeat
 from recollect.model.memory import Lane, Memory, Message, RuleType
 from recollect.model.query import Hit, Piece
+from recollect.model.session import Heartbeat
 from recollect.render import harmless, inject
 from tests.naughty import NAUGHTY
 from tests.values import NOW, note, rule, thread

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
-from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.codec import Json
-from recollect.model.memory import Memory, Message, Status, Thread
+from recollect.model.memory import Bridge, BridgeType, Memory, Message, Status, Thread
 from recollect.model.query import Hit
 from recollect.model.record import TURN
 from recollect.model.result import Card, Compacted, Found, Recalled, Recollection, Result, Scope, Shown, Suggested

@@ -11,7 +11,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
-from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Told
+from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Summary
 from recollect.render.blocks import Box, Line, Table, Tone
 from recollect.render.explain import drop_sentence, found_blocks, hit_sentence, reason_blocks, shared_words
 from recollect.render.recall_text import ago
@@ -93,7 +93,7 @@ def test_a_dry_run_lists_the_changes_and_says_that_nothing_was_written():
 
 def test_a_note_stands_out():
     assert Line("Kept out: bearer.", Tone.WARN) in list(blocks(DONE, now=NOW))
-    assert list(blocks(Told("Done.", {}), now=NOW)) == [Line("Done.")]
+    assert list(blocks(Summary("Done.", {}), now=NOW)) == [Line("Done.")]
 
 
 def test_status_says_what_language_models_may_cost_and_did():

@@ -10,11 +10,10 @@ from recollect.app.memory_search import search_stores
 from recollect.base.moment import Moment
 from recollect.lifecycle import edits
 from recollect.lifecycle.reshape import merge
-from recollect.model.ledger import LedgerKey, Pointer
 from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import Hit, Query
-from recollect.model.session import Session
+from recollect.model.session import LedgerKey, Pointer, Session
 from recollect.store import Store
 from tests.values import AGE, NOW
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 
 
 @pytest.fixture
@@ -19,6 +19,6 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    with closing(SqliteStore(None, Tuning())) as opened:
+def store() -> Iterator[Store]:
+    with closing(Store(None, Tuning())) as opened:
         yield opened

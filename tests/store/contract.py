@@ -14,8 +14,7 @@ import pytest
 from recollect.base.errors import Conflict, IdTaken, NotFound
 from recollect.lifecycle import edits
 from recollect.lifecycle.reshape import split
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Kind, Message, Rating, Rule, Status, Thread
+from recollect.model.memory import BridgeType, Kind, Message, Rating, Rule, Status, Thread
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Query
 from recollect.recall.priority import strength_factor

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from recollect.base.errors import Conflict
-from recollect.model.ledger import LedgerKey, Way
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
+from recollect.model.session import LedgerKey, Way
 from recollect.store import Store
 from recollect.store.sessions import KEPT_DAYS
 from tests.store.asking import ME, pointer, search, session, vector
@@ -86,8 +86,8 @@ class SessionContract:
             store.show(talker, Way.TOLD, [f"m{number}"], at=NOW.plus(seconds=number))
         store.show(LedgerKey("s-2", "", 0), Way.TOLD, ["other"], at=NOW)
 
-        assert [sight.memory for sight in store.sights("s-1", None)] == ["m0", "m1"]
-        assert [sight.memory for sight in store.sights("s-1")] == ["m0"]
+        assert [sight.memory for sight in store.memories_shown("s-1", None)] == ["m0", "m1"]
+        assert [sight.memory for sight in store.memories_shown("s-1")] == ["m0"]
 
     def test_an_event_is_received_once(self, store: Store):
         assert store.put_event(pointer())

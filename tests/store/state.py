@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recollect.model.bridge import Bridge
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.query import Query
 from recollect.store import Store
 from tests.store.asking import search

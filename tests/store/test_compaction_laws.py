@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from recollect.lifecycle import compaction
 from recollect.lifecycle.compaction import FIGURES, Strategy, Whole
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Lane, Message, Status, Thread
+from recollect.model.memory import Bridge, BridgeType, Lane, Message, Status, Thread
 from recollect.model.plan import Create, Link
-from recollect.store import SqliteStore, Store, Tuning
+from recollect.store import Store, Tuning
 from tests.store.asking import merge_plan
 from tests.store.state import state
 from tests.values import AGE, NOW, act, bridge, messages, plan, thread
@@ -40,8 +39,8 @@ def worlds(draw: st.DrawFn) -> World:
     return World(threads, said, [bridge(threads[a], threads[b], draw(kinds)) for a, b in sorted(pairs)])
 
 
-def built(world: World) -> SqliteStore:
-    store = SqliteStore(None, Tuning())
+def built(world: World) -> Store:
+    store = Store(None, Tuning())
     store.apply(plan(*(Create(t, world.said[t.id]) for t in world.threads), *map(Link, world.bridges)), act())
     return store
 

@@ -12,7 +12,7 @@ import pytest
 from recollect.base.errors import Conflict
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 from tests.store.asking import search
 from tests.store.files import finished, start
 from tests.values import act, note, plan, renamed
@@ -27,14 +27,14 @@ def together(count: int, work: Callable[[int], None]) -> None:
 
 
 def titles(path: Path) -> list[str]:
-    with closing(SqliteStore(path, UNSYNCED)) as store:
+    with closing(Store(path, UNSYNCED)) as store:
         assert store.verify() == []
         return sorted(memory.title for memory, _ in store.each())
 
 
 def test_sixteen_threads_open_a_new_store_and_write_to_it_at_once(path: Path) -> None:
     def work(thread: int) -> None:
-        with closing(SqliteStore(path, UNSYNCED)) as store:
+        with closing(Store(path, UNSYNCED)) as store:
             for i in range(6):
                 store.apply(plan(Create(note(f"Note {thread:02} {i}"))), act())
 
@@ -49,13 +49,13 @@ from pathlib import Path
 from recollect.base.clock import SystemClock
 from recollect.base.ids import Mint
 from recollect.model.plan import Create, Plan
-from recollect.store import ChangeHeader, SqliteStore, Tuning
+from recollect.store import ChangeHeader, Store, Tuning
 from tests.values import NOW, note
 from tests.store.asking import search
 mint = Mint(SystemClock())
 print("ready", flush=True)
 sys.stdin.readline()
-store = SqliteStore(Path(sys.argv[1]), Tuning(synchronous="OFF"))
+store = Store(Path(sys.argv[1]), Tuning(synchronous="OFF"))
 for i in range(10):
     new = note(f"Note {sys.argv[2]} {i}", id=f"note_{sys.argv[2]}_{i}")
     store.apply(Plan((Create(new),)), ChangeHeader(mint.draw("change"), "test", "user", "", NOW))
@@ -79,7 +79,7 @@ def test_processes_that_start_at_once_lose_nothing(path: Path) -> None:
 
 
 def test_of_two_revisions_of_one_state_one_is_refused(path: Path) -> None:
-    with closing(SqliteStore(path, UNSYNCED)) as mine, closing(SqliteStore(path, UNSYNCED)) as theirs:
+    with closing(Store(path, UNSYNCED)) as mine, closing(Store(path, UNSYNCED)) as theirs:
         memory = note("Plan")
         mine.apply(plan(Create(memory)), act())
         seen = theirs.get(memory.id)
@@ -93,11 +93,11 @@ def test_of_two_revisions_of_one_state_one_is_refused(path: Path) -> None:
 
 
 def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_path: Path) -> None:
-    SqliteStore(path, UNSYNCED).close()
+    Store(path, UNSYNCED).close()
     findings: list[object] = []
 
     def work(thread: int) -> None:
-        with closing(SqliteStore(path, UNSYNCED)) as store:
+        with closing(Store(path, UNSYNCED)) as store:
             for i in range(12):
                 if thread < 3:
                     store.apply(plan(Create(note(f"Note {thread} {i}", body="words " * 30))), act())

@@ -12,7 +12,7 @@ import pytest
 from recollect.base.errors import StoreError, StoreFull
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 from tests.store.files import finished, start
 from tests.values import act, note, plan
 
@@ -73,7 +73,7 @@ def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Not
     kept: list[Note] = []
     store = None
     try:
-        store = SqliteStore(path, tuning)
+        store = Store(path, tuning)
         for i in range(most):
             new = note(f"Note {i}", body=f"word{i} " * 100)
             store.apply(plan(Create(new)), act())
@@ -90,7 +90,7 @@ def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Not
 
 
 def check_whole(path: Path, kept: list[Note]) -> None:
-    store = SqliteStore(path, Tuning())
+    store = Store(path, Tuning())
     assert store.verify() == []
     assert [memory for memory, _ in store.each()][: len(kept)] == kept
     assert len(list(store.each())) <= len(kept) + 1, "at most the write that was under way"
@@ -124,7 +124,7 @@ def test_a_disk_that_fills_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path)
 
 
 def test_writing_goes_on_in_the_same_store_once_there_is_room(disk: Disk, tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "memory.db", TUNING)
+    store = Store(tmp_path / "memory.db", TUNING)
     first, second, third = (note(f"Note {i}", body="words " * 2_000) for i in range(3))
     store.apply(plan(Create(first)), act())
 
@@ -156,7 +156,7 @@ def test_a_disk_that_breaks_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path
 
 
 def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "memory.db", TUNING)
+    store = Store(tmp_path / "memory.db", TUNING)
     store.apply(plan(Create(note("Note"))), act())
     target = tmp_path / "copies" / "one.db"
 

@@ -12,9 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from recollect.base.errors import Conflict
 from recollect.lifecycle import edits
 from recollect.lifecycle.reshape import split
-from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.codec import decode_memory, encode
-from recollect.model.memory import Memory, Message, Status, Thread
+from recollect.model.memory import Bridge, BridgeType, Memory, Message, Status, Thread
 from recollect.model.plan import (
     Alias,
     Change,
@@ -31,7 +30,7 @@ from recollect.model.plan import (
     Update,
 )  # fmt: skip
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Store, Tuning
+from recollect.store import Store, Tuning
 from tests import values
 from tests.store.asking import delete_plan, merge_plan, search
 
@@ -102,7 +101,7 @@ class Mirror:
 class Life(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
-        self.store = SqliteStore(None, Tuning())
+        self.store = Store(None, Tuning())
         self.mirror = Mirror()
         self.done: list[str] = []
 

@@ -12,7 +12,7 @@ import pytest
 from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import Store, Tuning, migrate
 from tests.store.files import contents, finished, start
 from tests.values import act, note, plan
 
@@ -54,7 +54,7 @@ def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], o
 @pytest.fixture
 def kept(path: Path) -> list[Note]:
     made = [note(f"Note {i}") for i in range(20)]
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         store.apply(plan(*map(Create, made)), act())
     return made
 
@@ -80,17 +80,17 @@ def test_an_older_database_is_migrated_after_a_backup(
     old = version(path)
     learn(monkeypatch, Steps())
 
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
 
     assert version(path) == old + 1
     assert backups(path) == [f"memory-before-v{old + 1}.db"]
     monkeypatch.undo()
-    with closing(SqliteStore(path.parent / "backups" / backups(path)[0], Tuning())) as backup:
+    with closing(Store(path.parent / "backups" / backups(path)[0], Tuning())) as backup:
         assert [m for m, _ in backup.each()] == kept
         assert backup.verify() == []
     with pytest.raises(StoreTooNew):
-        SqliteStore(path, Tuning())
+        Store(path, Tuning())
 
 
 def test_a_database_is_migrated_once_and_a_new_one_needs_no_backup(
@@ -100,7 +100,7 @@ def test_a_database_is_migrated_once_and_a_new_one_needs_no_backup(
     learn(monkeypatch, migration)
 
     for each in (path, path, new):
-        with closing(SqliteStore(each, Tuning())) as store:
+        with closing(Store(each, Tuning())) as store:
             assert store.verify() == []
 
     assert (migration.runs, len(backups(path)), backups(new)) == (5, 1, []), "a file each, and verify three times"
@@ -108,7 +108,7 @@ def test_a_database_is_migrated_once_and_a_new_one_needs_no_backup(
     assert version(new) == migrate.current_version()
     with closing(apsw.Connection(str(path))) as db:
         db.execute("DROP INDEX memory_by_mood")
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
 
 
@@ -119,7 +119,7 @@ def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
     learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
     learn(monkeypatch, lambda db: db.execute("DELETE FROM term; DELETE FROM passage"))
 
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         assert store.verify() == []
         assert store.words("Note 7").passages == len(kept)
 
@@ -134,12 +134,12 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     learn(monkeypatch, Steps(stop_before))
 
     with pytest.raises(Killed):
-        SqliteStore(path, Tuning())
+        Store(path, Tuning())
 
     monkeypatch.undo()
     assert version(path) == old
     assert len(backups(path)) == 1, "the backup came first"
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
         assert store.verify() == []
 
@@ -147,7 +147,7 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
 _KILLED = """
 import os, sys
 from pathlib import Path
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import Store, Tuning, migrate
 from tests.store.test_migrate import STEPS
 def migration(db):
     db.execute("PRAGMA cache_size = 1")
@@ -156,7 +156,7 @@ def migration(db):
         db.execute(step)
     os._exit(0)
 migrate.MIGRATIONS = (*migrate.MIGRATIONS, migration)
-SqliteStore(Path(sys.argv[1]), Tuning())
+Store(Path(sys.argv[1]), Tuning())
 """
 
 
@@ -165,7 +165,7 @@ def test_a_program_that_is_killed_while_migrating_leaves_the_old_version_whole(
     path: Path, kept: list[Note], stop_before: int
 ) -> None:
     finished(start(_KILLED, str(path), str(stop_before)))
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
         assert store.verify() == []
 
@@ -181,7 +181,7 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
     before = contents(path.parent)
 
     with pytest.raises(StoreFull):
-        SqliteStore(path, Tuning())
+        Store(path, Tuning())
 
     assert migration.runs == 0
     assert contents(path.parent) == before
@@ -191,6 +191,6 @@ def test_backups_never_overwrite_each_other(path: Path, kept: list[Note], monkey
     learn(monkeypatch, Steps(0))
     for _ in range(3):
         with pytest.raises(Killed):
-            SqliteStore(path, Tuning())
+            Store(path, Tuning())
     v = migrate.current_version()
     assert backups(path) == [f"memory-before-v{v}-2.db", f"memory-before-v{v}-3.db", f"memory-before-v{v}.db"]

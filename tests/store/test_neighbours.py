@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from recollect.model.memory import Sketch
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import SqliteStore
+from recollect.store import Store
 from recollect.store.neighbours import Middles, pairs
 from tests.store.asking import vector
 from tests.values import act, messages, plan, thread
@@ -65,7 +65,7 @@ def test_one_or_none_has_no_neighbour():
     assert pairs(1, middles_of(chance(1)), 0.5) == []
 
 
-def test_a_store_gives_pairs_of_its_threads_by_the_middle_of_their_passages(store: SqliteStore):
+def test_a_store_gives_pairs_of_its_threads_by_the_middle_of_their_passages(store: Store):
     one, two, far = thread("one"), thread("two"), thread("far")
     store.apply(plan(*(Create(t, messages(t, f"said in {t.title}")) for t in (one, two, far))), act())
     given = {"one": (1, 0.1, 0), "two": (1, 0, 0.1), "far": (0, 0, 1)}
@@ -79,7 +79,7 @@ def test_a_store_gives_pairs_of_its_threads_by_the_middle_of_their_passages(stor
     assert 0.85 < how < 1
 
 
-def test_vectors_that_are_not_kept_count_for_the_occasion_alone(store: SqliteStore):
+def test_vectors_that_are_not_kept_count_for_the_occasion_alone(store: Store):
     one, two = thread("one"), thread("two")
     store.apply(plan(Create(one), Create(two)), act())
     owners = store.owners([seq for seq, _ in store.vectorless("m", 10)])
@@ -91,7 +91,7 @@ def test_vectors_that_are_not_kept_count_for_the_occasion_alone(store: SqliteSto
     assert store.counts().vectors == 0
 
 
-def test_a_sketch_is_what_the_memory_is(store: SqliteStore):
+def test_a_sketch_is_what_the_memory_is(store: Store):
     made = thread("one", days_old=3, weight=0.5, pinned=True)
     store.apply(plan(Create(made)), act())
 
@@ -103,13 +103,13 @@ def test_a_sketch_is_what_the_memory_is(store: SqliteStore):
     assert found.kind is made.kind
 
 
-def test_what_drifted_is_found_by_how_often(store: SqliteStore):
+def test_what_drifted_is_found_by_how_often(store: Store):
     much, little = thread("much", drift=("a", "b", "c", "d")), thread("little", drift=("a", "b", "c"))
     store.apply(plan(Create(much), Create(little)), act())
     assert store.find(Query(drifts_over=3)) == [much]
 
 
-def test_memories_are_found_by_topic_title_or_id(store: SqliteStore):
+def test_memories_are_found_by_topic_title_or_id(store: Store):
     topical = thread("Login", topics=("Authentication",))
     titled = thread("Why authentication broke", body="Nothing of that.")
     headed = thread("The authentication flow", body="The authentication flow is slow.")

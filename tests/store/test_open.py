@@ -25,7 +25,7 @@ from recollect.base.errors import (
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import Store, Tuning, migrate
 from recollect.store.connect import APPLICATION_ID
 from tests.store.asking import search
 from tests.store.files import contents, finished, start
@@ -36,7 +36,7 @@ QUICK = Tuning(busy_timeout_ms=150)
 
 def built(path: Path, notes: int = 30) -> list[Note]:
     kept = [note(f"Note {i}", body=f"words of note number {i} " * 20) for i in range(notes)]
-    with closing(SqliteStore(path, Tuning())) as store:
+    with closing(Store(path, Tuning())) as store:
         store.apply(plan(*map(Create, kept)), act())
     return kept
 
@@ -46,7 +46,7 @@ def check_refused(path: Path, error: type[RecollectError]) -> None:
     before = contents(path.parent)
     for read_only in (True, False):
         with pytest.raises(error) as refused:
-            SqliteStore(path, QUICK, read_only=read_only)
+            Store(path, QUICK, read_only=read_only)
         assert refused.value.hint
     assert contents(path.parent) == before
 
@@ -70,7 +70,7 @@ def test_a_sound_header_with_garbage_behind_it_is_damaged(path: Path, kept: int)
     data = path.read_bytes()
     path.write_bytes(data[:kept] + os.urandom(len(data) - kept))
     try:
-        store = SqliteStore(path, QUICK)
+        store = Store(path, QUICK)
     except StoreDamaged:
         return
     assert store.verify() != []
@@ -85,7 +85,7 @@ def test_a_file_cut_off_anywhere_is_damaged_or_seen_to_be(path: Path) -> None:
     for share in range(1, 48):
         path.write_bytes(whole[: len(whole) * share // 48])
         try:
-            store = SqliteStore(path, QUICK)
+            store = Store(path, QUICK)
         except StoreDamaged:
             continue
         assert store.verify() != [], f"{share}/48 of the file and nothing is seen"
@@ -98,7 +98,7 @@ def test_reads_of_a_damaged_page_are_errors_of_ours(path: Path) -> None:
     for page in range(2, len(whole) // 4_096, 3):
         path.write_bytes(whole[: page * 4_096] + os.urandom(4_096) + whole[(page + 1) * 4_096 :])
         try:
-            with closing(SqliteStore(path, QUICK)) as store:
+            with closing(Store(path, QUICK)) as store:
                 store.verify()
                 for ask in (lambda s: list(s.each()), lambda s: search(s, Query(text="number words")), _write):
                     with suppress(RecollectError):
@@ -107,13 +107,13 @@ def test_reads_of_a_damaged_page_are_errors_of_ours(path: Path) -> None:
             continue
 
 
-def _write(store: SqliteStore) -> None:
+def _write(store: Store) -> None:
     store.apply(plan(Create(note("New"))), act())
 
 
 def test_an_empty_file_is_a_store_to_be(path: Path) -> None:
     path.touch()
-    with closing(SqliteStore(path, QUICK)) as store:
+    with closing(Store(path, QUICK)) as store:
         _write(store)
         assert store.verify() == []
     assert int.from_bytes(path.read_bytes()[68:72], "big") == APPLICATION_ID
@@ -157,11 +157,11 @@ def bump(path: Path, version: int) -> None:
 
 def test_a_newer_database_is_refused_and_one_that_becomes_newer_is_not_written_again(path: Path) -> None:
     built(path)
-    store = SqliteStore(path, QUICK)
+    store = Store(path, QUICK)
     bump(path, migrate.current_version() + 1)
     before = contents(path.parent)
 
-    for write in (_write, SqliteStore.reindex, lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [(1, b"v")])):
+    for write in (_write, Store.reindex, lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [(1, b"v")])):
         with pytest.raises(StoreTooNew):
             write(store)
 
@@ -172,7 +172,7 @@ def test_a_newer_database_is_refused_and_one_that_becomes_newer_is_not_written_a
 
 def test_a_database_replaced_by_an_older_one_while_it_is_open_is_not_written(path: Path) -> None:
     built(path)
-    store = SqliteStore(path, QUICK)
+    store = Store(path, QUICK)
     bump(path, 0)
     with pytest.raises(Conflict):
         _write(store)
@@ -213,7 +213,7 @@ def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Pa
         (path, True, StoreError),
     ):
         with pytest.raises(error):
-            SqliteStore(place, QUICK, read_only=read_only)
+            Store(place, QUICK, read_only=read_only)
         assert not place.exists()
         assert not (tmp_path / "missing").exists()
 
@@ -224,7 +224,7 @@ def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Pa
 def test_any_name_of_a_file_will_do(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     kept = built(path, 2)
-    with closing(SqliteStore(path, QUICK, read_only=True)) as store:
+    with closing(Store(path, QUICK, read_only=True)) as store:
         assert [m for m, _ in store.each()] == kept
     assert [p.name for p in tmp_path.glob("*.db")] == [name]
 
@@ -235,7 +235,7 @@ def test_any_name_of_a_file_will_do(tmp_path: Path, name: str) -> None:
 def test_a_reader_reads_and_does_not_write(path: Path) -> None:
     kept = built(path)
     before = contents(path.parent)
-    with closing(SqliteStore(path, QUICK, read_only=True)) as store:
+    with closing(Store(path, QUICK, read_only=True)) as store:
         assert [m for m, _ in store.each()] == kept
         assert search(store, Query(text="number"))
         with pytest.raises(StoreReadOnly):
@@ -250,13 +250,13 @@ import os, sys
 from pathlib import Path
 from recollect.base.errors import RecollectError
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 from tests.store.asking import search
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 path = Path(sys.argv[1])
 try:
-    store = SqliteStore(path, Tuning(busy_timeout_ms=150), read_only=sys.argv[2] == "read")
+    store = Store(path, Tuning(busy_timeout_ms=150), read_only=sys.argv[2] == "read")
     print(len(store.find(Query(limit=1000))))
     store.close()
 except RecollectError as problem:
@@ -309,7 +309,7 @@ def test_what_may_not_be_read_or_written_is_an_error_of_ours(path: Path, open_fo
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are not bits here")
 def test_every_file_is_private_whatever_the_umask(path: Path) -> None:
     os.umask(0)
-    store = SqliteStore(path, QUICK)
+    store = Store(path, QUICK)
     _write(store)
     store.backup(path.parent / "backups" / "deep" / "one.db")
 
@@ -325,7 +325,7 @@ def test_every_file_is_private_whatever_the_umask(path: Path) -> None:
     }
     store.close()
     path.chmod(0o644)
-    SqliteStore(path, QUICK).close()
+    Store(path, QUICK).close()
     assert path.stat().st_mode & 0o777 == 0o600, "a file that others could read is made private"
 
 
@@ -343,17 +343,17 @@ sys.stdin.readline()
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(path: Path, lock: str) -> None:
     kept = built(path, 3)
-    store = SqliteStore(path, QUICK)
+    store = Store(path, QUICK)
     other = start(_HOLD, str(path), lock)
     assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
 
-    for write in (_write, SqliteStore.reindex):
+    for write in (_write, Store.reindex):
         with pytest.raises(StoreBusy) as busy:
             write(store)
         assert busy.value.hint
     assert [m for m, _ in store.each()] == kept, "readers do not wait for writers"
-    with closing(SqliteStore(path, QUICK)) as second:
+    with closing(Store(path, QUICK)) as second:
         assert [m for m, _ in second.each()] == kept
 
     other.communicate("\n", timeout=60)
@@ -381,6 +381,6 @@ os._exit(0)
     finished(start(killed, str(path)))
     assert path.with_name("memory.db-journal").exists()
 
-    with closing(SqliteStore(path, QUICK)) as store:
+    with closing(Store(path, QUICK)) as store:
         assert [m for m, _ in store.each()] == kept
         assert store.verify() == []

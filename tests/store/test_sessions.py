@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle import edits
-from recollect.model.ledger import LedgerKey, Sight, Way
-from recollect.model.outcome import Ending, Outcome, cut
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning
+from recollect.model.session import Ending, LedgerKey, Outcome, ShownMemory, Way, shorten
+from recollect.store import Store, Tuning
 from recollect.store.sessions import OUTCOMES_KEPT_DAYS
 from tests.store.asking import ME, pointer, session
 from tests.store.files import traces
@@ -27,12 +26,12 @@ CANARY = "xylocarp"
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore(path, Tuning())) as opened:
+def store(path: Path) -> Iterator[Store]:
+    with closing(Store(path, Tuning())) as opened:
         yield opened
 
 
-def test_states_are_found_by_how_their_names_begin(store: SqliteStore):
+def test_states_are_found_by_how_their_names_begin(store: Store):
     for name in ("past:b", "past:a", "past", "pasture", "Past:c", "past%"):
         store.put_state(name, name.upper())
     assert list(store.states("past:").items()) == [("past:a", "PAST:A"), ("past:b", "PAST:B")]
@@ -40,7 +39,7 @@ def test_states_are_found_by_how_their_names_begin(store: SqliteStore):
     assert store.verify() == []
 
 
-def test_a_purged_memory_stands_in_no_ledger(store: SqliteStore, path: Path):
+def test_a_purged_memory_stands_in_no_ledger(store: Store, path: Path):
     memory = thread("Billing")
     store.apply(plan(Create(memory)), act())
     store.show(ME, Way.TOLD, [memory.id], at=NOW)
@@ -60,7 +59,7 @@ def test_different_events_have_different_keys(one: list[str], other: list[str]):
     assert (key(one) == key(other)) is (one == other)
 
 
-def test_events_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+def test_events_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.store.sessions.EVENTS_KEPT", 100)
     with store.transaction():
         for number in range(120):
@@ -69,7 +68,7 @@ def test_events_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("table", ["session", "shown", "state", "event", "outcome"])
-def test_a_changed_value_is_found(store: SqliteStore, path: Path, table: str):
+def test_a_changed_value_is_found(store: Store, path: Path, table: str):
     store.put_session(session(), at=NOW)
     store.show(ME, Way.TOLD, ["m1"], at=NOW)
     store.put_state("a", "1")
@@ -94,14 +93,14 @@ def outcome(act: str = "toolu_1", **given: object) -> Outcome:
     return replace(made, **given)  # type: ignore[arg-type]
 
 
-def test_an_outcome_is_recorded_once_and_read_as_it_was(store: SqliteStore):
+def test_an_outcome_is_recorded_once_and_read_as_it_was(store: Store):
     assert store.put_outcome(outcome())
     assert not store.put_outcome(outcome(at=NOW.plus(seconds=5)))
     assert store.put_outcome(outcome(kind=Ending.REFUSAL))
     assert [one for _, one in store.outcomes()] == [outcome(), outcome(kind=Ending.REFUSAL)]
 
 
-def test_outcomes_are_found_by_session_kind_and_number(store: SqliteStore):
+def test_outcomes_are_found_by_session_kind_and_number(store: Store):
     for number in range(4):
         store.put_outcome(outcome(f"toolu_{number}", session=f"s-{number % 2}"))
     store.put_outcome(outcome("prompt", kind=Ending.RE_ASK))
@@ -112,7 +111,7 @@ def test_outcomes_are_found_by_session_kind_and_number(store: SqliteStore):
     assert [one.act for _, one in store.outcomes(limit=2)] == ["toolu_3", "prompt"]
 
 
-def test_outcomes_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+def test_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.store.sessions.OUTCOMES_KEPT", 50)
     with store.transaction():
         for number in range(60):
@@ -124,7 +123,7 @@ def test_outcomes_are_not_kept_for_ever(store: SqliteStore, monkeypatch: pytest.
     assert [one.act for _, one in store.outcomes()] == ["late"]
 
 
-def test_a_purge_takes_the_outcomes_of_the_same_sessions_along(store: SqliteStore, path: Path):
+def test_a_purge_takes_the_outcomes_of_the_same_sessions_along(store: Store, path: Path):
     lesson = rule("Lesson", body=CANARY, group="s-1", tags=("session:s-1", "session:s-2"))
     other = rule("Other", body="stays", group="s-3")
     store.apply(plan(Create(lesson), Create(other)), act())
@@ -139,7 +138,7 @@ def test_a_purge_takes_the_outcomes_of_the_same_sessions_along(store: SqliteStor
     assert store.verify() == []
 
 
-def test_a_purge_of_what_was_deleted_takes_them_along_too(store: SqliteStore, path: Path):
+def test_a_purge_of_what_was_deleted_takes_them_along_too(store: Store, path: Path):
     lesson = rule("Lesson", body=CANARY, group="s-1")
     store.apply(plan(Create(lesson)), act())
     store.put_outcome(outcome(action=CANARY, shown=()))
@@ -150,17 +149,17 @@ def test_a_purge_of_what_was_deleted_takes_them_along_too(store: SqliteStore, pa
     assert traces(path.parent, CANARY) == []
 
 
-def test_what_an_agent_was_shown_is_known_with_its_time_and_call(store: SqliteStore):
+def test_what_an_agent_was_shown_is_known_with_its_time_and_call(store: Store):
     store.show(LedgerKey("s-1"), Way.TOLD, ["m1"], at=NOW)
     store.show(LedgerKey("s-1", epoch=1), Way.REMINDED, ["m2"], at=NOW.plus(seconds=1), call="toolu_1")
     store.show(LedgerKey("s-1", "a1"), Way.TOLD, ["m3"], at=NOW)
 
-    assert store.sights("s-1") == [
-        Sight("m1", Way.TOLD, NOW),
-        Sight("m2", Way.REMINDED, NOW.plus(seconds=1), "toolu_1"),
+    assert store.memories_shown("s-1") == [
+        ShownMemory("m1", Way.TOLD, NOW),
+        ShownMemory("m2", Way.REMINDED, NOW.plus(seconds=1), "toolu_1"),
     ]
 
 
 def test_a_text_is_cut_to_one_short_line():
-    assert cut("a\nb") == "a b"
-    assert len(cut("long " * 200)) == 300
+    assert shorten("a\nb") == "a b"
+    assert len(shorten("long " * 200)) == 300

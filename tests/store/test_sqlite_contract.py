@@ -9,21 +9,21 @@ import pytest
 
 pytest.register_assert_rewrite("tests.store.contract", "tests.store.session_contract")
 
-from recollect.store import SqliteStore, Store, Tuning  # noqa: E402
+from recollect.store import Store, Tuning  # noqa: E402
 from tests.store.contract import StoreContract  # noqa: E402
 from tests.store.session_contract import SessionContract  # noqa: E402
 
 
 class Sqlite(StoreContract, SessionContract):
     def reopened(self, target: Path) -> Store:
-        return SqliteStore(target, Tuning())
+        return Store(target, Tuning())
 
 
 class TestInAFile(Sqlite):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
         # Not synced: these tests cut no power, and a disk's own pace is not what they measure.
-        store = SqliteStore(tmp_path / "memory.db", Tuning(synchronous="OFF"))
+        store = Store(tmp_path / "memory.db", Tuning(synchronous="OFF"))
         yield store
         store.close()
 
@@ -31,6 +31,6 @@ class TestInAFile(Sqlite):
 class TestInMemory(Sqlite):
     @pytest.fixture
     def store(self) -> Iterator[Store]:
-        store = SqliteStore(None, Tuning())
+        store = Store(None, Tuning())
         yield store
         store.close()

@@ -12,12 +12,12 @@ from recollect.base.text import one_line, storable
 from recollect.model.memory import Thread
 from recollect.model.plan import Alias, Create, Link, Plan, Remove
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 from tests.naughty import NAUGHTY
 from tests.store.asking import search
 from tests.values import act, bridge, messages, plan, thread
 
-Full = tuple[SqliteStore, dict[str, Thread]]
+Full = tuple[Store, dict[str, Thread]]
 # What has words and is not so long that only its beginning is asked for.
 SEARCHABLE = [t for t in NAUGHTY if any(c.isalnum() for c in t) and len(t) < 1_000 and max(t) < "\ud800"]
 
@@ -25,7 +25,7 @@ SEARCHABLE = [t for t in NAUGHTY if any(c.isalnum() for c in t) and len(t) < 1_0
 @pytest.fixture(scope="module")
 def full() -> Iterator[Full]:
     """Every naughty string in every place that takes text."""
-    store, kept = SqliteStore(None, Tuning()), dict[str, Thread]()
+    store, kept = Store(None, Tuning()), dict[str, Thread]()
     for raw in NAUGHTY:
         text = storable(raw)
         # Titles and topics stand in every passage: very long ones have their own test.
@@ -67,7 +67,7 @@ def test_naughty_words_are_found(full: Full) -> None:
         assert one_line(kept[text].body).casefold() in found, repr(text)
 
 
-def _contents(store: SqliteStore, id: str) -> list[str]:
+def _contents(store: Store, id: str) -> list[str]:
     return [message.content for message in store.messages(id)]
 
 
@@ -81,7 +81,7 @@ def test_a_store_full_of_naughty_text_is_sound(full: Full) -> None:
 @given(st.lists(st.text(max_size=60).map(storable), min_size=1, max_size=5), st.text(max_size=60).map(storable))
 @settings(max_examples=50)
 def test_any_text_is_kept_and_any_question_is_answered(contents: list[str], question: str) -> None:
-    store = SqliteStore(None, Tuning())
+    store = Store(None, Tuning())
     made = [thread(text, body=text, topics=(text,)) for text in contents]
     store.apply(Plan(tuple(Create(m, messages(m, *contents)) for m in made)), act())
 
@@ -93,7 +93,7 @@ def test_any_text_is_kept_and_any_question_is_answered(contents: list[str], ques
     store.close()
 
 
-def test_ids_of_any_shape_can_be_bridged_and_named(store: SqliteStore) -> None:
+def test_ids_of_any_shape_can_be_bridged_and_named(store: Store) -> None:
     strange = [thread("t", id=storable(text)) for text in NAUGHTY if len(text) < 400]
     unique = list({m.id: m for m in strange}.values())
     store.apply(Plan(tuple(map(Create, unique))), act())
@@ -109,7 +109,7 @@ def test_ids_of_any_shape_can_be_bridged_and_named(store: SqliteStore) -> None:
 @pytest.mark.parametrize(
     "word", ["a" * 33_000, "É" * 33_000, "日" * 2_000, "aB" * 2_000, "a_" * 2_000, "\u023a" * 17_000]
 )
-def test_a_title_that_is_one_endless_word_is_sound_and_found(store: SqliteStore, word: str) -> None:
+def test_a_title_that_is_one_endless_word_is_sound_and_found(store: Store, word: str) -> None:
     endless = thread(word)
     store.apply(plan(Create(endless)), act())
 
@@ -119,7 +119,7 @@ def test_a_title_that_is_one_endless_word_is_sound_and_found(store: SqliteStore,
     assert store.verify() == []
 
 
-def test_a_body_of_a_million_characters_is_kept_whole(store: SqliteStore) -> None:
+def test_a_body_of_a_million_characters_is_kept_whole(store: Store) -> None:
     body = "A line of some words that says very little. \n" * 22_000
     long = thread("long", body=body)
     store.apply(plan(Create(long)), act())

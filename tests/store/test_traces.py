@@ -13,7 +13,7 @@ from recollect.base.errors import StoreBusy
 from recollect.lifecycle import edits
 from recollect.model.plan import Create, Link, Update
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning
+from recollect.store import Store, Tuning
 from tests.store.files import traces
 from tests.values import NOW, act, bridge, messages, note, plan, renamed, thread
 
@@ -26,12 +26,12 @@ def folder(path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore(path, Tuning(busy_timeout_ms=150, synchronous="OFF"))) as opened:
+def store(path: Path) -> Iterator[Store]:
+    with closing(Store(path, Tuning(busy_timeout_ms=150, synchronous="OFF"))) as opened:
         yield opened
 
 
-def fill(store: SqliteStore) -> str:
+def fill(store: Store) -> str:
     """A memory whose every part holds the canary, with a life behind it, among others."""
     others = [note(f"Other {i}", body="some words " * 50) for i in range(50)]
     secret = thread(CANARY, body=f"{CANARY} " * 400, topics=(CANARY,), tags=(CANARY,), origin=CANARY, group=CANARY)
@@ -47,7 +47,7 @@ def fill(store: SqliteStore) -> str:
     return secret.id
 
 
-def test_a_purge_leaves_no_byte_in_any_file(store: SqliteStore, folder: Path) -> None:
+def test_a_purge_leaves_no_byte_in_any_file(store: Store, folder: Path) -> None:
     id = fill(store)
     assert traces(folder, CANARY), "or this proves nothing"
 
@@ -58,7 +58,7 @@ def test_a_purge_leaves_no_byte_in_any_file(store: SqliteStore, folder: Path) ->
     assert len(store.find(Query(limit=100))) == 50
 
 
-def test_a_deleted_memory_leaves_no_byte_once_it_is_purged(store: SqliteStore, folder: Path) -> None:
+def test_a_deleted_memory_leaves_no_byte_once_it_is_purged(store: Store, folder: Path) -> None:
     secret = note("Quiet", body=f"{CANARY} and more")
     store.apply(plan(Create(secret), *(Create(note(f"Other {i}")) for i in range(20))), act())
     store.apply(edits.delete(secret, (), (), ()), act("delete"))
@@ -71,7 +71,7 @@ def test_a_deleted_memory_leaves_no_byte_once_it_is_purged(store: SqliteStore, f
     assert traces(folder, CANARY) == []
 
 
-def test_a_revised_word_leaves_no_byte_once_it_is_purged(store: SqliteStore, folder: Path) -> None:
+def test_a_revised_word_leaves_no_byte_once_it_is_purged(store: Store, folder: Path) -> None:
     old = note("Quiet", body=f"{CANARY} and more")
     new = note("Quiet", id=old.id, body="nothing to see")
     store.apply(plan(Create(old)), act())
@@ -82,7 +82,7 @@ def test_a_revised_word_leaves_no_byte_once_it_is_purged(store: SqliteStore, fol
     assert traces(folder, CANARY) == []
 
 
-def test_a_purge_that_a_reader_holds_up_says_so(store: SqliteStore, folder: Path) -> None:
+def test_a_purge_that_a_reader_holds_up_says_so(store: Store, folder: Path) -> None:
     id = fill(store)
     with closing(apsw.Connection(str(store.path))) as reader:
         reader.execute("BEGIN")
@@ -102,7 +102,7 @@ def test_a_purge_that_a_reader_holds_up_says_so(store: SqliteStore, folder: Path
 
 
 def test_old_changes_leave_the_journal_a_few_at_a_time_and_their_memories_stay(folder: Path) -> None:
-    store = SqliteStore(folder / "memory.db", Tuning(journal_days=30, synchronous="OFF"))
+    store = Store(folder / "memory.db", Tuning(journal_days=30, synchronous="OFF"))
     for i in range(50):
         store.apply(plan(Create(note(f"Note {i}"))), act(at=NOW.plus(days=-100)))
 
@@ -120,7 +120,7 @@ def test_old_changes_leave_the_journal_a_few_at_a_time_and_their_memories_stay(f
 
 
 def test_changes_within_the_time_stay(folder: Path) -> None:
-    store = SqliteStore(folder / "memory.db", Tuning(journal_days=30, synchronous="OFF"))
+    store = Store(folder / "memory.db", Tuning(journal_days=30, synchronous="OFF"))
     for age in (29, 10, 0):
         store.apply(plan(Create(note("Note"))), act(at=NOW.plus(days=-age)))
     assert store.counts().changes == 3

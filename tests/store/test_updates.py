@@ -9,12 +9,12 @@ import pytest
 from recollect.base.errors import Conflict, StoreDamaged
 from recollect.model.memory import Status, Thread
 from recollect.model.plan import Create, Link, Update
-from recollect.store import SqliteStore, rows, writes
+from recollect.store import Store, rows, writes
 from tests.store.state import state
 from tests.values import act, bridge, plan, thread
 
 
-def many(store: SqliteStore, count: int) -> list[Thread]:
+def many(store: Store, count: int) -> list[Thread]:
     made = [thread(f"thread {n} 日本") for n in range(count)]
     store.apply(plan(*map(Create, made)), act())
     return made
@@ -28,7 +28,7 @@ def faded(memory: Thread, weight: float) -> Update:
     return Update.between(memory, replace(memory, weight=weight))
 
 
-def test_more_than_are_written_at_once_are_one_sound_change_with_one_undo(store: SqliteStore):
+def test_more_than_are_written_at_once_are_one_sound_change_with_one_undo(store: Store):
     made = many(store, 1_203)
     before = state(store)
     change = act("compact")
@@ -44,7 +44,7 @@ def test_more_than_are_written_at_once_are_one_sound_change_with_one_undo(store:
     assert store.verify() == []
 
 
-def test_a_memory_may_change_twice_in_one_plan(store: SqliteStore):
+def test_a_memory_may_change_twice_in_one_plan(store: Store):
     one, other = many(store, 2)
     before = state(store)
     change = act()
@@ -56,7 +56,7 @@ def test_a_memory_may_change_twice_in_one_plan(store: SqliteStore):
     assert state(store) == before
 
 
-def test_what_is_so_already_is_not_journalled(store: SqliteStore):
+def test_what_is_so_already_is_not_journalled(store: Store):
     one, other = many(store, 2)
     store.apply(plan(archived(one)), act())
 
@@ -67,7 +67,7 @@ def test_what_is_so_already_is_not_journalled(store: SqliteStore):
     assert not store.apply(plan(archived(one), archived(other)), act())
 
 
-def test_one_that_has_changed_since_or_is_gone_keeps_all_from_being_written(store: SqliteStore):
+def test_one_that_has_changed_since_or_is_gone_keeps_all_from_being_written(store: Store):
     one, other, third = many(store, 3)
     store.apply(plan(faded(third, 0.3)), act())
     before = state(store)
@@ -78,7 +78,7 @@ def test_one_that_has_changed_since_or_is_gone_keeps_all_from_being_written(stor
         assert state(store) == before
 
 
-def test_what_no_memory_can_be_is_refused_and_nothing_is_written(store: SqliteStore):
+def test_what_no_memory_can_be_is_refused_and_nothing_is_written(store: Store):
     one, other = many(store, 2)
     before = state(store)
 
@@ -109,7 +109,7 @@ def test_a_row_is_sealed_as_it_always_was(cells: tuple[rows.Cell, ...], hash: st
     assert rows.seal(cells).hex() == hash
 
 
-def test_bridges_of_any_number_of_memories_can_be_asked_for(store: SqliteStore):
+def test_bridges_of_any_number_of_memories_can_be_asked_for(store: Store):
     one, other, third = many(store, 3)
     made = bridge(one, other)
     store.apply(plan(Link(made), Link(bridge(other, third))), act())

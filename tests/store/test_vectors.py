@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recollect.model.memory import Note
 from recollect.model.plan import Create, Plan, Remove, Update
-from recollect.store import SqliteStore, Tuning, vectors
+from recollect.store import Store, Tuning, vectors
 from tests.store.asking import vector
 from tests.values import act, messages, note, plan, renamed, thread
 
@@ -32,18 +32,18 @@ def of_length_one(count: int, *, dim: int = DIM, seed: int = 7) -> Floats:
     return scaled
 
 
-def filled(store: SqliteStore, values: Floats, model: str = "m") -> None:
+def filled(store: Store, values: Floats, model: str = "m") -> None:
     """One note a vector, the nth note with the nth one; its row number is n + 1."""
     store.apply(Plan(tuple(Create(note(f"Note {i}", body=f"b{i}")) for i in range(len(values)))), act())
     put(store, values, model)
 
 
-def put(store: SqliteStore, values: Floats, model: str = "m") -> None:
+def put(store: Store, values: Floats, model: str = "m") -> None:
     waiting = store.vectorless(model, len(values))
     store.put_vectors(model, [(seq, row.tobytes()) for (seq, _), row in zip(waiting, values, strict=True)])
 
 
-def nearest(store: SqliteStore, asked: bytes, count: int = 10, model: str = "m") -> dict[int, float]:
+def nearest(store: Store, asked: bytes, count: int = 10, model: str = "m") -> dict[int, float]:
     return {seq: near.best for seq, near in store.nearest(model, asked, count, ()).near.items()}
 
 
@@ -70,7 +70,7 @@ def test_nearness_loses_less_than_a_hundredth_by_keeping():
     assert np.abs(kept @ values.T - values @ values.T).max() < 0.01
 
 
-def test_a_vector_of_nothing_is_kept_and_near_to_nothing(store: SqliteStore):
+def test_a_vector_of_nothing_is_kept_and_near_to_nothing(store: Store):
     filled(store, np.zeros((1, DIM), np.float32))
     assert all(near == 0 for near in nearest(store, of_length_one(1).tobytes()).values())
 
@@ -79,7 +79,7 @@ def test_a_vector_of_nothing_is_kept_and_near_to_nothing(store: SqliteStore):
 
 
 @pytest.mark.parametrize("count", [1, 9, 500])
-def test_up_to_a_few_thousand_the_nearest_are_those_of_comparing_all(store: SqliteStore, count: int):
+def test_up_to_a_few_thousand_the_nearest_are_those_of_comparing_all(store: Store, count: int):
     values = of_length_one(count)
     filled(store, values)
     for asked in of_length_one(20, seed=8):
@@ -104,7 +104,7 @@ def near_some(values: Floats, count: int) -> Floats:
 
 def test_above_that_nearly_all_of_the_nearest_are_found():
     values = of_length_one(vectors._ALL_EXACT + 2_000, dim=384)
-    with closing(SqliteStore(None, Tuning())) as store:
+    with closing(Store(None, Tuning())) as store:
         filled(store, values)
 
         assert share_found(store, values, near_some(values, 30)) >= 0.95
@@ -112,7 +112,7 @@ def test_above_that_nearly_all_of_the_nearest_are_found():
         assert share_found(store, values, of_length_one(30, dim=384, seed=8)) >= 0.8
 
 
-def share_found(store: SqliteStore, values: Floats, questions: Floats) -> float:
+def share_found(store: Store, values: Floats, questions: Floats) -> float:
     hits = 0
     for asked in questions:
         truth = set((np.argsort(-(values @ asked))[:10] + 1).tolist())
@@ -120,13 +120,13 @@ def share_found(store: SqliteStore, values: Floats, questions: Floats) -> float:
     return hits / (10 * len(questions))
 
 
-def test_those_asked_about_are_told_however_far(store: SqliteStore):
+def test_those_asked_about_are_told_however_far(store: Store):
     filled(store, np.eye(DIM, dtype=np.float32))
     found = store.nearest("m", np.eye(DIM, dtype=np.float32)[0].tobytes(), 1, [5, 9, 999]).near
     assert set(found) == {1, 5, 9}, "999 is nobody"
 
 
-def test_each_turn_of_a_thread_is_as_near_as_its_own_passages(store: SqliteStore):
+def test_each_turn_of_a_thread_is_as_near_as_its_own_passages(store: Store):
     talk = thread("Talk", body="body")
     store.apply(plan(Create(talk, messages(talk, "one", "two"))), act())
     waiting = store.vectorless("m", 9)
@@ -140,7 +140,7 @@ def test_each_turn_of_a_thread_is_as_near_as_its_own_passages(store: SqliteStore
     assert {one.memory for one in near.values()} == {1}
 
 
-def test_a_text_is_as_near_as_its_nearest_passage_and_has_a_middle(store: SqliteStore):
+def test_a_text_is_as_near_as_its_nearest_passage_and_has_a_middle(store: Store):
     store.apply(plan(Create(note("Long", body="\n\n".join(letter * 200 for letter in "abc")))), act())
     waiting = store.vectorless("m", 9)
     given = [vector(1, 0), vector(0, 1), vector(0.6, 0.8)]
@@ -154,7 +154,7 @@ def test_a_text_is_as_near_as_its_nearest_passage_and_has_a_middle(store: Sqlite
     assert [(one.unit, one.start, round(one.near, 1)) for one in pieces] == [(1, 0, 0.0), (1, 202, 1.0), (1, 404, 0.8)]
 
 
-def test_a_memory_of_hundreds_of_passages_is_judged_by_a_sample(store: SqliteStore):
+def test_a_memory_of_hundreds_of_passages_is_judged_by_a_sample(store: Store):
     long = note("Long", body="\n\n".join(f"{i} " + "x" * 590 for i in range(300)))
     store.apply(plan(Create(long)), act())
     put(store, of_length_one(len(store.vectorless("m", 1_000))))
@@ -167,7 +167,7 @@ def test_a_memory_of_hundreds_of_passages_is_judged_by_a_sample(store: SqliteSto
 
 def test_what_another_writes_is_seen(path: Path):
     values = of_length_one(30)
-    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+    with closing(Store(path, QUICK)) as theirs, closing(Store(path, QUICK)) as ours:
         assert nearest(ours, values[0].tobytes()) == {}
         for part in (values[:10], values[10:]):
             filled(theirs, part)
@@ -175,7 +175,7 @@ def test_what_another_writes_is_seen(path: Path):
         assert nearest(ours, values[20].tobytes(), 1).keys() == {21}
 
 
-def test_vectors_may_come_in_any_order(store: SqliteStore):
+def test_vectors_may_come_in_any_order(store: Store):
     store.apply(Plan(tuple(Create(note(f"Note {i}", body=f"b{i}")) for i in range(3))), act())
     first, *others = store.vectorless("m", 3)
     store.put_vectors("m", [(seq, vector(0, 1)) for seq, _ in others])
@@ -186,7 +186,7 @@ def test_vectors_may_come_in_any_order(store: SqliteStore):
     assert nearest(store, vector(1, 0), 1).keys() == {1}
 
 
-def test_passages_without_a_vector_are_told_oldest_first(store: SqliteStore):
+def test_passages_without_a_vector_are_told_oldest_first(store: Store):
     first = note("First", body="a")
     store.apply(plan(Create(first), Create(note("Second", body="b"))), act())
     store.apply(plan(Update.between(first, renamed(first, "Again"))), act())
@@ -196,7 +196,7 @@ def test_passages_without_a_vector_are_told_oldest_first(store: SqliteStore):
 
 def test_what_another_deletes_is_no_longer_near(path: Path):
     values = of_length_one(30)
-    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+    with closing(Store(path, QUICK)) as theirs, closing(Store(path, QUICK)) as ours:
         filled(theirs, values)
         assert 4 in nearest(ours, values[3].tobytes(), 3)
         gone = [memory for memory, _ in theirs.each()][3]
@@ -207,7 +207,7 @@ def test_what_another_deletes_is_no_longer_near(path: Path):
 
 
 def test_a_memory_that_was_reworded_is_not_near_by_its_old_words(path: Path):
-    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+    with closing(Store(path, QUICK)) as theirs, closing(Store(path, QUICK)) as ours:
         filled(theirs, np.eye(8, dtype=np.float32))
         asked = np.eye(8, dtype=np.float32)[2].tobytes()
         assert nearest(ours, asked)[3] == pytest.approx(1, abs=0.01)
@@ -222,7 +222,7 @@ def test_a_memory_that_was_reworded_is_not_near_by_its_old_words(path: Path):
 
 def test_when_most_is_gone_the_rest_is_still_found(path: Path):
     values = of_length_one(40)
-    with closing(SqliteStore(path, QUICK)) as theirs, closing(SqliteStore(path, QUICK)) as ours:
+    with closing(Store(path, QUICK)) as theirs, closing(Store(path, QUICK)) as ours:
         filled(theirs, values)
         nearest(ours, values[0].tobytes())
         theirs.apply(Plan(tuple(Remove(memory, ()) for memory, _ in list(theirs.each())[:35])), act())
@@ -233,7 +233,7 @@ def test_when_most_is_gone_the_rest_is_still_found(path: Path):
 # Models
 
 
-def test_vectors_of_another_model_are_never_compared(store: SqliteStore):
+def test_vectors_of_another_model_are_never_compared(store: Store):
     filled(store, np.eye(2, dtype=np.float32), model="small")
     put(store, np.eye(3, dtype=np.float32)[:2], model="large")
 
@@ -246,7 +246,7 @@ def test_vectors_of_another_model_are_never_compared(store: SqliteStore):
 @pytest.mark.parametrize("dim", [3, 100, 768, 1_024, 4_096])
 def test_a_model_s_vectors_may_have_any_size(dim: int, monkeypatch: pytest.MonkeyPatch):
     values = of_length_one(300, dim=dim)
-    with closing(SqliteStore(None, Tuning())) as store:
+    with closing(Store(None, Tuning())) as store:
         filled(store, values)
         for most_exact in (vectors._ALL_EXACT, 100):  # by bytes with all; by bits first
             monkeypatch.setattr(vectors, "_ALL_EXACT", most_exact)
@@ -256,7 +256,7 @@ def test_a_model_s_vectors_may_have_any_size(dim: int, monkeypatch: pytest.Monke
         assert store.pairs("m", list(range(1, 301)), 0.999, []) == [] or dim == 3
 
 
-def test_a_question_or_a_vector_of_another_size_is_left_out(store: SqliteStore):
+def test_a_question_or_a_vector_of_another_size_is_left_out(store: Store):
     filled(store, np.eye(4, dtype=np.float32)[:2])
     store.apply(plan(Create(note("Odd"))), act())
     put(store, np.ones((1, 9), np.float32))
@@ -266,7 +266,7 @@ def test_a_question_or_a_vector_of_another_size_is_left_out(store: SqliteStore):
         assert nearest(store, of_length_one(1, dim=dim).tobytes()) == {}
 
 
-def test_how_many_passages_wait_for_a_vector_is_told(store: SqliteStore):
+def test_how_many_passages_wait_for_a_vector_is_told(store: Store):
     asked = of_length_one(1).tobytes()
     assert store.nearest("m", asked, 5, ()).missing == 0
     filled(store, of_length_one(10))
@@ -278,7 +278,7 @@ def test_how_many_passages_wait_for_a_vector_is_told(store: SqliteStore):
 # Places
 
 
-def test_neighbours_are_those_before_and_after_in_the_group(store: SqliteStore):
+def test_neighbours_are_those_before_and_after_in_the_group(store: Store):
     said = [note(f"{i}", body=f"b{i}", group="talk" if i != 2 else "other") for i in range(5)]
     store.apply(Plan((*map(Create, said), Create(note("alone")))), act())
 

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.base.errors import StoreBusy
 from recollect.model.plan import Alias, Create, Link
-from recollect.store import SqliteStore, Tuning, tokenizer
+from recollect.store import Store, Tuning, tokenizer
 from recollect.store.salvage import salvage
 from tests.store.asking import vector
 from tests.store.state import state
@@ -23,8 +23,8 @@ TABS = rule("Tabs", body="We use tabs here")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "memory.db", Tuning(busy_timeout_ms=150, synchronous="OFF"))
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "memory.db", Tuning(busy_timeout_ms=150, synchronous="OFF"))
     store.apply(plan(Create(AUTH, SAID), Create(TABS), Link(bridge(AUTH, TABS)), Alias("rule_old", TABS.id)), act())
     store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
     assert store.verify() == []
@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store.close()
 
 
-def damage(store: SqliteStore, *statements: str) -> None:
+def damage(store: Store, *statements: str) -> None:
     """As something other than us would."""
     with closing(apsw.Connection(str(store.path))) as db:
         tokenizer.register(db)
@@ -69,7 +69,7 @@ TRUTH: dict[str, tuple[str, str, str | None]] = {
 
 
 @pytest.mark.parametrize("name", TRUTH)
-def test_a_changed_value_or_structure_is_found_where_it_stands(store: SqliteStore, name: str) -> None:
+def test_a_changed_value_or_structure_is_found_where_it_stands(store: Store, name: str) -> None:
     statement, table, key = TRUTH[name]
     damage(store, statement)
     assert (table, key) in {(f.table, f.key if key is not None else None) for f in store.verify()}
@@ -88,7 +88,7 @@ DERIVED = {
 
 
 @pytest.mark.parametrize("name", DERIVED)
-def test_what_is_derived_is_found_wrong_and_made_right(store: SqliteStore, name: str) -> None:
+def test_what_is_derived_is_found_wrong_and_made_right(store: Store, name: str) -> None:
     before = state(store)
     statement, table = DERIVED[name]
     damage(store, statement)
@@ -100,7 +100,7 @@ def test_what_is_derived_is_found_wrong_and_made_right(store: SqliteStore, name:
     assert state(store) == before
 
 
-def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: SqliteStore) -> None:
+def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: Store) -> None:
     had = store.counts().vectors
     damage(store, "DELETE FROM term", "UPDATE passage SET length = 1 WHERE message_seq = 1")
 
@@ -111,20 +111,20 @@ def test_reindexing_keeps_the_vectors_of_passages_that_are_right(store: SqliteSt
     assert len(wanting) == 3
 
 
-def test_every_finding_is_of_something_that_is_named(store: SqliteStore) -> None:
+def test_every_finding_is_of_something_that_is_named(store: Store) -> None:
     damage(store, "UPDATE memory SET body = body || '!'", "DELETE FROM term", "UPDATE journal SET op = 'x'")
     found = store.verify()
     assert {"memory", "journal", "term"} <= {f.table for f in found}
     assert all(f.problem for f in found)
 
 
-def test_hundreds_of_findings_are_told_as_a_hundred(store: SqliteStore) -> None:
+def test_hundreds_of_findings_are_told_as_a_hundred(store: Store) -> None:
     store.apply(plan(*(Create(rule(f"Rule {i}")) for i in range(250))), act())
     damage(store, "UPDATE memory SET body = body || '!'")
     assert len([f for f in store.verify() if f.table == "memory"]) == 100
 
 
-def test_a_store_held_by_another_is_busy_and_not_damaged(store: SqliteStore) -> None:
+def test_a_store_held_by_another_is_busy_and_not_damaged(store: Store) -> None:
     with closing(apsw.Connection(str(store.path))) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
@@ -132,7 +132,7 @@ def test_a_store_held_by_another_is_busy_and_not_damaged(store: SqliteStore) -> 
     assert store.verify() == []
 
 
-def test_looking_changes_nothing_and_holds_nothing(store: SqliteStore) -> None:
+def test_looking_changes_nothing_and_holds_nothing(store: Store) -> None:
     damage(store, "UPDATE bridge SET weight = 0.6")
     assert store.path is not None
     store.verify()
@@ -143,7 +143,7 @@ def test_looking_changes_nothing_and_holds_nothing(store: SqliteStore) -> None:
         assert other.pragma("data_version") == before
 
 
-def test_what_is_sound_in_a_damaged_file_can_be_read_again(store: SqliteStore) -> None:
+def test_what_is_sound_in_a_damaged_file_can_be_read_again(store: Store) -> None:
     damage(
         store,
         "UPDATE memory SET body = 'changed' WHERE kind = 'rule'",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.plan import Create, Plan, Remove, Update
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Tuning, migrate, tokenizer, words
+from recollect.store import Store, Tuning, migrate, tokenizer, words
 from tests.model.strategies import texts
 from tests.store.asking import search
 from tests.values import act, messages, note, plan, renamed, thread
@@ -82,7 +82,7 @@ def test_a_pasted_log_is_asked_by_its_beginning() -> None:
     assert vocabulary.asked("first " + "x " * 10_000 + " last") == ["first"]
 
 
-def test_a_very_common_word_still_answers_with_the_newest(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_common_word_still_answers_with_the_newest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "MAX_POSTINGS", 50)
     many = [note(f"Note {i}", body=f"tests again {i}") for i in range(400)]
     store.apply(Plan(tuple(map(Create, many))), act())
@@ -90,14 +90,14 @@ def test_a_very_common_word_still_answers_with_the_newest(store: SqliteStore, mo
     assert found == {m.id for m in many[-50:]}
 
 
-def test_a_rare_word_finds_the_oldest_among_many(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rare_word_finds_the_oldest_among_many(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "MAX_POSTINGS", 50)
     old = note("Oldest", body="tests on the zeppelin")
     store.apply(Plan((Create(old), *(Create(note(f"Note {i}", body="tests again")) for i in range(400)))), act())
     assert [hit.memory for hit in search(store, Query(text="tests of the zeppelin"))] == [old]
 
 
-def test_a_word_in_the_title_says_more_than_one_in_the_body(store: SqliteStore) -> None:
+def test_a_word_in_the_title_says_more_than_one_in_the_body(store: Store) -> None:
     body = note("Something else", body="a line about redis, and then some")
     title = note("Redis", body="a line about caches, and then some")
     store.apply(plan(Create(body), Create(title)), act())
@@ -107,7 +107,7 @@ def test_a_word_in_the_title_says_more_than_one_in_the_body(store: SqliteStore) 
 @given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts)
 @settings(max_examples=60)
 def test_term_counts_are_the_indexs_own_after_any_edit(contents: list[tuple[str, str, list[str]]], title: str) -> None:
-    store = SqliteStore(None, Tuning())
+    store = Store(None, Tuning())
     for name, body, said in contents:
         memory = thread(name, body=body, topics=tuple(said))
         store.apply(plan(Create(memory, messages(memory, *said))), act())
@@ -120,7 +120,7 @@ def test_term_counts_are_the_indexs_own_after_any_edit(contents: list[tuple[str,
 
 
 def test_terms_of_what_is_gone_are_forgotten(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "memory.db", Tuning())
+    store = Store(tmp_path / "memory.db", Tuning())
     memory = note("Zeppelin")
     store.apply(plan(Create(memory)), act())
     store.apply(plan(Remove(memory)), act())
@@ -135,7 +135,7 @@ def strengths(term: TermEvidence) -> list[float]:
     return [strength * term.unit for _, strength in term.rows]
 
 
-def test_a_term_stands_as_strongly_whatever_its_rarity(store: SqliteStore) -> None:
+def test_a_term_stands_as_strongly_whatever_its_rarity(store: Store) -> None:
     """So that stores can be weighed together: the rarity is put to it later, from all of them."""
     alone = note("One", body="zeppelin")
     store.apply(plan(Create(alone)), act())
@@ -147,7 +147,7 @@ def test_a_term_stands_as_strongly_whatever_its_rarity(store: SqliteStore) -> No
     assert strengths(before) == pytest.approx(strengths(after), rel=0.2)
 
 
-def test_words_are_found_in_the_transaction_that_wrote_them(store: SqliteStore) -> None:
+def test_words_are_found_in_the_transaction_that_wrote_them(store: Store) -> None:
     with store.transaction():
         store.apply(plan(Create(thread("redis", body="zeppelin"))), act())
         within = store.words("zeppelin")
@@ -158,7 +158,7 @@ def test_words_are_found_in_the_transaction_that_wrote_them(store: SqliteStore) 
     assert store.verify() == []
 
 
-def test_evidence_counts_all_passages_and_those_of_each_term(store: SqliteStore) -> None:
+def test_evidence_counts_all_passages_and_those_of_each_term(store: Store) -> None:
     store.apply(Plan(tuple(Create(note(f"Note {i}", body="redis" if i % 2 else "caches")) for i in range(20))), act())
     found = store.words("redis")
     assert found.passages == store.counts().passages == 20
@@ -168,7 +168,7 @@ def test_evidence_counts_all_passages_and_those_of_each_term(store: SqliteStore)
 @given(st.lists(st.lists(st.sampled_from("redis cache test zeppelin".split()), min_size=1), min_size=1, max_size=12))
 @settings(max_examples=40)
 def test_every_strength_is_a_number_above_zero_and_below_its_ceiling(bodies: list[list[str]]) -> None:
-    store = SqliteStore(None, Tuning())
+    store = Store(None, Tuning())
     store.apply(Plan(tuple(Create(note("x", body=" ".join(body))) for body in bodies)), act())
     found = store.words("redis cache test zeppelin")
     assert all(0 < strength <= 2.2001 for term in found.terms for strength in strengths(term))

@@ -34,8 +34,7 @@ from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.text import storable
 from recollect.model.act import Deed, Doing
-from recollect.model.outcome import Report
-from recollect.model.session import Event, EventName, Reply, ToolCall
+from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolCall
 from recollect.wire.pointer import checksum
 
 _MAX_CONTEXT_CHARS = 10_000
@@ -165,7 +164,7 @@ class Agent:
         """Whether a result says that the person did not allow the call."""
         return bool(self.REFUSED) and output.startswith(self.REFUSED)
 
-    def subagent_report(self, text: str) -> Report | None:
+    def subagent_report(self, text: str) -> SubagentReport | None:
         """What a message that no person wrote tells of a subagent; None where it tells of none."""
         return None
 

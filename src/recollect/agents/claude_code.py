@@ -17,8 +17,7 @@ from recollect.agents.claude_memory import ClaudeMemory
 from recollect.agents.claude_transcripts import PEOPLE, ClaudeTranscripts, shown_output
 from recollect.agents.payload import text
 from recollect.model.act import Deed
-from recollect.model.outcome import Report, State
-from recollect.model.session import EventName, Reply, ToolCall
+from recollect.model.session import EventName, Reply, SubagentReport, SubagentState, ToolCall
 
 # Longer output is written to a file by the client, and the model gets a preview. It counts in UTF-16.
 _MAX_OUTPUT_UNITS = 9_999
@@ -28,8 +27,8 @@ _EXIT_CODE = re.compile(r"Exit code [1-9]")
 _NOTIFIED = "<task-notification>"
 _NO_AGENT = "Background command"  # a command that goes on by itself is reported in the same way
 _STATES = {
-    "completed": State.COMPLETED, "failed": State.FAILED, "killed": State.KILLED, "stopped": State.KILLED,
-    "cancelled": State.KILLED,
+    "completed": SubagentState.COMPLETED, "failed": SubagentState.FAILED, "killed": SubagentState.KILLED,
+    "stopped": SubagentState.KILLED, "cancelled": SubagentState.KILLED,
 }  # fmt: skip
 # Each with the first version that surely knows it: an older client that meets an unknown event skips the whole
 # settings file (2.1.325 skips the event alone).
@@ -127,7 +126,7 @@ class ClaudeCode(ClaudeTranscripts, ClaudeMemory):
             case _:
                 pass
 
-    def subagent_report(self, text: str) -> Report | None:
+    def subagent_report(self, text: str) -> SubagentReport | None:
         """Of the first notification in it. Its tags are the client's own and come in this order before any text of the
         agent's: what stands in a result cannot be taken for the state."""
         _, found, body = text.partition(_NOTIFIED)
@@ -135,8 +134,8 @@ class ClaudeCode(ClaudeTranscripts, ClaudeMemory):
         summary = _tagged(head, "summary")
         if not found or summary.startswith(_NO_AGENT):
             return None
-        state = _STATES.get(_tagged(head, "status").lower(), State.UNKNOWN)
-        return Report(_tagged(head, "task-id"), state, summary, _tagged(body, "result") or summary)
+        state = _STATES.get(_tagged(head, "status").lower(), SubagentState.UNKNOWN)
+        return SubagentReport(_tagged(head, "task-id"), state, summary, _tagged(body, "result") or summary)
 
     # What we answer
 

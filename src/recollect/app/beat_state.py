@@ -8,15 +8,15 @@ from recollect.app.states import HEARTBEAT, write_project_view
 from recollect.base.moment import Moment
 from recollect.lifecycle import timing as heart
 from recollect.model.codec import encode
-from recollect.model.heartbeat import Heartbeat
-from recollect.model.result import Told
+from recollect.model.result import Summary
+from recollect.model.session import Heartbeat
 
 
-def heartbeat(app: App) -> Told:
+def heartbeat(app: App) -> Summary:
     """What `heartbeat` shows. Writes nothing."""
     now = current(app)
     since = f"{now.since_last} since anyone last spoke: {now.meaning}"
-    return Told(f"Beat {now.beat}, {since}.", {**encode(now), "since_last": now.since_last, "meaning": now.meaning})
+    return Summary(f"Beat {now.beat}, {since}.", {**encode(now), "since_last": now.since_last, "meaning": now.meaning})
 
 
 def current(app: App) -> Heartbeat:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recollect.base.log import Log
     from recollect.embed import Embedder
     from recollect.lifecycle.strength import AgeRules
-    from recollect.model.report import Entry
+    from recollect.model.result import Entry
     from recollect.redact import Redactor
     from recollect.store import ChangeHeader, Store, Tuning
 
@@ -183,14 +183,14 @@ class App:
         return folder / "memory.db"
 
     def _opened(self, path: Path | None, *, read_only: bool) -> Store:
-        from recollect.store import SqliteStore
+        from recollect.store import Store
 
         key = (path, read_only)
         if key not in self._open:
             try:
                 if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
                     path = None  # its first write never happened
-                self._open[key] = SqliteStore(path, self._tuning(), read_only=read_only and path is not None)
+                self._open[key] = Store(path, self._tuning(), read_only=read_only and path is not None)
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
                     raise

@@ -22,9 +22,9 @@ from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
 from recollect.model.memory import Kind, Status
+from recollect.model.passage import asks_of_self
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.result import Found, Recollection, Scope
-from recollect.model.voice import asks_of_self
 from recollect.recall import floor, fuse, lexical, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
 from recollect.recall.lexical import Ref, TermScores

@@ -20,8 +20,7 @@ from recollect.capture import judge, language, rule_relations, shown_memories
 from recollect.capture.draft import Action, Draft, FoundRule
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.rule_relations import Relation
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Kind, Lane, Memory, Rule, RuleType, Status
+from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Change, Create, Link, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope

@@ -15,11 +15,10 @@ from recollect.app.core import App
 from recollect.app.states import SESSIONS
 from recollect.base.moment import Moment
 from recollect.lifecycle import strength
-from recollect.model.ledger import LedgerKey, Pointer, Way, memory_of
 from recollect.model.memory import Kind, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.model.session import Event, Session
+from recollect.model.session import Event, LedgerKey, Pointer, Session, Way, memory_of
 
 if TYPE_CHECKING:
     from recollect.store import Store

@@ -21,7 +21,7 @@ from recollect.base.errors import HomeRefused
 from recollect.base.files import write_view
 from recollect.base.moment import Moment
 from recollect.model.codec import Json, decode, encode
-from recollect.model.heartbeat import Heartbeat
+from recollect.model.session import Heartbeat
 from recollect.recall.priority import Focus
 
 if TYPE_CHECKING:

@@ -24,10 +24,9 @@ from recollect.capture.prompt_text import BLOT, masked
 from recollect.capture.tables import Pattern, compiled, table
 from recollect.model.act import Act, Deed, SessionPart, Speaker
 from recollect.model.command import command_of
-from recollect.model.ledger import Sight
-from recollect.model.outcome import Ending, Outcome, Report, State, cut
+from recollect.model.session import Ending, Outcome, ShownMemory, SubagentReport, SubagentState, shorten
 
-ReadReport = Callable[[str], Report | None]
+ReadReport = Callable[[str], SubagentReport | None]
 
 SHOWN_BEFORE_S = 2.0  # a prompt is answered, and memories are shown with it, a moment before it is written down
 MIN_REPORT_CHARS = 5
@@ -54,7 +53,7 @@ class RefusalRule:
     times: int
 
 
-def find_outcomes(sitting: SessionPart, sights: Sequence[Sight], report: ReadReport) -> Iterator[Ended]:
+def find_outcomes(sitting: SessionPart, sights: Sequence[ShownMemory], report: ReadReport) -> Iterator[Ended]:
     """The outcomes of the new acts. `sights`: what this agent was shown, the oldest first."""
     for number in range(sitting.new_from, len(sitting.acts)):
         act = sitting.acts[number]
@@ -98,14 +97,14 @@ def _call_outcome(sitting: SessionPart, act: Act, refusal_words: str, shown: tup
     def ended(kind: Ending, next_state: str, *tags: str) -> Outcome:
         return Outcome(
             kind=kind, at=act.at, session=sitting.session, act=act.id, agent=sitting.agent or act.agent, actor=actor,
-            action=cut(said), next_state=cut(next_state), tags=tags, shown=shown,
+            action=shorten(said), next_state=shorten(next_state), tags=tags, shown=shown,
         )  # fmt: skip
 
     if act.refused:
         yield ended(Ending.REFUSAL, refusal_words, _CALL, deed)
     elif act.failed and deed == Deed.DELEGATE:
         if len(act.text) > MIN_REPORT_CHARS:
-            yield ended(Ending.AGENT_FAILURE, act.text, _SUBAGENT, str(State.FAILED))
+            yield ended(Ending.AGENT_FAILURE, act.text, _SUBAGENT, str(SubagentState.FAILED))
     elif fixes.has_failed(act):
         if not fixes.is_noise(act):
             printed = () if act.failed else ("printed",)
@@ -114,17 +113,20 @@ def _call_outcome(sitting: SessionPart, act: Act, refusal_words: str, shown: tup
         yield ended(Ending.SUCCESS, "", _CALL, deed)
 
 
-def _report_outcome(sitting: SessionPart, act: Act, report: Report | None) -> Iterator[Outcome]:
-    if report is None or report.state not in (State.FAILED, State.KILLED) or len(report.text) <= MIN_REPORT_CHARS:
+def _report_outcome(sitting: SessionPart, act: Act, report: SubagentReport | None) -> Iterator[Outcome]:
+    bad = (SubagentState.FAILED, SubagentState.KILLED)
+    if report is None or report.state not in bad or len(report.text) <= MIN_REPORT_CHARS:
         return
     yield Outcome(
         kind=Ending.AGENT_FAILURE, at=act.at, session=sitting.session, act=act.id, agent=sitting.agent,
-        actor=report.agent, action=cut(report.summary), next_state=cut(report.text),
+        actor=report.agent, action=shorten(report.summary), next_state=shorten(report.text),
         tags=(_SUBAGENT, str(report.state)),
     )  # fmt: skip
 
 
-def _turn_outcome(sitting: SessionPart, act: Act, before: Sequence[Act], sights: Sequence[Sight]) -> Iterator[Ended]:
+def _turn_outcome(
+    sitting: SessionPart, act: Act, before: Sequence[Act], sights: Sequence[ShownMemory]
+) -> Iterator[Ended]:
     """The outcome of the turn that this prompt ends."""
     asked = next((one for one in reversed(before) if _is_prompt(one)), None)
     turn = before[before.index(asked) + 1 :] if asked else ()
@@ -137,8 +139,8 @@ def _turn_outcome(sitting: SessionPart, act: Act, before: Sequence[Act], sights:
     done = next((one for one in reversed(turn) if one.doing is not None), None)
     outcome = Outcome(
         kind=Ending.RE_ASK if is_again else Ending.SUCCESS, at=act.at, session=sitting.session, act=act.id,
-        actor="person", action=cut(_what(done) if done else asked.text), next_state=cut(act.text if is_again else ""),
-        tags=(_TURN,), shown=shown,
+        actor="person", action=shorten(_what(done) if done else asked.text),
+        next_state=shorten(act.text if is_again else ""), tags=(_TURN,), shown=shown,
     )  # fmt: skip
     yield Ended(outcome, (asked, *turn))
 
@@ -151,13 +153,13 @@ def _is_prompt(act: Act) -> bool:
     return act.speaker is Speaker.PERSON and act.doing is None
 
 
-def _shown_within(sights: Sequence[Sight], start: Moment, end: Moment) -> tuple[str, ...]:
+def _shown_within(sights: Sequence[ShownMemory], start: Moment, end: Moment) -> tuple[str, ...]:
     """Reminders before a call belong to that call."""
     first, last = start.plus(seconds=-SHOWN_BEFORE_S).micros, end.plus(seconds=-SHOWN_BEFORE_S).micros
     return tuple(dict.fromkeys(one.memory for one in sights if not one.call and first <= one.at.micros < last))
 
 
-def _shown_before(act: Act, before: Sequence[Act], sights: Sequence[Sight]) -> tuple[str, ...]:
+def _shown_before(act: Act, before: Sequence[Act], sights: Sequence[ShownMemory]) -> tuple[str, ...]:
     """What the agent was reminded of before this very call, or told since the last call of this turn ended."""
     if not sights:
         return ()

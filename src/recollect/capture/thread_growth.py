@@ -18,8 +18,7 @@ from recollect.capture.thread_choice import Continue, Open, Subject, shared_file
 from recollect.capture.titles import FIRST_RECORDS, make_title
 from recollect.capture.topics import MAX_TOPICS, Source, find_topics
 from recollect.model import record as records
-from recollect.model.bridge import BridgeType
-from recollect.model.memory import Anchor, Lane, Message, Status, Thread
+from recollect.model.memory import Anchor, BridgeType, Lane, Message, Status, Thread
 from recollect.model.record import TURN, Record
 
 ORIGIN = "session"

@@ -22,10 +22,9 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.hooks import Hooks
-from recollect.model.ledger import Pointer
 from recollect.model.plan import Create
-from recollect.model.result import Done, Step, Told, Tour
-from recollect.model.session import EventName
+from recollect.model.result import Done, Step, Summary, Tour
+from recollect.model.session import EventName, Pointer
 from recollect.ops.table import OPS, Arg
 from recollect.render.terminal import short_ids
 
@@ -128,7 +127,7 @@ def demo(
 
 def _story(shop: Stage) -> Iterator[Step]:
     heard = shop.hook("UserPromptSubmit", "monday", prompt=_CORRECTION)
-    yield Step("You correct your agent, once.", f"> {_CORRECTION}", Told(heard["systemMessage"], {}))
+    yield Step("You correct your agent, once.", f"> {_CORRECTION}", Summary(heard["systemMessage"], {}))
 
     shop.play("monday", _FAILED_SESSION)
     lesson = operate("inbox list", shop.own).cards[0].memory
@@ -136,7 +135,7 @@ def _story(shop: Stage) -> Iterator[Step]:
     yield Step(
         "A command fails, another works: a lesson. Accept it, or let it come up again.",
         "recollect inbox accept 1",
-        Told(lesson.body, {}, (short_ids(accepted.summary),)),
+        Summary(lesson.body, {}, (short_ids(accepted.summary),)),
     )
 
     shop.wait(_DAY_S)
@@ -144,7 +143,7 @@ def _story(shop: Stage) -> Iterator[Step]:
     yield Step(
         "The next session starts, and the agent knows both before its first move.",
         f"> {_TASK}",
-        Told(start["hookSpecificOutput"]["additionalContext"], {}),
+        Summary(start["hookSpecificOutput"]["additionalContext"], {}),
         box="what the agent is given",
     )
 

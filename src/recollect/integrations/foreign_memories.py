@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.text import one_line
-from recollect.model.bridge import BridgeType
 from recollect.model.foreign_memory import ForeignLink, ForeignMemory
-from recollect.model.memory import Kind, Lane, RuleType
+from recollect.model.memory import BridgeType, Kind, Lane, RuleType
 
 Row = Mapping[str, object]
 

@@ -31,7 +31,7 @@ from recollect.integrations.receipts import Receipt, Receipts
 from recollect.model.codec import Json
 from recollect.model.lesson import SESSION_TAG
 from recollect.model.memory import ACCEPTED_TAG, Lane, Rule, RuleType
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.render.harmless import plain
 
 MAX_SYNCED = 30
@@ -201,7 +201,7 @@ def _read(path: Path) -> str:
 # Writing and taking away
 
 
-def write(app: App, receipt: Receipt) -> Told:
+def write(app: App, receipt: Receipt) -> Summary:
     copies, listed, count = KINDS[receipt.kind], list[str](), 0
     memory = own_memory_of(app, receipt) if copies is RULES_SYNC else None
     if memory and not memory.base.is_dir():
@@ -242,7 +242,7 @@ def write(app: App, receipt: Receipt) -> Told:
     return _told(work, receipt, {"on": True, "rules": count, **({"listed": len(listed)} if memory else {})}, notes)
 
 
-def withdraw(app: App, receipt: Receipt, *, off: bool) -> Told:
+def withdraw(app: App, receipt: Receipt, *, off: bool) -> Summary:
     """`off`: a person wants nothing more written there."""
     copies = KINDS[receipt.kind]
     if off and not app.dry_run:
@@ -293,7 +293,7 @@ def _erase_lines(work: Work, receipt: Receipt, is_bad: Callable[[str], bool], na
         work.put(_index(work.app, receipt, lambda _: kept))
 
 
-def _told(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str]) -> Told:
+def _told(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str]) -> Summary:
     written = [str(one.piece.path) for one in work.outcomes if one.change in (Change.ADDED, Change.RENEWED)]
     removed = [str(one.piece.path) for one in work.outcomes if one.change is Change.REMOVED]
     left = [one.reason for one in work.outcomes if one.change is Change.LEFT]
@@ -308,4 +308,4 @@ def _told(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str])
         "folder": receipt.path, "host": receipt.host, **facts, "dry_run": work.app.dry_run, "written": [*written],
         "removed": [*removed], "left_alone": [*left],
     }  # fmt: skip
-    return Told(f"{KINDS[receipt.kind].title}: {', '.join(parts)} ({receipt.path}).", every_fact, every)
+    return Summary(f"{KINDS[receipt.kind].title}: {', '.join(parts)} ({receipt.path}).", every_fact, every)

@@ -29,10 +29,9 @@ from recollect.lifecycle import strength
 from recollect.model import lesson
 from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
 from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
-from recollect.model.outcome import Ending, Outcome, cut
 from recollect.model.plan import Create, Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
-from recollect.model.session import EventName
+from recollect.model.session import Ending, EventName, Outcome, shorten
 from recollect.recall.call_rules import Call, follows_lesson, is_lesson, read_call, rules_about
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ _WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False,
 def record_outcomes(app: App, sitting: SessionPart) -> Writes | None:
     if not sitting.new:
         return None
-    sights = app.reader(app.scope).sights(sitting.session, sitting.agent)
+    sights = app.reader(app.scope).memories_shown(sitting.session, sitting.agent)
     ended = find_outcomes(sitting, sights, agents.agent(sitting.host).subagent_report)
     judged = [replace(one.outcome, shown=find_used(app, one)) for one in ended]
     found = [outcome for outcome in judged if outcome.shown or outcome.kind is not Ending.SUCCESS]
@@ -73,7 +72,7 @@ def record(app: App, outcome: Outcome) -> bool:
     """False: it was known. Redacted once more, though acts are clean: another may come to call this."""
 
     def clean(text: str) -> str:
-        return cut(app.redactor.clean(text).text)
+        return shorten(app.redactor.clean(text).text)
 
     kept = replace(
         outcome, actor=clean(outcome.actor), action=clean(outcome.action), next_state=clean(outcome.next_state)

@@ -29,8 +29,7 @@ from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, vault_upkeep
 from recollect.jobs.job_table import JOBS, Memo, PerTurn
 from recollect.model.act import SessionPart
-from recollect.model.ledger import Pointer
-from recollect.model.session import EventName
+from recollect.model.session import EventName, Pointer
 from recollect.wire.pointer import file_size
 
 if TYPE_CHECKING:

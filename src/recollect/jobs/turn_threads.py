@@ -27,11 +27,10 @@ from recollect.jobs.transcripts import Writes
 from recollect.lifecycle.strength import reinforced
 from recollect.model import record as records
 from recollect.model.act import Act, SessionPart, Speaker
-from recollect.model.bridge import Bridge
-from recollect.model.ledger import turn_mark
-from recollect.model.memory import Kind, Memory, Status, Thread
+from recollect.model.memory import Bridge, Kind, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
+from recollect.model.session import turn_mark
 from recollect.recall import lexical
 
 if TYPE_CHECKING:

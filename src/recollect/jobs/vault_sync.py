@@ -23,8 +23,7 @@ from recollect.app.states import WANTED_LINKS
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.text import counted
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Note, Status
+from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update
 from recollect.model.result import Done, Scope
 from recollect.vault import layout, note_folder, page

@@ -39,7 +39,7 @@ class Pending:
 
 
 def session_ended(app: App, pending: Pending, session: str) -> None:
-    sights = app.reader(app.scope).sights(session, None)
+    sights = app.reader(app.scope).memories_shown(session, None)
     pending.shown |= {sight.memory for sight in sights}
 
 

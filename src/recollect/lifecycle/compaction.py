@@ -17,8 +17,7 @@ from typing import NamedTuple
 from recollect.base.moment import DAY_MICROS, Moment
 from recollect.lifecycle.reshape import joined, merge_into
 from recollect.lifecycle.strength import AgeRules, after, status_at
-from recollect.model.bridge import Bridge
-from recollect.model.memory import Memory, Message, Sketch, Status
+from recollect.model.memory import Bridge, Memory, Message, Sketch, Status
 from recollect.model.plan import Change, Link, Plan, Unlink, Update
 
 Pair = tuple[str, str, float]  # two threads and how similar they are

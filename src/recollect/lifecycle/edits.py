@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from recollect.base.moment import Moment
 from recollect.base.text import one_line, title_from
 from recollect.lifecycle.strength import AgeRules, status_at
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import PIN_SOURCE, PINNED_TAG, Lane, Memory, Message, Rule, RuleType, Status, Thread
+from recollect.model import memory as kinds
+from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rule, RuleType, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Remove, Unalias, Unlink, Update
 
 MAX_BOOST = 0.5
@@ -20,15 +20,15 @@ def pinned_thread(
     """Content word for word, above the weight of anything that was not pinned."""
     clamped = max(0.0, min(MAX_BOOST, boost))
     return Thread(
-        id=id, title=title or title_from(content), body=content, topics=topics, tags=(PINNED_TAG,),
-        weight=1.0 + clamped, boost=clamped, pinned=True, origin=PIN_SOURCE, lane=lane, created_at=now,
+        id=id, title=title or title_from(content), body=content, topics=topics, tags=(kinds.PINNED_TAG,),
+        weight=1.0 + clamped, boost=clamped, pinned=True, origin=kinds.PIN_SOURCE, lane=lane, created_at=now,
         reinforced_at=now, last_active_at=now,
     )  # fmt: skip
 
 
 def pin(thread: Thread, *, message_id: str) -> Plan:
     """A pin is its own thread, never grouped with others."""
-    said = Message(message_id, thread.id, thread.created_at, PIN_SOURCE, thread.body)
+    said = Message(message_id, thread.id, thread.created_at, kinds.PIN_SOURCE, thread.body)
     return Plan.of([Create(thread, (said,))])
 
 

@@ -16,9 +16,8 @@ from typing import TypeVar
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
 from recollect.lifecycle.strength import OUTCOMES_KEPT, AgeRules, strength
-from recollect.model.bridge import Bridge, BridgeType
 from recollect.model.codec import Json
-from recollect.model.memory import Lane, Memory, Message, Status, Thread
+from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Status, Thread
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Unlink, Update
 from recollect.model.query import Drop
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from recollect.base.moment import Moment
-from recollect.model.heartbeat import BEAT_MINUTES, Heartbeat
+from recollect.model.session import BEAT_MINUTES, Heartbeat
 
 # A beat is five minutes so that `since_last <= 2` reads as "still talking".
 BEAT_SECONDS = 60 * BEAT_MINUTES

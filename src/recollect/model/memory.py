@@ -146,6 +146,32 @@ class Message:
     content: str
 
 
+class BridgeType(StrEnum):
+    EXTENDS = "EXTENDS"
+    CONTRADICTS = "CONTRADICTS"
+    DEPENDS = "DEPENDS"
+    REPLACES = "REPLACES"
+    CHILD_OF = "CHILD_OF"
+    SIBLING = "SIBLING"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A typed, weighted link between two memories of one store."""
+
+    source: str
+    target: str
+    type: BridgeType
+    weight: float
+    created_at: Moment
+    origin: str = "user"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """At most one bridge of a type from one memory to another."""
+        return (self.source, self.target, self.type)
+
+
 class Sketch(NamedTuple):
     """What ageing looks at, and no more: many are read at once, and none of their words."""
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from recollect.model.memory import Memory, Message
 from recollect.model.record import parts
-from recollect.model.voice import voice
 
 MAX_CHARS = 250  # about 45 words: one thing said. A memory is judged by the middle of them, too
 _BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
@@ -75,3 +74,23 @@ def _break_before(text: str, start: int, limit: int) -> int:
         if ends:
             return ends[-1]
     return limit
+
+
+_OWN = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)  # `I'm` is an `I`
+_ASKS_OF_SELF = re.compile(
+    r"\b(?:my|mine|myself)\b|\b(?:did|have|had|was|am) i\b|\bi (?:was|had|did|[a-z]+ed)\b"
+    r"|\bdo i (?:have|own|use|like|prefer|usually|currently|still)\b",
+    re.IGNORECASE,
+)
+_FULL = 6  # one such word in six is as personal as speech gets
+_LEAST_WORDS = 8
+_MAX_QUESTION_CHARS = 4_000
+
+
+def voice(text: str) -> int:
+    """In percent: 0 for a text that nobody speaks in, 100 for one that is all about the speaker."""
+    return min(100, 100 * _FULL * len(_OWN.findall(text)) // max(_LEAST_WORDS, len(text.split())))
+
+
+def asks_of_self(question: str) -> bool:
+    return _ASKS_OF_SELF.search(question[:_MAX_QUESTION_CHARS]) is not None

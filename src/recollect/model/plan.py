@@ -11,9 +11,8 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from recollect.model.bridge import Bridge
 from recollect.model.codec import FIELDS_OF, Json, encode, encode_field
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 
 Fields = Mapping[str, Json]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
-from recollect.model.ledger import ledger_mark, turn_mark
 from recollect.model.memory import Kind, Memory, Message, Status
+from recollect.model.session import ledger_mark, turn_mark
 
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
 """What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has

@@ -1,7 +1,7 @@
 """What operations answer. Values only: `render` words them, doors print them. As JSON (`codec.encode`) they are what
 `--json` prints and MCP returns; a result whose JSON is more or less than its fields says so in its `as_json`.
 
-Told is for the small answers that have no shape worth a name: a sentence for people, the facts for programs.
+Summary is for the small answers that have no shape worth a name: a sentence for people, the facts for programs.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.base.moment import Moment
-from recollect.model.bridge import Bridge
 from recollect.model.codec import Json, encode
-from recollect.model.memory import Memory, Message, Status
+from recollect.model.memory import Bridge, Memory, Message, Status
 from recollect.model.plan import Plan, change_json
 from recollect.model.query import Drop, Hit
-from recollect.model.report import Counts, Entry, Finding
 
 
 class Scope(StrEnum):
@@ -24,6 +22,48 @@ class Scope(StrEnum):
 
     PROJECT = "project"
     USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change of the journal, as `log` shows it."""
+
+    change: str
+    at: Moment
+    op: str
+    actor: str
+    summary: str
+    memories: tuple[str, ...]
+    undoes: str | None = None
+    undone_by: str | None = None
+    purged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something `verify` found: where, and what is wrong."""
+
+    table: str
+    key: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    by_kind_and_status: tuple[tuple[str, str, int], ...]
+    messages: int
+    bridges: int
+    passages: int
+    vectors: int
+    changes: int
+    bytes: int
+
+    def as_json(self) -> dict[str, Json]:
+        kinds: dict[str, dict[str, Json]] = {}
+        for kind, status, count in self.by_kind_and_status:
+            kinds.setdefault(kind, {})[status] = count
+        others = ("messages", "bridges", "passages", "vectors", "changes", "bytes")
+        return {"memories": {**kinds}, **{name: getattr(self, name) for name in others}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +359,7 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Summary:
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
@@ -349,7 +389,7 @@ class Tour:
 
 Result = (
     Cards | Shown | Found | Recalled | Reasons | Done | History | Overview
-    | Suggested | Compacted | Verified | Checkup | Configured | Told | Tour
+    | Suggested | Compacted | Verified | Checkup | Configured | Summary | Tour
 )  # fmt: skip
 
 

@@ -1,13 +1,15 @@
-"""Who is talking to us, what they said, and what we answer. Hosts' own shapes are turned into these, and back,
-at the door (`agents`)."""
+"""A session: who is talking to us, what they said and what we answer (hosts' own shapes are converted in `agents`), how
+long they paused, what they were shown, and how things ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from recollect.base.moment import Moment
+from recollect.base.text import clip, one_line
 
 _PLAN_CHARS = 1_000
 
@@ -89,3 +91,164 @@ class Reply:
 
     def __bool__(self) -> bool:
         return bool(self.context or self.notice or self.read_instead)
+
+
+BEAT_MINUTES = 5
+_MEANINGS = ((2, "active conversation"), (12, "short pause"), (72, "session interrupted"), (288, "new day"))
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """How long nobody spoke, in beats of five minutes."""
+
+    beat: int
+    started_at: Moment
+    last_beat_at: Moment
+    last_interaction_at: Moment
+    last_interaction_beat: int
+
+    @property
+    def since_last(self) -> int:
+        return max(0, self.beat - self.last_interaction_beat)
+
+    @property
+    def has_paused(self) -> bool:
+        """Longer than an active conversation does."""
+        return self.since_last > _MEANINGS[0][0]
+
+    @property
+    def meaning(self) -> str:
+        return next((meaning for most, meaning in _MEANINGS if self.since_last <= most), "long absence")
+
+
+# The ledger: what an agent was shown.
+
+
+class Way(StrEnum):
+    """How an agent came to know a memory. Each way shows it once: a rule that was told at the start is still worth a
+    reminder before the very call that it is about."""
+
+    TOLD = "told"
+    REMINDED = "reminded"
+    OWN = "own"  # a turn of its own session, which it need not be told about
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerKey:
+    """Whose ledger it is: an agent of a session, since it last lost what it was shown."""
+
+    session: str
+    agent: str = ""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMemory:
+    memory: str
+    way: Way
+    at: Moment
+    call: str = ""  # the tool call before which it was shown, if any
+
+
+def ledger_mark(memory: str, turn: str = "", start: int = 0) -> str:
+    """The ledger's entry for a passage: the memory, the turn ("": the body) and where the passage begins in it."""
+    return f"{turn_mark(memory, turn)}.{start}"
+
+
+def turn_mark(memory: str, turn: str = "") -> str:
+    """The entry for all passages of a turn. A memory's id alone is the entry for all of the memory."""
+    return f"{memory}#{turn[-6:] or 'body'}"
+
+
+def memory_of(mark: str) -> str:
+    return mark.partition("#")[0]
+
+
+def is_entered(marks: Set[str], mark: str) -> bool:
+    """The ledger holds this passage, its whole turn, or its whole memory."""
+    return mark in marks or mark.rpartition(".")[0] in marks or memory_of(mark) in marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """An event that was received: where to read what happened, never what was said."""
+
+    name: str
+    host: str
+    session: str
+    at: Moment
+    agent: str = ""
+    prompt: str = ""
+    calls: tuple[str, ...] = ()
+    source: str = ""
+    transcript: str = ""
+    size: int = 0  # of the transcript, when the event came
+    cwd: str = ""
+    mark: str = ""
+    """Distinguishes prompts that share an id (a queued prompt has the id of the one before). Only part of the key."""
+
+    @property
+    def key(self) -> str:
+        """The same however often the event is delivered. Time and size are left out: they differ between the hook that
+        gave up and the daemon that did not."""
+        parts = (self.host, self.session, self.name, self.agent, self.prompt, self.source, self.mark, *self.calls)
+        return _digest(parts)
+
+
+# Outcomes: how a call, a turn or a subagent ended.
+
+
+class Ending(StrEnum):
+    SUCCESS = "success"
+    FAILURE = "failure"
+    RE_ASK = "re-ask"  # a person said that the result was not what they wanted
+    AGENT_FAILURE = "agent_failure"  # a subagent failed, or was killed
+    REFUSAL = "refusal"  # a person did not allow the call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How something ended, and the memories that were relevant to it. Kept for a while."""
+
+    kind: Ending
+    at: Moment
+    session: str
+    act: str  # the id of the act: the same act read twice is one outcome
+    agent: str = ""  # inside a subagent
+    actor: str = ""  # the tool that ran, the subagent, the person
+    action: str = ""  # what was done, in a line
+    next_state: str = ""  # what came of it, in a line: the head of an error, what the person said
+    tags: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()  # memories the agent was shown just before; those that did not matter are not stored
+
+    @property
+    def key(self) -> str:
+        return _digest((self.session, self.agent, str(self.kind), self.act))
+
+
+def shorten(text: str) -> str:
+    """One line, short enough to be stored with an outcome."""
+    return clip(one_line(text), 300)
+
+
+class SubagentState(StrEnum):
+    COMPLETED = "completed"
+    FAILED = "failed"
+    KILLED = "killed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentReport:
+    """What a host reports about a subagent that ended."""
+
+    agent: str
+    state: SubagentState
+    summary: str = ""
+    text: str = ""
+
+
+def _digest(parts: Iterable[str]) -> str:
+    """Each part is spelt with its length before it, so that no two lists are spelt alike."""
+    spelt = b"".join(b"%d:%b" % (len(part.encode()), part.encode()) for part in parts)
+    return hashlib.blake2b(spelt, digest_size=16).hexdigest()

@@ -16,7 +16,7 @@ from recollect.capture.draft import Action, Draft, FoundRule, Piece
 from recollect.model.codec import Json
 from recollect.model.memory import Status
 from recollect.model.plan import Create, Update
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
 _QUOTE_CHARS = 80
@@ -35,10 +35,10 @@ def capture(
     explain: Annotated[bool, Arg("Say what happens to each sentence, and why; store nothing.")] = False,
     numbers: Annotated[bool, Arg("With --explain: show the scores, too.")] = False,
     jsonl: Annotated[bool, Arg('Read {"id", "prompt"} lines, print one verdict per line.')] = False,
-) -> Told:
+) -> Summary:
     if jsonl:
         lines = [_captured_line(app, line) for line in text.split("\n") if line.strip()]
-        return Told("\n".join(lines), {"lines": [json.loads(line) for line in lines], "dry_run": app.dry_run})
+        return Summary("\n".join(lines), {"lines": [json.loads(line) for line in lines], "dry_run": app.dry_run})
     draft = rule_keeping.read_prompt(app, text)
     verdict = draft.verdict
     facts: dict[str, Json] = {
@@ -49,11 +49,11 @@ def capture(
     }
     if explain or numbers:
         facts["sentences"] = [_sentence_facts(piece) for piece in draft.pieces]
-        return Told("\n".join(_explanation(draft, numbers=numbers)), facts, app.notes())
+        return Summary("\n".join(_explanation(draft, numbers=numbers)), facts, app.notes())
     kept = _keep(app, draft)
     facts["memories"] = [id for one in kept for id in one.done.plan.touched()]
     said = [f"{_outcome(app, one)}: {one.found.rule}" for one in kept]
-    return Told("\n".join(said) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
+    return Summary("\n".join(said) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
 
 
 def _keep(app: App, draft: Draft) -> list[KeptRule]:

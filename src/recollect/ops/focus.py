@@ -16,7 +16,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Rating
 from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED
-from recollect.model.result import Done, Told
+from recollect.model.result import Done, Summary
 from recollect.ops.memories import clamp
 from recollect.ops.table import Arg
 from recollect.recall.priority import Focus, focus_boost, relevance
@@ -39,7 +39,7 @@ def focus(
     topic: Annotated[str, Arg("A topic, words of a title, or a memory's id.", metavar="TOPIC")],
     *,
     weight: Annotated[float, Arg("How much it counts, 0 to 1.", metavar="W")] = 0.8,
-) -> Told:
+) -> Summary:
     wanted = _read_topic(app, topic)
     weight, notes = clamp("weight", weight, 0.0, 1.0)
     point = Focus(wanted, weight, app.clock.now())
@@ -51,12 +51,12 @@ def focus(
         "topic": wanted, "weight": weight, "threads": threads, "focus": [*list_focus(points)], "dry_run": app.dry_run,
     }  # fmt: skip
     summary = f'Focus set on "{wanted}" (weight={weight:g}). {counted(threads, "thread")} will be prioritized.'
-    return Told(summary, facts, (*notes, *app.notes()))
+    return Summary(summary, facts, (*notes, *app.notes()))
 
 
 def unfocus(
     app: App, topic: Annotated[str | None, Arg("The topic; all of them if none is given.", metavar="[TOPIC]")] = None
-) -> Told:
+) -> Summary:
     points = load_focus(app)
     if topic is None:
         left: list[Focus] = []
@@ -70,7 +70,7 @@ def unfocus(
             raise BadInput(f'There is no focus on "{wanted}".', hint=f"In focus: {named}." if named else "Nothing is.")
     if len(left) < len(points) and not app.dry_run:
         save_focus(app, left)
-    return Told(summary, {"focus": [*list_focus(left)], "dry_run": app.dry_run})
+    return Summary(summary, {"focus": [*list_focus(left)], "dry_run": app.dry_run})
 
 
 def save_focus(app: App, points: Sequence[Focus]) -> None:

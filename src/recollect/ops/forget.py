@@ -28,7 +28,7 @@ from recollect.model.codec import Json, content_hash
 from recollect.model.memory import Kind, Memory, Note, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
-from recollect.model.result import Done, Scope, Told
+from recollect.model.result import Done, Scope, Summary
 from recollect.ops import history, memories, notes
 from recollect.ops.memories import by_name
 from recollect.ops.table import Arg
@@ -51,7 +51,7 @@ def forget(
     group: Annotated[str | None, Arg("With --purge: everything that came from this session or import.")] = None,
     candidates: Annotated[bool, Arg("Show what is used least; changes nothing.")] = False,
     run: Annotated[bool, Arg("Review what is used least now, whatever the schedule says.")] = False,
-) -> Told | Done:
+) -> Summary | Done:
     if bool(names or group) + candidates + run > 1 or (delete and purge):
         raise BadInput("These options exclude each other.", hint="Name memories, or give --candidates or --run.")
     if purge or group:
@@ -164,7 +164,7 @@ def _forget_one(app: App, name: str) -> Done:
     return replace(done, notes=(f"`recollect {_way_back(memory)}` brings it back.", *done.notes))
 
 
-def _run_now(app: App) -> Told:
+def _run_now(app: App) -> Summary:
     if app.dry_run:
         return _show_candidates(app)
     lines: list[str] = []
@@ -175,10 +175,10 @@ def _run_now(app: App) -> Told:
             continue
         lines += filter(None, session_schedule.run(lease))
     said = "Reviewed what is used least." if lines else "There is no memory here yet."
-    return Told(said, {"lines": list[Json](lines), "dry_run": False}, (*lines, *app.notes()))
+    return Summary(said, {"lines": list[Json](lines), "dry_run": False}, (*lines, *app.notes()))
 
 
-def _show_candidates(app: App) -> Told:
+def _show_candidates(app: App) -> Summary:
     listed: list[Json] = []
     lines: list[str] = []
     for scope, _ in app.scopes():
@@ -192,7 +192,7 @@ def _show_candidates(app: App) -> Told:
             )  # fmt: skip
             lines.append(f"{one.score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {one.idle} sessions)")
     said = f"{counted(len(listed), 'memory', 'memories')} used least; nothing was changed."
-    return Told(
+    return Summary(
         said if listed else "There is nothing to forget.", {"candidates": listed, "dry_run": app.dry_run}, tuple(lines)
     )
 

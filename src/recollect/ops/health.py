@@ -24,8 +24,7 @@ from recollect.base.text import counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
 from recollect.model.query import REACHED
-from recollect.model.report import Counts
-from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
+from recollect.model.result import Check, Checkup, Configured, Counts, Mark, Overview, Scope, SettingLine
 from recollect.ops.focus import list_focus
 from recollect.ops.memories import quiet_memories
 from recollect.wire.place import expected_runtime, find_place, is_usable

@@ -17,8 +17,7 @@ from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
 from recollect.jobs import vault_sync
 from recollect.model.query import Query
-from recollect.model.report import Entry
-from recollect.model.result import Done, History, Scope, Told
+from recollect.model.result import Done, Entry, History, Scope, Summary
 from recollect.ops.memories import Limit, at_least_one, refuse_note_file
 from recollect.ops.table import Arg
 
@@ -64,7 +63,7 @@ def purge(
     ids: Annotated[tuple[str, ...], Arg("The memories, by id.", metavar="ID", many=True)] = (),
     *,
     group: Annotated[str | None, Arg("Everything that came from this session or import.")] = None,
-) -> Told:
+) -> Summary:
     wanted = _to_purge(app, ids, group)
     for scope, found in wanted.items():
         for memory in filter(None, map(app.reader(scope).exact, found)):
@@ -72,7 +71,7 @@ def purge(
     listed = [id for found in wanted.values() for id in found]
     many = counted(len(listed), "memory", "memories")
     if app.dry_run:
-        return Told(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
+        return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
     emptied, copies, removed = 0, 0, 0
     for scope, found in wanted.items():
         store = app.writer(scope)
@@ -88,7 +87,7 @@ def purge(
     mirrored = _purge_mirrors(app, listed)
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []
-    return Told(
+    return Summary(
         f"Erased {many}; cleaned of them: "
         f"{counted(emptied, 'journal entry', 'journal entries')}, {counted(copies, 'backup')}.",
         {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
@@ -130,10 +129,10 @@ def _placed(app: App, id: str) -> tuple[Scope, str]:
 
 
 def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
-    from recollect.store import SqliteStore, Tuning
+    from recollect.store import Store, Tuning
 
     try:
-        with closing(SqliteStore(copy, Tuning())) as store:
+        with closing(Store(copy, Tuning())) as store:
             _forget_files(store, ids)
             store.purge(ids)
     except RecollectError:

@@ -18,11 +18,10 @@ from recollect.app.core import App
 from recollect.app.session_ledger import Showing
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.model.codec import Json
-from recollect.model.ledger import LedgerKey, Way, memory_of
 from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Drop, Hit
 from recollect.model.result import Found, Recollection, Scope
-from recollect.model.session import Event, Reply, ToolCall
+from recollect.model.session import Event, LedgerKey, Reply, ToolCall, Way, memory_of
 from recollect.ops import virtual_files
 from recollect.ops.recall import record_recall
 from recollect.render.inject import Injection

@@ -28,12 +28,11 @@ from recollect.capture.draft import Action
 from recollect.capture.import_filter import import_key, why_left_out
 from recollect.capture.prompt_rules import find_rules
 from recollect.integrations import foreign_memories as foreign
-from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
 from recollect.model.foreign_memory import ForeignLink, ForeignMemory
-from recollect.model.memory import Kind, Message, Rule, Status, Thread
+from recollect.model.memory import Bridge, Kind, Message, Rule, Status, Thread
 from recollect.model.plan import Create, Link, Plan
-from recollect.model.result import Told
+from recollect.model.result import Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
 from recollect.render.inject import without_ours
@@ -54,11 +53,11 @@ Called = Annotated[str | None, Arg("What this project is called there, if not by
 # From where
 
 
-def claude_mem(app: App, file: File = None, *, called: Called = None, user: User = False) -> Told:
+def claude_mem(app: App, file: File = None, *, called: Called = None, user: User = False) -> Summary:
     return _keep(app, "claude-mem", _database_rows("claude-mem", file), called=called, user=user)
 
 
-def claude_recall(app: App, file: File = None, *, called: Called = None, user: User = False) -> Told:
+def claude_recall(app: App, file: File = None, *, called: Called = None, user: User = False) -> Summary:
     return _keep(app, "claude-recall", _database_rows("claude-recall", file), called=called, user=user)
 
 
@@ -79,7 +78,7 @@ def _database_rows(program: str, file: str | None) -> Iterator[ForeignMemory]:
 
 def mcp_memory(
     app: App, file: Annotated[str, Arg("The server's file of JSON lines.", metavar="FILE")], *, user: User = False
-) -> Told:
+) -> Summary:
     name = Path(file).name
     ties: list[ForeignLink] = []
 
@@ -103,7 +102,7 @@ def memory_folder(
     folder: Annotated[str | None, Arg("Where it keeps its memory of this project, if elsewhere.", "[FOLDER]")] = None,
     *,
     user: User = False,
-) -> Told:
+) -> Summary:
     from recollect.vault import front
 
     speaks = agent(DEFAULT_HOST)
@@ -133,7 +132,7 @@ def rules_file(
     file: Annotated[str | None, Arg("A Markdown file of rules; the agent's own if none is named.", "[FILE]")] = None,
     *,
     user: User = False,
-) -> Told:
+) -> Summary:
     if file:
         paths: tuple[Path, ...] = (Path(file),)
     else:
@@ -204,7 +203,7 @@ class _Report:
 def _keep(
     app: App, source: str, found: Iterable[ForeignMemory], *, called: str | None = None, user: bool = False,
     ties: Sequence[ForeignLink] = (),
-) -> Told:  # fmt: skip
+) -> Summary:  # fmt: skip
     scope = scope_of(user)
     app.require_scope(scope)
     report, names = _Report(), _project_names(app, called)
@@ -231,7 +230,7 @@ def _keep(
         "duplicates": report.duplicates, "junk": dict(report.junk), "secrets": dict(report.secrets),
         "other_projects": dict(report.other_projects), "change": done.change, "dry_run": app.dry_run,
     }  # fmt: skip
-    return Told("\n".join(_lines(app, source, report)), facts, tuple(_notes(report, bool(done.change))))
+    return Summary("\n".join(_lines(app, source, report)), facts, tuple(_notes(report, bool(done.change))))
 
 
 def _project_names(app: App, called: str | None) -> frozenset[str]:

@@ -25,7 +25,7 @@ from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN,
 from recollect.integrations.managed import Change, Outcome, Work
 from recollect.integrations.pieces import Entries, LeftAlone, Piece
 from recollect.model.codec import Json
-from recollect.model.result import Told
+from recollect.model.result import Summary
 from recollect.ops.table import Arg
 from recollect.wire import client, place, stub
 
@@ -40,7 +40,7 @@ _Local = Annotated[bool, Arg("In this project's settings on this machine alone."
 
 def install(
     app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
-) -> Told:
+) -> Summary:
     level = _level(user, project, local)
     chosen = _known(agent) or (DEFAULT_HOST,)
     for host in chosen:  # before anything is written
@@ -67,12 +67,12 @@ def install(
         notes += _other_agents(app, work)
     if work.changed:
         notes += _past_sessions(app)
-    return Told(_sentences(work), _facts(work), tuple(notes))
+    return Summary(_sentences(work), _facts(work), tuple(notes))
 
 
 def uninstall(
     app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
-) -> Told:
+) -> Summary:
     level = _level(user, project, local)
     for host in _known(agent):
         agent_pieces.check_level(host, level)
@@ -92,7 +92,7 @@ def uninstall(
             work.take(link)
         if app.dry_run:
             return _plan(work, ())
-    told = Told(_sentences(work), _facts(work), tuple(_notes_about(work)))
+    told = Summary(_sentences(work), _facts(work), tuple(_notes_about(work)))
     if still:
         return replace(told, notes=(*told.notes, f"Still called from {', '.join(still)}."))
     if calling := agent_pieces.plugins_here(app):
@@ -198,18 +198,18 @@ def _facts(work: Work) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _plan(work: Work, more: tuple[tuple[str, str], ...]) -> Told:
+def _plan(work: Work, more: tuple[tuple[str, str], ...]) -> Summary:
     """A dry run: every file that would change, then the differences in files of others."""
     rows = [(str(Change.ADDED), path, what) for path, what in more]
     rows += [(str(one.change), str(one.piece.path), one.piece.what) for one in work.outcomes if one.is_change]
     rows += [(str(one.change), str(one.piece.path), one.reason) for one in work.outcomes if one.change is Change.LEFT]
     if not rows:
-        return Told("Nothing would change.", _facts(work))
+        return Summary("Nothing would change.", _facts(work))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     table = [f"  {verb:<{widths[0]}}  {path:<{widths[1]}}  {what}" for verb, path, what in rows]
     diffs = [one.diff for one in work.outcomes if one.diff]
     parts = ["\n".join((f"{counted(len(rows), 'change')} would be made:", *table)), *diffs]
-    return Told("\n\n".join(parts), _facts(work))
+    return Summary("\n\n".join(parts), _facts(work))
 
 
 def _notes_about(work: Work) -> Iterator[str]:

@@ -12,8 +12,7 @@ from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import storable, title_from
 from recollect.lifecycle import edits, reshape
 from recollect.lifecycle.strength import aged, revived, strength
-from recollect.model.bridge import Bridge, BridgeType
-from recollect.model.memory import Kind, Lane, Memory, Status, Thread
+from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Change, Link, Plan, Unlink, Update
 from recollect.model.query import Drop, Query
 from recollect.model.result import Card, Cards, Done, Scope, Shown

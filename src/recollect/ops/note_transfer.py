@@ -20,7 +20,7 @@ from recollect.jobs import vault_sync
 from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.plan import FileChange
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops.memories import scope_of
 from recollect.ops.table import Arg
 from recollect.render import markdown
@@ -36,7 +36,7 @@ def import_notes(
     source: Annotated[str, Arg("A folder of Markdown notes; it is only read.", metavar="FOLDER")],
     *,
     project: Annotated[bool, Arg("Into this project's .ai/memory/, shared through git, not your own vault.")] = False,
-) -> Told:
+) -> Summary:
     """One change, one undo. A note whose text is in the vault already is left out, so importing twice adds nothing."""
     scope = scope_of(not project)
     app.require_scope(scope)
@@ -81,7 +81,7 @@ def import_notes(
     notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
     notes += [f"`recollect undo {change}` takes it back."] if change else []
     known_too = f"; {there:,} are there already" if there else ""
-    return Told(f"{word} {many} from {source}{known_too}.", facts, (*notes, *app.notes()))
+    return Summary(f"{word} {many} from {source}{known_too}.", facts, (*notes, *app.notes()))
 
 
 def _clean_text(app: App, source: Vault, path: str) -> str | Refusal:
@@ -100,7 +100,7 @@ def _free_path(app: App, scope: Scope, path: str, taken: set[str]) -> str:
     return target if target not in taken else note_folder.free_path(vault_of(app, scope), where, f"{len(taken)}-{name}")
 
 
-def export_notes(app: App, scope: Scope, target: Path) -> Told:
+def export_notes(app: App, scope: Scope, target: Path) -> Summary:
     """One file per memory, in a folder for each kind; a folder that holds anything already is left alone."""
     if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
         raise BadInput(f"{target} is there already.", hint="Name a new folder; nothing is overwritten.")
@@ -118,7 +118,7 @@ def export_notes(app: App, scope: Scope, target: Path) -> Told:
         app.log.line("export", scope=scope, memories=len(every))
     word = "Would write" if app.dry_run else "Wrote"
     facts: dict[str, Json] = {"folder": str(target), "memories": len(every), "dry_run": app.dry_run}
-    return Told(f"{word} {counted(len(every), 'memory', 'memories')} as notes to {target}.", facts)
+    return Summary(f"{word} {counted(len(every), 'memory', 'memories')} as notes to {target}.", facts)
 
 
 def _write_page(target: Path, memory: Memory, name: str, text: str) -> None:
@@ -127,7 +127,7 @@ def _write_page(target: Path, memory: Memory, name: str, text: str) -> None:
     create_new(place / f"{name}.md", text, mode=_PAGE_MODE)
 
 
-def export_rules(app: App, file: Path) -> Told:
+def export_rules(app: App, file: Path) -> Summary:
     """The rules in force between two marks; put there again, they take the place of the older ones."""
     rules = [rule for _, rule in load_rules(app).values()]
     found = swap.look(file)
@@ -145,4 +145,4 @@ def export_rules(app: App, file: Path) -> Told:
     many = counted(len(rules), "rule")
     word = "Would write" if app.dry_run else "Wrote"
     said = f"{word} {many} to {file}." if is_new or app.dry_run else f"Nothing to change: {many} in {file}."
-    return Told(said, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run})
+    return Summary(said, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run})

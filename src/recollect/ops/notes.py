@@ -21,7 +21,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Lane, Note, Status
 from recollect.model.plan import FileChange, Plan
 from recollect.model.query import Query
-from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Told
+from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
 from recollect.ops.memories import Limit, at_least_one, card
 from recollect.ops.table import Arg
@@ -133,7 +133,7 @@ def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: s
     return _commit(app, note.scope, note.known, {change: after}, op, summary)
 
 
-def sync(app: App) -> Told:
+def sync(app: App) -> Summary:
     """Compare every file with its note, whatever is known."""
     report = Report()
     for scope in vault_scopes(app):
@@ -153,7 +153,7 @@ def sync(app: App) -> Told:
     notes += [f"In {storable(path)}: {why}." for path, why in report.problems[:_MOST_LISTED]]
     more = len(report.refused) + len(report.problems) - len(notes)
     notes += [f"And {more:,} more; --json has them all."] if more > 0 else []
-    return Told(lead + said, facts, (*notes, *app.notes()))
+    return Summary(lead + said, facts, (*notes, *app.notes()))
 
 
 def checks(app: App) -> list[Check]:

@@ -32,7 +32,7 @@ from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Rule, RuleType, Status
 from recollect.model.query import REACHED, Query
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
 _TITLES = 3
@@ -59,7 +59,7 @@ def import_past(
     agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
     all: Annotated[bool, Arg("Every project's, each into its own memory.")] = False,
     since: Annotated[str | None, Arg("Only sessions that went on after this day.", metavar="2026-01-31")] = None,
-) -> Told:
+) -> Summary:
     host = agent
     if host not in hosts(Ability.PAST):
         raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
@@ -84,19 +84,19 @@ def import_past(
     if chosen.left:
         notes.append("Left out: " + ", ".join(f"{many:,} ({why})" for why, many in chosen.left.most_common()) + ".")
     nothing = f"{agent_of(host).TITLE} left no sessions {'here' if all or path else 'of this project'}."
-    return Told("\n\n".join(one.summary for one in told) or nothing, facts, tuple(notes))
+    return Summary("\n\n".join(one.summary for one in told) or nothing, facts, tuple(notes))
 
 
-def catch_up(app: App) -> Told:
+def catch_up(app: App) -> Summary:
     """What the daemon does by itself a moment after each turn."""
     waiting = transcripts.count_waiting(app)
     if app.dry_run:
-        return Told(f"{waiting} events wait to be read.", {"waiting": waiting, "dry_run": True})
+        return Summary(f"{waiting} events wait to be read.", {"waiting": waiting, "dry_run": True})
     state = transcripts.ReadingState()
     while transcripts.read_some(app, state):
         pass
     read = waiting - transcripts.count_waiting(app)
-    return Told(f"{read} events read." if read else "Everything is read.", {"read": read}, app.notes())
+    return Summary(f"{read} events read." if read else "Everything is read.", {"read": read}, app.notes())
 
 
 def left_behind(app: App) -> tuple[int, int]:
@@ -165,7 +165,7 @@ def day(said: str | None) -> Moment | None:
 # One project
 
 
-def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Told:
+def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Summary:
     ours = app.project is not None and project.key == app.project.key
     settings = app.settings if ours else load(app.home.conf, project.conf, environment())
     past = PastApp(app, project, settings, f"Read past sessions of {agent_of(host).TITLE}")
@@ -188,7 +188,7 @@ def _rules_everywhere(past: PastApp) -> int:
     return sum(count for kind, _, count in past.reader(Scope.USER).counts().by_kind_and_status if kind == Kind.RULE)
 
 
-def _result(past: PastApp, project: Project, read: ImportReport, everywhere: int) -> Told:
+def _result(past: PastApp, project: Project, read: ImportReport, everywhere: int) -> Summary:
     many = len(read.sessions)
     word = "Would read" if past.dry_run else "Read"
     span = f", {read.first.iso()[:10]} to {read.last.iso()[:10]}" if read.first and read.last else ""
@@ -204,7 +204,7 @@ def _result(past: PastApp, project: Project, read: ImportReport, everywhere: int
     notes = [*_problems(read)]
     if past.dry_run:
         facts |= {"prompts": dict(read.prompts), "rules": [*read.rules]}
-        return Told("\n".join((head, *_preview(read))), facts, tuple(notes))
+        return Summary("\n".join((head, *_preview(read))), facts, tuple(notes))
     if past.reader(Scope.PROJECT).log(limit=1, change=past.changes[Scope.PROJECT]):
         notes.append(f"`recollect undo {past.changes[Scope.PROJECT]}` takes it back.")
     waiting = vector_status.read_status(past).waiting
@@ -221,7 +221,7 @@ def _result(past: PastApp, project: Project, read: ImportReport, everywhere: int
         "changes": {str(scope): change for scope, change in past.changes.items()}, "remembers": remembers,
         "vectors_missing": waiting,
     }  # fmt: skip
-    return Told("\n".join((head, *lines)), facts, tuple(notes))
+    return Summary("\n".join((head, *lines)), facts, tuple(notes))
 
 
 def _preview(read: ImportReport) -> Iterator[str]:

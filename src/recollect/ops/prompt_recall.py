@@ -19,11 +19,9 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.app.states import RECENT_PROMPTS, SeenPrompt
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
-from recollect.model.heartbeat import Heartbeat
-from recollect.model.ledger import LedgerKey, memory_of
 from recollect.model.memory import Lane, Memory, Note
 from recollect.model.query import REACHED, Query
-from recollect.model.session import Event
+from recollect.model.session import Event, Heartbeat, LedgerKey, memory_of
 from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
 from recollect.ops.hook_reply import NOT_SEARCHED, NOTHING_TO_SEARCH, HookReply, HookRequest, Outcome, SlowerReply

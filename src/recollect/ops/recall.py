@@ -15,9 +15,8 @@ from recollect.base.ids import read_reference
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforced
-from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
-from recollect.model.memory import Kind, Status
+from recollect.model.memory import Bridge, Kind, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope

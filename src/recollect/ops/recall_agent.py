@@ -23,7 +23,7 @@ from recollect.lifecycle.strength import status_at, strength
 from recollect.model.ask import Use
 from recollect.model.memory import Kind, Memory, Note
 from recollect.model.query import REACHED, Drop, Hit, Query
-from recollect.model.result import Found, Recollection, Scope, Told
+from recollect.model.result import Found, Recollection, Scope, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
 from recollect.recall.model_choice import Pass, Pointer
@@ -78,7 +78,7 @@ def read_scheme(app: App) -> Scheme:
 def recall_agent(
     app: App,
     prompt: Annotated[str, Arg("The prompt; standard input where none is given.", metavar="[TEXT]", stdin=True)] = "-",
-) -> Told:
+) -> Summary:
     """Names, one per line. Nothing is counted as shown."""
     text = storable(prompt).strip()
     if not text:
@@ -95,7 +95,7 @@ def recall_agent(
         raise BadInput("The model gave no answer that could be used.", hint="`recollect logs` says why.")
     names = {pointer.id: pointer.name for pointer in among}
     chosen = [names[id] for id in choice.chosen]
-    return Told("\n".join(chosen), {"names": [*chosen], "how": choice.how})
+    return Summary("\n".join(chosen), {"names": [*chosen], "how": choice.how})
 
 
 # What it chooses among

@@ -30,7 +30,7 @@ from recollect.jobs.session_import import Importer, ImportReport, PastApp
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.codec import Json
 from recollect.model.query import Hit
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops import past_sessions
 from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.table import Arg
@@ -67,7 +67,7 @@ def replay(
         str | None, Arg("Count only prompts after this day; earlier sessions are read all the same.", "2026-01-31")
     ] = None,
     show: Annotated[int | None, Arg("Show up to N prompts that would have received memories.", metavar="N")] = None,
-) -> Told:
+) -> Summary:
     if show is not None and show < 0:
         raise BadInput(f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`")
     first_day = past_sessions.day(since)
@@ -174,7 +174,7 @@ def _follow(asked: Asked, act: Act) -> None:
 # What is said of it
 
 
-def _result(app: App, replayed: tuple[ImportReport, list[Asked]], since: Moment | None, show: int) -> Told:
+def _result(app: App, replayed: tuple[ImportReport, list[Asked]], since: Moment | None, show: int) -> Summary:
     read, every = replayed
     asked = [one for one in every if since is None or one.at >= since]
     answered = [one for one in asked if one.hits]
@@ -182,7 +182,7 @@ def _result(app: App, replayed: tuple[ImportReport, list[Asked]], since: Moment 
     used = sum(one.is_used(hit) for one, hit in hits)
     name = app.require_project().name
     if not read.sessions:
-        return Told(f"{agent(DEFAULT_HOST).TITLE} left no sessions of {name}.", {"project": name, "sessions": 0})
+        return Summary(f"{agent(DEFAULT_HOST).TITLE} left no sessions of {name}.", {"project": name, "sessions": 0})
     chars = sum(min(len(hit.passage), _PASSAGE_CHARS) for _, hit in hits)
     rows = (
         ("prompts", len(asked), 0),
@@ -206,7 +206,7 @@ def _result(app: App, replayed: tuple[ImportReport, list[Asked]], since: Moment 
         "silent": len(asked) - len(answered), "memories": len(hits), "used": used, "chars": chars,
         "sample": [_facts(one) for one in sample],
     }  # fmt: skip
-    return Told("\n".join(lines), facts, ("Nothing was written.",))
+    return Summary("\n".join(lines), facts, ("Nothing was written.",))
 
 
 def _facts(one: Asked) -> dict[str, Json]:

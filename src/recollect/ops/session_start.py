@@ -22,10 +22,10 @@ from recollect.base.text import counted
 from recollect.jobs import vault_sync
 from recollect.lifecycle.strength import status_at, strength
 from recollect.model.codec import Json
-from recollect.model.ledger import LedgerKey
 from recollect.model.memory import Kind, Memory, Note, Rule, Status
 from recollect.model.query import Query
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
+from recollect.model.session import LedgerKey
 from recollect.ops import hook_reply, virtual_files
 from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
@@ -234,7 +234,7 @@ def withheld_notes(app: App) -> tuple[frozenset[str], str]:
 
 def allow(
     app: App, *, off: Annotated[bool, Arg("Take it back: they are not loaded until allowed again.")] = False
-) -> Told:
+) -> Summary:
     app.require_scope(Scope.PROJECT)
     if not app.dry_run:
         vault_sync.refresh(app, Scope.PROJECT)
@@ -249,9 +249,9 @@ def allow(
     facts: dict[str, Json] = {"notes": list(files), "allowed": not off, "dry_run": app.dry_run}
     many = counted(len(files), "note")
     if off:
-        return Told(f"{many} of this project will not be loaded any more.", facts)
+        return Summary(f"{many} of this project will not be loaded any more.", facts)
     summary = f"{many} of this project will be loaded at every session's start, as they are now: {', '.join(files)}."
-    return Told(summary, facts, ("If one is changed, they wait until you allow them again.",))
+    return Summary(summary, facts, ("If one is changed, they wait until you allow them again.",))
 
 
 def _files(app: App, scope: Scope) -> dict[str, Known]:

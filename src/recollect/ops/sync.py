@@ -21,26 +21,26 @@ from recollect.integrations import rule_copies
 from recollect.integrations.receipts import Receipt, Receipts
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
 from recollect.jobs.job_table import Memo
-from recollect.model.result import Check, Mark, Scope, Told
+from recollect.model.result import Check, Mark, Scope, Summary
 from recollect.ops.table import Arg
 
 Off = Annotated[bool, Arg("Take away what was written here, and write nothing more until this is called again.")]
 
 
-def sync(app: App, *, off: Off = False) -> Told:
+def sync(app: App, *, off: Off = False) -> Summary:
     return _write_or_withdraw(app, RULES_SYNC, off)
 
 
-def skills(app: App, *, off: Off = False) -> Told:
+def skills(app: App, *, off: Off = False) -> Summary:
     return _write_or_withdraw(app, SKILLS, off)
 
 
-def _write_or_withdraw(app: App, copies: Copies, off: bool) -> Told:
+def _write_or_withdraw(app: App, copies: Copies, off: bool) -> Summary:
     receipts = [rule_copies.receipt_for(app, copies, host) for host in hosts(copies.ability)]
     is_on = app.settings.switch(copies.setting) and not off
     told = [rule_copies.write(app, one) if is_on else rule_copies.withdraw(app, one, off=off) for one in receipts]
     notes = tuple(note for one in told for note in one.notes)
-    return Told("\n".join(one.summary for one in told), told[0].facts, notes)
+    return Summary("\n".join(one.summary for one in told), told[0].facts, notes)
 
 
 def status(app: App) -> dict[str, str]:

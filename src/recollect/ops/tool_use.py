@@ -14,11 +14,10 @@ from recollect.app.session_ledger import Showing
 from recollect.base.errors import UnknownId
 from recollect.base.ids import fresh_key, read_reference
 from recollect.model.evidence import NO_BACKGROUND
-from recollect.model.ledger import Way
 from recollect.model.memory import Rule
 from recollect.model.query import ABOUT_CALL, REACHED, Hit, Query
 from recollect.model.result import Found, Recalled, Scope
-from recollect.model.session import Reply, ToolCall
+from recollect.model.session import Reply, ToolCall, Way
 from recollect.ops import hook_reply, recall, virtual_files
 from recollect.ops.hook_reply import HookReply, HookRequest, Outcome
 from recollect.recall import floor

@@ -21,11 +21,10 @@ from recollect.app.core import IMPORT_ACTOR, App
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
 from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, storable
-from recollect.model.bridge import Bridge
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
-from recollect.model.memory import Lane, Message
+from recollect.model.memory import Bridge, Lane, Message
 from recollect.model.plan import Alias, Change, Create, Link, Plan
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
 
@@ -53,7 +52,7 @@ def export(
         Shape.JSONL
     ),
     user: Annotated[bool, Arg("What holds everywhere, not this project's.")] = False,
-) -> Told:
+) -> Summary:
     scope = scope_of(user)
     target = Path(file)
     if shape is not Shape.JSONL:
@@ -77,7 +76,7 @@ def export(
         app.log.line("export", scope=scope, memories=total)
     word = "Would write" if app.dry_run else "Wrote"
     facts: dict[str, Json] = {"file": str(target), "memories": total, "dry_run": app.dry_run}
-    return Told(f"{word} {counted(total, 'memory', 'memories')} to {file}.", facts)
+    return Summary(f"{word} {counted(total, 'memory', 'memories')} to {file}.", facts)
 
 
 def import_jsonl(
@@ -86,7 +85,7 @@ def import_jsonl(
     *,
     lane: Annotated[Lane | None, Arg("Trust all of it only this far.")] = None,
     user: User = False,
-) -> Told:
+) -> Summary:
     source = Path(file)
     if not os.path.isfile(source):
         raise NotFound(f"There is no file {file}.", hint="`recollect export FILE` writes one.")
@@ -96,7 +95,7 @@ def import_jsonl(
     if app.dry_run:
         known = sum(_is_known(app.reader(scope), change) for _, change in _read(app, source, lane))
         facts: dict[str, Json] = {"lines": total, "new": total - known, "known": known, "dry_run": True}
-        return Told(f"Would import {total - known:,} of {total:,} lines; {known:,} are there already.", facts)
+        return Summary(f"Would import {total - known:,} of {total:,} lines; {known:,} are there already.", facts)
     store = app.writer(scope)
     change, added, done = app.mint.draw("change"), 0, 0
     header = app.change_header("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
@@ -111,7 +110,7 @@ def import_jsonl(
     app.log.line("import", change=change, scope=scope, lines=total, added=added)
     facts = {"lines": total, "new": added, "known": total - added, "change": change, "dry_run": False}
     note = ("`recollect undo` takes it back.",) if added else ()
-    return Told(
+    return Summary(
         f"Imported {added:,} of {total:,} lines; {total - added:,} were there already.", facts, (*note, *app.notes())
     )
 

@@ -38,7 +38,7 @@ from recollect.model.ask import Use
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import REACHED, Query
-from recollect.model.result import Done, Scope, Told
+from recollect.model.result import Done, Scope, Summary
 from recollect.ops import notes
 from recollect.ops.table import Arg
 from recollect.render.harmless import neutral, plain
@@ -128,15 +128,15 @@ def review_next(app: App, _memo: object = None) -> bool:
 
 def review(
     app: App, *, run: Annotated[bool, Arg("Write what is proposed instead of only showing it.")] = False
-) -> Done | Told:
+) -> Done | Summary:
     """The last turn that was read here, whether or not it was reviewed before."""
     due = _last(app)
     if due is None:
-        return Told("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
+        return Summary("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
     if app.dry_run:
         said = reviewing.messages(_acts(app, due))
         told = f"{counted(len(said), 'message')} of session {due.session} would be reviewed; no model was asked."
-        return Told(told, {"messages": len(said), "session": due.session, "dry_run": True})
+        return Summary(told, {"messages": len(said), "session": due.session, "dry_run": True})
     if not language_model.is_on(app):
         raise BadInput("Language models are switched off.", hint="MEMORY_LLM=on in agent.conf; see docs/LLM.md.")
     proposed = _proposed(app, due)
@@ -148,7 +148,7 @@ def review(
     finally:
         app.dry_run = False
     if not dones:
-        return Told("Nothing is new.", {"proposed": 0, "session": due.session})
+        return Summary("Nothing is new.", {"proposed": 0, "session": due.session})
     return replace(dones[-1], summary=" ".join(done.summary for done in dones))
 
 

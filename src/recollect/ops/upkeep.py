@@ -13,11 +13,10 @@ from recollect.app.recovery import backups_of, set_aside, set_aside_in, store_fo
 from recollect.base import project as identity
 from recollect.base.errors import BadInput, Conflict, ModelError, StoreDamaged
 from recollect.base.text import counted
-from recollect.model.bridge import Bridge
 from recollect.model.codec import Json
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.plan import Alias, Change, Create, Link, Plan
-from recollect.model.result import Scope, Told, Verified
+from recollect.model.result import Scope, Summary, Verified
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def verify(app: App) -> Verified:
     return Verified(tuple(found))
 
 
-def reindex(app: App) -> Told:
+def reindex(app: App) -> Summary:
     """Full text and counts at once; then the vectors that are missing, in batches that stay when it is stopped. Those
     of a model that was in use before go once all are there."""
     counts: dict[str, Json] = {}
@@ -64,7 +63,7 @@ def reindex(app: App) -> Told:
     made = f", made {counted(vectors, 'vector')}" if vectors else ""
     made += f", removed {dropped:,} of another model" if dropped else ""
     facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dropped": dropped, "dry_run": app.dry_run}
-    return Told(f"{word} {counted(total, 'passage')}{made}.", facts, notes)
+    return Summary(f"{word} {counted(total, 'passage')}{made}.", facts, notes)
 
 
 def _fill(app: App, store: Store) -> int:
@@ -84,7 +83,7 @@ def _settle(app: App, store: Store) -> int:
     return done
 
 
-def backup(app: App) -> Told:
+def backup(app: App) -> Summary:
     from recollect.store import free_name
 
     made: list[Json] = []
@@ -101,16 +100,16 @@ def backup(app: App) -> Told:
             app.log.line("backup", scope=scope, file=target.name)
         made.append(str(target))
     if not made:
-        return Told("There is nothing to back up yet.", {"files": [], "dry_run": app.dry_run})
+        return Summary("There is nothing to back up yet.", {"files": [], "dry_run": app.dry_run})
     word = "Would write" if app.dry_run else "Wrote and checked"
-    return Told(f"{word} {', '.join(str(path) for path in made)}.", {"files": made, "dry_run": app.dry_run})
+    return Summary(f"{word} {', '.join(str(path) for path in made)}.", {"files": made, "dry_run": app.dry_run})
 
 
 def _present(app: App) -> list[Scope]:
     return [scope for scope in Scope if app.store_path(scope) is not None]
 
 
-def recover(app: App) -> Told:
+def recover(app: App) -> Summary:
     """Also for a store that opens but holds damaged rows, which is set aside and made anew from what is sound, and for
     one whose file is gone."""
     facts: dict[str, Json] = {"dry_run": app.dry_run}
@@ -133,16 +132,16 @@ def recover(app: App) -> Told:
     word = "Would bring back" if app.dry_run else "Brought back"
     undone = "`recollect undo` takes it back. The files it came from stay where they are."
     notes = () if app.dry_run or not total else (undone,)
-    return Told(f"{word} {counted(total, 'memory', 'memories')}.", facts, notes)
+    return Summary(f"{word} {counted(total, 'memory', 'memories')}.", facts, notes)
 
 
-def _nothing_damaged(app: App, facts: dict[str, Json]) -> Told:
+def _nothing_damaged(app: App, facts: dict[str, Json]) -> Summary:
     backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
     facts["backups"] = [*backups]
     if not backups:
-        return Told("Nothing is damaged: nothing to recover. There is no backup.", facts)
+        return Summary("Nothing is damaged: nothing to recover. There is no backup.", facts)
     kept = f"{counted(len(backups), 'backup is', 'backups are')} kept, for a store that is damaged or gone"
-    return Told(f"Nothing is damaged: nothing to recover. {kept}.", facts, tuple(backups))
+    return Summary(f"Nothing is damaged: nothing to recover. {kept}.", facts, tuple(backups))
 
 
 def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
@@ -214,22 +213,22 @@ def _bring_back(app: App, store: Store, missing: list[Memory], found: Salvaged) 
 # The projects that have a memory
 
 
-def projects(app: App) -> Told:
+def projects(app: App) -> Summary:
     known = identity.known(app.home.projects)
     facts: list[Json] = [
         {"folder": k.folder.name, "name": k.name, "root": k.root, "exists": k.exists, "attached": k.attached}
         for k in known
     ]
     lines = "\n".join(f"{k.folder.name}  {k.root}{'' if k.exists else '  (gone)'}" for k in known)
-    return Told(lines or "No project has a memory yet.", {"projects": facts})
+    return Summary(lines or "No project has a memory yet.", {"projects": facts})
 
 
 def attach(
     app: App, folder: Annotated[str, Arg("The store's folder, as `recollect projects` lists it.", metavar="FOLDER")]
-) -> Told:
+) -> Summary:
     project = app.require_project()
     if app.dry_run:
-        return Told(f"Would give {project.root} the memory in {folder}.", {"folder": folder, "dry_run": True})
+        return Summary(f"Would give {project.root} the memory in {folder}.", {"folder": folder, "dry_run": True})
     target = identity.attach(app.home.projects, project, folder)
     app.log.line("attach", folder=target.name)
-    return Told(f"{project.root} now has the memory in {target.name}.", {"folder": target.name, "dry_run": False})
+    return Summary(f"{project.root} now has the memory in {target.name}.", {"folder": target.name, "dry_run": False})

@@ -39,7 +39,7 @@ from recollect.model.codec import Json, content_hash
 from recollect.model.memory import Kind, Memory, Note, Rule, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import REACHED, Query
-from recollect.model.result import Scope, Told
+from recollect.model.result import Scope, Summary
 from recollect.ops import notes
 from recollect.ops.table import Arg
 from recollect.vault import tags
@@ -70,7 +70,7 @@ class _Run:
 
 def validate(
     app: App, *, run: Annotated[bool, Arg("Validate some memories now, whatever the schedule says.")] = False
-) -> Told:
+) -> Summary:
     return _run_now(app) if run and not app.dry_run else _glance(app)
 
 
@@ -270,7 +270,7 @@ def _shown(ranks: Sequence[int | None]) -> str:
 # By hand
 
 
-def _run_now(app: App) -> Told:
+def _run_now(app: App) -> Summary:
     lines: list[str] = []
     logs: list[str] = []
     for scope, _ in list(app.scopes()):
@@ -283,10 +283,10 @@ def _run_now(app: App) -> Told:
     said = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
     where = [f"Log: {path}" for path in dict.fromkeys(logs)]
     facts: dict[str, Json] = {"lines": list[Json](lines), "logs": list[Json](logs), "dry_run": False}
-    return Told(said, facts, (*lines, *where, *app.notes()))
+    return Summary(said, facts, (*lines, *where, *app.notes()))
 
 
-def _glance(app: App) -> Told:
+def _glance(app: App) -> Summary:
     """What a run would draw from, what a model flagged, and what the free checks find."""
     lines: list[str] = []
     listed: list[Json] = []
@@ -304,7 +304,7 @@ def _glance(app: App) -> Told:
                 listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": list[Json](why)})
                 lines.append(f"{memory.id} {_title(memory)}: {'; '.join(why)}")
     said = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
-    return Told(said, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
+    return Summary(said, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
 
 
 def _title(memory: Memory) -> str:

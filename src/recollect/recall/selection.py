@@ -11,9 +11,9 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from recollect.base.text import one_line
-from recollect.model.ledger import is_entered
 from recollect.model.memory import Status
 from recollect.model.query import REACHED, Drop, Hit, Query
+from recollect.model.session import is_entered
 from recollect.recall.priority import is_quiet
 
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted
 from recollect.model.codec import Json
-from recollect.model.heartbeat import BEAT_MINUTES, Heartbeat
-from recollect.model.ledger import memory_of, turn_mark
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
 from recollect.model.result import Recalled, Shown
+from recollect.model.session import BEAT_MINUTES, Heartbeat, memory_of, turn_mark
 from recollect.render.harmless import neutral, plain
 from recollect.render.recall_text import MAX_CHARS as READ_CHARS
 from recollect.render.recall_text import READ, ago, list_stale, memory_text, recall_text

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from recollect.base.text import clip, one_line
-from recollect.model.bridge import Bridge
-from recollect.model.memory import Memory, Message, Rule
+from recollect.model.memory import Bridge, Memory, Message, Rule
 from recollect.render.harmless import plain
 from recollect.render.inject import SECTIONS
 

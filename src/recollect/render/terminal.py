@@ -12,8 +12,7 @@ from recollect.model import plan as plans
 from recollect.model import result as results
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Note, Rule, Status
-from recollect.model.report import Counts
-from recollect.model.result import Mark, Scope
+from recollect.model.result import Counts, Mark, Scope
 from recollect.render.blocks import Block, Box, Line, Table, Tone
 from recollect.render.explain import found_blocks, reason_blocks
 from recollect.render.recall_text import ago, recall_text
@@ -318,7 +317,7 @@ def _configured(configured: results.Configured, _now: Moment) -> Iterator[Block]
     yield from _notes(configured.problems)
 
 
-def _told(told: results.Told, _now: Moment) -> Iterator[Block]:
+def _told(told: results.Summary, _now: Moment) -> Iterator[Block]:
     if told.summary:  # a list of names may be empty, and is read by programs
         yield Line(told.summary)
     yield from _notes(told.notes)
@@ -341,5 +340,5 @@ _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
     results.Cards: _cards, results.Shown: _shown, results.Found: found_blocks, results.Recalled: _recalled,
     results.Reasons: reason_blocks, results.Done: _done, results.History: _history, results.Suggested: _suggested,
     results.Compacted: _compacted, results.Overview: _overview, results.Verified: _verified,
-    results.Checkup: _checkup, results.Configured: _configured, results.Told: _told, results.Tour: _tour,
+    results.Checkup: _checkup, results.Configured: _configured, results.Summary: _told, results.Tour: _tour,
 }  # fmt: skip

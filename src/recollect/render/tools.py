@@ -12,7 +12,7 @@ from dataclasses import replace
 from recollect.base.moment import Moment
 from recollect.base.text import clip
 from recollect.model.codec import Json, encode
-from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Told
+from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Summary
 from recollect.render import inject
 from recollect.render.harmless import neutral, plain
 
@@ -37,7 +37,7 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
             return _data(_status(result), ("focus",))
         case Done(summary, _, _, _, dry_run, notes):
             return _text(_said(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes))
-        case Told(summary, _, notes):
+        case Summary(summary, _, notes):
             return _text(_said(summary, notes))
         case Cards(cards):
             listed: list[Json] = [

@@ -1,23 +1,20 @@
-"""Where memories are kept. Decides nothing; knows no SQL's worth of meaning outside this room."""
+"""Where memories are kept, on SQLite: one database file per project and one for the user. Decides nothing.
 
-from recollect.model.report import Counts, Entry, Finding
+A memory is named by its id. In evidence it is named by its row number, a passage by its own, and what is ranked is a
+*unit*: a memory's body (the memory's number) or one message (the message's number below zero).
+"""
+
 from recollect.store.connect import Tuning, sqlite_version
 from recollect.store.copies import free_name
-from recollect.store.protocol import ChangeHeader, Progress, Store
+from recollect.store.database import Progress
+from recollect.store.journal import ChangeHeader, Journal
 from recollect.store.salvage import Salvaged, salvage
-from recollect.store.sqlite import SqliteStore
+from recollect.store.search import Search
+from recollect.store.sessions import SessionState
+from recollect.store.verify import Upkeep
 
-__all__ = [
-    "ChangeHeader",
-    "Counts",
-    "Entry",
-    "Finding",
-    "Progress",
-    "Salvaged",
-    "SqliteStore",
-    "Store",
-    "Tuning",
-    "free_name",
-    "salvage",
-    "sqlite_version",
-]
+__all__ = ["ChangeHeader", "Progress", "Salvaged", "Store", "Tuning", "free_name", "salvage", "sqlite_version"]
+
+
+class Store(Journal, Search, SessionState, Upkeep):
+    """One opened database."""

@@ -6,7 +6,7 @@ Opening is connect.py's, versions are migrate.py's. The parts of the store (read
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,12 @@ from typing import Any
 from recollect.base.errors import StoreError
 from recollect.store import migrate, rows, tokenizer, words
 from recollect.store.connect import Tuning, connect, translated_errors, use_wal
-from recollect.store.protocol import Progress, silent
+
+Progress = Callable[[int, int], None]  # called with what is done and what there is to do
+
+
+def silent(_done: int, _total: int) -> None:
+    pass
 
 
 class Database:

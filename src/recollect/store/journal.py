@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from recollect.base.errors import Conflict, NotFound, StoreBusy
 from recollect.base.moment import Moment
-from recollect.model.bridge import Bridge
 from recollect.model.codec import USAGE, Json, canonical, content_hash, decode, decode_memory, encode
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.plan import (
     Alias,
     Change,
@@ -31,10 +31,9 @@ from recollect.model.plan import (
     Update,
     verb_of,
 )
-from recollect.model.report import Entry
+from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
-from recollect.store.protocol import ChangeHeader
 from recollect.store.writes import Writes
 
 Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
@@ -43,8 +42,21 @@ Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
 _PRUNED_AT_ONCE = 20
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeHeader:
+    """What the journal says about a plan, beside the plan."""
+
+    change: str
+    op: str
+    actor: str
+    summary: str
+    at: Moment
+    undoes: str | None = None
+
+
 class Journal(Writes):
     def apply(self, plan: Plan, header: ChangeHeader) -> bool:
+        """All of it or nothing, journalled. False: everything was already so, and nothing was written."""
         with self.transaction():
             done = Plan(tuple(self._apply(plan.changes)))
             if done:
@@ -52,6 +64,7 @@ class Journal(Writes):
             return bool(done)
 
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
+        """Takes a change back and returns what that did."""
         with self.transaction(keep=not dry_run):
             plans = self._every("SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
             if not plans:
@@ -76,6 +89,7 @@ class Journal(Writes):
             self._db.execute("DELETE FROM journal WHERE seq = ?", (old,))
 
     def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
+        """Newest first."""
         given = {"j.seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "j.change = ?": change}
         asked = {condition: value for condition, value in given.items() if value}
         wanted = f"""
@@ -102,6 +116,8 @@ class Journal(Writes):
         return tuple(id for (id,) in self._every(wanted, change))
 
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
+        """Removes memories with every trace; there is no undo. Returns how many journal entries lost their plan. With
+        a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
         with self.transaction():
             self._db.execute(_FORGET_OUTCOMES, (json.dumps(ids),))
             for id in ids:

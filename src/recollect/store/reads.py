@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recollect.model.bridge import Bridge
-from recollect.model.memory import Lane, Memory, Message, Sketch, Status
+from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Query
 from recollect.store import rows
 from recollect.store.database import Database
@@ -18,9 +17,11 @@ _MEMORY = f"SELECT {rows.select('memory')} FROM memory m"  # noqa: S608
 
 class Reads(Database):
     def get(self, id: str) -> Memory | None:
+        """A merged memory answers as what it became."""
         return self.exact(self._resolve(id))
 
     def exact(self, id: str) -> Memory | None:
+        """The memory itself; aliases are not followed."""
         row = self._first(f"{_MEMORY} WHERE id = ?", id)
         return rows.to_memory(row) if row else None
 
@@ -29,6 +30,7 @@ class Reads(Database):
         return str(row[0]) if row else id
 
     def find(self, query: Query) -> list[Memory]:
+        """By filters alone, most recently active first."""
         where, values = _filters(query)
         wanted = f"{_MEMORY} WHERE {where} ORDER BY last_active_at DESC, seq DESC LIMIT ?"
         return [rows.to_memory(row) for row in self._every(wanted, *values, query.limit)]
@@ -38,19 +40,23 @@ class Reads(Database):
         return tuple(rows.to_value(Message, row) for row in self._every(wanted, thread_id))
 
     def threads_of(self, message_ids: Sequence[str]) -> dict[str, str]:
+        """Which of these messages exist, and the thread of each."""
         wanted = "SELECT id, thread_id FROM message WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self._every(wanted, json.dumps(list(message_ids))))
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
+        """Those that touch any of the ids; all of them when none is given."""
         given = "(SELECT value FROM json_each(?1))"
         where = f"WHERE source IN {given} OR target IN {given}" if ids else ""
         wanted = f"SELECT {rows.select('bridge')} FROM bridge {where} ORDER BY created_at, source, target, type"  # noqa: S608
         return tuple(rows.to_value(Bridge, row) for row in self._every(wanted, *([json.dumps(ids)] if ids else [])))
 
     def aliases(self, id: str) -> tuple[str, ...]:
+        """The ids that answer as this one."""
         return tuple(old for (old,) in self._every("SELECT old FROM alias WHERE new = ? ORDER BY old", id))
 
     def near(self, text: str) -> tuple[tuple[str, str], ...]:
+        """Ids and titles that contain this text, then a few ids that look like it, for did-you-mean."""
         wanted = """SELECT id, title FROM memory
                     ORDER BY instr(id, ?1) > 0 OR instr(lower(title), lower(?1)) > 0 DESC,
                              substr(id, -6) = substr(?1, -6) DESC, substr(id, 1, 15) = substr(?1, 1, 15) DESC, seq DESC
@@ -58,6 +64,7 @@ class Reads(Database):
         return tuple(self._every(wanted, text))
 
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
+        """Everything, oldest first, for exports."""
         for _, memory, messages in self._everything():
             yield memory, messages
 
@@ -70,6 +77,7 @@ class Reads(Database):
                 yield last, rows.to_memory(cells), self.messages(str(cells[0]))
 
     def sketches(self) -> list[Sketch]:
+        """The active and suspended threads, as far as ageing needs them."""
         wanted = """SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane FROM memory
                     WHERE kind = 'thread' AND status IN ('active', 'suspended')"""
         statuses, lanes = {str(one): one for one in Status}, {str(one): one for one in Lane}

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple, TypeVar, cast, get_origin, get_type_hints
 
 from recollect.base.errors import StoreDamaged
 from recollect.base.moment import Moment
-from recollect.model.bridge import Bridge
 from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
-from recollect.model.ledger import Pointer
-from recollect.model.memory import KINDS, Count, Kind, Memory, Message
-from recollect.model.outcome import Outcome
+from recollect.model.memory import KINDS, Bridge, Count, Kind, Memory, Message
+from recollect.model.session import Outcome, Pointer
 
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
 Cell = str | int | float | bytes | None

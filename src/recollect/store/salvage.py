@@ -11,8 +11,7 @@ from typing import Any
 import apsw
 
 from recollect.base.errors import StoreDamaged
-from recollect.model.bridge import Bridge
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 from recollect.store import rows
 
 

@@ -20,7 +20,6 @@ from recollect.store.connect import Tuning, translated_errors
 from recollect.store.reads import Reads
 
 if TYPE_CHECKING:
-    from recollect.store.protocol import Store
     from recollect.store.vectors import Vectors
 
 _TOPIC_TERMS = 10
@@ -42,12 +41,15 @@ class Search(Reads):
         self._vectors: dict[str, Vectors] = {}
 
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
+        """Where the rarest terms of the question stand: as many of them as stand in at most `most` passages together
+        (0: as many as a recall looks at)."""
         with translated_errors(self._path):
             if self._db.in_transaction:  # it finds what was written in it
                 self._settle_terms()
             return words.evidence(self._db, self._analyse, question, most or words.MAX_POSTINGS)
 
     def about(self, topic: str, limit: int) -> list[int]:
+        """Memories with this id, or with the words of the topic in their title or topics; newest first."""
         by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)
         terms = tokenizer.terms(self._analyse, topic)[:_TOPIC_TERMS]
         if by_id or not terms:
@@ -70,6 +72,8 @@ class Search(Reads):
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
     ) -> VectorEvidence:
+        """By 32-bit floats: the nearest units, and how near those of `also` are. `voice`: how much more a passage
+        counts that is all in the first person."""
         with translated_errors(self._path):
             vectors = self._refreshed(model)
             missing = vectors.missing(self._db)
@@ -83,6 +87,8 @@ class Search(Reads):
         return vectors.forget(memories, [seq for (seq,) in self._every(wanted, json.dumps(list(memories)))])
 
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
+        """How near each of these memories is, by the nearest passage of its body (those without a vector are left
+        out), and how near all passages of the store are."""
         wanted = "SELECT seq, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
         seqs = dict(self._every(wanted, json.dumps(list(ids))))
         found = self.nearest(model, question, 1, list(seqs))
@@ -91,6 +97,8 @@ class Search(Reads):
     def closeness(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
     ) -> dict[str, float]:
+        """Like `nearness`, from the vectors of these memories alone (bodies and heads of messages): for rare
+        questions about few memories, with no vectors in memory. `more`: vectors of theirs that are not stored."""
         from recollect.store.vectors import closest, pack
 
         wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
@@ -102,12 +110,15 @@ class Search(Reads):
     def pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
+        """Those pairs of these memories that are nearer than `above`, nearest first. Found among neighbours, so a
+        few may be missed. `more`: vectors that are not stored (passage, memory, floats)."""
         with translated_errors(self._path):
             return self._refreshed(model).with_more(more).pairs(memories, above)
 
-    def share_vectors(self, other: Store) -> None:
-        if isinstance(other, Search):
-            self._vectors = {model: copy.copy(vectors) for model, vectors in other._vectors.items()}
+    def share_vectors(self, other: Search) -> None:
+        """Take over what another connection to the same file has in memory: reading it takes seconds in a
+        large store. From then on each refreshes its own."""
+        self._vectors = {model: copy.copy(vectors) for model, vectors in other._vectors.items()}
 
     def _refreshed(self, model: str) -> Vectors:
         from recollect.store.vectors import Vectors
@@ -118,6 +129,7 @@ class Search(Reads):
         return vectors
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
+        """Passages (number, text) that have no vector of this model yet."""
         wanted = """SELECT t.seq, t.own_title, t.body FROM passage_text t
                     WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
                     ORDER BY t.seq LIMIT ?"""
@@ -138,6 +150,7 @@ class Search(Reads):
         return dict(self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model"))
 
     def drop_vectors(self, keep: str, most: int) -> int:
+        """Removes up to `most` vectors of every other model; returns how many."""
         if not self.vector_counts().keys() - {keep}:
             return 0
         with self.transaction():
@@ -156,6 +169,7 @@ class Search(Reads):
         return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
 
     def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
+        """The passages of these units in the order of their text, and how near each is."""
         bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w
                     JOIN passage ON memory_seq = w.value AND message_seq IS NULL ORDER BY unit, start"""
         said = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
@@ -170,6 +184,7 @@ class Search(Reads):
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
     def places(self, units: Sequence[int], *, beside: int) -> dict[int, Place]:
+        """The groups and times of units; for the first `beside` of them also their neighbours."""
         wanted = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at
                     FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
                     UNION ALL SELECT -seq, thread_id, 0, at, at FROM message
@@ -188,6 +203,7 @@ class Search(Reads):
         return found
 
     def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
+        """Each unit with its memory, and its message where it is one; in the order asked for."""
         turns: dict[int, tuple[int, Message]] = {}
         if any(unit < 0 for unit in units):
             said = f"""

@@ -14,10 +14,8 @@ from dataclasses import replace
 
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
-from recollect.model.ledger import LedgerKey, Pointer, Sight, Way, memory_of
 from recollect.model.memory import Memory
-from recollect.model.outcome import Ending, Outcome
-from recollect.model.session import Session
+from recollect.model.session import Ending, LedgerKey, Outcome, Pointer, Session, ShownMemory, Way, memory_of
 from recollect.store import rows
 from recollect.store.reads import Reads
 
@@ -38,6 +36,7 @@ class SessionState(Reads):
         return Session(id=id, host=host, started_at=Moment(started_at), number=number, epoch=epoch)
 
     def put_session(self, session: Session, agent: str = "", *, at: Moment) -> None:
+        """Sessions not heard of for a month are removed, with their ledgers."""
         times = (session.started_at.micros, at.micros)
         cells = (session.id, agent, session.host, *times, session.number, session.epoch)
         with self.transaction():
@@ -45,16 +44,18 @@ class SessionState(Reads):
             self._prune(before=at.plus(days=-KEPT_DAYS))
 
     def shown(self, talker: LedgerKey, way: Way) -> frozenset[str]:
+        """Marks (model/session.py) of passages, turns and whole memories."""
         wanted = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
         found = self._every(wanted, talker.session, talker.agent, talker.epoch, str(way))
         return frozenset(row[0] for row in found)
 
-    def sights(self, session: str, agent: str | None = "") -> list[Sight]:
+    def memories_shown(self, session: str, agent: str | None = "") -> list[ShownMemory]:
+        """What an agent was shown, oldest first, in all its epochs. None: every agent of the session."""
         whose = "agent = ?2" if agent is not None else "?2 IS NULL"
         wanted = f"""SELECT memory, way, at, call FROM shown
                      WHERE session = ?1 AND {whose} AND way <> '{Way.OWN}' ORDER BY at, memory"""  # noqa: S608
         found = self._every(wanted, session, agent)
-        return [Sight(memory_of(mark), Way(way), Moment(at), call) for mark, way, at, call in found]
+        return [ShownMemory(memory_of(mark), Way(way), Moment(at), call) for mark, way, at, call in found]
 
     def show(self, talker: LedgerKey, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
         whose = (talker.session, talker.agent, talker.epoch, str(way))
@@ -63,6 +64,7 @@ class SessionState(Reads):
                 self._insert("shown", (*whose, mark, at.micros, call), replace=True)
 
     def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
+        """Counts; `used` may change only the fields in `codec.USAGE`."""
         with self.transaction():
             for id in dict.fromkeys(ids):
                 memory = self.exact(id)
@@ -74,6 +76,7 @@ class SessionState(Reads):
                 self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(after)), id))
 
     def state(self, name: str) -> str | None:
+        """app/states.py is the table of states."""
         row = self._first("SELECT value FROM state WHERE name = ?", name)
         return str(row[0]) if row else None
 
@@ -83,6 +86,7 @@ class SessionState(Reads):
         return {str(name): str(value) for name, value in self._every(wanted, prefix)}
 
     def put_state(self, name: str, value: str | None) -> None:
+        """None removes it."""
         with self.transaction():
             if value is None:
                 self._db.execute("DELETE FROM state WHERE name = ?", (name,))
@@ -90,6 +94,7 @@ class SessionState(Reads):
                 self._insert("state", (name, value), replace=True)
 
     def put_event(self, pointer: Pointer) -> bool:
+        """False: it was known. Of two transcript sizes the smaller one is kept."""
         with self.transaction():
             known = self._first("SELECT size FROM event WHERE key = ?", pointer.key)
             if known and known[0] == pointer.size:
@@ -103,10 +108,12 @@ class SessionState(Reads):
             return known is None
 
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
+        """In the order they came, numbered."""
         wanted = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
         return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(wanted, after, limit)]
 
     def acts(self, keys: Sequence[int]) -> dict[int, str]:
+        """The acts that were read in, each with the import that did it; empty for those read as they were written."""
         wanted = "SELECT key, change FROM act WHERE key IN (SELECT value FROM json_each(?))"
         return {int(key): str(change) for key, change in self._every(wanted, json.dumps(keys))}
 
@@ -116,6 +123,7 @@ class SessionState(Reads):
                 self._insert("act", (key, change), replace=True)
 
     def put_outcome(self, outcome: Outcome) -> bool:
+        """False: it was known. Only the latest are kept."""
         with self.transaction():
             if self._first("SELECT 1 FROM outcome WHERE key = ?", outcome.key):
                 return False
@@ -128,6 +136,7 @@ class SessionState(Reads):
     def outcomes(
         self, *, session: str = "", kinds: Sequence[Ending] = (), limit: int = 1_000, after: int = 0
     ) -> list[tuple[int, Outcome]]:
+        """The newest, in the order they came, numbered."""
         wanted = f"""SELECT seq, {rows.select("outcome")} FROM outcome
                      WHERE seq > ?1 AND (?2 = '' OR session = ?2)
                      AND (?3 = '[]' OR kind IN (SELECT value FROM json_each(?3))) ORDER BY seq DESC LIMIT ?4"""  # noqa: S608
@@ -135,12 +144,14 @@ class SessionState(Reads):
         return [(seq, rows.to_value(Outcome, cells)) for seq, *cells in reversed(found)]
 
     def put_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
+        """Keeps what was recalled and why; the oldest are removed."""
         with self.transaction():
             seq = self._insert("recall", (id, at.micros, answer))
             self._db.executemany("INSERT OR IGNORE INTO recall_memory VALUES (?, ?)", [(m, seq) for m in ids])
             self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - _RECALLS_KEPT,))
 
     def recalls(self, *, limit: int, id: str = "", memory: str = "") -> list[str]:
+        """As they were kept, newest first."""
         wanted = """
             SELECT answer FROM recall WHERE (?1 = '' OR id = ?1)
             AND (?2 = '' OR seq IN (SELECT seq FROM recall_memory WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3"""

@@ -18,12 +18,12 @@ import apsw
 
 from recollect.base.errors import StoreDamaged
 from recollect.model.passage import spans
-from recollect.model.report import Counts, Finding
+from recollect.model.result import Counts, Finding
 from recollect.store import migrate, passages, rows, tokenizer
 from recollect.store.connect import translated_errors
 from recollect.store.copies import copy_to
+from recollect.store.database import Progress, silent
 from recollect.store.journal import ids_in
-from recollect.store.protocol import Progress, silent
 from recollect.store.reads import Reads
 
 _MENDS = "(`recollect reindex` mends it)"

@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import TypeGuard, get_origin
 
 from recollect.base.errors import Conflict, IdTaken, StoreDamaged
-from recollect.model.bridge import Bridge
 from recollect.model.codec import FIELDS, decode_memory, encode, take
-from recollect.model.memory import Memory, Message
+from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.passage import Span, spans, spans_said
 from recollect.model.plan import (
     Alias,
