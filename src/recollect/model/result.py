@@ -1,8 +1,5 @@
 """What operations answer. Values only: `render` words them, doors print them. As JSON (`codec.encode`) they are what
-`--json` prints and MCP returns; a result whose JSON is more or less than its fields says so in its `as_json`.
-
-Summary is for the small answers that have no shape worth a name: a sentence for people, the facts for programs.
-"""
+`--json` prints and MCP returns; a result whose JSON is not its fields has an `as_json`."""
 
 from __future__ import annotations
 
@@ -62,8 +59,7 @@ class Counts:
         kinds: dict[str, dict[str, Json]] = {}
         for kind, status, count in self.by_kind_and_status:
             kinds.setdefault(kind, {})[status] = count
-        others = ("messages", "bridges", "passages", "vectors", "changes", "bytes")
-        return {"memories": {**kinds}, **{name: getattr(self, name) for name in others}}
+        return {"memories": {**kinds}, **_fields(self, *list(self.__dataclass_fields__)[1:])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,13 +321,8 @@ class Suggested:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        said: dict[str, Json] = {
-            "merge_candidates": encode(self.merges),
-            "split_candidates": encode(self.splits),
-            "recall_hints": encode(self.hints),
-            "health": dict(self.health),
-            "totals": dict(self.totals),
-        }
+        said = {"merge_candidates": encode(self.merges), "split_candidates": encode(self.splits)}
+        said |= {"recall_hints": encode(self.hints)} | _fields(self, "health", "totals")
         if self.applied:
             said |= {"dry_run": self.dry_run, "applied": list(self.applied)}
         return _with(said, notes=list(self.notes))
@@ -360,6 +351,8 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """A small answer without a shape of its own: a sentence for people, the facts for programs."""
+
     summary: str
     facts: Mapping[str, Json]
     notes: tuple[str, ...] = ()
