@@ -37,16 +37,10 @@ class Pin:
         return asdict(self)
 
     def plan(self) -> Plan:
-        thread = edits.pinned_thread(
-            self.text,
-            id=self.id,
-            title="",
-            topics=("bench",),
-            boost=0.3,
-            lane=Lane.AGENT,
-            now=Moment(self.micros),
-        )
-        return edits.pin(thread, message_id=self.message_id)
+        return edits.pin(
+            self.text, id=self.id, message_id=self.message_id, title="", topics=("bench",), boost=0.3,
+            lane=Lane.AGENT, now=Moment(self.micros),
+        )  # fmt: skip
 
     def act(self) -> ChangeHeader:
         return ChangeHeader(self.change, "pin", "bench", "", Moment(self.micros))

@@ -29,6 +29,7 @@ from recollect.model.memory import (
 )
 from recollect.model.plan import Create, Link, Plan, Update
 from recollect.model.session import Ending, LedgerKey, Outcome, Pointer, Session, Way
+from recollect.ops.memories import load_whole
 from recollect.store import ChangeHeader, Store, Tuning
 
 _NOW = Moment.parse("2026-02-01T08:30:00Z")
@@ -180,13 +181,7 @@ class _Filler:
     def _merge(self, keep: Memory, lose: Memory) -> None:
         self._apply(
             reshape.merge(
-                keep,
-                lose,
-                messages=self._store.messages(lose.id),
-                bridges=self._store.bridges(keep.id, lose.id),
-                aliases=(),
-                now=self._clock.now(),
-                rules=AgeRules(),
+                load_whole(self._store, keep), load_whole(self._store, lose), now=self._clock.now(), rules=AgeRules()
             )
         )
 

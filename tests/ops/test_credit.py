@@ -224,11 +224,11 @@ def test_why_tells_what_it_was_judged_by_and_nothing_of_one_that_was_not(app: Ap
 def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory, Memory]):
     told, said = quiet
 
-    done = memories.revive(app, (told.id, said.id))
+    done = memories.restore(app, (told.id, said.id))
 
     assert list(load_rules(app)) == [said.id]
     assert list(open_threads(app)) == [told.id]
-    assert memories.revive(app, (told.id,)).change is None
+    assert memories.restore(app, (told.id,)).change is None
     assert done.change is not None
     history.undo(app, done.change)
     assert [app.find(one.id)[1] for one in quiet] == [told, said]

@@ -71,7 +71,7 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Summary]
     "merge": lambda app, w: memories.merge(app, w.a, w.b),
     "split": lambda app, w: memories.split(app, w.talk, topics=("database",)),
     "archive": lambda app, w: memories.archive(app, (w.a, w.b)),
-    "revive": lambda app, w: memories.revive(app, (w.quiet,)),
+    "revive": lambda app, w: memories.restore(app, (w.quiet,)),
     "restore": lambda app, w: memories.restore(app, (w.a,)),
     "delete": lambda app, w: memories.delete(app, (w.a,)),
     "edit": lambda app, w: memories.edit(app, w.a, body="other words"),

@@ -184,14 +184,14 @@ def test_a_pinned_thread_outlives_every_compaction(app: App):
 def test_a_merge_in_between_is_taken_into_account(app: App, monkeypatch: pytest.MonkeyPatch):
     """Another process merges the two while this one compares them."""
     a, b = add(app, "Deploys", STAGING, body=STAGING), add(app, "Deploying", AGAIN, body=AGAIN)
-    close = suggestions._close
+    close = suggestions._find_close
 
     def meanwhile(*args: object) -> object:
         found = close(*args)  # type: ignore[arg-type]
         memories.merge(app, b, a)
         return found
 
-    monkeypatch.setattr(suggestions, "_close", meanwhile)
+    monkeypatch.setattr(suggestions, "_find_close", meanwhile)
 
     told = suggestions.compact(app)
 

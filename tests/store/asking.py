@@ -14,6 +14,7 @@ from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import Hit, Query
 from recollect.model.session import LedgerKey, Pointer, Session
+from recollect.ops.memories import load_whole
 from recollect.store import Store
 from tests.values import AGE, NOW
 
@@ -30,12 +31,11 @@ def vector(*numbers: float) -> bytes:
 
 
 def merge_plan(store: Store, keep: Memory, lose: Memory) -> Plan:
-    messages, bridges, aliases = store.messages(lose.id), store.bridges(keep.id, lose.id), store.aliases(lose.id)
-    return merge(keep, lose, messages=messages, bridges=bridges, aliases=aliases, now=NOW, rules=AGE)
+    return merge(load_whole(store, keep), load_whole(store, lose), now=NOW, rules=AGE)
 
 
 def delete_plan(store: Store, memory: Memory) -> Plan:
-    return edits.delete(memory, store.messages(memory.id), store.bridges(memory.id), store.aliases(memory.id))
+    return edits.delete(load_whole(store, memory))
 
 
 def session(id: str = "s-1", **given: int) -> Session:

@@ -13,7 +13,7 @@ import pytest
 
 from recollect.base.errors import Conflict, IdTaken, NotFound
 from recollect.lifecycle import edits
-from recollect.lifecycle.reshape import split
+from recollect.lifecycle.reshape import Whole, split
 from recollect.model.memory import BridgeType, Kind, Message, Rating, Rule, Status, Thread
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Query
@@ -113,7 +113,7 @@ LATE_UNDOS: dict[str, Callable[[House, Thread], tuple[Change | tuple[Change, ...
         Alias("thread_x", h.auth.id), Unalias("thread_x", h.auth.id), Alias("thread_x", h.deploy.id),
     ),
     "a deletion whose link lost its other end": lambda h, new: (
-        edits.delete(h.deploy, h.deployed, (h.link,), (h.old,)).changes, Remove(h.auth, h.said),
+        edits.delete(Whole(h.deploy, h.deployed, (h.link,), (h.old,))).changes, Remove(h.auth, h.said),
     ),
 }  # fmt: skip
 
@@ -413,7 +413,7 @@ class StoreContract:
         assert {m.id for m in store.messages(owner.id) + store.messages(child.id)} == {m.id for m in said}
         assert [b.target for b in store.bridges(child.id)] == [owner.id]
         deleted = act()
-        store.apply(edits.delete(child, store.messages(child.id), store.bridges(child.id), ()), deleted)
+        store.apply(delete_plan(store, child), deleted)
 
         store.undo(deleted.change, act())
         store.undo(parted.change, act())

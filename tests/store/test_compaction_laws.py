@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.lifecycle import compaction
-from recollect.lifecycle.compaction import FIGURES, Strategy, Whole
+from recollect.lifecycle.compaction import FIGURES, Strategy
 from recollect.model.memory import Bridge, BridgeType, Lane, Message, Status, Thread
 from recollect.model.plan import Create, Link
+from recollect.ops.memories import load_whole
 from recollect.store import Store, Tuning
 from tests.store.asking import merge_plan
 from tests.store.state import state
@@ -75,12 +76,7 @@ def test_a_compaction_loses_no_message_and_undone_never_was(world: World, data: 
     near = sorted(((a, b, data.draw(st.floats(0.7, 1.0))) for a, b in combinations(ids, 2)), key=lambda pair: -pair[2])
     figures, sketches = FIGURES[strategy], store.sketches()
     chosen = compaction.choose(compaction.standing(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
-    lost = [lose for _, lose, _ in chosen.merges]
-    touched = {id for keep, lose, _ in chosen.merges for id in (keep, lose)}
-    whole = Whole(
-        {t.id: t for t in world.threads if t.id in touched}, {id: store.messages(id) for id in lost},
-        store.bridges(*touched) if touched else (), {},
-    )  # fmt: skip
+    whole = {t.id: load_whole(store, t) for t in world.threads}
     change = act("compact")
 
     wrote = store.apply(compaction.plan(chosen, sketches, whole, figures, now=NOW, rules=AGE), change)

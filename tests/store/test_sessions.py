@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle import edits
+from recollect.lifecycle.reshape import Whole
 from recollect.model.plan import Create
 from recollect.model.session import Ending, LedgerKey, Outcome, ShownMemory, Way, shorten
 from recollect.store import Store, Tuning
@@ -142,7 +143,7 @@ def test_a_purge_of_what_was_deleted_takes_them_along_too(store: Store, path: Pa
     lesson = rule("Lesson", body=CANARY, group="s-1")
     store.apply(plan(Create(lesson)), act())
     store.put_outcome(outcome(action=CANARY, shown=()))
-    store.apply(edits.delete(lesson, (), (), ()), act("delete"))
+    store.apply(edits.delete(Whole(lesson)), act("delete"))
 
     store.purge((lesson.id,))
 

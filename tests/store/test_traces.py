@@ -11,6 +11,7 @@ import pytest
 
 from recollect.base.errors import StoreBusy
 from recollect.lifecycle import edits
+from recollect.lifecycle.reshape import Whole
 from recollect.model.plan import Create, Link, Update
 from recollect.model.query import Query
 from recollect.store import Store, Tuning
@@ -61,7 +62,7 @@ def test_a_purge_leaves_no_byte_in_any_file(store: Store, folder: Path) -> None:
 def test_a_deleted_memory_leaves_no_byte_once_it_is_purged(store: Store, folder: Path) -> None:
     secret = note("Quiet", body=f"{CANARY} and more")
     store.apply(plan(Create(secret), *(Create(note(f"Other {i}")) for i in range(20))), act())
-    store.apply(edits.delete(secret, (), (), ()), act("delete"))
+    store.apply(edits.delete(Whole(secret)), act("delete"))
     assert traces(folder, CANARY)
 
     store.purge((secret.id,))

@@ -1,4 +1,5 @@
-"""Which memory a person means: a whole id, part of an id or of a title, `last`, or a number of the list printed last.
+"""Which memory a person means: a whole id, part of an id or of a title, a note's file, `last`, or a number of the list
+printed last.
 
 A name that fits several memories is an error that lists them; nothing is guessed. The list printed last is kept per
 project in `last-shown.json` of the home folder, written by the command line.
@@ -11,10 +12,11 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from recollect.app import note_files
 from recollect.base.errors import AmbiguousName, HomeRefused, UnknownId
 from recollect.base.files import read_limited, write_private
 from recollect.base.text import clip, one_line, storable
-from recollect.model.memory import Memory
+from recollect.model.memory import Memory, Note
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
@@ -41,13 +43,20 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
     found = app.exact(name) or (_last(app) if name == "last" else _numbered(app, name))
     if found is not None:
         return found
-    near = [pair for _, store in app.scopes() for pair in store.near(name)]
-    fitting = _fitting(app, name.casefold(), near) if len(name) >= _SHORTEST_PART else []
+    near: list[tuple[str, str]] = []
+    fitting = [pair for id in note_files.notes_called(app, name) if (pair := app.exact(id))]
+    if not fitting:
+        near = [pair for _, store in app.scopes() for pair in store.near(name)]
+        fitting = _fitting(app, name.casefold(), near) if len(name) >= _SHORTEST_PART else []
     if len(fitting) > 1:
-        raise AmbiguousName(name, [f"{memory.id[-6:]}  {clip(one_line(memory.title), 60)}" for _, memory in fitting])
+        raise AmbiguousName(name, [f"{memory.id[-6:]}  {_shown_name(memory)}" for _, memory in fitting])
     if not fitting:
         raise UnknownId(name, tuple(difflib.get_close_matches(name, [id for id, _ in near], n=3, cutoff=0.6)))
     return fitting[0]
+
+
+def _shown_name(memory: Memory) -> str:
+    return memory.path if isinstance(memory, Note) and memory.path else clip(one_line(memory.title), 60)
 
 
 def _fitting(app: App, part: str, near: list[tuple[str, str]]) -> list[tuple[Scope, Memory]]:

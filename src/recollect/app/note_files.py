@@ -8,13 +8,13 @@ but no file can claim a note by naming its id while that note's own file is ther
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app.states import COLD_FROM, State
-from recollect.base.errors import BadInput, Conflict, NotFound, RecollectError
+from recollect.base.errors import Conflict, NotFound, RecollectError
 from recollect.base.text import storable
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import FileChange, Plan, Unlink, text_hash
@@ -34,7 +34,6 @@ WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[N
 NO_FILE: Stamp = (0, -1, 0)
 UNTRUSTED: Stamp = (0, -2, 0)
 """Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
-_MOST_NAMED = 5
 USE_FILES = "Change or remove the file itself; or `recollect note archive NAME`, `note restore NAME`."
 
 
@@ -200,8 +199,6 @@ def forget(store: Store, ids: Iterable[str]) -> None:
 
 
 class FoundNote(NamedTuple):
-    """A note that was meant by a name."""
-
     scope: Scope
     known: KnownFiles
     path: str
@@ -209,39 +206,35 @@ class FoundNote(NamedTuple):
 
 
 def find_note(app: App, name: str) -> FoundNote:
-    """As far as memory knows the files. The project's come before the user's, active ones before archived ones."""
-    wanted = storable(name).strip()
-    found = [one for scope in reversed(vault_scopes(app)) for one in _notes_called(app, scope, wanted)]
-    live = [one for one in found if layout.place_of(one.path).status is not Status.ARCHIVED] or found
-    first = [one for one in live if one.scope is live[0].scope]
-    if len(first) == 1:
-        return first[0]
-    if first:
-        paths = ", ".join(one.path for one in first[:_MOST_NAMED])
-        raise BadInput(
-            f"{wanted!r} could be any of {len(first)} notes: {paths}.", hint="Give the whole path, or an id."
-        )
-    # A part of its title or id, `last`, or a number of the last list.
-    scope, memory = app.find(wanted)
-    named = next(_notes_called(app, scope, memory.id), None)
-    if named is None:
-        raise NotFound(f"{memory.title!r} is a {memory.kind}, not a note.", hint="`recollect notes` lists the notes.")
-    return named
-
-
-def _notes_called(app: App, scope: Scope, wanted: str) -> Iterator[FoundNote]:
-    """The user's vault is often spoken of as `memory/` too."""
+    scope, memory = app.find(name)
     known = KnownFiles.load(app.reader(scope))
-    paths = (wanted, wanted.removeprefix(f"{layout.MEMORY}/")) if scope is Scope.USER else (wanted,)
+    for path, one in known.files.items():
+        if one.id == memory.id and one.stamp != NO_FILE:
+            return FoundNote(scope, known, path, memory.id)
+    raise NotFound(f"{memory.title!r} is a {memory.kind}, not a note.", hint="`recollect notes` lists the notes.")
+
+
+def notes_called(app: App, name: str) -> list[str]:
+    """The ids of the notes whose files have this path or name. The project's come before the user's, active ones before
+    archived ones."""
+    found = [_files_called(app, scope, name) for scope in reversed(vault_scopes(app))]
+    live = [
+        {path: id for path, id in files.items() if layout.place_of(path).status is not Status.ARCHIVED}
+        for files in found
+    ]
+    return list(next(filter(None, [*live, *found]), {}).values())
+
+
+def _files_called(app: App, scope: Scope, name: str) -> dict[str, str]:
+    known = {path: one.id for path, one in NOTE_FILES.find_all(app.reader(scope)).items() if one.stamp != NO_FILE}
+    # The user's vault is often spoken of as `memory/` too.
+    paths = (name, name.removeprefix(f"{layout.MEMORY}/")) if scope is Scope.USER else (name,)
     names = [page.normal_name(path) for path in paths]
-    found = (
-        [path for path, one in known.files.items() if one.id == wanted or path in paths]
-        or [path for path in known.files if page.normal_name(path) in names]
-        or [path for path in known.files if page.normal_name(page.stem(path)) == names[0]]
+    return (
+        {path: known[path] for path in paths if path in known}
+        or {path: id for path, id in known.items() if page.normal_name(path) in names}
+        or {path: id for path, id in known.items() if page.normal_name(page.stem(path)) == names[0]}
     )
-    for path in found:
-        if known.stamp(path) != NO_FILE:
-            yield FoundNote(scope, known, path, known.files[path].id)
 
 
 # Files as a plan changes them

@@ -171,9 +171,9 @@ def _record_use(app: App, showing: Showing, scope: Scope, number: int) -> None:
     sessions = app.writer(scope)
     session = number if scope is app.scope else SESSIONS.read(sessions)
     if showing.asked:
-        sessions.use(ids, partial(strength.asked_for, session=session, now=app.clock.now(), rules=app.age_rules))
+        sessions.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
     else:
-        sessions.use(ids, partial(strength.shown, session=session))
+        sessions.use(ids, partial(strength.count_shown, session=session))
 
 
 def _count_for_user(app: App, session: Session) -> None:

@@ -121,7 +121,7 @@ def mark(app: App, outcome: Outcome) -> None:
     for id in outcome.shown:
         scope = next((scope for scope, store in app.scopes() if store.get(id) is not None), None)
         if scope is not None:
-            app.writer(scope).use([id], partial(strength.followed, well=_WENT_WELL[outcome.kind]))
+            app.writer(scope).use([id], partial(strength.add_outcome, well=_WENT_WELL[outcome.kind]))
 
 
 def _was_used(app: App, memory: Memory, ended: Ended) -> bool:

@@ -6,30 +6,29 @@ from dataclasses import dataclass, replace
 
 from recollect.base.moment import Moment
 from recollect.base.text import one_line, title_from
+from recollect.lifecycle.reshape import Whole
 from recollect.lifecycle.strength import AgeRules, status_at
 from recollect.model import memory as kinds
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rule, RuleType, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Remove, Unalias, Unlink, Update
 
 MAX_BOOST = 0.5
+TAG = "review"
+RULE_CHARS = 500
 
 
-def pinned_thread(
-    content: str, *, id: str, title: str, topics: tuple[str, ...], boost: float, lane: Lane, now: Moment
-) -> Thread:
-    """Content word for word, above the weight of anything that was not pinned."""
-    clamped = max(0.0, min(MAX_BOOST, boost))
-    return Thread(
+def pin(
+    content: str, *, id: str, message_id: str, title: str, topics: tuple[str, ...], boost: float, lane: Lane,
+    now: Moment,
+) -> Plan:  # fmt: skip
+    """The content word for word, as a thread of its own that weighs more than anything that was not pinned."""
+    boost = max(0.0, min(MAX_BOOST, boost))
+    thread = Thread(
         id=id, title=title or title_from(content), body=content, topics=topics, tags=(kinds.PINNED_TAG,),
-        weight=1.0 + clamped, boost=clamped, pinned=True, origin=kinds.PIN_SOURCE, lane=lane, created_at=now,
+        weight=1.0 + boost, boost=boost, pinned=True, origin=kinds.PIN_SOURCE, lane=lane, created_at=now,
         reinforced_at=now, last_active_at=now,
     )  # fmt: skip
-
-
-def pin(thread: Thread, *, message_id: str) -> Plan:
-    """A pin is its own thread, never grouped with others."""
-    said = Message(message_id, thread.id, thread.created_at, kinds.PIN_SOURCE, thread.body)
-    return Plan.of([Create(thread, (said,))])
+    return Plan.of([Create(thread, (Message(message_id, id, now, kinds.PIN_SOURCE, content),))])
 
 
 def revise(memory: Memory, *, title: str, body: str, topics: tuple[str, ...], now: Moment) -> Plan:
@@ -38,7 +37,7 @@ def revise(memory: Memory, *, title: str, body: str, topics: tuple[str, ...], no
 
 
 def archive(memory: Memory) -> Plan:
-    return _to_status(memory, Status.ARCHIVED)
+    return Plan.of([Update.between(memory, replace(memory, status=Status.ARCHIVED))])
 
 
 def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
@@ -50,22 +49,17 @@ def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
     return Plan.of([Update.between(memory, awake)])
 
 
-def delete(
-    memory: Memory, messages: tuple[Message, ...], bridges: tuple[Bridge, ...], aliases: tuple[str, ...]
-) -> Plan:
-    changes: list[Change] = [Unlink(bridge) for bridge in bridges]
-    changes += [Unalias(old, memory.id) for old in aliases]
-    changes.append(Remove(memory, messages))
+def revive(memory: Memory) -> Plan:
+    """As if nobody had ever judged it."""
+    return Plan.of([Update.between(memory, replace(memory, ratings=(), outcomes=""))])
+
+
+def delete(*wholes: Whole) -> Plan:
+    links = dict.fromkeys(bridge for whole in wholes for bridge in whole.bridges)
+    changes: list[Change] = [Unlink(bridge) for bridge in links]
+    for memory, messages, _, aliases in wholes:
+        changes += [*(Unalias(old, memory.id) for old in aliases), Remove(memory, messages)]
     return Plan.of(changes)
-
-
-def _to_status(memory: Memory, status: Status) -> Plan:
-    return Plan.of([Update.between(memory, replace(memory, status=status))])
-
-
-TAG = "review"
-RULE_CHARS = 500
-_WEIGHT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ def rewritten(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change
         body = one_line(words.body)
         return [Update.between(old, replace(old, body=body, title=title_from(body), lane=words.lane))]
     new = candidate(words, old.rule_type, id=id, now=now)
-    return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, _WEIGHT, now, origin=TAG))]
+    return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, now, origin=TAG))]
 
 
 def candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rule:

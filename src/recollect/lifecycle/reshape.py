@@ -1,17 +1,16 @@
-"""Two memories become one, one thread becomes two, and which of them might.
+"""Merges memories, splits threads, and says which threads could be merged or split.
 
-Merging and splitting lose nothing. The first memory of a merge keeps its id and takes over the other's words,
-messages, topics, links and counts; the other stays as a superseded row, and both ids lead to the first. A split moves
-the messages about some topics to a new thread, linked to the old one as its child; without topics, the thread's own
-drift says where.
+Nothing is lost. In a merge the first memory keeps its id and takes over the other's words, messages, topics, links and
+counts; the other stays as a superseded row, and both ids lead to the first. A split moves the messages about some
+topics to a new thread, linked to the old one as its child; without topics, the thread's own drift decides.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
@@ -22,49 +21,57 @@ from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Unlink
 from recollect.model.query import Drop
 
 T = TypeVar("T")
+MERGE_ABOVE = 0.85  # similarity
+MIN_DRIFTS = 4
+_LAST_DRIFTS = 5
+_MIN_DISTINCT = 3
+_FULL_WEIGHT = 10.0
+_HIGH_PRESSURE = 0.8
+_SUMMARY_CHARS = 400
 
 
-def merge(
-    keep: Memory,
-    lose: Memory,
-    *,
-    messages: tuple[Message, ...],
-    bridges: tuple[Bridge, ...],
-    aliases: tuple[str, ...],
-    now: Moment,
-    rules: AgeRules,
-) -> Plan:
-    """`messages` and `aliases` are the loser's; `bridges` those of both."""
-    grown = joined(keep, lose, now=now, rules=rules)
-    return merge_into(grown, keep, lose, messages=messages, bridges=bridges, aliases=aliases)
+class Whole(NamedTuple):
+    """A memory with everything that belongs to it."""
+
+    memory: Memory
+    messages: tuple[Message, ...] = ()
+    bridges: tuple[Bridge, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
-def merge_into(
-    grown: Memory,
-    keep: Memory,
-    lose: Memory,
-    *,
-    messages: tuple[Message, ...],
-    bridges: tuple[Bridge, ...],
-    aliases: tuple[str, ...],
-) -> Plan:
-    """`grown`: the two of them, joined."""
-    changes: list[Change] = [Update.between(keep, grown), _superseded(lose, keep.id)]
-    if messages:
-        changes.append(Move(tuple(m.id for m in messages), lose.id, keep.id))
-    changes += _bridges_moved(keep.id, lose.id, bridges)
-    changes += [Alias(old, keep.id, was=lose.id) for old in aliases]
-    changes.append(Alias(lose.id, keep.id))
-    return Plan.of(changes)
+def merge(keep: Whole, lose: Whole, *, now: Moment, rules: AgeRules) -> Plan:
+    return Plan.of(merge_all([(keep, lose)], now=now, rules=rules)[0])
 
 
-def joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory:
-    """The first, with all that the other had."""
+def merge_all(
+    pairs: Iterable[tuple[Whole, Whole]], *, now: Moment, rules: AgeRules
+) -> tuple[list[Change], dict[str, Memory]]:
+    """The first of each pair takes in the second, which may take in no other. Also returns the grown memories by id."""
+    changes: list[Change] = []
+    grown: dict[str, Memory] = {}
+    target: dict[str, str] = {}
+    bridges: dict[tuple[str, str, str], Bridge] = {}
+    for keep, (lose, messages, lost_bridges, aliases) in pairs:
+        id = keep.memory.id
+        before = grown.get(id, keep.memory)
+        grown[id] = _join(before, lose, now=now, rules=rules)
+        target[lose.id] = id
+        bridges |= {bridge.key: bridge for bridge in (*keep.bridges, *lost_bridges)}
+        superseded = replace(lose, status=Status.SUPERSEDED, superseded_by=id)
+        changes += [Update.between(before, grown[id]), Update.between(lose, superseded)]
+        if messages:
+            changes.append(Move(tuple(message.id for message in messages), lose.id, id))
+        changes += [*(Alias(old, id, was=lose.id) for old in aliases), Alias(lose.id, id)]
+    return changes + _move_bridges(target, bridges), grown
+
+
+def _join(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory:
     stronger = max(keep, lose, key=lambda m: strength(m, now=now, rules=rules))
     boost = max(keep.boost, lose.boost)
-    one = replace(
+    body = "\n\n".join(filter(str.strip, (keep.body, lose.body)))
+    joined = replace(
         keep,
-        body=_bodies(keep.body, lose.body),
+        body=keep.body if lose.body.strip() in keep.body else body,
         topics=_union(keep.topics, lose.topics),
         tags=_union(keep.tags, lose.tags),
         weight=min(stronger.weight, 1.0 + boost),
@@ -83,74 +90,49 @@ def joined(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memor
         created_at=min(keep.created_at, lose.created_at),
         last_active_at=max(keep.last_active_at, lose.last_active_at),
     )
-    if isinstance(one, Thread) and isinstance(lose, Thread) and lose.drift:
-        return replace(one, drift=one.drift + lose.drift)
-    return one
-
-
-def _superseded(lose: Memory, by: str) -> Update:
-    before: dict[str, Json] = {"status": str(lose.status), "superseded_by": lose.superseded_by}
-    after: dict[str, Json] = {"status": str(Status.SUPERSEDED), "superseded_by": by}
-    differing = [name for name in after if before[name] != after[name]]
-    return Update(lose.id, {name: before[name] for name in differing}, {name: after[name] for name in differing})
-
-
-def _bodies(kept: str, lost: str) -> str:
-    if lost.strip() in kept:
-        return kept
-    return f"{kept}\n\n{lost}" if kept.strip() else lost
+    if isinstance(joined, Thread) and isinstance(lose, Thread):
+        return replace(joined, drift=joined.drift + lose.drift)
+    return joined
 
 
 def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(first + second))
 
 
-def _bridges_moved(keep: str, lose: str, bridges: tuple[Bridge, ...]) -> list[Change]:
-    """The loser's bridges now start or end at the keeper. One that would join it to itself, or that it
-    has already, is taken away (and comes back with undo)."""
-    standing = {b.key for b in bridges if lose not in (b.source, b.target)}
-    changes: list[Change] = []
-    for bridge in bridges:
-        if lose not in (bridge.source, bridge.target):
-            continue
-        changes.append(Unlink(bridge))
-        moved = replace(
-            bridge,
-            source=keep if bridge.source == lose else bridge.source,
-            target=keep if bridge.target == lose else bridge.target,
-        )
+def _move_bridges(target: Mapping[str, str], bridges: Mapping[tuple[str, str, str], Bridge]) -> list[Change]:
+    """Bridges of what was taken in now start or end at what took it in. One that would join a memory to itself, or
+    that stands already, is removed."""
+    moving = [one for one in bridges.values() if one.source in target or one.target in target]
+    standing = set(bridges) - {one.key for one in moving}
+    changes: list[Change] = [Unlink(one) for one in moving]
+    for one in moving:
+        moved = replace(one, source=target.get(one.source, one.source), target=target.get(one.target, one.target))
         if moved.source != moved.target and moved.key not in standing:
             standing.add(moved.key)
             changes.append(Link(moved))
     return changes
 
 
-_SUMMARY_CHARS = 400
-
-
 def split(
     thread: Thread, messages: tuple[Message, ...], topics: tuple[str, ...], *, new_id: str, now: Moment
 ) -> Plan | Drop:
+    if len(messages) < 2:
+        return Drop(thread.id, "it has fewer than two messages")
     moving = _about(messages, topics) if topics else ()
     if not topics:
-        for topic in _where_it_parted(thread):
+        # The newest turn first: a thread is best cut where it last changed its subject.
+        later = [t for t in reversed(thread.drift) if t != thread.drift[0]]
+        for topic in dict.fromkeys([*later, *reversed(thread.topics[1:])]):
             moving = _about(messages, (topic,))
             if 0 < len(moving) < len(messages):
                 topics = (topic,)
                 break
-    if len(messages) < 2:
-        return Drop(thread.id, "it has fewer than two messages")
-    if not topics:
-        return Drop(thread.id, "it never moved to another topic")
+        else:
+            return Drop(thread.id, "it never moved to another topic")
     if not moving:
         return Drop(thread.id, f"none of its messages speaks of {', '.join(topics)}")
     if len(moving) == len(messages):
         return Drop(thread.id, f"all of its messages speak of {', '.join(topics)}")
-    return _plan(thread, moving, topics, new_id=new_id, now=now)
-
-
-def _plan(thread: Thread, moving: tuple[Message, ...], topics: tuple[str, ...], *, new_id: str, now: Moment) -> Plan:
-    low = {t.lower() for t in topics}
     child = replace(
         thread,
         id=new_id,
@@ -168,6 +150,7 @@ def _plan(thread: Thread, moving: tuple[Message, ...], topics: tuple[str, ...], 
         last_active_at=max(m.at for m in moving),
         origin="split",
     )
+    low = {topic.lower() for topic in topics}
     parent = replace(thread, topics=tuple(t for t in thread.topics if t.lower() not in low))
     return Plan.of(
         [
@@ -179,63 +162,34 @@ def _plan(thread: Thread, moving: tuple[Message, ...], topics: tuple[str, ...], 
     )
 
 
-def _where_it_parted(thread: Thread) -> tuple[str, ...]:
-    """The newest turn first: a thread is best cut where it last changed its subject."""
-    later = [t for t in reversed(thread.drift) if t != thread.drift[0]]
-    return tuple(dict.fromkeys([*later, *reversed(thread.topics[1:])]))
-
-
 def _about(messages: tuple[Message, ...], topics: tuple[str, ...]) -> tuple[Message, ...]:
     words = re.compile("|".join(rf"(?<!\w){re.escape(t)}" for t in topics if t.strip()) or r"(?!)", re.IGNORECASE)
     return tuple(m for m in messages if words.search(m.content))
 
 
-MERGE_ABOVE = 0.85
-DRIFTS_MORE_THAN = 3
-_LAST_DRIFTS = 5
-_DISTINCT = 3
-_FULL_WEIGHT = 10.0
-_HIGH_PRESSURE = 0.8
-
-HEALTHY = "Healthy state, no action needed"
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    active_threads: int
-    context_pressure: float
-    recommendation: str
-
-
-def parts(thread: Thread) -> tuple[str, ...]:
-    """The topics that a drifting thread could be split by, newest first; nothing where it keeps to its subject."""
+def split_topics(thread: Thread) -> tuple[str, ...]:
+    """The topics that a drifting thread could be split by, newest first; none where it keeps to its subject."""
     late = thread.drift[-_LAST_DRIFTS:]
-    if len(thread.drift) <= DRIFTS_MORE_THAN or len(set(late)) < _DISTINCT:
+    if len(thread.drift) < MIN_DRIFTS or len(set(late)) < _MIN_DISTINCT:
         return ()
     return tuple(dict.fromkeys(topic for topic in reversed(late) if topic != thread.drift[0]))
 
 
-def drifted_from(thread: Thread) -> str:
-    return f"Thread drifted from '{thread.drift[0]}' to '{thread.drift[-1]}'"
-
-
-def alike(one: Sequence[str], other: Sequence[str]) -> str:
-    """Why two threads might be one."""
+def merge_reason(one: Sequence[str], other: Sequence[str]) -> str:
+    """Why two threads with these topics could be one."""
     theirs = {topic.lower() for topic in other}
     shared = [topic for topic in one if topic.lower() in theirs]
     return f"Both about {', '.join(shared[:3])}" if shared else "They say nearly the same"
 
 
-def health(strengths: Sequence[float], merges: int, splits: int) -> Health:
+def health(strengths: Sequence[float], merges: int, splits: int) -> dict[str, Json]:
     pressure = min(1.0, sum(strengths) / _FULL_WEIGHT)
-    if merges and pressure >= _HIGH_PRESSURE:
-        advice = "Consider merging similar threads to reduce pressure"
-    elif pressure >= _HIGH_PRESSURE:
-        advice = "Consider ai_compact to reduce pressure"
+    if pressure >= _HIGH_PRESSURE:
+        advice = f"Consider {'merging similar threads' if merges else 'ai_compact'} to reduce pressure"
     elif merges:
         advice = "Some threads say nearly the same and could be merged"
     elif splits:
         advice = "Some threads drifted and could be split"
     else:
-        advice = HEALTHY
-    return Health(len(strengths), round(pressure, 2), advice)
+        advice = "Healthy state, no action needed"
+    return {"active_threads": len(strengths), "context_pressure": round(pressure, 2), "recommendation": advice}

@@ -1,8 +1,8 @@
 """How strong a memory is now, what age makes of it, and what being used does to it.
 
 Strength is computed when it is read, from the base weight and the moment of the last reinforcement. It is never
-multiplied on a timer, so it cannot be multiplied twice, and a clock that was set back raises nothing. The status that
-age gives is computed too. Only threads fade with time, and pinned ones do not.
+multiplied on a timer, and a clock that was set back raises nothing. The status that age gives is computed too. Only
+threads fade with time, and pinned ones do not.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Sketch, Status
 
 M = TypeVar("M", bound=Memory)
+OUTCOMES_KEPT = 50  # a fifth of a rating each: together they weigh as much as ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +45,25 @@ def after(weight: float, age_days: float, rules: AgeRules) -> float:
 
 def reinforced(memory: M, *, now: Moment, rules: AgeRules) -> M:
     """After one more use: a little stronger than it is now, never above 1 plus its pin's boost."""
-    ceiling = 1.0 + memory.boost
-    raised = min(ceiling, strength(memory, now=now, rules=rules) + rules.reinforcement)
+    raised = min(1.0 + memory.boost, strength(memory, now=now, rules=rules) + rules.reinforcement)
     return replace(memory, weight=raised, reinforced_at=now, last_active_at=now)
 
 
-def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, force: float | None = None) -> Status:
-    """The status that age alone would give: active, then suspended, then archived. What a person or a
-    plan decided (archived, superseded, candidate) is left as it is. `force`: its strength, where that is known."""
+def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, known_strength: float | None = None) -> Status:
+    """The status that age alone would give: active, then suspended, then archived. What a person or a plan decided
+    (archived, superseded, candidate) stays."""
     if memory.status not in (Status.ACTIVE, Status.SUSPENDED) or not fades(memory):
         return memory.status
-    if (strength(memory, now=now, rules=rules) if force is None else force) >= rules.suspend_below:
+    left = strength(memory, now=now, rules=rules) if known_strength is None else known_strength
+    if left >= rules.suspend_below:
         return memory.status
-    days_asleep = now.days_since(memory.reinforced_at) - _days_until_asleep(memory, rules)
+    days_asleep = now.days_since(memory.reinforced_at)
+    if memory.weight >= rules.suspend_below:
+        # At least one half-life after a use that left it awake: what a recall woke from next to nothing stays awake.
+        days_asleep -= rules.half_life_days * max(1.0, math.log2(memory.weight / rules.suspend_below))
     if days_asleep < 0:
         return memory.status
     return Status.ARCHIVED if days_asleep >= rules.archive_after_days else Status.SUSPENDED
-
-
-def _days_until_asleep(memory: Memory | Sketch, rules: AgeRules) -> float:
-    """At least one half-life after a use that left it awake: what a recall woke from next to nothing stays awake."""
-    if memory.weight < rules.suspend_below:
-        return 0.0
-    return rules.half_life_days * max(1.0, math.log2(memory.weight / rules.suspend_below))
 
 
 def aged(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
@@ -75,25 +72,16 @@ def aged(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
     return memory if status is memory.status else replace(memory, status=status)
 
 
-OUTCOMES_KEPT = 50  # a fifth of a rating each: together they weigh as much as ten
-
-
-def shown(memory: Memory, *, session: int) -> Memory:
-    """Put in front of an agent unasked: counted. That makes nothing stronger, or what is shown once would be shown for
-    ever."""
+def count_shown(memory: Memory, *, session: int) -> Memory:
+    """Shown to an agent unasked: counted, and no stronger, or what is shown once would be shown for ever."""
     return replace(memory, frequency=memory.frequency + 1, last_session=max(session, memory.last_session))
 
 
-def asked_for(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
+def count_asked(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
     """Shown because somebody asked: counted, and a little stronger."""
-    return shown(reinforced(memory, now=now, rules=rules), session=session)
+    return count_shown(reinforced(memory, now=now, rules=rules), session=session)
 
 
-def followed(memory: Memory, *, well: bool) -> Memory:
+def add_outcome(memory: Memory, *, well: bool) -> Memory:
     """It bore on the call or turn that followed, which went well or badly."""
     return replace(memory, outcomes=(memory.outcomes + ("+" if well else "-"))[-OUTCOMES_KEPT:])
-
-
-def revived(memory: Memory) -> Memory:
-    """As if nobody had ever judged it."""
-    return replace(memory, ratings=(), outcomes="")

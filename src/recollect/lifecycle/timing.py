@@ -6,8 +6,9 @@ that was set back takes no beat away; counting goes on from where it now stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.model.session import BEAT_MINUTES, Heartbeat
@@ -27,39 +28,35 @@ def ticked(heart: Heartbeat, now: Moment) -> Heartbeat:
         heard = min(heart.last_interaction_at, now)
         return replace(heart, last_beat_at=now, last_interaction_at=heard, started_at=min(heart.started_at, now))
     missed = (now.micros - heart.last_beat_at.micros) // _BEAT_MICROS
-    if not missed:
-        return heart
-    return replace(
-        heart, beat=heart.beat + missed, last_beat_at=Moment(heart.last_beat_at.micros + missed * _BEAT_MICROS)
-    )
+    last = Moment(heart.last_beat_at.micros + missed * _BEAT_MICROS)
+    return replace(heart, beat=heart.beat + missed, last_beat_at=last) if missed else heart
 
 
 def interacted(heart: Heartbeat, now: Moment) -> Heartbeat:
-    """Someone spoke. What `since_last` was is to be asked before."""
+    """Someone spoke. Read `since_last` before calling this."""
     heart = ticked(heart, now)
     return replace(heart, last_interaction_at=now, last_interaction_beat=heart.beat)
 
 
 class Turn(StrEnum):
     WAIT = "wait"
-    BASELINE = "baseline"  # only note that it was here
+    BASELINE = "baseline"  # only record this session as the starting point
     RUN = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     offset: int
     cycle: int
 
     def last_point(self, session: int) -> int:
-        """The last number up to this session at which the job is due; 0 or less: there was none yet."""
+        """The last session number so far at which the job was due; 0 or less: none yet."""
         return session - (session - self.offset) % self.cycle
 
     def next_point(self, session: int) -> int:
         return self.last_point(session) + self.cycle
 
     def turn(self, session: int, last: int | None) -> Turn:
-        """`last`: the session at which it last ran, or the baseline; None: it never did."""
+        """`last`: the session of its last run or baseline; None: it never ran."""
         if last is not None and session < last:
             return Turn.BASELINE
         point = self.last_point(session)

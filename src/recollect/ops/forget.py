@@ -30,7 +30,6 @@ from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import history, memories, notes
-from recollect.ops.memories import by_name
 from recollect.ops.table import Arg
 from recollect.vault import page, tags
 
@@ -74,7 +73,7 @@ def appreciate(
         raise BadInput(
             f"{amount[:40]!r} is not an amount.", hint=f"A number up to {most:,}: `recollect appreciate NAME +2`."
         )
-    scope, memory, _ = by_name(app, name)
+    scope, memory = app.find(name)
     if memory.kind is Kind.THREAD:
         raise BadInput(
             f"{memory.id} is a thread, and threads fade by the clock.",
@@ -153,7 +152,7 @@ def _is_unchanged(store: Store, memory: Memory) -> bool:
 
 
 def _forget_one(app: App, name: str) -> Done:
-    scope, memory, _ = by_name(app, name)
+    scope, memory = app.find(name)
     if memory.kind is Kind.THREAD:
         return memories.archive(app, (memory.id,))
     if memory.status is Status.ARCHIVED:

@@ -24,7 +24,7 @@ Id = Annotated[str, Arg("The rule's id.", metavar="ID")]
 
 
 def listing(app: App, *, limit: Limit = 50) -> Cards:
-    cards = list_kind(app, Kind.RULE, Status.CANDIDATE, None, limit)
+    cards = list_kind(app, Kind.RULE, Status.CANDIDATE, limit)
     shown = tuple(replace(card, replaces=_replaces(app.reader(card.scope), card.memory)) for card in cards.cards)
     return replace(cards, cards=shown, what="rules" if shown else "rules wait in the inbox")
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.app.core import App
-from recollect.app.note_files import file_of, find_note
+from recollect.app.note_files import file_of
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import storable, title_from
 from recollect.lifecycle import edits, reshape
-from recollect.lifecycle.strength import aged, revived, strength
+from recollect.lifecycle.reshape import Whole
+from recollect.lifecycle.strength import aged, strength
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
-from recollect.model.plan import Change, Link, Plan, Unlink, Update
+from recollect.model.plan import Link, Plan, Unlink
 from recollect.model.query import Drop, Query
 from recollect.model.result import Card, Cards, Done, Scope, Shown
 from recollect.ops.table import Arg
@@ -46,18 +48,20 @@ def threads(
     quiet: Quiet = False,
     limit: Limit = 20,
 ) -> Cards:
-    return list_kind(app, Kind.THREAD, status, topic, limit, quiet=quiet)
+    return list_kind(app, Kind.THREAD, status, limit, quiet=quiet, topic=topic)
 
 
 def list_kind(
-    app: App, kind: Kind, status: Status | None, topic: str | None, limit: int, *, quiet: bool = False
+    app: App, kind: Kind, status: Status | None, limit: int, *, quiet: bool = False, **filters: str | None
 ) -> Cards:
+    """The last active first. `filters` are those of a Query."""
     limit, what = at_least_one("limit", limit), f"{kind}s"
     if quiet:
         found = quiet_memories(app, kind)[:limit]
         return Cards(tuple(found), what if found else f"{what} went quiet")
     statuses = _CAN_AGE_TO.get(status, (status,)) if status else ()
-    query = Query(kinds=(kind,), statuses=statuses, topic=storable(topic or ""), limit=limit)
+    given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
+    query = Query(kinds=(kind,), statuses=statuses, limit=limit, **given)
     cards = [card for scope, store in app.scopes() for card in _aged_cards(app, scope, store, query, status)]
     cards.sort(key=lambda card: card.memory.last_active_at, reverse=True)
     return Cards(tuple(cards[:limit]), what)
@@ -71,7 +75,7 @@ def quiet_memories(app: App, kind: Kind | None = None) -> list[Card]:
 
 
 def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Status | None) -> list[Card]:
-    """By the status that age gives, which may not be stored yet: looks further until there are enough."""
+    """By the status that age gives, which may not be stored yet: asks for more until there are enough."""
     while True:
         found = store.find(query)
         cards = [one for one in (card(app, scope, memory) for memory in found) if status in (None, one.memory.status)]
@@ -81,26 +85,15 @@ def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Stat
 
 
 def show(app: App, id: Name, *, content: Annotated[bool, Arg("Only what it says.")] = False) -> Shown:
-    scope, memory, asked = by_name(app, id)
+    scope, memory = app.find(id)
     store = app.reader(scope)
+    whole = load_whole(store, memory)
     bridges = []
-    for bridge in store.bridges(memory.id):
+    for bridge in whole.bridges:
         other = store.exact(bridge.target if bridge.source == memory.id else bridge.source)
         bridges.append((bridge, other.title if other else "?"))
-    messages, merged = store.messages(memory.id), store.aliases(memory.id)
-    return Shown(card(app, scope, memory), asked, messages, tuple(bridges), merged, content)
-
-
-def by_name(app: App, id: str) -> tuple[Scope, Memory, str]:
-    """By its id; else the note whose file has this name; else as `find` does. And the id that it was asked for by."""
-    id = storable(id)
-    if found := app.exact(id):
-        return *found, id
-    try:
-        scope, memory = app.find(find_note(app, id).id)
-    except NotFound:
-        scope, memory = app.find(id)
-    return scope, memory, memory.id
+    asked = id if id in whole.aliases else memory.id
+    return Shown(card(app, scope, memory), asked, whole.messages, tuple(bridges), whole.aliases, content)
 
 
 def card(app: App, scope: Scope, memory: Memory) -> Card:
@@ -128,16 +121,11 @@ def pin(
     heading, named = app.redact_title(title) or title_from(content), app.redact_topics(topics)
 
     def make(_store: Store) -> Plan:
-        thread = edits.pinned_thread(
-            content,
-            id=app.mint.draw("thread"),
-            title=heading,
-            topics=named,
-            boost=boost,
-            lane=Lane.AGENT if app.actor == "agent" else Lane.USER,
-            now=app.clock.now(),
-        )
-        return edits.pin(thread, message_id=app.mint.draw("message"))
+        lane = Lane.AGENT if app.actor == "agent" else Lane.USER
+        return edits.pin(
+            content, id=app.mint.draw("thread"), message_id=app.mint.draw("message"), title=heading, topics=named,
+            boost=boost, lane=lane, now=app.clock.now(),
+        )  # fmt: skip
 
     def say(plan: Plan) -> str:
         return f"Pinned as {plan.touched()[0]} (weight={1 + boost:.2f})"
@@ -177,33 +165,24 @@ def archive(app: App, ids: Names) -> Done:
 
 
 def restore(app: App, ids: Names) -> Done:
-    """Whatever put them away: a person, age, the forgetting review, a newer memory, or ratings that made them quiet."""
-    if all(memory.status is Status.ACTIVE and is_quiet(memory) for _, memory, _ in (by_name(app, id) for id in ids)):
-        return revive(app, ids)
+    """Whatever put them away: a person, age, the forgetting review, a newer memory, or ratings that made them quiet.
+    In the last case only those ratings are cleared; the journal keeps them."""
+    if all(went_quiet(app.find(id)[1]) for id in ids):
+        return _change_each(app, ids, "revive", "Revived", edits.revive, may_be_files=True)
     now, rules = app.clock.now(), app.age_rules
     return _change_each(app, ids, "restore", "Restored", lambda memory: edits.restore(memory, now=now, rules=rules))
 
 
-def revive(app: App, ids: Names) -> Done:
-    """Forgets what they were judged by, and nothing else; the journal keeps it."""
-
-    def plan(memory: Memory) -> Plan:
-        return Plan.of([Update.between(memory, revived(memory))])
-
-    return _change_each(app, ids, "revive", "Revived", plan, may_be_files=True)
+def went_quiet(memory: Memory) -> bool:
+    """Its ratings alone keep it from being shown."""
+    return memory.status is Status.ACTIVE and is_quiet(memory)
 
 
 def delete(app: App, ids: Names) -> Done:
     scope, wanted = _in_one_store(app, ids)
 
     def make(store: Store) -> Plan:
-        changes: list[Change] = []
-        gone: set[tuple[str, str, str]] = set()
-        for memory in _standing(store, wanted):
-            bridges = tuple(bridge for bridge in store.bridges(memory.id) if bridge.key not in gone)
-            gone |= {bridge.key for bridge in bridges}
-            changes += edits.delete(memory, store.messages(memory.id), bridges, store.aliases(memory.id)).changes
-        return Plan.of(changes)
+        return edits.delete(*(load_whole(store, memory) for memory in map(store.exact, wanted) if memory))
 
     return app.commit(scope, "delete", make, lambda _: f"Deleted {_count(wanted)}. `recollect undo` brings it back.")
 
@@ -214,27 +193,31 @@ def _change_each(
     scope, wanted = _in_one_store(app, ids, may_be_files=may_be_files)
 
     def make(store: Store) -> Plan:
-        return Plan.of(change for memory in _standing(store, wanted) for change in plan_of(memory).changes)
+        return Plan.of(chain(*(plan_of(memory).changes for memory in map(store.exact, wanted) if memory)))
 
     return app.commit(scope, op, make, lambda plan: f"{word} {_count(plan.touched())}.")
 
 
 def _in_one_store(app: App, ids: tuple[str, ...], *, may_be_files: bool = False) -> tuple[Scope, tuple[str, ...]]:
-    found = [by_name(app, id)[:2] for id in ids]
+    found = [app.find(id) for id in ids]
     for scope, memory in found if not may_be_files else ():
         refuse_note_file(app, scope, memory)
-    scopes = {scope for scope, _ in found}
-    if len(scopes) > 1:
+    return only_scope(scope for scope, _ in found), tuple(dict.fromkeys(memory.id for _, memory in found))
+
+
+def only_scope(scopes: Iterable[Scope]) -> Scope:
+    scope, *others = set(scopes)
+    if others:
         raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")
-    return scopes.pop(), tuple(dict.fromkeys(memory.id for _, memory in found))
-
-
-def _standing(store: Store, ids: tuple[str, ...]) -> list[Memory]:
-    return [memory for memory in map(store.exact, ids) if memory is not None]
+    return scope
 
 
 def _count(ids: tuple[str, ...]) -> str:
     return ids[0] if len(ids) == 1 else f"{len(ids)} memories"
+
+
+def load_whole(store: Store, memory: Memory) -> Whole:
+    return Whole(memory, store.messages(memory.id), store.bridges(memory.id), store.aliases(memory.id))
 
 
 def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
@@ -306,16 +289,8 @@ def merge(
         )
 
     def make(store: Store) -> Plan:
-        one, other = store.exact(keep.id) or keep, store.exact(lose.id) or lose
-        return reshape.merge(
-            one,
-            other,
-            messages=store.messages(other.id),
-            bridges=store.bridges(one.id, other.id),
-            aliases=store.aliases(other.id),
-            now=app.clock.now(),
-            rules=app.age_rules,
-        )
+        one, other = (load_whole(store, store.exact(memory.id) or memory) for memory in (keep, lose))
+        return reshape.merge(one, other, now=app.clock.now(), rules=app.age_rules)
 
     return app.commit(scope, "merge", make, lambda _: f"Merged {lose.id} into {keep.id}; both ids lead to it.")
 

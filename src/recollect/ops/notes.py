@@ -20,10 +20,9 @@ from recollect.jobs.vault_sync import Report
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Lane, Note, Status
 from recollect.model.plan import FileChange, Plan
-from recollect.model.query import Query
 from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
-from recollect.ops.memories import Limit, at_least_one, card
+from recollect.ops.memories import Limit
 from recollect.ops.table import Arg
 from recollect.vault import layout, note_folder, page, tags
 from recollect.vault.layout import place_of
@@ -69,16 +68,7 @@ def listing(
     group: Annotated[str | None, Arg("Only those of this group or folder.")] = None,
     limit: Limit = 50,
 ) -> Cards:
-    query = Query(
-        kinds=(Kind.NOTE,),
-        statuses=(status or Status.ACTIVE,),
-        tag=storable(tag or ""),
-        group=storable(group or ""),
-        limit=at_least_one("limit", limit),
-    )
-    cards = [card(app, scope, note) for scope, store in app.scopes() for note in store.find(query)]
-    cards.sort(key=lambda one: one.memory.last_active_at, reverse=True)
-    return Cards(tuple(cards[:limit]), "notes")
+    return memories.list_kind(app, Kind.NOTE, status or Status.ACTIVE, limit, tag=tag, group=group)
 
 
 def show(app: App, name: Name) -> Shown:
@@ -118,8 +108,9 @@ def move_to_cold_storage(app: App, name: str) -> Done:
 def restore(app: App, names: memories.Names) -> Done:
     """A note's file comes back from the archive, cold storage or the inbox, and a superseded note is active again. Any
     other memory comes back whatever put it away."""
-    is_agent = app.actor == "agent"  # files are a person's
-    if not is_agent and all(note_files.file_of(app, *memories.by_name(app, name)[:2]) is not None for name in names):
+    found = [app.find(name) for name in names]
+    are_files = all(note_files.file_of(app, *one) is not None and not memories.went_quiet(one[1]) for one in found)
+    if app.actor != "agent" and are_files:  # files are a person's
         return _move_all(app, names, "note restore", "in use again", _original_folder)
     return memories.restore(app, names)
 

@@ -69,4 +69,4 @@ def listing(
     quiet: Quiet = False,
     limit: Limit = 50,
 ) -> Cards:
-    return list_kind(app, Kind.RULE, status, topic, limit, quiet=quiet)
+    return list_kind(app, Kind.RULE, status, limit, quiet=quiet, topic=topic)
