@@ -25,7 +25,6 @@ from recollect.wire import stub
 from recollect.wire.place import find_place
 from tests.daemon.conftest import house, runtime
 from tests.daemon.real import FORKS, House
-from tests.ops.conftest import Opens
 from tests.ops.test_install import EVENTS, program
 
 __all__ = ["house", "runtime"]
@@ -53,7 +52,7 @@ def settings(installed: App) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks and server are not run."""
-    monkeypatch.setattr(agent_checks, "_runs", lambda *_: iter(()))
+    monkeypatch.setattr(agent_checks, "_run_hooks", lambda *_: iter(()))
     monkeypatch.setattr(agent_checks, "_server_problem", lambda *_: "")
 
 
@@ -110,14 +109,6 @@ def test_a_hook_that_breaks_the_law_is_found(
     assert found["Stop hook"].detail.startswith(problem)
 
 
-def test_a_hook_of_an_older_form_that_complains_is_found(installed: App, settings: Path):
-    """One of ours cannot: what it says there reaches nobody."""
-    program(installed.home.root / "bin", "hook", 'cat > /dev/null; [ "$1" = Stop ] && echo oops >&2; exit 0')
-    assert "Stop hook" not in checks(installed)
-    settings.write_text(settings.read_text().replace(" 2>/dev/null || :", " || :"))
-    assert checks(installed)["Stop hook"].detail == "complained: oops"
-
-
 def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):
     at = find_place(str(installed.home.root), os.environ)
     Path(at.spawn_lock).write_text(f"7 {time.monotonic()}\nIt cannot listen: no room")
@@ -134,30 +125,22 @@ def test_a_script_that_is_gone_is_found(installed: App):
     assert "hook runs" not in found
 
 
-def test_settings_that_are_not_as_they_should_be_are_found(
-    installed: App, open_app: Opens, settings: Path, quick: None, monkeypatch: pytest.MonkeyPatch
-):
+def test_settings_that_are_not_as_they_should_be_are_found(installed: App, settings: Path, quick: None):
     told = json.loads(settings.read_bytes())
     settings.write_text(json.dumps({**told, "disableAllHooks": True}))
     off = checks(installed)["hooks"]
     assert (off.mark, off.repair) == (Mark.WARN, "remove disableAllHooks there")
 
     del told["hooks"]["SubagentStart"]
-    told["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 600
     settings.write_text(json.dumps(told))
     older = checks(installed)["Claude Code (user)"]
     assert (older.mark, older.repair) == (Mark.WARN, "recollect install --user")
-    assert older.detail == f"{settings} lacks SubagentStart and has an older Stop"
-
-    install.install(installed)
-    monkeypatch.setenv("MEMORY_LLM", "on")
-    monkeypatch.setenv("MEMORY_RECALL_SCHEME", "single")
-    assert "has an older UserPromptSubmit" in checks(open_app())["Claude Code (user)"].detail
+    assert "another version" in older.detail
 
     settings.write_bytes(b"{\n,}")
-    found = [check for check in agent_checks.checks(installed) if str(settings) in check.detail]
-    assert [(check.mark, check.repair) for check in found] == [(Mark.WARN, f"correct {settings}")]
-    assert "line 2" in found[0].detail
+    (broken,) = [check for check in agent_checks.checks(installed) if str(settings) in check.detail]
+    assert (broken.mark, broken.repair.startswith(f"correct {settings}")) == (Mark.WARN, True)
+    assert "line 2" in broken.detail
 
 
 def test_doctor_looks_at_each_that_is_installed(app: App, quick: None):
@@ -196,12 +179,10 @@ def of_opencode(app: App) -> list[tuple[Mark, str]]:
 
 def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: App, quick: None):
     install.install(app, agent=("opencode",))
-    assert [mark for mark, _ in of_opencode(app)] == [Mark.GOOD]
+    assert {mark for mark, _ in of_opencode(app)} == {Mark.GOOD}
     plugin_file(app).write_text("// mine now\n")
 
-    assert [(mark, "was edited" in said) for mark, said in of_opencode(app)] == [(Mark.WARN, True)]
-    with pytest.raises(BadInput, match="not what Recollect wrote"):
-        install.install(app, agent=("opencode",))
+    assert (Mark.WARN, f"{plugin_file(app)} was edited by hand") in of_opencode(app)
     told = install.uninstall(app)
     assert "left as it is" in told.summary
 
@@ -217,7 +198,7 @@ def test_a_plugin_of_another_version_is_renewed(app: App, quick: None, monkeypat
     newer, made = Plugin(path, path.read_text() + "// newer\n"), opencode.plugin
     monkeypatch.setattr(opencode, "plugin", lambda level, *at: newer if level is Level.USER else made(level, *at))
 
-    assert [(mark, "another version" in said) for mark, said in of_opencode(app)] == [(Mark.WARN, True)]
+    assert (Mark.WARN, f"{path} is of another version of Recollect") in of_opencode(app)
     install.install(app, agent=("opencode",))
 
     assert path.read_text().startswith(newer.text)

@@ -488,7 +488,7 @@ def test_what_cannot_be_written_is_an_error(
 # Rules sync: off again
 
 
-@pytest.mark.parametrize("own", [OWN, b"", b"no end", b"\xef\xbb\xbfa\r\nb\r\n", b"\n\n", "naïve 😀\n\n".encode()])
+@pytest.mark.parametrize("own", [OWN, b"no end", b"\xef\xbb\xbfa\r\nb\r\n", b"\n\n", "naïve 😀\n\n".encode()])
 def test_taking_it_away_gives_the_index_back_byte_for_byte(app: App, lived_in: Path, own: bytes):
     (lived_in / "MEMORY.md").write_bytes(own)
     before = files(lived_in)

@@ -3,7 +3,6 @@
     RecollectError                1   something we did not foresee
     +-- BadInput                  2   a value that cannot be taken: which, and why
     |   +-- BadImport             2   a line of an import file
-    |   +-- NotPlain              2   a settings file that is not plain JSON; left alone
     +-- NotFound                  3   an id, a project or a file that is not there
     |   +-- UnknownId             3   with the nearest ids that exist
     |   +-- AmbiguousName         3   part of an id or a title that fits several memories
@@ -50,13 +49,6 @@ class BadInput(RecollectError):
 class BadImport(BadInput):
     def __init__(self, path: str, line: int, problem: str, *, hint: str = "") -> None:
         super().__init__(f"{path}, line {line}: {problem}", hint=hint)
-        self.line = line
-
-
-class NotPlain(BadInput):
-    def __init__(self, problem: str, line: int) -> None:
-        super().__init__(f"line {line}: {problem}")
-        self.problem = problem
         self.line = line
 
 

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, NoProject, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import counted
-from recollect.integrations.json_text import Addition, Way, value_at
-from recollect.integrations.pieces import Entries, LeftAlone, Link, OwnFile, Piece, State
+from recollect.integrations import managed
+from recollect.integrations.managed import Change
+from recollect.integrations.pieces import Entries, LeftAlone, Link, OwnFile, Piece
 from recollect.integrations.receipts import Receipts
+from recollect.integrations.settings_text import Tree, Way, value_at
 from recollect.wire import stub
 
 HOOKS, SERVER, PLUGIN, SKILL, COMMAND = "hooks", "server", "plugin", "skill", "command"
@@ -35,38 +38,38 @@ _SPINNER = "Recalling memories..."
 def pieces(app: App, host: str, level: Level) -> list[Piece]:
     """In the order in which they are added. NoProject where the level needs a project and there is none."""
     check_level(host, level)
-    at, speaks = places(app), agent(host)
-    root = None if level is Level.USER else at.project
-    mode = 0o600 if level is Level.USER else 0o644
+    at, speaks, is_shared = places(app), agent(host), level is Level.PROJECT
+    ours: dict[str, Any] = {"host": host, "level": level}
+    in_tree = (
+        {**ours, "root": None, "mode": 0o600} if level is Level.USER else {**ours, "root": at.project, "mode": 0o644}
+    )
     found: list[Piece] = []
     if is_able(host, Ability.HOOKS):
-        additions = tuple(Addition(("hooks", event), "", {"hooks": [hook]}) for event, hook in wanted_hooks(app, host))
-        found.append(Entries(
-            kind=HOOKS, host=host, level=level, path=speaks.settings_path(level, at), root=root, mode=mode,
-            what=counted(len(additions), "hook"), form=speaks.SETTINGS_FORM, additions=additions,
-            find=_finds_hooks(_quoted_script(app) + " "),
-        ))  # fmt: skip
+        tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host)}}
+        found.append(
+            Entries(
+                kind=HOOKS, path=speaks.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
+                form=speaks.SETTINGS_FORM, tree=tree, find=_finds_hooks(_quoted_script(app) + " "), **in_tree,
+            )
+        )  # fmt: skip
     if is_able(host, Ability.PLUGIN):
-        plugin = speaks.plugin(level, at, app.home.root)
-        found.append(OwnFile(
-            kind=PLUGIN, host=host, level=level, path=plugin.path, root=root, mode=0o644,
-            what="a plugin that calls Recollect", text=plugin.text,
-        ))  # fmt: skip
+        path, text = speaks.plugin(level, at, app.home.root)
+        found.append(OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree))
     if is_able(host, Ability.SERVER):
-        server, is_shared = speaks.server_place(level, at), level is Level.PROJECT
-        found.append(Entries(
-            kind=SERVER, host=host, level=level, path=server.path, root=root if is_shared else None,
-            mode=0o644 if is_shared else 0o600, what=f"the MCP server {SERVER_NAME!r}", form=server.form,
-            additions=(Addition(server.keys, SERVER_NAME, dict(speaks.server_json(server_command(app)))),),
-            find=_finds_server((*server.keys, SERVER_NAME), server_command(app)),
-        ))  # fmt: skip
-    skill = speaks.skill(level, at) if is_able(host, Ability.TEACHING) else None
-    if skill is not None:
+        place, command = speaks.server_place(level, at), server_command(app)
+        way = (*place.keys, SERVER_NAME)
+        entry: Tree = reduce(lambda inner, key: {key: inner}, reversed(way), speaks.server_json(command))
+        found.append(
+            Entries(
+                kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
+                find=_finds_server(way, command), name=way, **(in_tree if is_shared else ours),
+            )
+        )  # fmt: skip
+    if is_able(host, Ability.TEACHING) and (skill := speaks.skill(level, at)):
         path, text = skill
-        found.append(OwnFile(
-            kind=SKILL, host=host, level=level, path=path, root=root, mode=0o644,
-            what="a skill that explains the memory tools", text=text,
-        ))  # fmt: skip
+        found.append(
+            OwnFile(kind=SKILL, path=path, what="a skill that explains the memory tools", text=text, **in_tree)
+        )
     return found
 
 
@@ -81,7 +84,7 @@ def check_level(host: str, level: Level) -> None:
 # Hooks
 
 
-def wanted_hooks(app: App, host: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _wanted_hooks(app: App, host: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Each event that this agent can report, with its hook."""
     speaks = agent(host)
     waits = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
@@ -132,15 +135,6 @@ def _finds_hooks(prefix: str) -> Callable[[Mapping[str, Any]], list[Way]]:
         return found
 
     return find
-
-
-def hooks_in(standing: Mapping[Way, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Of the entries that stand in a settings file: each event with its hook."""
-    return [
-        (str(way[1]), hook)
-        for way, value in standing.items()
-        for hook in (value["hooks"] if isinstance(way[-1], int) and len(way) == 3 else [value])
-    ]
 
 
 # The MCP server
@@ -196,12 +190,16 @@ def calls_us(app: App, host: str, level: Level, receipts: Receipts) -> bool:
     if level not in agent(host).LEVELS:
         return False
     try:
-        found = [piece for piece in pieces(app, host, level) if piece.kind in CALLING]
-        return any(piece.state(receipts) not in (State.ABSENT, State.FOREIGN) for piece in found)
+        found = [managed.preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in CALLING]
     except NoProject:
         return False
-    except (RecollectError, LeftAlone):
+    except RecollectError:
         return True
+    return any(
+        one.change in (Change.SAME, Change.RENEWED)
+        or (one.change is Change.LEFT and one.piece.receipt.key in receipts.pieces)
+        for one in found
+    )
 
 
 def plugins_here(app: App) -> tuple[Addon, ...]:
@@ -220,7 +218,7 @@ def is_second_server(folder: Path) -> bool:
 
 
 def _offers_server(app: App, host: str, level: Level) -> bool:
-    with suppress(RecollectError):
+    with suppress(RecollectError, LeftAlone):
         found = [one for one in pieces(app, host, level) if isinstance(one, Entries) and one.kind == SERVER]
-        return any(one.standing(one.look()) for one in found)
+        return any(one.standing(one.load(one.look())) for one in found)
     return False

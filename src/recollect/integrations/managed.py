@@ -1,12 +1,12 @@
 """The managed piece: something of ours in a file or folder of others, which we add, renew, check and take back.
 
 A settings file is only ever inserted into, and what was inserted where is kept in the receipts (never the file's own
-text, which may hold secrets), so that taking it back leaves the file byte for byte; where it was edited since, our
-entries alone go. A file of ours ends in a checksum of itself, so it can be told whether a person edited it, whatever
-became of the receipts; such a file is left alone and reported.
+text, which may hold secrets), so that taking it back leaves the file byte for byte; where it was edited since, only our
+entries go. A file of ours ends in a checksum of itself, so a file that a person edited is recognised, left alone and
+reported, whatever became of the receipts.
 
-Nothing is written through a link in a project's tree, nothing half, and nothing over an edit that came meanwhile
-(base/swap.py). What sorts of pieces there are: pieces.py; which ones: agent_pieces.py and rule_copies.py.
+Nothing is written through a link in a project's tree, nothing is half written, and nothing overwrites an edit made
+meanwhile (base/swap.py). The kinds of pieces: pieces.py; which ones there are: agent_pieces.py and rule_copies.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.swap import Found
-from recollect.integrations.pieces import Edit, Entries, LeftAlone, Link, Piece, Section
+from recollect.integrations.pieces import Edit, Entries, LeftAlone, Link, Piece
 from recollect.integrations.receipts import Receipts
 from recollect.wire import lockfile
 
@@ -62,15 +62,15 @@ class Work:
     receipts: Receipts
     outcomes: list[Outcome] = field(default_factory=list)
 
+    @property
+    def changed(self) -> bool:
+        return any(one.is_change for one in self.outcomes)
+
     def put(self, piece: Piece) -> Outcome:
         return self._change(piece, wanted=True)
 
     def take(self, piece: Piece) -> Outcome:
         return self._change(piece, wanted=False)
-
-    @property
-    def changed(self) -> bool:
-        return any(one.is_change for one in self.outcomes)
 
     def _change(self, piece: Piece, *, wanted: bool) -> Outcome:
         outcome = Outcome(piece, Change.LEFT, f"{piece.path} {UNSETTLED}")
@@ -88,42 +88,28 @@ class Work:
         return outcome
 
     def _attempt(self, piece: Piece, *, wanted: bool) -> Outcome:
-        found, key = piece.look(), piece.receipt.key
-        edit, old = piece.edit(found, self.receipts, wanted=wanted), self.receipts.pieces.get(key)
-        is_same = edit.content == found.content
-        if is_same:
-            outcome = Outcome(piece, Change.SAME if wanted else Change.ABSENT)
-        elif not wanted:
-            outcome = Outcome(piece, Change.REMOVED)
-        else:
-            outcome = Outcome(piece, Change.RENEWED if edit.was_there else Change.ADDED)
+        change, found, edit = _plan(piece, self.receipts, wanted=wanted)
+        outcome = Outcome(piece, change)
         if self.app.dry_run:
-            return outcome if is_same or not isinstance(piece, Entries) else outcome._replace(diff=_diff(found, edit))
-        made = len(self.receipts.made)
+            is_shown = outcome.is_change and isinstance(piece, Entries)
+            return outcome._replace(diff=_diff(found, edit)) if is_shown else outcome
+        key, before = piece.receipt.key, dict(self.receipts.pieces)
         try:
             if wanted and edit.receipt is not None:
                 self.receipts.pieces[key] = edit.receipt
-            if not is_same:
+            if outcome.is_change:
                 if wanted:
-                    self.make_folders(found.target.parent, piece)
-                    if found.content is None and isinstance(piece, Section):
-                        self.receipts.made.append(str(piece.path))
+                    self._make_folders(found.target.parent, piece)
                 self.receipts.save()
                 _write(piece, found, edit.content)
         except BaseException:
-            if old is not None:
-                self.receipts.pieces[key] = old
-            else:
-                self.receipts.pieces.pop(key, None)
-            if made < len(self.receipts.made):
-                self._remove_empty_folders()
-            self.receipts.save()
+            self.receipts.pieces = before
             raise
         if not wanted:
             self.receipts.pieces.pop(key, None)
         return outcome
 
-    def make_folders(self, folder: Path, piece: Piece) -> None:
+    def _make_folders(self, folder: Path, piece: Piece) -> None:
         missing = []
         while not folder.is_dir():
             missing.append(folder)
@@ -136,17 +122,29 @@ class Work:
             self.receipts.made.append(str(one))
 
     def finish(self) -> None:
-        if not self.app.dry_run:
-            self._remove_empty_folders()
-            self.receipts.save()
-
-    def _remove_empty_folders(self) -> None:
-        """Of those that were made for us."""
+        """Removes the folders that were made for us and are empty."""
         for path in sorted(self.receipts.made, key=len, reverse=True):
             with suppress(OSError):
                 os.rmdir(path)
             if not os.path.lexists(path):
                 self.receipts.made.remove(path)
+        self.receipts.save()
+
+
+def preview(piece: Piece, receipts: Receipts) -> Outcome:
+    """What adding it would do: SAME where it is there and current, RENEWED where it is outdated."""
+    try:
+        return Outcome(piece, _plan(piece, receipts, wanted=True)[0])
+    except LeftAlone as problem:
+        return Outcome(piece, Change.LEFT, str(problem))
+
+
+def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Found, Edit]:
+    found = piece.look()
+    edit = piece.edit(found, receipts.pieces.get(piece.receipt.key), wanted=wanted)
+    if edit.content == found.content:
+        return Change.SAME if wanted else Change.ABSENT, found, edit
+    return Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED, found, edit
 
 
 def _write(piece: Piece, found: Found, content: bytes | None) -> None:
@@ -163,20 +161,18 @@ def _write(piece: Piece, found: Found, content: bytes | None) -> None:
 
 def _diff(found: Found, edit: Edit) -> str:
     """As `diff -u` would show it."""
-    after = (edit.content or b"").decode("utf-8").splitlines()
-    lines = difflib.unified_diff(
-        found.text.splitlines(), after, str(found.path), f"{found.path} (after)", lineterm="", n=2
-    )
-    return "\n".join(lines)
+    before, after = found.text.splitlines(), (edit.content or b"").decode("utf-8").splitlines()
+    return "\n".join(difflib.unified_diff(before, after, str(found.path), f"{found.path} (after)", lineterm="", n=2))
 
 
 @contextmanager
 def changes(app: App) -> Iterator[Work]:
-    """Pieces are changed by one process at a time; one that only looks, or finds no home, needs no lock."""
+    """Pieces are changed by one process at a time. A dry run needs no lock, and without a home there is none."""
     if app.dry_run or not app.home.root.is_dir():
         yield Work(app, Receipts(app))
         return
-    lock = _lock(app.home.root / "installed.lock")
+    path = app.home.root / "installed.lock"
+    lock = _lock(path)
     try:
         work = Work(app, Receipts(app))
         try:
@@ -184,7 +180,7 @@ def changes(app: App) -> Iterator[Work]:
         finally:
             work.finish()
             if not work.receipts.path.exists():
-                (app.home.root / "installed.lock").unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
     finally:
         lockfile.release(lock)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from recollect.app.core import App
 from recollect.base.files import read_limited, write_private
-from recollect.integrations.json_text import Insertion, Way
+from recollect.integrations.settings_text import Insertion, Way
 
 _MAX_RECEIPT_BYTES = 2_000_000
 

@@ -161,7 +161,7 @@ def _own_file(app: App, receipt: Receipt, path: Path, text: str = "") -> OwnFile
     is_memory = receipt.kind == RULES_SYNC.kind
     root = own_memory_of(app, receipt).base if is_memory else Path(receipt.root)
     mode = 0o600 if is_memory else 0o644
-    return OwnFile(kind="copy", path=path, root=root, mode=mode, what="", text=text, is_recorded=False)
+    return OwnFile(kind="copy", path=path, root=root, mode=mode, text=text, is_recorded=False)
 
 
 def _index(app: App, receipt: Receipt, entries: Callable[[str], Sequence[str]]) -> Section:
@@ -173,9 +173,7 @@ def _index(app: App, receipt: Receipt, entries: Callable[[str], Sequence[str]]) 
         return line.startswith("- [") and agent(receipt.host).is_rule_file_name(name)
 
     path = memory.folder / memory.index_file
-    return Section(
-        kind="index", path=path, root=memory.base, what="", entries=entries, is_entry=is_entry, folder=receipt
-    )
+    return Section(kind="index", path=path, root=memory.base, entries=entries, is_entry=is_entry)
 
 
 def _fitting(receipt: Receipt, own: str, copies: list[RuleCopy]) -> list[str]:

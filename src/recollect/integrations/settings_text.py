@@ -1,38 +1,82 @@
 """Edits the text of a settings file that belongs to others, touching no other byte. Text in, text out.
 
-Adding only ever inserts, and says what was inserted where, so that taking it back leaves the text as it was. Where the
-text has changed since, our entries are found by what they hold, and cut out together with the comma that belongs to
-them. How each notation is edited: json_text.py (JSON, also with comments) and toml_text.py.
+Adding only ever inserts, and records what was inserted where, so that it can be taken back exactly. If the text was
+changed in between, our entries are found by their content and cut out. What to add is a tree: nested objects whose
+missing members are added, and lists that are appended to. A text that is not plain, or in which a key of the tree is
+written twice, is refused: a guess could lose a person's settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from types import ModuleType
-from typing import Any
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple, NoReturn
 
 from recollect.agents import Form
-from recollect.integrations import json_text, toml_text
-from recollect.integrations.json_text import Addition, Insertion, Way
+
+_BOM = "\ufeff"
+_SPACE = " \t\r\n"
+_INDENT = "  "
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+Way = tuple[str | int, ...]  # the keys, and the indexes in lists, that lead to a value
+Tree = Mapping[str, Any]
 
 
-def load(form: Form, text: str, additions: Sequence[Addition] = ()) -> dict[str, Any]:
-    """The settings as values. NotPlain where they cannot be read, or where it is unclear what an addition is added to
-    because a key is written twice."""
-    found: dict[str, Any] = _notation(form).load(_searchable(form, text), additions)
-    return found
+class NotPlain(ValueError):
+    def __init__(self, problem: str, line: int = 1) -> None:
+        super().__init__(f"line {line}: {problem}")
 
 
-def insertions(form: Form, text: str, additions: Sequence[Addition]) -> tuple[Insertion, ...]:
-    """What makes each of them the last entry where it belongs."""
-    found: tuple[Insertion, ...] = _notation(form).insertions(_searchable(form, text), additions)
-    return found
+class Insertion(NamedTuple):
+    at: int  # in the text before
+    text: str
+
+
+def value_at(settings: object, way: Way) -> Any:
+    """None where there is nothing."""
+    for key in way:
+        match settings:
+            case dict() if key in settings:
+                settings = settings[key]
+            case list() if isinstance(key, int) and key < len(settings):
+                settings = settings[key]
+            case _:
+                return None
+    return settings
+
+
+def load(form: Form, text: str, tree: Tree | None = None) -> dict[str, Any]:
+    """The settings as values. NotPlain where they cannot be read, or have a key of the tree twice in one place."""
+    if form is Form.TOML:
+        return _load_toml(text)
+    text = _plain(form, text)
+    return _parse(text, _names(tree or {})) if text.strip(_SPACE) else {}
+
+
+def insertions(form: Form, text: str, tree: Tree) -> tuple[Insertion, ...]:
+    """What makes each part of the tree the last entry where it belongs."""
+    if form is Form.TOML:
+        return _toml_insertions(text, tree)
+    text = _plain(form, text)
+    if not text.strip(_SPACE):
+        return (Insertion(len(text), json.dumps(tree, indent=_INDENT, ensure_ascii=False) + "\n"),)
+    _parse(text, _names(tree))
+    root = _root(text)
+    lead = _space_before(text, root.children[0].start) if root.children else "\n" + _INDENT
+    unit = (lead.rpartition("\n")[2] or _INDENT) if "\n" in lead else ""
+    return tuple(sorted(_merge(text, root, tree, unit)))
 
 
 def without(form: Form, text: str, ways: Collection[Way], keep: Collection[Way] = ()) -> str:
     """The text without these entries, and without the objects and lists that they leave empty, except those to keep."""
-    cuts: list[tuple[int, int]] = _notation(form).cuts(_searchable(form, text), ways, keep) if ways else []
-    for start, end in sorted(cuts, reverse=True):
+    found = _toml_cuts(text, ways) if form is Form.TOML else _json_cuts(_plain(form, text), ways, keep) if ways else []
+    for start, end in sorted(found, reverse=True):
         text = text[:start] + text[end:]
     return text
 
@@ -52,10 +96,242 @@ def take_back(text: str, what: Sequence[Insertion]) -> str | None:
     return text
 
 
-def _notation(form: Form) -> ModuleType:
-    return toml_text if form is Form.TOML else json_text
+# Where the members of a JSON object or list stand
 
 
-def _searchable(form: Form, text: str) -> str:
-    """A text of the same length, with every place in it the same, that is plain if it was JSON with comments."""
-    return json_text.blank_comments(text) if form is Form.COMMENTED else text
+class _Child(NamedTuple):
+    key: str | int
+    start: int  # of its key, if it has one
+    value: int
+    end: int
+
+
+class _Container(NamedTuple):
+    open: int
+    close: int
+    children: tuple[_Child, ...]
+
+
+def _plain(form: Form, text: str) -> str:
+    """A text of the same length and meaning, without a byte order mark, comments and trailing commas."""
+    if text.startswith(_BOM):
+        text = " " + text[1:]
+    if form is Form.COMMENTED:
+        text = _COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else re.sub(r"\S", " ", found[0]), text)
+        text = _TRAILING_COMMA.sub(lambda found: found[1] or " ", text)
+    return text
+
+
+def _names(tree: Tree) -> set[str]:
+    return {name for key, inner in tree.items() for name in (key, *(_names(inner) if isinstance(inner, dict) else ()))}
+
+
+# Long numbers stay text: one of ten thousand digits is valid JSON, and none of our business.
+def _int(digits: str) -> int | str:
+    return int(digits) if len(digits) < 16 else digits
+
+
+_DECODER = json.JSONDecoder(parse_int=_int, parse_float=str)
+
+
+def _parse(text: str, names: Collection[str]) -> dict[str, Any]:
+    """NotPlain also where one of the names is written twice in one object."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _ in pairs]
+        for name in names:
+            if keys.count(name) > 1:
+                raise NotPlain(f"{name!r} is written twice", _line(text, text.rfind(json.dumps(name))))
+        return dict(pairs)
+
+    def refuse_constant(name: str) -> NoReturn:
+        raise NotPlain(f"not plain JSON ({name})")
+
+    try:
+        settings = json.loads(
+            text, object_pairs_hook=members, parse_constant=refuse_constant, parse_int=_int, parse_float=str
+        )
+    except json.JSONDecodeError as error:
+        raise NotPlain(f"not plain JSON ({error.msg})", error.lineno) from None
+    except RecursionError:
+        raise NotPlain("nested too deeply") from None
+    if not isinstance(settings, dict):
+        raise NotPlain("not a JSON object", _line(text, _skip(text, 0)))
+    return settings
+
+
+def _root(text: str) -> _Container:
+    return _walk(text, _skip(text, 0))
+
+
+def _walk(text: str, start: int) -> _Container:
+    """The children of the object or list at `start`, in a text that is known to be JSON."""
+    is_object = text[start] == "{"
+    children: list[_Child] = []
+    at = _skip(text, start + 1)
+    while text[at] not in "}]":
+        begin, key = at, len(children)
+        if is_object:
+            key, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        value = at
+        _, at = _DECODER.raw_decode(text, at)
+        children.append(_Child(key, begin, value, at))
+        at = _skip(text, at)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return _Container(start, at, tuple(children))
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, max(at, 0)) + 1
+
+
+def _space_before(text: str, at: int) -> str:
+    return text[len(text[:at].rstrip(_SPACE)) : at]
+
+
+# Adding to JSON, and cutting out of it
+
+
+def _merge(text: str, container: _Container, new: Any, unit: str) -> Iterator[Insertion]:
+    """`new`: a tree or a list. `unit`: one level of indentation; empty in a text without lines."""
+    missing: list[tuple[str, object]] = []
+    present = {child.key: child.value for child in container.children}
+    for key, value in [("", one) for one in new] if isinstance(new, list) else new.items():
+        if key not in present:
+            missing.append((key, value))
+            continue
+        is_list = isinstance(value, list)
+        if text[present[key]] != ("[" if is_list else "{"):
+            raise NotPlain(f"{key!r} is not {'a list' if is_list else 'an object'}", _line(text, present[key]))
+        yield from _merge(text, _walk(text, present[key]), value, unit)
+    if missing:
+        yield _append(text, container, missing, unit)
+
+
+def _append(text: str, container: _Container, new: Sequence[tuple[str, object]], unit: str) -> Insertion:
+    """Members after the last one, indented as it is."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    line = text[text.rfind("\n", 0, container.open) + 1 : container.open]
+    outer = line[: len(line) - len(line.lstrip(" \t"))]
+    last = container.children[-1] if container.children else None
+    lead = _space_before(text, last.start) if last else f"\n{outer}{unit}" if unit else ""
+    indent = lead.rpartition("\n")[2]
+    has_lines = "\n" in lead
+    comma = f",{newline}{indent}" if has_lines else ", "
+
+    def written(key: str, value: object) -> str:
+        said = json.dumps(value, indent=unit or _INDENT if has_lines else None, ensure_ascii=False)
+        return (f"{json.dumps(key)}: " if key else "") + said.replace("\n", newline + indent)
+
+    body = comma.join(written(key, value) for key, value in new)
+    if last:
+        return Insertion(last.end, comma + body)
+    if not has_lines:
+        return Insertion(container.open + 1, body)
+    closing = "" if "\n" in text[container.open : container.close] else newline + outer
+    return Insertion(container.open + 1, f"{newline}{indent}{body}{closing}")
+
+
+def _json_cuts(text: str, ways: Collection[Way], keep: Collection[Way]) -> Iterator[tuple[int, int]]:
+    def at(way: Way) -> _Container:
+        found = _root(text)
+        for key in way:
+            found = _walk(text, next(child.value for child in found.children if child.key == key))
+        return found
+
+    gone = set(ways)
+    for way in sorted(ways, key=len, reverse=True):
+        up = way[:-1]
+        while up and up not in keep and all((*up, one.key) in gone for one in at(up).children):
+            gone.add(up)
+            up = up[:-1]
+    for parent in {way[:-1] for way in gone} - gone:
+        yield from _ranges(at(parent), [key for *above, key in gone if tuple(above) == parent])
+
+
+def _ranges(container: _Container, doomed: Collection[str | int]) -> Iterator[tuple[int, int]]:
+    """What to cut so that these children go, each with one comma."""
+    children = container.children
+    if len(doomed) == len(children):
+        yield container.open + 1, container.close
+        return
+    kept_before = False
+    for index, child in enumerate(children):
+        if child.key not in doomed:
+            kept_before = True
+        elif kept_before:
+            yield children[index - 1].end, child.end
+        else:
+            yield child.start, children[index + 1].start
+
+
+# TOML: the tree is one table, which is added at the end. After every change the text is read again, and refused if
+# anything else has changed its meaning.
+
+
+def _load_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        raise NotPlain(f"not TOML ({str(error).partition(' (at')[0]})", int(found[1]) if found else 1) from None
+    except RecursionError:
+        raise NotPlain("nested too deeply") from None
+
+
+def _toml_insertions(text: str, tree: Tree) -> tuple[Insertion, ...]:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    way, table = [], tree
+    while isinstance(inner := next(iter(table.values())), dict):
+        way.append(next(iter(table)))
+        table = inner
+    lines = [f"[{_toml_name(way)}]", *(f"{key} = {json.dumps(one, ensure_ascii=False)}" for key, one in table.items())]
+    gap = "" if not text else newline if text.endswith("\n") else newline * 2
+    new = Insertion(len(text), gap + newline.join(lines) + newline)
+    if value_at(_load_toml(text + new.text), tuple(way)) != table:
+        raise NotPlain(f"{_toml_name(way[:-1])} is written in a way that nothing can be added to")
+    return (new,)
+
+
+def _toml_cuts(text: str, ways: Collection[Way]) -> list[tuple[int, int]]:
+    """The lines of our tables and of the tables below them."""
+    heads = [_toml_name(way) for way in ways]
+    lines = text.splitlines(keepends=True)
+    gone: list[int] = []
+    is_ours = False
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("["):
+            name = line.strip()[1:].partition("]")[0]
+            was_ours, is_ours = is_ours, any(f"{name}.".startswith(f"{head}.") for head in heads)
+            if is_ours and not was_ours and at and not lines[at - 1].strip():
+                gone.append(at - 1)  # the blank line that was added with it
+        # A comment between two tables more likely belongs to the next one.
+        if is_ours and line.strip() and not line.lstrip().startswith("#"):
+            gone.append(at)
+    before, after = _load_toml(text), _load_toml("".join(line for at, line in enumerate(lines) if at not in gone))
+    for way in ways:
+        if value_at(after, way) is not None:
+            raise NotPlain(f"{_toml_name(way)} is not written as a table of its own")
+        value_at(before, way[:-1]).pop(way[-1])
+    if _without_empty(before) != _without_empty(after):
+        raise NotPlain("other tables depend on ours")
+    ends = list(accumulate(map(len, lines)))
+    return [(ends[at] - len(lines[at]), ends[at]) for at in gone]
+
+
+def _without_empty(tables: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: _without_empty(one) if isinstance(one, dict) else one for key, one in tables.items()}
+    return {key: one for key, one in found.items() if one != {}}
+
+
+def _toml_name(way: Sequence[str | int]) -> str:
+    keys = map(str, way)
+    return ".".join(key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in keys)

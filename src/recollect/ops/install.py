@@ -1,35 +1,35 @@
 """Makes agents call Recollect, and undoes it. What is added to which file: integrations/agent_pieces.py.
 
-Order matters: the script is there before anything calls it, and goes after nothing does.
+Order matters: the script is written before anything calls it, and removed when nothing does any more.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import Annotated
 
-from recollect.agents import DEFAULT_HOST, Ability, Form, Level, callers, is_able
+from recollect.agents import DEFAULT_HOST, Ability, Level, callers, is_able
 from recollect.agents import agent as agent_of
 from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.settings import environment
 from recollect.base.text import counted
-from recollect.integrations import agent_pieces, managed, rule_copies, settings_text
+from recollect.integrations import agent_pieces, managed, rule_copies
 from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
 from recollect.integrations.managed import Change, Outcome, Work
-from recollect.integrations.pieces import Entries, LeftAlone, Piece
+from recollect.integrations.pieces import Entries
 from recollect.model.codec import Json
 from recollect.model.result import Summary
 from recollect.ops.table import Arg
 from recollect.wire import client, place, stub
 
-_STOP_S = 2.5  # one that ends takes two seconds at most
+_STOP_S = 2.5  # a daemon that ends takes two seconds at most
 _REQUIRED = (HOOKS, PLUGIN)
 _IMPORT = "recollect import sessions"
 _Agents = Annotated[tuple[str, ...], Arg("Which agent; repeat it for several.", metavar="NAME", many=True)]
@@ -41,31 +41,26 @@ _Local = Annotated[bool, Arg("In this project's settings on this machine alone."
 def install(
     app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
 ) -> Summary:
-    level = _level(user, project, local)
-    chosen = _known(agent) or (DEFAULT_HOST,)
-    for host in chosen:  # before anything is written
-        agent_pieces.check_level(host, level)
+    level, chosen = _level(user, project, local), _known(agent) or (DEFAULT_HOST,)
     pieces = [piece for host in chosen for piece in agent_pieces.pieces(app, host, level)]
     if not app.dry_run:
         app.home.prepare()
     with managed.changes(app) as work:
-        for piece in pieces:
-            _refuse_unusable(work, piece)
+        for piece in pieces:  # if one of them cannot be added, nothing is written at all
+            _require(managed.preview(piece, work.receipts))
         has_scripts = stub.is_current(str(app.home.root), sys.executable)
         if not has_scripts and not app.dry_run:
             stub.write_hook(str(app.home.root), sys.executable)
         link = agent_pieces.short_command(work.receipts)
         for piece in (*pieces, *([link] if link else [])):
             _require(work.put(piece))
-        if app.dry_run:
-            scripts = () if has_scripts else ((f"{app.home.root}/bin/", "the scripts that agents call"),)
-            return _plan(work, scripts)
-    if work.changed:
-        app.log.line("install", hosts=",".join(chosen), level=level)
-    notes = [*_notes_about(work), *_next_steps(app, work, level, chosen)]
+    if app.dry_run:
+        return _plan(work, [] if has_scripts else [("add", f"{app.home.root}/bin/", "the scripts that agents call")])
+    notes = [*_notes_about(work), *_next_steps(app, level, chosen)]
     if not agent:
         notes += _other_agents(app, work)
     if work.changed:
+        app.log.line("install", hosts=",".join(chosen), level=level)
         notes += _past_sessions(app)
     return Summary(_sentences(work), _facts(work), tuple(notes))
 
@@ -73,11 +68,11 @@ def install(
 def uninstall(
     app: App, *, agent: _Agents = (), user: _User = False, project: _Project = False, local: _Local = False
 ) -> Summary:
-    level = _level(user, project, local)
-    for host in _known(agent):
+    level, chosen = _level(user, project, local), _known(agent)
+    for host in chosen:
         agent_pieces.check_level(host, level)
     with managed.changes(app) as work:
-        for host in _known(agent) or _calling(app, work, level):
+        for host in chosen or _calling(app, work, level):
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
             for piece in reversed(agent_pieces.pieces(app, host, level)):
                 taken = work.take(piece)
@@ -90,18 +85,20 @@ def uninstall(
         still = sorted({one.path for one in work.receipts.of(*CALLING) if one.key not in gone})
         for link in agent_pieces.installed_commands(work.receipts) if not still else ():
             work.take(link)
-        if app.dry_run:
-            return _plan(work, ())
-    told = Summary(_sentences(work), _facts(work), tuple(_notes_about(work)))
+    if app.dry_run:
+        return _plan(work, [])
+    notes = list(_notes_about(work))
+    plugins = agent_pieces.plugins_here(app)
     if still:
-        return replace(told, notes=(*told.notes, f"Still called from {', '.join(still)}."))
-    if calling := agent_pieces.plugins_here(app):
-        notes = (f"The plugin {one.name} still calls Recollect: `{one.remove}` removes it." for one in calling)
-        return replace(told, notes=(*told.notes, *notes))
-    copies = rule_copies.withdraw_all(app)
-    stub.remove_hook(str(app.home.root))
-    _end_daemon(app)
-    return replace(told, notes=(*told.notes, *copies, f"Memories stay in {app.home.root}."))
+        notes.append(f"Still called from {', '.join(still)}.")
+    elif plugins:
+        notes += (f"The plugin {one.name} still calls Recollect: `{one.remove}` removes it." for one in plugins)
+    else:
+        notes += rule_copies.withdraw_all(app)
+        stub.remove_hook(str(app.home.root))
+        _end_daemon(app)
+        notes.append(f"Memories stay in {app.home.root}.")
+    return Summary(_sentences(work), _facts(work), tuple(notes))
 
 
 def _level(user: bool, project: bool, local: bool) -> Level:
@@ -119,69 +116,47 @@ def _known(named: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _calling(app: App, work: Work, level: Level) -> tuple[str, ...]:
-    """All that call us at this level, or did when we last looked; the usual one where none does: it says so."""
+    """All agents that call us at this level, or did when we last looked; without any, the usual one."""
     recorded = {one.host for one in work.receipts.of(*CALLING) if one.level == level}
     found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level, work.receipts)]
     return tuple(found) or (DEFAULT_HOST,)
 
 
-def _refuse_unusable(work: Work, piece: Piece) -> None:
-    """Where an agent could not be made to call us, nothing is written at all."""
-    if piece.kind not in _REQUIRED:
-        return
-    try:
-        piece.edit(piece.look(), work.receipts, wanted=True)
-    except LeftAlone as problem:
-        _require(Outcome(piece, Change.LEFT, str(problem)))
-
-
 def _require(outcome: Outcome) -> None:
-    """BadInput where a piece that cannot be missing was left alone."""
-    piece = outcome.piece
-    if outcome.change is not Change.LEFT or piece.kind not in _REQUIRED:
+    """BadInput or Conflict where a piece was left alone without which the agent does not call us."""
+    piece, change, reason, _ = outcome
+    if change is not Change.LEFT or piece.kind not in _REQUIRED:
         return
-    if outcome.reason.endswith(managed.UNSETTLED):
-        raise Conflict(f"{outcome.reason}.", hint="Nothing was written. Close what writes it, and try again.")
+    if reason.endswith(managed.UNSETTLED):
+        raise Conflict(f"{reason}.", hint="Nothing was written. Close what writes it, and try again.")
+    hint = "Move it away, and try again."
     if isinstance(piece, Entries):
-        snippet = settings_text.insert("", settings_text.insertions(Form.JSON, "", piece.additions))
-        raise BadInput(
-            f"{outcome.reason}. It was left as it is.",
-            hint=f"Correct it, or make the change yourself. These are the hooks:\n{snippet}",
-        )
-    raise BadInput(
-        f"{piece.path} is not what Recollect wrote. It was left as it is.", hint="Move it away, and try again."
-    )
+        hint = f"Correct it, or make the change yourself. These are the hooks:\n{json.dumps(piece.tree, indent=2)}"
+    raise BadInput(f"{reason}. It was left as it is.", hint=hint)
 
 
 # What was done, in words
 
-_VERBS = {
-    HOOKS: {
-        Change.ADDED: "now calls Recollect at {}", Change.RENEWED: "now calls Recollect at {}",
-        Change.SAME: "already calls Recollect", Change.REMOVED: "no longer calls Recollect",
-        Change.ABSENT: "does not call Recollect",
-    },
-    SERVER: {
-        Change.ADDED: "can now use Recollect's tools", Change.RENEWED: "can now use Recollect's tools",
-        Change.SAME: "can already use Recollect's tools", Change.REMOVED: "can no longer use Recollect's tools",
-        Change.ABSENT: "cannot use Recollect's tools",
-    },
+_CALLS = {
+    Change.ADDED: "now calls Recollect", Change.RENEWED: "now calls Recollect", Change.SAME: "already calls Recollect",
+    Change.REMOVED: "no longer calls Recollect", Change.ABSENT: "does not call Recollect",
 }  # fmt: skip
-_VERBS[PLUGIN] = {change: verb.partition(" at {}")[0] for change, verb in _VERBS[HOOKS].items()}
+_TOOLS = {
+    Change.ADDED: "can now use Recollect's tools", Change.RENEWED: "can now use Recollect's tools",
+    Change.SAME: "can already use Recollect's tools", Change.REMOVED: "can no longer use Recollect's tools",
+    Change.ABSENT: "cannot use Recollect's tools",
+}  # fmt: skip
+_VERBS = {HOOKS: _CALLS, PLUGIN: _CALLS, SERVER: _TOOLS}
 
 
 def _sentences(work: Work) -> str:
-    found = []
-    for piece, change, reason, _ in work.outcomes:
-        if piece.kind not in _VERBS:
-            continue
-        title = agent_of(piece.host).TITLE
-        if change is Change.LEFT:
-            found.append(f"{title}: {reason}. It was left as it is.")
-        else:
-            events = counted(len(piece.additions), "event") if isinstance(piece, Entries) else ""
-            found.append(f"{title} {_VERBS[piece.kind][change].format(events)} ({piece.path}).")
-    return "\n".join(found)
+    return "\n".join(
+        f"{agent_of(piece.host).TITLE}: {reason}. It was left as it is."
+        if change is Change.LEFT
+        else f"{agent_of(piece.host).TITLE} {_VERBS[piece.kind][change]} ({piece.path})."
+        for piece, change, reason, _ in work.outcomes
+        if piece.kind in _VERBS
+    )
 
 
 def _facts(work: Work) -> dict[str, Json]:
@@ -198,18 +173,16 @@ def _facts(work: Work) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _plan(work: Work, more: tuple[tuple[str, str], ...]) -> Summary:
+def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:
     """A dry run: every file that would change, then the differences in files of others."""
-    rows = [(str(Change.ADDED), path, what) for path, what in more]
     rows += [(str(one.change), str(one.piece.path), one.piece.what) for one in work.outcomes if one.is_change]
     rows += [(str(one.change), str(one.piece.path), one.reason) for one in work.outcomes if one.change is Change.LEFT]
     if not rows:
         return Summary("Nothing would change.", _facts(work))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     table = [f"  {verb:<{widths[0]}}  {path:<{widths[1]}}  {what}" for verb, path, what in rows]
-    diffs = [one.diff for one in work.outcomes if one.diff]
-    parts = ["\n".join((f"{counted(len(rows), 'change')} would be made:", *table)), *diffs]
-    return Summary("\n\n".join(parts), _facts(work))
+    parts = ["\n".join((f"{counted(len(rows), 'change')} would be made:", *table))]
+    return Summary("\n\n".join((*parts, *(one.diff for one in work.outcomes if one.diff))), _facts(work))
 
 
 def _notes_about(work: Work) -> Iterator[str]:
@@ -220,10 +193,8 @@ def _notes_about(work: Work) -> Iterator[str]:
             yield f"Left alone: {reason}."
 
 
-def _next_steps(app: App, work: Work, level: Level, chosen: tuple[str, ...]) -> Iterator[str]:
-    for host in chosen:
-        if to_allow := agent_of(host).unapproved(level, places(app)):
-            yield to_allow
+def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str]:
+    yield from filter(None, (agent_of(host).unapproved(level, places(app)) for host in chosen))
     for one in agent_pieces.plugins_here(app):
         if one.host in chosen:
             yield f"The plugin {one.name} calls too; an event is answered once."
@@ -233,7 +204,7 @@ def _next_steps(app: App, work: Work, level: Level, chosen: tuple[str, ...]) -> 
 
 
 def _other_agents(app: App, work: Work) -> Iterator[str]:
-    """Agents that are here and do not call us, where nobody said which ones should."""
+    """Agents on this machine that do not call us."""
     found = [
         host
         for host in agent_pieces.agents_here(app)
@@ -256,7 +227,7 @@ def _past_sessions(app: App) -> Iterator[str]:
 
 
 def _end_daemon(app: App) -> None:
-    """And what it left. One that does not end in time keeps what it needs; nothing calls it any more."""
+    """And removes what it left. One that does not end in time keeps what it needs; nothing calls it any more."""
     at = place.follow(place.find_place(str(app.home.root), environment()))
     with suppress(client.Unanswered):
         client.ask(at, {"op": "stop"}, b"", _STOP_S)
