@@ -42,7 +42,7 @@ class Talk:
         self.session = session
         self.folder = app.home.root.parent / "runtime" / "recalls"
         self.folder.parent.mkdir(mode=0o700, exist_ok=True)
-        self.hooks = hooks or Hooks(OneApp(app), self.folder, app.clock)
+        self.hooks = hooks or Hooks(OneApp(app).app, self.folder, app.clock)
         self.transcript = ""
         self.prompts = 0
 

@@ -48,7 +48,7 @@ class Waiting:
         self._app = app
         self.taken = False
         self.thought_while_taken: list[bool] = []
-        self.hooks = Hooks(self, app.home.root.parent / "recalls", app.clock, own=self.own)
+        self.hooks = Hooks(self.app, app.home.root.parent / "recalls", app.clock, own=self.own)
 
     @contextmanager
     def app(self, folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:

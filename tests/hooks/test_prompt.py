@@ -172,7 +172,7 @@ def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
             asked.append(project_folder)
             return OneApp(app).app(project_folder, cwd, environ)
 
-    hooks = Hooks(Noting(), app.home.root, app.clock)
+    hooks = Hooks(Noting().app, app.home.root, app.clock)
     for cwd in ("/shop", "/shop/deep/down", "/elsewhere"):
         body = json.dumps({"session_id": "s-1", "cwd": cwd, "prompt": "hello there"}).encode()
         hooks.answer("", "UserPromptSubmit", body, {}, cwd, time.monotonic() + 60)

@@ -17,8 +17,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, StoreBusy
 from recollect.base.moment import Moment
 from recollect.hooks import Received
-from recollect.hooks.answer import _SeenEvents
-from recollect.hooks.events import EVENTS
+from recollect.hooks.answer import EVENTS, _SeenEvents
 from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import inbox, rules

@@ -10,7 +10,8 @@ from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Stopped
 from recollect.model.memory import Kind
-from recollect.model.session import Event, EventName
+from recollect.model.result import Scope
+from recollect.model.session import LedgerKey, Session
 from recollect.ops import calls
 from recollect.ops.table import OPS
 from tests.ops.ask import kept, pinned, states
@@ -102,13 +103,12 @@ def test_an_agent_reads_text_and_data(app: App):
 
 def test_what_an_agent_recalls_counts_as_used_and_as_shown_in_its_session(app: App):
     id = pinned(app, "The queue is drained at midnight.")
-    event = Event(name=EventName.SESSION_STARTED, host="claude-code", session_id="s1", at=NOW, source="startup")
-    talker = session_ledger.begin_session(app, event)
+    app.writer(Scope.PROJECT).put_session(Session(id="s1", host="claude-code", started_at=NOW), at=NOW)
     asked = json.dumps({"op": "recall", "values": {"query": ["queue"]}, "for": "agent", "session": "s1"})
 
     calls.run_call(app, calls.parse_call(asked.encode()))
 
     assert kept(app, id).frequency == 1
-    assert session_ledger.marks_shown(app, talker) == {f"{id}#body"}
+    assert session_ledger.marks_shown(app, LedgerKey("s1")) == {f"{id}#body"}
     calls.run_call(app, calls.parse_call(asked.replace("s1", "unknown").encode()))
     assert kept(app, id).frequency == 2

@@ -6,7 +6,7 @@ do where a store cannot be written: someone who only wanted an answer still gets
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from recollect.model.session import Event, LedgerKey, Pointer, Session, Way, mem
 if TYPE_CHECKING:
     from recollect.store import Store
 
-FORGETFUL_STARTS = frozenset({"compact", "clear"})  # starts after which the agent no longer has what it was shown
 _MAX_TEXTS = 60
 _HEADLINES = 5
 
@@ -86,15 +85,6 @@ def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) ->
         store.show(LedgerKey(session_id, "", session.epoch), Way.OWN, [mark], at=now)
 
 
-def begin_session(app: App, event: Event) -> LedgerKey:
-    """A session starts, or starts again: after compaction and clear it gets a new ledger."""
-    session = load_or_new(app, event)
-    if event.source in FORGETFUL_STARTS:
-        session = replace(session, epoch=session.epoch + 1)
-    app.writer(app.scope).put_session(session, event.agent_id, at=event.at)
-    return LedgerKey(session.id, event.agent_id, session.epoch)
-
-
 def record_message(app: App, session_id: str, host: str, at: Moment) -> Session:
     """A person said something: a session is counted at its first message."""
     store = app.writer(app.scope)
@@ -124,23 +114,16 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
     )  # fmt: skip
 
 
-def receive_pointer(app: App, pointer: Pointer) -> bool:
-    """False: it was received before."""
-    return app.writer(app.scope).put_event(pointer)
-
-
 def record_shown(app: App, showing: Showing) -> None:
     """The agent printed it: it counts as shown, and as used where somebody asked for it."""
-    here = app.scope
-    store = app.writer(here)
+    store = app.writer(app.scope)
     session = store.session(showing.talker.session)
-    number = session.number if session else 0
     with store.transaction():
         store.show(showing.talker, showing.way, list(showing.marks), at=app.clock.now(), call=showing.call)
-        _record_use(app, showing, here, number)
+        _record_use(app, showing, app.scope, session.number if session else 0)
     for scope in Scope:
-        if scope is not here:
-            _record_use(app, showing, scope, number)
+        if scope is not app.scope:
+            _record_use(app, showing, scope)
 
 
 def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
@@ -151,12 +134,7 @@ def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
         record_shown(app, showing)
         return
     for scope in Scope:
-        _record_use(app, showing, scope, 0)
-
-
-def record_replayed(app: App, talker: LedgerKey, marks: Sequence[str]) -> None:
-    """For a session that continues another's transcript: what stands in there was shown."""
-    app.writer(app.scope).show(talker, Way.TOLD, marks, at=app.clock.now())
+        _record_use(app, showing, scope)
 
 
 def count_sessions(store: Store) -> int:
@@ -164,16 +142,17 @@ def count_sessions(store: Store) -> int:
     return SESSIONS.read(store)
 
 
-def _record_use(app: App, showing: Showing, scope: Scope, number: int) -> None:
+def _record_use(app: App, showing: Showing, scope: Scope, number: int = 0) -> None:
+    """`number`: the session's, in the store of this place; other stores count sessions for themselves."""
     ids = [memory_of(mark) for mark, where in showing.marks.items() if where is scope]
     if not ids or app.store_path(scope) is None:
         return
-    sessions = app.writer(scope)
-    session = number if scope is app.scope else SESSIONS.read(sessions)
+    store = app.writer(scope)
+    session = number if scope is app.scope else SESSIONS.read(store)
     if showing.asked:
-        sessions.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
+        store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
     else:
-        sessions.use(ids, partial(strength.count_shown, session=session))
+        store.use(ids, partial(strength.count_shown, session=session))
 
 
 def _count_for_user(app: App, session: Session) -> None:

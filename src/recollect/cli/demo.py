@@ -59,7 +59,7 @@ class Stage:
             home=Home(folder / "home"), project=projects.find(self.folder, folder), settings=load(None, None, {}),
             clock=self._clock, actor=actor,
         )  # fmt: skip
-        self._hooks = Hooks(self, folder / "rendered", self._clock)
+        self._hooks = Hooks(self.app, folder / "rendered", self._clock)
 
     def __enter__(self) -> Self:
         return self

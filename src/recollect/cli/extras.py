@@ -86,14 +86,14 @@ def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
     if not event:
         raise click.UsageError("Missing argument 'EVENT'.")
 
-    from recollect.hooks import Hooks, OneShotApps
+    from recollect.hooks import Hooks, open_once
 
     try:
         cwd = os.getcwd()
     except FileNotFoundError:
         raise NotFound("The current folder no longer exists.", hint="Go to one that does.") from None
     deadline = time.monotonic() + _HOOK_WITHIN_S
-    answer = Hooks(OneShotApps(), own=OneShotApps().app).answer(
+    answer = Hooks(open_once).answer(
         host, event, sys.stdin.buffer.read(), environment(), cwd, deadline, lambda seconds: time.monotonic() + seconds
     )
     if answer.stdout:

@@ -55,7 +55,7 @@ class Service:
         self._log = own.log
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
-        self._hooks = Hooks(self._apps, place.recalls, self._clock, own=self._apps.own)
+        self._hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
         self._spool = SpoolDrain(place, self._hooks, self._log)
         self._server = Server(place, listener, token, self)
         self._handler = RequestHandler(

@@ -1,4 +1,4 @@
-"""From the bytes a hook was given to the bytes it prints.
+"""From the bytes that a hook was given to the bytes it prints.
 
 Raises as `ops` does: BadInput for an event that cannot be read, StoreBusy or StoreFull where trying later helps. What
 was put in front of the agent counts only when the hook has confirmed that it printed it.
@@ -13,49 +13,51 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
 
 from recollect import agents
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import RecollectError
-from recollect.hooks.events import EVENTS
 from recollect.model.session import Event, EventName
 from recollect.ops import virtual_files
-from recollect.ops.hook_reply import HookReply, HookRequest, SlowerReply, SubagentTasks
+from recollect.ops.hook_reply import HookReply, HookRequest, SubagentTasks
+
+EVENTS: dict[EventName, str] = {
+    EventName.SESSION_STARTED: "session_start:start_session",
+    EventName.PROMPT: "prompt_recall:answer_prompt",
+    EventName.TOOL_CALLED: "tool_use:answer_call",
+    EventName.TOOLS_RAN: "hook_reply:receive_event",
+    EventName.TOOL_FAILED: "hook_reply:receive_event",
+    EventName.TURN_ENDED: "hook_reply:receive_event",
+    EventName.SUBAGENT_STARTED: "prompt_recall:brief_subagent",
+    EventName.SUBAGENT_ENDED: "hook_reply:receive_event",
+    EventName.COMPACTING: "hook_reply:receive_event",
+    EventName.PERMISSION_DENIED: "hook_reply:receive_event",
+    EventName.SESSION_ENDED: "hook_reply:end_session",
+}
+"""The operation behind each event, in `ops`, loaded when first needed: a first prompt does not wait for what others
+need. Events not listed here are ignored."""
 
 _MAX_SESSIONS = 1_000
 _MAX_EVENTS = 5_000
 _TRANSCRIPT_WITHIN_S = 60.0  # an agent makes a session's transcript when all hooks of its first prompt have ended
 _ROUTE = "RECOLLECT_VIA"  # set by a plugin's calls; those that settings make have none
 
-
-OwnApp = Callable[[str, str, Mapping[str, str]], AbstractContextManager[App]]
-"""An App that nobody else uses, for what takes long."""
-
-
-class Apps(Protocol):
-    def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> AbstractContextManager[App]:
-        """The App of a project, for one thread."""
+OpenApp = Callable[[str, str, Mapping[str, str]], AbstractContextManager[App]]
+"""Opens the App of a project (its folder, the current folder, the environment) for one thread."""
 
 
-class OneShotApps:
-    """Opens an App for one event and closes it after: hooks without a daemon, for tests and for a person who wants to
-    see what an agent would get."""
-
-    @contextmanager
-    def app(self, project_folder: str, cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
-        app = App.open(Path(project_folder or cwd), actor="agent")
-        try:
-            yield app
-        finally:
-            app.close()
-
-
-def do_nothing(_confirmed: bool) -> None:
-    pass
+@contextmanager
+def open_once(project_folder: str, cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
+    """For one event: hooks without a daemon, for a person who wants to see what an agent would get."""
+    app = App.open(Path(project_folder or cwd), actor="agent")
+    try:
+        yield app
+    finally:
+        app.close()
 
 
 def cannot_wait(_seconds: float) -> float:
@@ -72,7 +74,7 @@ class Received(Enum):
 @dataclass(frozen=True, slots=True)
 class Answer:
     stdout: bytes = b""  # what the hook prints, as it is
-    after: Callable[[bool], None] = do_nothing
+    after: Callable[[bool], None] = lambda _confirmed: None
     """To be called once it was sent, with whether the hook confirmed that it printed it."""
     is_kept: bool = True
     """Whether the event was written down; an agent is told what is remembered even where it could not be."""
@@ -80,12 +82,12 @@ class Answer:
 
 class Hooks:
     def __init__(
-        self, apps: Apps, folder: str | Path = "", clock: Clock | None = None, own: OwnApp | None = None
+        self, open_app: OpenApp, folder: str | Path = "", clock: Clock | None = None, own: OpenApp | None = None
     ) -> None:
-        """`folder`: where the answers of virtual files go; found from the home where none is given. Without `own` no
-        reply takes longer than a hook has."""
-        self._apps = apps
-        self._own = own
+        """`folder`: where the answers of virtual files go; found from the home where none is given. `own` opens an App
+        that nobody else uses, for what takes long."""
+        self._open_app = open_app
+        self._own = own or open_app
         self._folder = folder
         self._clock = clock or SystemClock()
         self._tasks = SubagentTasks()
@@ -110,23 +112,29 @@ class Hooks:
             return Answer()
         host = host or agents.DEFAULT_HOST
         event = agents.parse(host, event_name, body, at=self._clock.now(), environ=environ)
-        row = EVENTS.get(event.name)
-        if row is None or not self._seen.is_first(session_ledger.make_pointer(event).key, environ.get(_ROUTE, "")):
+        key, route = session_ledger.make_pointer(event).key, environ.get(_ROUTE, "")
+        if event.name not in EVENTS or not self._seen.is_first(key, route):
             return Answer()
-        place = self._place(event, cwd)
-        with self._apps.app(place, event.cwd or cwd, environ) as app:
+        place = (self._place(event, cwd), event.cwd or cwd, environ)
+        module, operation = EVENTS[event.name].split(":")
+        with self._open_app(*place) as app:
             folder = Path(event.reads_below or self._folder or virtual_files.answers_folder(app))
             request = HookRequest(app, event, until_s, self._tasks, folder, transcript_bytes)
-            said = row.load()(request)
+            reply: HookReply = getattr(import_module(f"recollect.ops.{module}"), operation)(request)
             shows_notices = notices.are_shown(app, event.host)
-        if said.slower is not None:  # the App is free again: no other hook waits for this one
-            said = self._wait_for(said.slower, request, place, environ, hold) or said
-        stdout = agents.render(host, event_name, said.reply if shows_notices else replace(said.reply, notice=""))
-        return Answer(
-            stdout,
-            lambda confirmed: self._finish(said, request, place, environ, confirmed and bool(stdout)),
-            is_kept=not request.unwritten,
-        )
+        if reply.slower is not None and (held_s := hold(reply.slower.seconds)):
+            # The App is free again: no other hook waits for this one.
+            with suppress(RecollectError), self._own(*place) as app:
+                reply = reply.slower.make(replace(request, app=app, until_s=held_s))
+        stdout = agents.render(host, event_name, reply.reply if shows_notices else replace(reply.reply, notice=""))
+
+        def finish(confirmed: bool) -> None:
+            if reply.said is not None:
+                # Where this fails, a memory is at worst shown once more.
+                with suppress(RecollectError), self._open_app(*place) as app:
+                    reply.finish(replace(request, app=app), confirmed and bool(stdout))
+
+        return Answer(stdout, finish, is_kept=not request.unwritten)
 
     def receive(self, pointer: Mapping[str, object]) -> Received:
         """An event that no daemon received when it happened, as the hook left it (wire/spool.py)."""
@@ -140,60 +148,26 @@ class Hooks:
         left = session_ledger.make_pointer(
             event, size if isinstance(size, int) else 0, mark if isinstance(mark, str) else ""
         )
-        with self._apps.app(self._place(event, event.cwd), event.cwd, {}) as app:
-            is_new = session_ledger.receive_pointer(app, left)
-        if not is_new:
-            return Received.KNOWN
+        with self._open_app(self._place(event, event.cwd), event.cwd, {}) as app:
+            if not app.writer(app.scope).put_event(left):
+                return Received.KNOWN
         return Received.NEW if can_be_read else Received.LOST
-
-    def _wait_for(
-        self,
-        slower: SlowerReply,
-        request: HookRequest,
-        place: str,
-        environ: Mapping[str, str],
-        hold: Callable[[float], float],
-    ) -> HookReply | None:
-        until_s = hold(slower.seconds) if self._own else 0.0
-        if until_s and self._own:
-            with suppress(RecollectError), self._own(place, request.event.cwd or place, environ) as app:
-                return slower.make(replace(request, app=app, until_s=until_s))
-        return None
-
-    def _finish(
-        self, said: HookReply, request: HookRequest, place: str, environ: Mapping[str, str], was_printed: bool
-    ) -> None:
-        showing = said.showing if was_printed else None
-        if said.after is None and showing is None:
-            return
-        # Where this fails, a memory is at worst shown once more.
-        with suppress(RecollectError), self._apps.app(place, request.event.cwd or place, environ) as app:
-            if showing is not None:
-                session_ledger.record_shown(app, showing)
-            if said.after is not None:
-                said.after(replace(request, app=app), was_printed)
 
     def _place(self, event: Event, cwd: str) -> str:
         """A session stays with the project that it first spoke of, wherever its agent goes."""
         with self._guard:
-            place = self._places.get(event.session_id) or event.project_folder or event.cwd or cwd
-            self._places[event.session_id] = event.project_folder or place
+            place = event.project_folder or self._places.get(event.session_id) or event.cwd or cwd
+            self._places[event.session_id] = place
             self._places.move_to_end(event.session_id)
             while len(self._places) > _MAX_SESSIONS:
                 self._places.popitem(last=False)
-            return self._places[event.session_id]
+            return place
 
 
 class _SeenEvents:
-    """An event that an agent reports over two routes is answered once.
-
-    An agent can call us by its settings and by a plugin; both calls run at the same moment, with the same event. The
-    first is answered, the other gets nothing. Events can repeat (a turn that ends twice alike), so the events of each
-    route are counted: the second of one route is the second of the other, not a repetition of the first.
-
-    In memory alone. A route that lost a call (killed, too late) lags behind and stays silent: nothing is ever said
-    twice, and the other route goes on speaking.
-    """
+    """An agent can call us by its settings and by a plugin, at the same moment, with the same event: the first call is
+    answered, the other gets nothing. Events can repeat (a turn that ends twice alike), so the events of each route are
+    counted. A route that lost a call lags behind and stays silent; the other goes on speaking. In memory alone."""
 
     def __init__(self) -> None:
         self._counts: OrderedDict[str, dict[str, int]] = OrderedDict()

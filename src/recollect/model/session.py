@@ -87,7 +87,6 @@ class Reply:
     """A file that we just wrote, read in place of the virtual one. The only reply that decides a permission."""
     read_input: Mapping[str, object] = field(default_factory=dict)
     """The input of the read that is redirected: hosts replace the whole of it, so an offset and a limit are copied."""
-    shown: tuple[str, ...] = ()  # memories that count as shown once the hook has confirmed that it printed this
 
     def __bool__(self) -> bool:
         return bool(self.context or self.notice or self.read_instead)

@@ -12,14 +12,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from recollect.app import session_ledger
+from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.session_ledger import Showing
 from recollect.base.errors import RecollectError, StoreDamaged
-from recollect.model.codec import Json
 from recollect.model.memory import Memory
-from recollect.model.query import ALWAYS_LOADED, Drop, Hit
+from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import Event, LedgerKey, Reply, ToolCall, Way, memory_of
 from recollect.ops import virtual_files
@@ -72,7 +72,7 @@ class HookRequest:
     folder: Path  # where the answers of virtual files go
     transcript_bytes: int = 0  # how long the transcript was before the event
     unwritten: list[str] = field(default_factory=list)
-    """What could not be written so far, and why. Then the hook keeps its pointer."""
+    """Why something could not be written so far. Then the hook keeps its pointer."""
 
     @property
     def left_s(self) -> float:
@@ -86,39 +86,26 @@ class HookRequest:
         except StoreDamaged:
             raise
         except RecollectError as problem:
-            self.app.log.line(
-                "not-kept", of=self.event.name, session=self.event.session_id, problem=problem.message
-            )  # fmt: skip
+            self.log_unkept(str(self.event.name), problem)
             self.unwritten.append(problem.message)
             return False
         return True
 
+    def log_unkept(self, what: str, problem: RecollectError) -> None:
+        self.app.log.line("not-kept", of=what, session=self.event.session_id, problem=problem.message)
+
+    def log_late(self, left_out: str) -> None:
+        self.app.log.line("late", session=self.event.session_id, left_out=left_out)
+
     def receive(self) -> None:
-        """The event is kept for later: where to read it, not what it says."""
-        session_ledger.receive_pointer(self.app, session_ledger.make_pointer(self.event, self.transcript_bytes))
-
-
-@dataclass(frozen=True, slots=True)
-class SlowerReply:
-    """A better reply that takes longer than a hook usually has."""
-
-    seconds: float
-    make: Callable[[HookRequest], HookReply]
-    """Called with an App of its own, so that no other hook waits for it, and with more time."""
-
-
-@dataclass(frozen=True, slots=True)
-class HookReply:
-    reply: Reply = field(default_factory=Reply)
-    showing: Showing | None = None  # what counts as shown once the reply was printed
-    after: Callable[[HookRequest, bool], None] | None = None
-    """What nobody waits for: called with the same event, an App of its own, and whether the reply was printed."""
-    slower: SlowerReply | None = None  # given instead of this one, where the hook can wait for it
+        """Keep the event for later: where to read it, not what it says."""
+        pointer = session_ledger.make_pointer(self.event, self.transcript_bytes)
+        self.app.writer(self.app.scope).put_event(pointer)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search for a prompt brought: memories and where each is kept, or why it was not searched."""
+    """What a search for a prompt brought, or why nothing was searched."""
 
     found: Found | None
     why_not: str = ""
@@ -127,10 +114,6 @@ class Outcome:
     @property
     def hits(self) -> tuple[Hit, ...]:
         return tuple(one.hit for one in self.found.found) if self.found else ()
-
-    @property
-    def scopes(self) -> dict[str, Scope]:
-        return {one.hit.memory.id: one.scope for one in self.found.found} if self.found else {}
 
     def with_remark(self, remark: str) -> Outcome:
         """With something more about how it was searched."""
@@ -141,24 +124,107 @@ NOT_SEARCHED = Outcome(None, "not asked")
 NOTHING_TO_SEARCH = Outcome(None, "nothing to look for")
 
 
+class SlowerReply(NamedTuple):
+    """A better reply that takes longer than a hook usually has. It is made with an App of its own, so that no other
+    hook waits for it, and with more time."""
+
+    seconds: float
+    make: Callable[[HookRequest], HookReply]
+
+
+@dataclass(frozen=True, slots=True)
+class HookReply:
+    reply: Reply = field(default_factory=Reply)
+    said: Injection | None = None  # None: nothing is recorded or logged
+    outcome: Outcome = NOT_SEARCHED
+    listed: Found | None = None  # what was loaded without a search
+    showing: Showing | None = None  # what counts as shown once the reply was printed
+    waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
+    after: Callable[[HookRequest, bool], None] | None = None
+    """What nobody waits for: called with the same event, a fresh App, and whether the reply was printed."""
+    slower: SlowerReply | None = None  # given instead of this one, where the hook can wait for it
+
+    def finish(self, request: HookRequest, delivered: bool) -> None:
+        """Writes what depends on whether the reply was printed: the ledger, the record for `why`, the log."""
+        said = self.said
+        if said is None:
+            return
+        if delivered and self.showing is not None:
+            session_ledger.record_shown(request.app, self.showing)
+        if self.recalls or (delivered and self.waiting):
+            request.write(lambda: self._record(request, said, delivered))
+        self._log(request, said, delivered)
+        if self.after is not None:
+            self.after(request, delivered)
+
+    @property
+    def recalls(self) -> list[Found]:
+        listed = self.listed if self.listed and self.listed.found else None
+        return [found for found in (self.outcome.found, listed) if found is not None]
+
+    def _record(self, request: HookRequest, said: Injection, delivered: bool) -> None:
+        event, left_out = request.event, {drop.id for drop in said.left_out}
+        for found in self.recalls:
+            kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
+            record_recall(
+                request.app,
+                replace(found, found=kept, drops=(*said.left_out, *found.drops)),
+                {
+                    "event": str(event.name), "session": event.session_id, "agent": event.agent_id,
+                    "chars": len(said.text), "delivered": delivered,
+                },
+            )  # fmt: skip
+        if delivered and self.waiting:
+            notices.clear(request.app, self.waiting)
+
+    def _log(self, request: HookRequest, said: Injection, delivered: bool) -> None:
+        found, event = self.outcome.found, request.event
+        reasons = Counter(drop.reason.partition(" (")[0] for drop in (*(found.drops if found else ()), *said.left_out))
+        facts = {
+            "agent": event.agent_id,
+            "source": event.source,
+            **({"recall": found.id, "how": found.how} if found else {"not": self.outcome.why_not}),
+            "ms": round(found.ms, 1) if found else "",
+            "shown": len(said.shown) if delivered else 0,
+            "chars": len(said.text) if delivered else 0,
+            "undelivered": len(said.shown) if said.text and not delivered else "",
+            "dropped": ",".join(f"{reason}:{count}" for reason, count in sorted(reasons.items())),
+        }
+        told = {name: value for name, value in facts.items() if value != ""}
+        request.app.log.line(str(event.name), session=event.session_id, **told)
+
+
 def inject(
+    request: HookRequest,
     said: Injection,
     talker: LedgerKey,
-    scopes: Mapping[str, Scope],
-    after: Callable[[HookRequest, bool], None],
+    outcome: Outcome = NOT_SEARCHED,
+    listed: Found | None = None,
     *,
-    notice: str = "",
+    notice: Sequence[str | None] | None = None,
     way: Way = Way.TOLD,
     call: str = "",
 ) -> HookReply:
-    """Puts a text in front of the agent. `scopes`: where each memory in it is kept."""
+    """Puts a text in front of the agent. `notice`: lines for the person; those that waited come before them. None: this
+    event shows none."""
+    is_seen = notice is not None and notices.are_shown(request.app, request.event.host)
+    waiting = notices.waiting(request.app) if is_seen else []
+    reply = Reply(context=said.text, notice="\n".join(filter(None, (*waiting, *(notice or ())))))
+    made = HookReply(reply, said, outcome, listed, waiting=waiting)
+    scopes = {one.hit.memory.id: one.scope for found in made.recalls for one in found.found}
     marks = {mark: scopes[memory_of(mark)] for mark in said.shown}
-    showing = Showing(talker=talker, marks=marks, way=way, call=call) if marks else None
-    return HookReply(Reply(context=said.text, notice=notice, shown=said.shown), showing, after)
+    return replace(made, showing=Showing(talker=talker, marks=marks, way=way, call=call) if marks else None)
 
 
-def found_without_search(app: App, what: str, memories: Iterable[tuple[Scope, Hit]], how: str) -> Found:
-    listed = tuple(Recollection(scope, hit, hit.memory.weight) for scope, hit in memories)
+def list_loaded(app: App, what: str, memories: Mapping[str, tuple[Scope, Memory]], said: Injection) -> Found:
+    """So that `why` can say of something that was simply loaded that it was, and when."""
+    ids = {memory_of(mark) for mark in said.shown}
+    hits = [(scope, Hit(memory, 1.0, (("listed", 1.0),))) for scope, memory in memories.values() if memory.id in ids]
+    return found_without_search(app, what, hits, ALWAYS_LOADED)
+
+
+def found_without_search(app: App, what: str, hits: Iterable[tuple[Scope, Hit]], how: str) -> Found:
+    listed = tuple(Recollection(scope, hit, hit.memory.weight) for scope, hit in hits)
     return Found(app.mint.draw("recall"), what, app.clock.now(), listed, (), how)
 
 
@@ -169,67 +235,8 @@ def receive_event(request: HookRequest) -> HookReply:
 
 
 def end_session(request: HookRequest) -> HookReply:
-    """The session's runtime files go, what is durable stays."""
+    """Removes the session's runtime files; what is durable stays."""
     event = request.event
     virtual_files.remove_answers(request.folder, event.session_id, with_folder=bool(event.reads_below))
     request.tasks.forget(event.session_id)
     return receive_event(request)
-
-
-# What is written once it is known whether the reply was delivered
-
-
-def record_and_log(request: HookRequest, outcome: Outcome, said: Injection, delivered: bool) -> None:
-    if outcome.found is not None:
-        request.write(lambda: record_search(request, outcome, said, delivered))
-    log_reply(request, outcome, said, delivered)
-
-
-def record_search(request: HookRequest, outcome: Outcome, said: Injection, delivered: bool) -> None:
-    """For `why`: without what there was no room for."""
-    if outcome.found is None:
-        return
-    left_out = {drop.id for drop in said.left_out}
-    kept = tuple(one for one in outcome.found.found if one.hit.memory.id not in left_out)
-    found = replace(outcome.found, found=kept, drops=(*said.left_out, *outcome.found.drops))
-    record_recall(request.app, found, _injected(request, said, delivered))
-
-
-def record_listed(
-    request: HookRequest, what: str, memories: Sequence[tuple[Scope, Memory]], said: Injection, delivered: bool
-) -> None:
-    """So that `why` can say of something that was simply loaded that it was, and when."""
-    ids = {memory_of(mark) for mark in said.shown}
-    hits = [(scope, Hit(memory, 1.0, (("listed", 1.0),))) for scope, memory in memories if memory.id in ids]
-    found = replace(found_without_search(request.app, what, hits, ALWAYS_LOADED), drops=said.left_out)
-    record_recall(request.app, found, _injected(request, said, delivered))
-
-
-def _injected(request: HookRequest, said: Injection, delivered: bool) -> dict[str, Json]:
-    event = request.event
-    return {
-        "event": str(event.name), "session": event.session_id, "agent": event.agent_id, "chars": len(said.text),
-        "delivered": delivered,
-    }  # fmt: skip
-
-
-def log_reply(request: HookRequest, outcome: Outcome, said: Injection, delivered: bool) -> None:
-    found, event = outcome.found, request.event
-    dropped = _count_reasons([*(found.drops if found else ()), *said.left_out])
-    searched = {"recall": found.id, "how": found.how, "ms": round(found.ms, 1)} if found else {"not": outcome.why_not}
-    request.app.log.line(
-        str(event.name),
-        session=event.session_id,
-        **({"agent": event.agent_id} if event.agent_id else {}),
-        **({"source": event.source} if event.source else {}),
-        **searched,
-        shown=len(said.shown) if delivered else 0,
-        chars=len(said.text) if delivered else 0,
-        **({} if delivered or not said.text else {"undelivered": len(said.shown)}),
-        **({"dropped": dropped} if dropped else {}),
-    )
-
-
-def _count_reasons(drops: Iterable[Drop]) -> str:
-    counts = Counter(drop.reason.partition(" (")[0] for drop in drops)
-    return ",".join(f"{reason}:{count}" for reason, count in sorted(counts.items()))

@@ -47,13 +47,14 @@ def answer_prompt(request: HookRequest) -> HookReply:
     heart, is_repeated = _record_prompt(request)
     outcome = _search_in_time(request, question, talker, app.settings.count("MEMORY_PROMPT_HITS"))
     captured = _capture_in_time(request, is_repeated)
-    if outcome is NOTHING_TO_SEARCH or not _waits_for_model(app):
+    waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
+    if outcome is NOTHING_TO_SEARCH or not waits_for_model:
         return _reply(request, talker, heart, outcome, captured)
-    ready = _reply(request, talker, heart, outcome.with_remark("no language model was asked"), captured)
     slower = SlowerReply(
         app.settings.count("MEMORY_RECALL_SECONDS"),
         lambda later: _reply(later, talker, heart, _choose_by_model(later, talker, outcome), captured),
     )
+    ready = _reply(request, talker, heart, outcome.with_remark("no language model was asked"), captured)
     return replace(ready, slower=slower)
 
 
@@ -66,18 +67,8 @@ def brief_subagent(request: HookRequest) -> HookReply:
     outcome = _search_in_time(request, question, talker, SUBAGENT_HITS) if question else NOT_SEARCHED
     said = inject.subagent([rule for _, rule in rules.values()], outcome.hits, nonce=fresh_key()[:8])
     request.write(request.receive)
-
-    def after(later: HookRequest, delivered: bool) -> None:
-        def write() -> None:
-            hook_reply.record_search(later, outcome, said, delivered)
-            if any(id in rules for id in said.shown):
-                hook_reply.record_listed(later, "the start of a subagent", list(rules.values()), said, delivered)
-
-        later.write(write)
-        hook_reply.log_reply(later, outcome, said, delivered)
-
-    scopes = {**outcome.scopes, **{id: scope for id, (scope, _) in rules.items()}}
-    return hook_reply.inject(said, talker, scopes, after)
+    listed = hook_reply.list_loaded(app, "the start of a subagent", rules, said)
+    return hook_reply.inject(request, said, talker, outcome, listed)
 
 
 # The search
@@ -123,11 +114,6 @@ def _search_in_time(request: HookRequest, question: TimedQuestion | None, talker
         return Outcome(None, problem.message, failed=True)
 
 
-def _waits_for_model(app: App) -> bool:
-    """The settings say so; asked without loading what language models need."""
-    return app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
-
-
 def _choose_by_model(request: HookRequest, talker: LedgerKey, outcome: Outcome) -> Outcome:
     """What a language model chose; the ordinary outcome, where it gave no answer in time."""
     from recollect.ops import recall_agent  # only needed here
@@ -161,15 +147,12 @@ def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
 
 
 def _is_repeated(app: App, event: Event) -> bool:
-    """Whether another host has just reported this prompt: an agent can run another agent's hooks. Known by a check sum,
+    """Whether another host has just reported this prompt: an agent can run another agent's hooks. Known by a checksum,
     the host and the time; the words are kept nowhere. The same words twice from one host are two prompts."""
     store = app.writer(app.scope)
     mark = checksum(" ".join(event.asked.split()))
-    recent = [
-        one
-        for one in RECENT_PROMPTS.read(store)
-        if abs(event.at.micros - one.at) <= REPEATED_WITHIN_S * 1_000_000
-    ]  # fmt: skip
+    within = REPEATED_WITHIN_S * 1_000_000
+    recent = [one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within]
     RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
     return bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
 
@@ -177,27 +160,19 @@ def _is_repeated(app: App, event: Event) -> bool:
 def _capture_in_time(request: HookRequest, is_repeated: bool) -> str | None:
     """Captures the rules that a prompt states and returns the notice. None where there was no time: they are captured
     from the transcript, or later."""
-    app, event = request.app, request.event
-    if not event.text:
+    if not request.event.text:
         return ""  # a plan states no rules
-    if is_repeated:
-        from recollect.jobs import late_prompts
-
-        def claim() -> None:
-            late_prompts.claim_prompt(app, event.session_id, event.text)
-
-        request.write(claim)
-        return ""
     capturing = sys.modules.get("recollect.app.rule_keeping")  # not loaded for a first prompt
     is_ready = capturing is not None and capturing.is_english_loaded()
-    if request.left_s >= (_CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S):
-        return _capture(request)
-    app.log.line("late", session=event.session_id, left_out="capture")
+    if is_repeated or request.left_s >= (_CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S):
+        return _capture(request, is_repeated=is_repeated)
+    request.log_late("capture")
     return None
 
 
-def _capture(request: HookRequest) -> str:
-    """A capture that fails is logged: the prompt is answered all the same."""
+def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
+    """A capture that fails is logged: the prompt is answered all the same. A repeated prompt is only claimed, so that
+    its transcript leaves it alone."""
     app, event = request.app, request.event
     if event.agent_id:
         return ""  # a subagent's prompt is the agent's words
@@ -205,15 +180,16 @@ def _capture(request: HookRequest) -> str:
     from recollect.jobs import late_prompts
 
     try:
-        draft = rule_keeping.read_prompt(app, event.text)
+        draft = None if is_repeated else rule_keeping.read_prompt(app, event.text)
         with app.writer(app.scope).transaction():
-            if not late_prompts.claim_prompt(app, event.session_id, event.text):
-                return ""  # it was read in the transcript while we were held up
+            is_first = late_prompts.claim_prompt(app, event.session_id, event.text)  # else its transcript was quicker
+            if draft is None or not is_first:
+                return ""
             return rule_keeping.capture_prompt(app, draft, session=event.session_id)
     except StoreDamaged:
         raise
     except RecollectError as problem:
-        app.log.line("not-kept", of="capture", session=event.session_id, problem=problem.message)
+        request.log_unkept("capture", problem)
         return ""
 
 
@@ -223,7 +199,7 @@ def _capture(request: HookRequest) -> str:
 def _reply(
     request: HookRequest, talker: LedgerKey, heart: Heartbeat, outcome: Outcome, captured: str | None
 ) -> HookReply:
-    """`captured`: None where there was no time."""
+    """`captured`: the notice of it; None where there was no time."""
     app, event = request.app, request.event
     said = inject.prompt(
         outcome.hits,
@@ -233,27 +209,18 @@ def _reply(
         content=app.settings.switch("MEMORY_PROMPT_CONTENT"),
         reader=agents.agent(event.host).TITLE,
     )
-    is_seen = notices.are_shown(app, event.host)
-    waiting = notices.waiting(app) if is_seen else []
     # That nothing was found is not news; that the search failed is.
     trouble = f"Recollect could not search: {plain(outcome.why_not, 120)}" if outcome.failed else ""
-    notice = "\n".join(line for line in (*waiting, captured, said.notice or trouble) if line)
+    is_seen = notices.are_shown(app, event.host)
 
     def after(later: HookRequest, delivered: bool) -> None:
         beat_state.write_view(later.app)
-        hook_reply.record_and_log(later, outcome, said, delivered)
         if delivered:
             toasts.show_recalled(later.app, (hit.memory for hit in outcome.hits if hit.mark in said.shown))
         is_missed = captured is None and not event.transcript  # else it is read there
         untold = _capture(later) if is_missed else "" if delivered and is_seen else captured
+        if untold:
+            later.write(lambda: notices.add(later.app, untold))
 
-        def write() -> None:
-            if delivered:
-                notices.clear(later.app, waiting)
-            if untold:
-                notices.add(later.app, untold)
-
-        if untold or (delivered and waiting):
-            later.write(write)
-
-    return hook_reply.inject(said, talker, outcome.scopes, after, notice=notice)
+    reply = hook_reply.inject(request, said, talker, outcome, notice=(captured, said.notice or trouble))
+    return replace(reply, after=after)

@@ -44,16 +44,11 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
     answer = _recall(request, question)
     said = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
     path = virtual_files.write_answer(request.folder, event.session_id, said.text)
-    if path is None:
-        reply = Reply(context=said.text, shown=said.shown)
-    else:
-        reply = Reply(read_instead=str(path), read_input=call.input, shown=said.shown)
+    reply = Reply(read_instead=str(path), read_input=call.input) if path else Reply(context=said.text)
     # An agent that reads on in a long memory was shown it before.
     marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
-    talker = session_ledger.talker(app, event)
-    showing = Showing(talker=talker, marks=marks, call=call.id, asked=True) if marks else None
-    outcome = Outcome(answer.found)
-    return HookReply(reply, showing, lambda later, done: hook_reply.record_and_log(later, outcome, said, done))
+    showing = Showing(talker=session_ledger.talker(app, event), marks=marks, call=call.id, asked=True)
+    return HookReply(reply, said, Outcome(answer.found), showing=showing if marks else None)
 
 
 def _recall(request: HookRequest, question: str) -> Recalled:
@@ -77,14 +72,7 @@ def _remind(request: HookRequest, call: ToolCall) -> HookReply:
     said = inject.reminders(rules, nonce=fresh_key()[:8])
     if not said.text:
         return HookReply()
-    return hook_reply.inject(
-        said,
-        talker,
-        outcome.scopes,
-        lambda later, done: hook_reply.record_and_log(later, outcome, said, done),
-        way=Way.REMINDED,
-        call=call.id,
-    )
+    return hook_reply.inject(request, said, talker, outcome, way=Way.REMINDED, call=call.id)
 
 
 def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[Outcome, list[Rule]]:
@@ -96,12 +84,11 @@ def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) 
     if about.programs and len(weights) < min(MAX_REMINDERS, len(rules)) and app.settings.switch("MEMORY_RECALL"):
         weights = {**_near_rules(app, about.text, rules, until_s), **weights}
     best = sorted(weights, key=lambda id: weights[id], reverse=True)[:MAX_REMINDERS]
-    hits = [
-        (rules[id][0], Hit(rules[id][1], weights[id], ((("named" if weights[id] >= 1 else "near"), weights[id]),)))
-        for id in best
-    ]
-    found = hook_reply.found_without_search(app, about.text, hits, ABOUT_CALL)
-    return Outcome(found), [rules[id][1] for id in best]
+    hits = []
+    for id in best:
+        scope, rule = rules[id]
+        hits.append((scope, Hit(rule, weights[id], (("named" if weights[id] >= 1 else "near", weights[id]),))))
+    return Outcome(hook_reply.found_without_search(app, about.text, hits, ABOUT_CALL)), [rules[id][1] for id in best]
 
 
 def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], until_s: float) -> dict[str, float]:
@@ -118,11 +105,12 @@ def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], un
         near |= found
         background = background.with_more(others)
     prompt, needed = floor.Prompt.of(text), max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR)
-    certain = {
-        id: floor.features(
+    certain: dict[str, float] = {}
+    for id, cosine in near.items():
+        features = floor.features(
             prompt, rules[id][1].body, near=cosine, cover=0.0, background=background, passages=background.passages,
             kept=True,
-        ).probability
-        for id, cosine in near.items()
-    }  # fmt: skip
-    return {id: probability for id, probability in certain.items() if probability >= needed}
+        )  # fmt: skip
+        if features.probability >= needed:
+            certain[id] = features.probability
+    return certain
