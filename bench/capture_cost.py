@@ -21,7 +21,7 @@ from recollect.app.core import App
 from recollect.base.errors import ModelError
 from recollect.base.moment import Moment
 from recollect.capture.thread_growth import ORIGIN
-from recollect.embed import Embedder, load
+from recollect.embed.embedder import Embedder, load
 from recollect.model.act import SessionPart
 from recollect.model.memory import Anchor, Message, Thread
 from recollect.model.plan import Create, Plan

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
 
 FILE = "bench-vectors.db"
 _BATCH = 16

@@ -160,7 +160,7 @@ def ask_warm(path: str, questions: int) -> None:
     prompts, vectors = _prompts(questions + 1), _asked(questions + 1)
     _answered(store, prompts[-1], vectors[-1])
     timed = _timed(questions, lambda number: _answered(store, prompts[number], vectors[number]))
-    from recollect.embed import load
+    from recollect.embed.embedder import load
 
     load().embed_one(prompts[0])
     child.say({"timed": timed, "peak_with_model_mb": peak_mb()})
@@ -223,7 +223,7 @@ def ask_bare(path: str, questions: int) -> None:
 
 
 def embed_prompts(questions: int) -> None:
-    from recollect.embed import load
+    from recollect.embed.embedder import load
 
     embedder = load()
     prompts = _spoken_prompts()

@@ -215,7 +215,7 @@ def give_vectors(path: str) -> None:
     import numpy as np
 
     from recollect.base.errors import ModelError
-    from recollect.embed import load
+    from recollect.embed.embedder import load
     from recollect.store import Store, Tuning
 
     try:

@@ -297,7 +297,7 @@ def give_twins(path: str, count: int) -> None:
 
     from recollect.base.clock import SystemClock
     from recollect.base.ids import Mint
-    from recollect.embed import load
+    from recollect.embed.embedder import load
     from recollect.model.memory import Kind, Thread
     from recollect.model.plan import Create, Plan
     from recollect.model.query import Query

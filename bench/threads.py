@@ -25,8 +25,8 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.capture.turns import message_id
-from recollect.embed import Embedder
-from recollect.embed import load as load_model
+from recollect.embed.embedder import Embedder
+from recollect.embed.embedder import load as load_model
 from recollect.jobs import turn_threads
 from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
 

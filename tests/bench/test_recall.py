@@ -20,7 +20,7 @@ from bench.systems import BASELINES, Baselines, RecallAgent
 from recollect.app.memory_search import Answer, search_stores
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.moment import Moment
-from recollect.embed import Embedder
+from recollect.embed.embedder import Embedder
 from recollect.store.database import silent
 from tests.cli.run import run
 from tests.llm.standin import StandIn
@@ -164,10 +164,7 @@ class Counting(Embedder):
         self.asked += texts
         return np.array([[len(text), 1 / 3] for text in texts], np.float32)
 
-    def embed_ends(self, text: str, most_tokens: int) -> Any:
-        return self.embed_one(text)
-
-    def embed_one(self, text: str) -> Any:
+    def embed_one(self, text: str, most_tokens: int | None = None) -> Any:
         return self.embed([text])[0]
 
 

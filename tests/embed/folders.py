@@ -1,4 +1,4 @@
-"""Model folders made by code: a small BERT of chance numbers as sentence-transformers would save it, and what it
+"""Model folders made by code: a small BERT of random numbers as sentence-transformers would save it, and what it
 should give, computed slowly and plainly in float64."""
 
 from __future__ import annotations
@@ -89,7 +89,6 @@ def save(
     dim: int = DIM,
     kind: str = "F32",
     prefix: str = "",
-    fast_tokenizer: bool = False,
     **config: Any,
 ) -> Path:
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
@@ -97,14 +96,15 @@ def save(
     put(folder / "modules.json", MODULES)
     put(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": dim, f"pooling_mode_{pooling}": True})
     put(folder / "config_sentence_transformers.json", {"prompts": prompts or {}})
-    if fast_tokenizer:
-        model = {"type": "WordPiece", "vocab": {word: number for number, word in enumerate(WORDS)}}
-        put(folder / "tokenizer.json", {"model": model, "normalizer": {"type": "BertNormalizer", "lowercase": True}})
-    else:
-        (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    put(folder / "tokenizer.json", tokenizer())
     named = {prefix + name: value for name, value in tensors(seed, dim).items()}
     (folder / "model.safetensors").write_bytes(packed(named, kind))
     return folder
+
+
+def tokenizer(words: list[str] = WORDS, **model: Any) -> dict[str, Any]:
+    vocabulary = {word: number for number, word in enumerate(words)}
+    return {"model": {"vocab": vocabulary, **model}, "normalizer": {"type": "BertNormalizer", "strip_accents": None}}
 
 
 def put(path: Path, value: Any) -> None:
@@ -139,8 +139,8 @@ def expected(values: dict[str, Array], tokens: list[int], pooling: str = "mean_t
         thought = linear(f"{name}intermediate.dense", rows)
         thought = thought * (1 + np.vectorize(math.erf)(thought / math.sqrt(2))) / 2
         rows = norm(f"{name}output.LayerNorm", linear(f"{name}output.dense", thought) + rows)
-    pool = {"mean_tokens": rows.mean(0), "cls_token": rows[0], "max_tokens": rows.max(0)}
-    found: Array = pool[pooling] / np.linalg.norm(pool[pooling])
+    pooled = rows[0] if pooling == "cls_token" else rows.mean(0)
+    found: Array = pooled / np.linalg.norm(pooled)
     return found
 
 

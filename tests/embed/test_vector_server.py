@@ -12,19 +12,15 @@ import numpy as np
 import pytest
 
 from recollect.base.errors import BadInput, EndpointFailed
-from recollect.embed import load, vector_server
-from tests.embed.server import DIM, Server, serving, vector, well
+from recollect.embed import vector_server
+from recollect.embed.embedder import load
+from tests.embed.server import DIM, Server, serving, vector
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     with serving() as found:
         yield found
-
-
-def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HURRIED_S", "QUESTION_S", "BATCH_S"):
-        monkeypatch.setattr(vector_server, name, 0.3)
 
 
 def unit(text: str) -> Any:
@@ -42,6 +38,7 @@ def test_vectors_come_from_the_server_at_length_one_and_in_order(server: Server)
     found = embedder.embed(texts)
 
     assert embedder.dim == DIM
+    assert np.isfinite(embedder.embed(["\ud800", "", "\0"])).all()
     assert found.dtype == np.float32
     for row, text in zip(found, texts, strict=True):
         assert float(row @ unit(text)) == pytest.approx(1, abs=1e-5)
@@ -54,7 +51,7 @@ def test_a_question_is_asked_alone_and_a_long_one_by_its_ends(server: Server):
     embedder = load(server.url)
 
     embedder.embed_one("how do we deploy")
-    embedder.embed_ends("first words " + "x " * 9_000 + " last words", 64)
+    embedder.embed_one("first words " + "x " * 9_000 + " last words", 64)
 
     assert server.asked[-2]["input"] == ["how do we deploy"]
     [asked] = server.asked[-1]["input"]
@@ -75,12 +72,6 @@ def test_the_id_tells_servers_and_models_apart(server: Server):
     assert len(ids) == 3
     assert load(server.url).id == load(server.url).id
     assert load(server.url).id.startswith("test-model@endpoint:")
-
-
-def test_texts_that_are_no_text_are_sent_as_one(server: Server):
-    embedder = load(server.url)
-
-    assert np.isfinite(embedder.embed(["\ud800", "", "\0"])).all()
 
 
 # The key
@@ -144,34 +135,27 @@ def test_a_server_that_is_not_there_is_said_to_be(server: Server):
     assert "tried again" in raised.value.hint
 
 
-def changed(texts: list[str]) -> Any:
-    return {"data": [{"index": n, "embedding": vector(text, 32)} for n, text in enumerate(texts)]}
+def of_size(size: int, *, more: int = 0) -> Callable[[list[str]], Any]:
+    return lambda texts: {"data": [{"index": n, "embedding": [0.5] * (size + n * more)} for n, _ in enumerate(texts)]}
 
 
-def uneven(texts: list[str]) -> Any:
-    return {"data": [{"index": n, "embedding": vector(text, DIM + n)} for n, text in enumerate(texts)]}
+def of_values(*values: Any) -> Callable[[list[str]], Any]:
+    return lambda texts: {"data": [{"embedding": [value] * DIM} for value in values]}
 
 
-def fewer(texts: list[str]) -> Any:
-    return {"data": well(texts)["data"][1:]}
-
-
-def with_value(value: Any) -> Callable[[list[str]], Any]:
-    return lambda texts: {"data": [{"index": n, "embedding": [value] * DIM} for n, _ in enumerate(texts)]}
-
-
-WRONG: list[tuple[Any, str]] = [
-    (changed, "32 numbers, where 48 were expected"), (uneven, "48 and 49 numbers"), (fewer, "vectors for"),
-    (with_value("x"), "no vector"), (with_value(None), "no vector"), (with_value(1e300), "no vector"),
-    (with_value(True), "no vector"), (lambda _: b"", "no vectors"), (lambda _: b"<html>busy</html>", "no vectors"),
-    (lambda _: b'{"data": [{"embedding": [NaN]', "no vectors"), (lambda _: [], "no vectors"),
-    (lambda _: {}, "no vectors"), (lambda _: {"data": None}, "no vectors"), (lambda _: {"data": [1, 2]}, "no vectors"),
-    (lambda _: {"data": [{"embedding": "AAAA"}] * 2}, "no vector"), (lambda _: b"[" * 100_000, "no vectors"),
-    (lambda _: b'{"data": [{"embedding": [NaN, 1]}, {"embedding": [1, 2]}]}', "no vector"),
+NONE, WRONG = "holds no vectors", "a vector of finite numbers for each of 2"
+ANSWERS: list[tuple[Any, str]] = [
+    (of_size(32), "32 numbers, not 48"), (of_size(DIM, more=1), WRONG), (of_size(0), WRONG),
+    (of_values(1), WRONG), (of_values(1, "x"), WRONG), (of_values(1, None), WRONG), (of_values(1, 1e300), WRONG),
+    (of_values(1, True), WRONG), (lambda _: {"data": [{"embedding": "AAAA"}] * 2}, WRONG),
+    (lambda _: b'{"data": [{"embedding": [NaN, 1]}, {"embedding": [1, 2]}]}', WRONG),
+    (lambda _: b"", NONE), (lambda _: b"<html>busy</html>", NONE), (lambda _: b'{"data": [{"embedding": [NaN]', NONE),
+    (lambda _: [], NONE), (lambda _: {"data": None}, NONE), (lambda _: {"data": [1, 2]}, NONE),
+    (lambda _: b"[" * 100_000, NONE),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("answer", "said"), WRONG)
+@pytest.mark.parametrize(("answer", "said"), ANSWERS)
 def test_an_answer_that_is_not_what_was_asked_for_is_never_used(server: Server, answer: Any, said: str):
     embedder = load(server.url)
     server.answer = answer
@@ -197,29 +181,24 @@ def test_a_refusal_is_told_with_its_number(server: Server, status: int, said: st
         embedder.embed_one("one")
 
 
-def test_one_that_does_not_answer_in_time_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("waits_s", "drips_s"), [(30, 0), (0, 0.05)])
+@pytest.mark.parametrize("most_tokens", [None, 64])
+def test_one_that_does_not_answer_in_time_is_not_waited_for(
+    server: Server, monkeypatch: pytest.MonkeyPatch, waits_s: float, drips_s: float, most_tokens: int | None
+):
     embedder = load(server.url)
-    hurry(monkeypatch)
-    server.waits_s = 30
-
-    for ask in (lambda: embedder.embed_ends("one", 64), lambda: embedder.embed_one("one")):
-        with pytest.raises(EndpointFailed, match="did not answer in time"):
-            ask()
-
-
-def test_one_that_sends_a_byte_at_a_time_is_late_too(server: Server, monkeypatch: pytest.MonkeyPatch):
-    embedder = load(server.url)
-    hurry(monkeypatch)
-    server.drips_s = 0.05
+    monkeypatch.setattr(vector_server, "HURRIED_S", 0.3)
+    monkeypatch.setattr(vector_server, "QUESTION_S", 0.3)
+    server.waits_s, server.drips_s = waits_s, drips_s
 
     with pytest.raises(EndpointFailed, match="did not answer in time"):
-        embedder.embed_one("one")
+        embedder.embed_one("one", most_tokens)
 
 
 def test_one_that_failed_is_left_alone_for_a_while_and_then_asked_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(vector_server, "LEFT_ALONE_S", (0.3, 0.3))
+    monkeypatch.setattr(vector_server, "LEFT_ALONE_S", 0.3)
     embedder = load(server.url)
     server.status = 503
     with pytest.raises(EndpointFailed, match="503"):
@@ -240,5 +219,5 @@ def test_one_that_is_only_too_slow_for_a_hook_still_serves_the_rest(server: Serv
     server.waits_s = 0.2
 
     with pytest.raises(EndpointFailed, match="in time"):
-        embedder.embed_ends("one", 64)
+        embedder.embed_one("one", 64)
     assert embedder.embed(["one", "another"]).shape == (2, DIM)

@@ -14,8 +14,8 @@ from recollect.base import project
 from recollect.base.clock import FixedClock
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment, load
-from recollect.embed import Embedder
-from recollect.embed import load as load_model
+from recollect.embed.embedder import Embedder
+from recollect.embed.embedder import load as load_model
 from tests.ops.transcript import Transcript
 from tests.values import MINT, NOW
 

@@ -20,7 +20,7 @@ from recollect.app.memory_search import load_focus
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, UnknownId
-from recollect.embed import Embedder
+from recollect.embed.embedder import Embedder
 from recollect.model.memory import Rating
 from recollect.model.plan import Create
 from recollect.model.result import Scope
@@ -169,13 +169,11 @@ class Slow(Embedder):
     def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
         return self._real.embed(texts, most_tokens)
 
-    def embed_one(self, text: str) -> Any:
-        return self._real.embed_one(text)
-
-    def embed_ends(self, text: str, most_tokens: int) -> Any:
-        self.asked.append((text, most_tokens))
-        self.go_on.wait(60)
-        return self._real.embed_ends(text, most_tokens)
+    def embed_one(self, text: str, most_tokens: int | None = None) -> Any:
+        if most_tokens:
+            self.asked.append((text, most_tokens))
+            self.go_on.wait(60)
+        return self._real.embed_one(text, most_tokens)
 
 
 @pytest.fixture
@@ -196,7 +194,7 @@ def test_what_goes_wrong_in_the_model_is_raised_where_the_vector_is_asked_for(
     def fail(_text: str, _most_tokens: int) -> None:
         raise KeyError("beside")
 
-    monkeypatch.setattr(slow, "embed_ends", fail)
+    monkeypatch.setattr(slow, "embed_one", fail)
 
     with pytest.raises(KeyError, match="beside"):
         TimedQuestion(app, "staging deploys", until(60)).vector()

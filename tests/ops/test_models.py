@@ -12,7 +12,8 @@ import pytest
 from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.app.question_vector import TimedQuestion
-from recollect.embed import load, shipped_id
+from recollect.embed import shipped_id
+from recollect.embed.embedder import load
 from recollect.model.result import Embedding, Mark, Overview, Scope
 from recollect.ops import health, recall, upkeep
 from recollect.render import terminal, tools

@@ -18,7 +18,7 @@ from recollect.app.core import App
 from recollect.app.states import CURSORS, ReadPart, ReadTranscript
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
-from recollect.embed import Embedder
+from recollect.embed.embedder import Embedder
 from recollect.jobs import late_prompts, session_import, transcript_reader, transcripts
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Kind, Memory, Rule, Status
@@ -753,7 +753,7 @@ class Together(Embedder):
 
     def __init__(self, real: Any) -> None:
         self.id, self.dim, self.at_once = real.id, real.dim, 1
-        self.embed_one, self.embed_ends = real.embed_one, real.embed_ends  # type: ignore[method-assign]
+        self.embed_one = real.embed_one  # type: ignore[method-assign]
         self._real = real
         self.given: list[list[str]] = []
 

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import ModelError
-from recollect.embed import Embedder
+from recollect.embed.embedder import Embedder
 from recollect.lifecycle.compaction import Strategy
 from recollect.model.memory import Lane, Status
 from recollect.model.plan import Create

@@ -28,7 +28,7 @@ from recollect.model.result import Done, Scope
 
 if TYPE_CHECKING:
     from recollect.base.log import Log
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
     from recollect.lifecycle.strength import AgeRules
     from recollect.model.result import Entry
     from recollect.redact import Redactor
@@ -236,7 +236,7 @@ class App:
     def embedder(self) -> Embedder:
         """Raises ModelError where there is none: words go on alone."""
         if self._embedder is None:
-            from recollect.embed import load
+            from recollect.embed.embedder import load
 
             self._embedder = load(self.settings.text("MEMORY_EMBEDDING_MODEL"), self.home.embedding_key)
         return self._embedder

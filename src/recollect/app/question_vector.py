@@ -13,7 +13,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, ModelError
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
     from recollect.store import Store
 
 VECTORS_NEED_S = 0.06  # to embed a question and compare, on a busy machine
@@ -106,8 +106,7 @@ def shorten_prompt(text: str) -> str:
 
 def embed_question(embedder: Embedder, text: str, max_tokens: int | None = None) -> QuestionVector:
     """`max_tokens`: of a longer text the beginning and the end."""
-    vector = embedder.embed_one(text) if max_tokens is None else embedder.embed_ends(text, max_tokens)
-    return QuestionVector(embedder.id, vector.tobytes())
+    return QuestionVector(embedder.id, embedder.embed_one(text, max_tokens).tobytes())
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str], max_tokens: int) -> list[QuestionVector]:

@@ -28,7 +28,7 @@ from recollect.daemon.model_loader import Model
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
 
 MAX_APPS = 8  # five to ten descriptors each, and the vectors
 UNUSED_AFTER_S = 900.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.base.errors import BadInput, ModelError, ModelLoading
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
 
 RETRY_S = (5.0, 120.0)
 """A folder may be written at last, an endpoint started: how long until the next try, at first and at most."""
@@ -63,7 +63,7 @@ class Model:
             before = self._problems.get(name)
             if name in self._loaded or (before is not None and time.monotonic() < before.retry_at_s):
                 return False
-            from recollect.embed import load
+            from recollect.embed.embedder import load
 
             try:
                 loaded = load(name, self._key_file)

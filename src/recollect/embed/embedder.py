@@ -1,18 +1,18 @@
-"""The embedder: texts to vectors of length one, by a model of which only the raw vectors are asked for.
+"""The embedder: texts to vectors of length one.
 
-The setting is MEMORY_EMBEDDING_MODEL: `shipped` is the model folder inside the package, a path another folder, a URL a
-server.
+The setting is MEMORY_EMBEDDING_MODEL: `shipped` is the model folder inside the package, a path is another folder, a URL
+a server.
 
-Everything that judges a similarity was measured with the shipped model, by which unrelated texts are 0.03 similar. Some
-models put all texts into a corner, unrelated ones at 0.7 and more: every memory would answer, and threads that have
-nothing in common would be merged. The vectors of such a model are measured from the middle of everyday texts instead
-of from zero, which brings unrelated ones back to about 0.
+Every threshold for a similarity was measured with the shipped model, by which unrelated texts are 0.03 similar. Some
+models put unrelated texts at 0.7 and more: every memory would answer, and threads that have nothing in common would be
+merged. The vectors of such a model are measured from the middle of everyday texts instead of from zero, which brings
+unrelated ones back to about 0.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -25,64 +25,58 @@ from recollect.embed.folder import Folder, Prompts
 from recollect.embed.tensors import Floats
 
 SHIPPED_FOLDER = Path(__file__).with_name("shipped_model")
-CHOICES = "`shipped`, the full path of a model's folder, or http://127.0.0.1:PORT/v1#MODEL."
+_CHOICES = "Name `shipped`, the full path of a model's folder, or http://127.0.0.1:PORT/v1#MODEL."
 CROWDED_ABOVE = 0.3  # mean similarity of unrelated texts
-# As unlike each other as everyday texts are. Changing one changes every vector that is measured from their middle.
+# Unrelated texts. Changing one changes every vector that is measured from their middle.
 EVERYDAY: list[str] = load_table("recollect.embed", "everyday_texts.json")
 
 
 class Source(Protocol):
-    """What makes the raw vectors, of any length and spread."""
+    """Makes the raw vectors, of any length and spread."""
 
     dim: int
-    at_once: int
-    """How many texts it is given at a time where somebody may be waiting for the processor."""
+    at_once: int  # how many texts to give it at a time while somebody may be waiting for the processor
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
-        """With `most_tokens`, the two ends of a long text are enough; for one text alone, somebody is waiting."""
+        """With `most_tokens`, the two ends of a long text are enough."""
 
 
 class Embedder:
     """Vectors are of length one, to be compared by their dot product."""
 
     def __init__(self, id: str, source: Source, prompts: Prompts, *, is_spread: bool = False) -> None:
-        """`is_spread`: unrelated texts are known to be far from each other."""
-        self._source = source
-        self._prompts = prompts
+        """`is_spread`: unrelated texts are known to be far apart."""
+        self._source, self._prompts = source, prompts
         self._middle: Floats | None = None
-        self.id = id
-        """Stored with every vector; vectors with different ids are never compared."""
+        self.id = id  # stored with every vector; vectors with different ids are never compared
         if not is_spread:
             sample = self.embed(EVERYDAY)
             if mean_similarity(sample) > CROWDED_ABOVE:
                 self._middle = sample.mean(0)
                 self.id = f"{id}:even"
-        self.dim = source.dim
-        self.at_once = source.at_once
+        self.dim, self.at_once = source.dim, source.at_once
 
     def embed(self, texts: Sequence[str], most_tokens: int | None = None) -> Floats:
         """Passages; together they take less time than one by one."""
         return self._finish(self._source.vectors([self._prompts.passage + text for text in texts], most_tokens))
 
-    def embed_one(self, text: str) -> Floats:
-        """A question."""
-        vector: Floats = self._finish(self._source.vectors([self._prompts.question + text], None))[0]
-        return vector
-
-    def embed_ends(self, text: str, most_tokens: int) -> Floats:
-        """A question, in less time: of a long text the beginning and the end alone."""
+    def embed_one(self, text: str, most_tokens: int | None = None) -> Floats:
+        """A question. With `most_tokens` it takes less time: a long text's beginning and end alone are read."""
         vector: Floats = self._finish(self._source.vectors([self._prompts.question + text], most_tokens))[0]
         return vector
 
     def _finish(self, vectors: Floats) -> Floats:
         if not np.isfinite(vectors).all():
-            raise ModelUnfit("The embedding model gave something that is no number.", hint="`shipped` is always there.")
+            raise ModelUnfit(
+                "The embedding model gave a vector that is not made of finite numbers.",
+                hint="`shipped` is always there.",
+            )
         vectors = _to_length_one(vectors)
         return vectors if self._middle is None else _to_length_one(vectors - self._middle)
 
 
 def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
-    """ModelError or BadInput if it fails. `key_file` holds the key that an endpoint wants, if it exists."""
+    """Raises ModelError or BadInput. `key_file` holds the key that an endpoint wants, if it exists."""
     if setting.startswith(("http://", "https://")):
         from recollect.embed.vector_server import Endpoint
 
@@ -90,23 +84,21 @@ def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
         return Embedder(endpoint.id, endpoint, Prompts())
     shipped = Folder(SHIPPED_FOLDER, is_shipped=True)
     weights = shipped.weights()
-    characters = weights.bytes("characters").decode()  # what becomes of each: the same for every model
+    characters = weights.text("characters")  # what becomes of each: the same for every model
     if setting == "shipped":
         return Embedder(shipped.id, Bert(shipped, characters, weights), Prompts(), is_spread=True)
     del weights  # 24 MB that the other model need not be loaded beside
-    path = Path(setting)
-    with suppress(RuntimeError):  # nobody's home is known: the path stays as it is written
-        path = path.expanduser()
-    if not path.is_absolute():
-        raise BadInput(f"MEMORY_EMBEDDING_MODEL cannot be {setting!r}.", hint=f"It is one of {CHOICES}")
-    folder = Folder(path)
+    path = os.path.expanduser(setting)
+    if not os.path.isabs(path):
+        raise BadInput(f"MEMORY_EMBEDDING_MODEL cannot be {setting!r}.", hint=_CHOICES)
+    folder = Folder(Path(path))
     model = Bert(folder, characters)
     prompts = folder.prompts()  # before the id, which is a hash of everything that was read
     return Embedder(folder.id, model, prompts)
 
 
 def mean_similarity(vectors: Floats) -> float:
-    """Of all pairs of these, which are of length one."""
+    """Of all pairs of these vectors of length one."""
     count = len(vectors)
     total = float(np.square(vectors.sum(0)).sum())
     return (total - count) / (count * (count - 1))

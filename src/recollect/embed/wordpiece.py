@@ -1,11 +1,10 @@
-"""Text to token numbers: WordPiece as BERT's uncased models were trained with.
+"""Text to token numbers: WordPiece, as BERT's uncased models were trained with it.
 
-What the reference tokenizer does to one character (drop it, lower it, strip its accent, stand it alone)
-does not depend on its neighbours, so it is a table that comes with the weights (tools/build_model.py asks
-the reference for every code point). Python's own Unicode tables would differ from one Python to the next,
-and with them the vectors.
+What the reference tokenizer does to a character (drop it, lower it, strip its accent, make it a word of its own) does
+not depend on its neighbours, so it is a table that comes with the weights (tools/build_model.py asks the reference
+about every code point). Python's own Unicode tables, and so the vectors, would differ from one Python to the next.
 
-A lone surrogate is no character: it is dropped like U+FFFD, which is what it becomes when stored.
+A lone surrogate is dropped like U+FFFD, which is what it becomes when stored.
 """
 
 from __future__ import annotations
@@ -15,34 +14,17 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+FIRST, LAST, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
+# The reference finds the model's own tokens in the raw text, before anything else.
+_MARKS = re.compile(r"\[(?:CLS|SEP|UNK|PAD|MASK)\]")
 _FIRST_CUT_CHARS = 2_048  # more than 256 tokens of most texts; each further cut is twice as long
 _COMMON = 256
 _LONGEST_WORD = 100  # a longer word is unknown, as in the reference
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """The model's own tokens. The reference finds all of them in the raw text, before anything else, and so do we."""
-
-    first: str = "[CLS]"
-    last: str = "[SEP]"
-    unknown: str = "[UNK]"
-    others: tuple[str, ...] = ("[PAD]", "[MASK]")
-
-    def pattern(self) -> re.Pattern[str]:
-        marks = {self.first, self.last, self.unknown, *self.others}
-        return re.compile("|".join(re.escape(mark) for mark in sorted(marks, key=lambda mark: (-len(mark), mark))))
-
-
-BERT = Marks()
-
-
 class Tokenizer:
-    def __init__(
-        self, vocabulary: Iterable[str], characters: str, marks: Marks = BERT, *, lowercase: bool = True
-    ) -> None:
+    def __init__(self, vocabulary: Iterable[str], characters: str) -> None:
         """`vocabulary` in the order of its numbers; `characters` as tools/build_model.py wrote it."""
         self._starts: dict[str, int] = {}
         self._inners: dict[str, int] = {}
@@ -52,18 +34,11 @@ class Tokenizer:
             else:
                 self._starts[piece] = number
         self._longest_piece = max(map(len, (*self._starts, *self._inners)))
-        self._unknown = self._starts[marks.unknown]
-        self._first = self._starts[marks.first]
-        self._last = self._starts[marks.last]
-        self._marks = marks.pattern()
-        self._characters = _Characters(characters) if lowercase else _Cased(characters)
+        self._first, self._last, self._unknown = (self._starts[mark] for mark in (FIRST, LAST, UNKNOWN))
+        self._characters = _Characters(characters)
 
     def encode(self, text: str, max_tokens: int) -> list[int]:
-        """At most `max_tokens` numbers, the first and the last the model's own marks.
-
-        Reads no more of the text than it needs.
-        """
-        room = max_tokens - 1
+        """At most `max_tokens` numbers, the marks at both ends included. Reads no more of the text than it needs."""
         tokens = [self._first]
         for word in self._words(text):
             known = self._starts.get(word)
@@ -71,15 +46,13 @@ class Tokenizer:
                 tokens.append(known)
             else:
                 tokens += self._pieces(word)
-            if len(tokens) >= room:
-                del tokens[room:]
+            if len(tokens) >= max_tokens - 1:
                 break
-        tokens.append(self._last)
-        return tokens
+        return [*tokens[: max_tokens - 1], self._last]
 
     def _words(self, text: str) -> Iterator[str]:
         start = 0
-        for mark in self._marks.finditer(text):
+        for mark in _MARKS.finditer(text):
             yield from self._plain_words(text, start, mark.start())
             yield mark.group()
             start = mark.end()
@@ -102,27 +75,21 @@ class Tokenizer:
 
     def _pieces(self, word: str) -> list[int]:
         """The longest piece that fits, then the longest of what is left; unknown if one is missing."""
-        length = len(word)
-        if length > _LONGEST_WORD:
-            return [self._unknown]
         pieces: list[int] = []
-        known, start = self._starts, 0
-        while start < length:
+        known, start, length = self._starts, 0, len(word)
+        while start < length <= _LONGEST_WORD:
             end = min(length, start + self._longest_piece)
-            while end > start:
-                number = known.get(word[start:end])
-                if number is not None:
-                    pieces.append(number)
-                    break
+            while end > start and word[start:end] not in known:
                 end -= 1
-            else:
+            if end == start:
                 return [self._unknown]
+            pieces.append(known[word[start:end]])
             known, start = self._inners, end
-        return pieces
+        return pieces or [self._unknown]
 
 
 class _Characters(dict[int, str]):
-    """What becomes of a character, for `str.translate`. A character that is not here stays as it is."""
+    """What a character becomes, for `str.translate`; one that is not listed stays as it is."""
 
     def __init__(self, written: str) -> None:
         read = json.loads(written)
@@ -142,17 +109,3 @@ class _Characters(dict[int, str]):
         if 0xAC00 <= code <= 0xD7A3:  # Hangul syllables: arithmetic, the same in every Unicode
             return unicodedata.normalize("NFD", chr(code))
         return chr(code)
-
-
-class _Cased(_Characters):
-    """For a model that was trained on text as it is written: parted the same, neither lowered nor stripped."""
-
-    def __init__(self, written: str) -> None:
-        super().__init__(written)
-        for code, becomes in list(self.items()):
-            if becomes.strip():
-                self[code] = f" {chr(code)} " if becomes[0] == becomes[-1] == " " else chr(code)
-
-    def __missing__(self, code: int) -> str:
-        kept = 0xAC00 <= code <= 0xD7A3 or unicodedata.category(chr(code)) == "Mn"  # marks above letters are theirs
-        return chr(code) if kept else super().__missing__(code)

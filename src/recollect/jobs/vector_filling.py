@@ -14,7 +14,7 @@ from recollect.jobs.job_table import Memo
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
 
 _LOOKED_UP = 64  # passages at a time: each look goes through all that have a vector
 

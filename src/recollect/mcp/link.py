@@ -23,7 +23,7 @@ from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
 from recollect.wire.place import Place, find_place
 
 if TYPE_CHECKING:
-    from recollect.embed import Embedder
+    from recollect.embed.embedder import Embedder
     from recollect.ops.calls import Work
 
 WITHIN_S = 30.0
