@@ -12,8 +12,20 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.model.evidence import Nearness, Owner, Place, TermEvidence, WordEvidence
-from recollect.recall.fuse import TURN_BYTES, WEIGHTS, Match, fuse, in_company
-from recollect.recall.lexical import KEPT, Ref, TermScores, WordMatch, match_units, score_terms
+from recollect.recall.matching import (
+    KEPT,
+    OWN,
+    TIME,
+    TURN_BYTES,
+    Match,
+    Ref,
+    TermScores,
+    WordMatch,
+    fuse,
+    in_company,
+    match_units,
+    score_terms,
+)
 from recollect.recall.time_words import Span
 from tests.values import NOW
 
@@ -62,7 +74,7 @@ def place(
 def equals(count: int = 2) -> tuple[dict[Ref, WordMatch], float]:
     """Memories that say the same of the question."""
     words, found = matched(spoken(100, term("a", *range(1, count + 1))))
-    return found, words.most
+    return found, words.perfect
 
 
 def ranked(matches: dict[Ref, Match]) -> list[int]:
@@ -88,7 +100,7 @@ def test_nothing_scores_above_a_perfect_match_and_the_order_of_stores_does_not_m
 
     for (store, memory), match in found.items():
         assert 0 < match.best <= match.whole * (1 + 1e-9)
-        assert match.whole <= words.most * (1 + 1e-9)
+        assert match.whole <= words.perfect * (1 + 1e-9)
         assert 0 < match.cover <= 1 + 1e-9
         assert backwards[len(evidence) - 1 - store, memory].best == pytest.approx(match.best)
 
@@ -114,8 +126,8 @@ def test_a_memory_is_as_good_as_its_best_passage_and_whole_by_each_terms_best():
     evidence = spoken(50, term("a", 1), term("b", 1, strength=0.5), TermEvidence("b2", 1, ()), term("c", 2))
     words, found = matched(evidence, owners={1: 7, 2: 7})
     [match] = found.values()
-    assert match.best == pytest.approx(words.rarity[0] + 0.5 * words.rarity[1])
-    assert match.whole == pytest.approx(match.best + words.rarity[3])
+    assert match.best == pytest.approx(words.rarity["a"] + 0.5 * words.rarity["b"])
+    assert match.whole == pytest.approx(match.best + words.rarity["c"])
 
 
 def test_cover_is_the_share_of_the_questions_rarity():
@@ -149,9 +161,10 @@ def test_the_first_person_leads_for_a_question_about_oneself_and_not_for_another
 
 def test_a_word_that_frames_the_question_counts_half_unless_there_is_nothing_else():
     words, found = matched(spoken(100, term("cache", 1), term("ago", 2)))
-    assert words.rarity[1] == pytest.approx(words.rarity[0] / 2)
+    assert words.rarity["ago"] == pytest.approx(words.rarity["cache"] / 2)
     assert found[0, 2].best == pytest.approx(found[0, 1].best / 2)
-    assert score_terms([spoken(100, term("last", 1), term("week", 2))]).rarity == (words.rarity[0],) * 2
+    framed = score_terms([spoken(100, term("last", 1), term("week", 2))]).rarity
+    assert set(framed.values()) == {words.rarity["cache"]}
 
 
 # Words and vectors
@@ -161,7 +174,7 @@ parts = st.floats(0.001, MOST)
 by_words = st.dictionaries(
     refs,
     st.tuples(parts, parts, st.floats(0.01, 1)).map(
-        lambda drawn: WordMatch(drawn[0], max(drawn[:2]), drawn[2], ((0, drawn[0]),))
+        lambda drawn: WordMatch(drawn[0], max(drawn[:2]), drawn[2], (("a", drawn[0]),))
     ),
 )
 by_vectors = st.dictionaries(refs, st.builds(near, st.floats(-1, 1), st.floats(-1, 1)))
@@ -180,7 +193,7 @@ def test_every_memory_with_evidence_gets_one_score_from_zero_to_perfect(words, c
 
 def test_words_alone_vectors_alone_and_both_rank():
     words, found = matched(spoken(100, term("rare", 1), term("common", 1, 2, 3), term("most", *range(2, 50))))
-    by_word = fuse(found, {}, words.most)
+    by_word = fuse(found, {}, words.perfect)
     by_vector = fuse({}, {(0, 1): near(0.2), (0, 2): near(0.8), (0, 3): near(0.5)}, 0.0)
     alike, most = equals()
 
@@ -218,15 +231,15 @@ def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, clos
         assert math.isfinite(match.score)
         assert match.neighbours >= 0
         assert match.group >= 0
-        assert 0 <= match.time <= WEIGHTS.time
+        assert 0 <= match.time <= TIME
         gained = match.neighbours + match.group + match.length + match.time
         assert match.score == pytest.approx(alone[ref].score + gained), "every part of a score is named"
 
 
 def test_a_memory_gains_by_who_stands_beside_it():
     words, found = matched(spoken(100, term("a", 1, 2), term("b", 2)))
-    alone = fuse(found, {}, words.most)
-    together = in_company(alone, found, {(0, 1): place("talk", after=(2,))}, words.most)
+    alone = fuse(found, {}, words.perfect)
+    together = in_company(alone, found, {(0, 1): place("talk", after=(2,))}, words.perfect)
     assert together[0, 1].neighbours > 0
     assert together[0, 1].score > alone[0, 1].score
     assert together[0, 2] == alone[0, 2], "it has no place of its own here"
@@ -243,8 +256,8 @@ def test_a_memory_gains_by_who_stands_beside_it():
 )
 def test_who_is_alone_has_no_company(where: dict[Ref, Place]):
     words, found = matched(spoken(100, term("a", 1, 2)), spoken(100, term("a", 1)))
-    alone = fuse(found, {}, words.most)
-    assert in_company(alone, found, where, words.most) == alone
+    alone = fuse(found, {}, words.perfect)
+    assert in_company(alone, found, where, words.perfect) == alone
 
 
 def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
@@ -260,7 +273,7 @@ def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
     asked = in_company(alone, found, where, most, YESTERDAY)
 
     assert ranked(asked)[-1] == 1
-    assert asked[0, 2].time == asked[0, 3].time == pytest.approx(WEIGHTS.time / WEIGHTS.own)
+    assert asked[0, 2].time == asked[0, 3].time == pytest.approx(TIME / OWN)
     assert asked[0, 1] == alone[0, 1], "one of another time loses nothing"
     assert in_company(alone, found, where, most)[0, 2] == alone[0, 2], "nobody asked for a time"
 
@@ -268,7 +281,7 @@ def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
 def test_time_does_not_bring_up_what_fits_much_less():
     words, found = matched(spoken(100, term("rare", 1), term("other", 1), term("common", *range(1, 60))))
     where = {(0, 2): place(times=(NOW.plus(days=-1),))}
-    assert ranked(in_company(fuse(found, {}, words.most), found, where, words.most, YESTERDAY))[0] == 1
+    assert ranked(in_company(fuse(found, {}, words.perfect), found, where, words.perfect, YESTERDAY))[0] == 1
 
 
 def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():

@@ -1,4 +1,4 @@
-""""""
+"""What is selected out of a ranking, and what is relevant enough to be shown unasked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from recollect.model.memory import Kind, Memory, Message, Status
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.record import TURN
 from recollect.recall import floor
-from recollect.recall.floor import Features, Prompt
+from recollect.recall.floor import Prompt
+from recollect.recall.matching import cover
 from recollect.recall.selection import BY_CHANCE, select
 from tests.model.strategies import memories
 from tests.values import NOW, note, rule, thread
@@ -155,16 +156,17 @@ def bears(
     prompt: Prompt = PROMPT,
     kept: bool = False,
 ):
-    return floor.features(
+    return floor.judge(
         prompt, text, near=near, cover=cover, background=background, passages=background.passages, kept=kept
     ).probability
 
 
-@pytest.mark.parametrize("feature", ["lift", "stands_out", "cover", "names", "kept"])
-def test_more_of_any_feature_never_makes_it_less_sure(feature: str):
-    less = Features(lift=0.3, stands_out=2.0, cover=0.2, names=0, prompt=PROMPT, fresh=0.1, kept=False)
-    more = replace(less, **{feature: getattr(less, feature) + 1})
-    assert more.probability > less.probability
+@pytest.mark.parametrize(
+    "more", [{"near": 0.5}, {"cover": 0.3}, {"text": "the runner in src/runner.ts"}, {"kept": True}]
+)
+def test_more_of_any_feature_never_makes_it_less_sure(more: dict[str, Any]):
+    less: dict[str, Any] = {"near": 0.4, "cover": 0.2, "prompt": Prompt.of("why does src/runner.ts fail?")}
+    assert bears(**less | more) > bears(**less)
 
 
 def test_by_words_alone_a_prompt_that_says_more_is_surer_of_what_bears_on_it():
@@ -218,7 +220,7 @@ def test_in_a_small_store_what_fits_passes_and_what_does_not_is_silent(passages:
 
 def test_a_store_of_one_is_not_its_own_background():
     assert bears(0.5, 0.2, Background(1, 0.5, 0.25)) == pytest.approx(
-        floor.features(PROMPT, "", near=0.5, cover=0.2, background=NO_BACKGROUND, passages=1, kept=False).probability
+        floor.judge(PROMPT, "", near=0.5, cover=0.2, background=NO_BACKGROUND, passages=1, kept=False).probability
     )
 
 
@@ -238,12 +240,16 @@ def test_names_that_both_have_count():
     assert bears(0.4, 0.1, text="Edited services/cart/Totals.ts", prompt=prompt) > bears(0.4, 0.1, prompt=prompt)
 
 
+def covered(evidence: list[WordEvidence], *passages: int) -> dict[int, float]:
+    return cover(floor.information(evidence), evidence[0], passages, floor.NEEDED)
+
+
 def test_a_word_that_is_common_everywhere_covers_little_in_a_new_store():
     evidence = [WordEvidence(1, (TermEvidence("test", 1, ((1, 1.0),)), TermEvidence("invoic", 0, ())))]
     rare = [WordEvidence(1, (TermEvidence("invoic", 1, ((1, 1.0),)), TermEvidence("test", 0, ())))]
-    assert floor.cover(evidence, 0, [1])[1] < floor.cover(rare, 0, [1])[1]
+    assert covered(evidence, 1)[1] < covered(rare, 1)[1]
 
 
 def test_a_single_word_covers_no_prompt():
     evidence = [WordEvidence(300, (TermEvidence("mutex", 1, ((7, 1.0),)),))]
-    assert floor.cover(evidence, 0, [7, 8]) == {7: pytest.approx(0.5, abs=0.1), 8: 0.0}
+    assert covered(evidence, 7, 8) == {7: pytest.approx(0.5, abs=0.1), 8: 0.0}

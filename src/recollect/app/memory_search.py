@@ -25,9 +25,9 @@ from recollect.model.memory import Kind, Status
 from recollect.model.passage import asks_of_self
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.result import Found, Recollection, Scope
-from recollect.recall import floor, fuse, lexical, selection
+from recollect.recall import floor, matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
-from recollect.recall.lexical import Ref, TermScores
+from recollect.recall.matching import Match, Ref, TermScores
 from recollect.recall.priority import Focus, evidence, priority
 from recollect.recall.time_words import asked_time
 
@@ -152,7 +152,7 @@ def search_stores(
 
 def _was_cut_short(evidence: Sequence[WordEvidence], selected: selection.Selection) -> bool:
     """There is more by words, or most of what was read was not what was asked for."""
-    more_words = any(sum(len(term.rows) for term in e.terms) > lexical.KEPT for e in evidence)
+    more_words = any(sum(len(term.rows) for term in e.terms) > matching.KEPT for e in evidence)
     refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
     return more_words or refused >= NEAREST // 2
 
@@ -160,7 +160,7 @@ def _was_cut_short(evidence: Sequence[WordEvidence], selected: selection.Selecti
 class _Candidates(NamedTuple):
     """Units that may answer, how well each matches, and what is needed to judge them."""
 
-    matches: dict[Ref, fuse.Match]
+    matches: dict[Ref, Match]
     in_focus: list[Ref]
     terms: TermScores
     vector: QuestionVector | None
@@ -195,20 +195,20 @@ class _Engine:
 
     def _find_candidates(self, depth: int) -> _Candidates:
         """By words, by vectors, by focus; then by the company they keep and the time that was asked for."""
-        voice = fuse.WEIGHTS.voice if asks_of_self(self.query.text) else 0.0
-        terms = lexical.score_terms(self.evidence, depth * lexical.KEPT)
+        voice = matching.VOICE if asks_of_self(self.query.text) else 0.0
+        terms = matching.score_terms(self.evidence, depth * matching.KEPT)
         owners = [store.owners(list(own)) for store, own in zip(self.stores, terms.passages, strict=True)]
-        by_words = lexical.match_units(terms, owners, voice)
+        by_words = matching.match_units(terms, owners, voice)
         in_focus = self._in_focus()
         vector = self.vector() if callable(self.vector) else self.vector
         near: dict[Ref, Nearness] = {}
         missing, background = 0, NO_BACKGROUND
         if vector is not None:
             near, missing, background = self._nearest(vector, {*by_words, *in_focus}, depth * NEAREST, voice)
-        matches = dict.fromkeys(in_focus, fuse.UNMATCHED) | fuse.fuse(by_words, near, terms.most)
+        matches = dict.fromkeys(in_focus, Match(0.0)) | matching.fuse(by_words, near, terms.perfect)
         best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
         time_asked = asked_time(self.query.text, self.now)
-        matches = fuse.in_company(matches, by_words, self._places(best), terms.most, time_asked)
+        matches = matching.in_company(matches, by_words, self._places(best), terms.perfect, time_asked)
         return _Candidates(matches, in_focus, terms, vector, background, missing)
 
     def _in_focus(self) -> list[Ref]:
@@ -256,7 +256,7 @@ class _Engine:
                 break
         return sorted(hits, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
 
-    def _read(self, refs: Sequence[Ref], matches: dict[Ref, fuse.Match]) -> Iterator[Hit]:
+    def _read(self, refs: Sequence[Ref], matches: dict[Ref, Match]) -> Iterator[Hit]:
         for number, store in enumerate(self.stores):
             for unit, stored, turn in store.read_units([unit for which, unit in refs if which == number]):
                 memory = replace(stored, status=status_at(stored, now=self.now, rules=self.rules))
@@ -276,9 +276,9 @@ class _Engine:
         asked = (found.vector.model, found.vector.vector) if found.vector is not None else ()
         for number, store in enumerate(self.stores):
             own = store.pieces([hit.unit for hit in hits if hit.store == number], *asked)
-            cover = lexical.cover(found.terms, self.evidence, number, [one.passage for one in own])
+            cover = matching.cover(found.terms.rarity, self.evidence[number], [one.passage for one in own])
             for one in own:
-                score = fuse.passage_score(cover[one.passage], one.near)
+                score = matching.passage_score(cover[one.passage], one.near)
                 pieces[number, one.unit].append(Piece(one.start, one.start + one.length, score, one.near, one.passage))
         return [replace(hit, pieces=tuple(pieces[hit.store, hit.unit])) for hit in hits]
 
@@ -287,15 +287,16 @@ class _Engine:
         Memories that proved useless count less."""
         prompt = floor.Prompt.of(self.query.text)
         passages = sum(one.passages for one in self.evidence)
+        worth = floor.information(self.evidence)
         covers = [
-            floor.cover(
-                self.evidence, number, [one.passage for hit in hits if hit.store == number for one in hit.pieces]
+            matching.cover(
+                worth, one, [piece.passage for hit in hits if hit.store == number for piece in hit.pieces], floor.NEEDED
             )
-            for number in range(len(self.evidence))
+            for number, one in enumerate(self.evidence)
         ]
         judged: list[Hit] = []
         for hit in hits:
-            features = floor.features(
+            features = floor.judge(
                 prompt,
                 f"{hit.memory.title}\n{hit.text}",
                 near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector

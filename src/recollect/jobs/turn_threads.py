@@ -31,7 +31,7 @@ from recollect.model.memory import Bridge, Kind, Memory, Status, Thread
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
 from recollect.model.session import turn_mark
-from recollect.recall import lexical
+from recollect.recall import matching
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -223,10 +223,10 @@ def _goes_on(thread: Thread) -> bool:
 def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
     """The few memories that share the rarest of these words, and which share of their rarity."""
     evidence = store.words(text, most=_POSTINGS)
-    words = lexical.score_terms([evidence])
+    words = matching.score_terms([evidence])
     owners = store.owners(list(words.passages[0]))
     by_memory = {passage: owner._replace(unit=owner.memory) for passage, owner in owners.items()}
-    found = lexical.match_units(words, [by_memory])
+    found = matching.match_units(words, [by_memory])
     best = sorted(found, key=lambda ref: (-found[ref].whole, ref))[:BY_WORDS]
     for seq, memory, _ in store.read_units([seq for _, seq in best]):
         yield found[0, seq].cover, memory

@@ -1,7 +1,6 @@
 """Decides what answers a question. Pure: evidence in, hits and reasons out.
 
-lexical          what the words say of each memory
-fuse             words and vectors together, then the company a memory keeps (neighbours, group)
+matching         how well each unit matches: words, vectors, the company it keeps
 time_words       the time that a question names
 priority         how strong, how useful, how much in focus: the one formula of priority
 floor            whether a memory is relevant enough to be shown to someone who did not ask

@@ -1,18 +1,15 @@
 """Which part of a hit answers the question.
 
-Takes a hit whose pieces are scored and returns the passages to show, best first: the best piece, grown by its
+Takes a hit whose pieces are scored and returns the passages to show, best first: the best sentence, grown by its
 neighbours, and others that match nearly as well, until the room is used. Decisions, findings and what the agent said
-come before commands and files; an earlier question is never an answer, nor is the title. What the person stated in
-a prompt always gets a little room when somebody asked: nobody else says it with as much authority.
-
-Does not rank hits (fuse.py, priority.py), does not word anything (render).
+come before commands and files; an earlier question is never an answer, nor is the title.
 """
 
 from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,32 +18,22 @@ from recollect.base.text import one_line
 from recollect.model.query import Hit, Piece
 from recollect.model.record import Part, Role, parts
 
-ASKED_CHARS = 1_200
-UNASKED_CHARS = 240
-SUMMARY_CHARS = 100
+ASKED_CHARS, UNASKED_CHARS, SUMMARY_CHARS = 1_200, 240, 100
 _ALL_HITS_CHARS = 8_000  # of many hits less is shown of each
-_STATED_CHARS = 240  # of what the person stated in the prompt
-_MIN_STATED_CHARS = 16
-
+# What the person stated in a prompt always has some room when somebody asked: nobody says it with more authority.
+_STATED_CHARS, _MIN_STATED_CHARS = 240, 16
 _NEIGHBOUR_BONUS = 0.15  # for standing next to a sentence that is shown: an answer is rarely one sentence long
-ASKED = {
-    Role.ASKED: 0.3,
-    Role.FOUND: 1.1,
-    Role.DECIDED: 1.6,
-    Role.CHANGED: 0.25,
-    Role.RAN: 0.25,
-    Role.ENDED: 1.1,
+_WORTH = {
+    Role.ASKED: 0.3, Role.FOUND: 1.1, Role.DECIDED: 1.6, Role.CHANGED: 0.25, Role.RAN: 0.25, Role.ENDED: 1.1,
     Role.SAID: 1.0,
-}
-UNASKED = ASKED | {Role.ASKED: 0.0, Role.CHANGED: 0.0, Role.RAN: 0.0}
-"""Someone who did not ask is not shown an earlier question, or which commands were run."""
+}  # fmt: skip
+_NOT_UNASKED = (Role.ASKED, Role.CHANGED, Role.RAN)
 _BEST_PIECES = 6
 _PIECE_CHARS = 125  # most have more
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\b\d)[.!?]+[)\"'`*]*(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*")
 _PUNCTUATION = re.compile(r"\W+")
 _TABLE = load_table("recollect.recall", "search_words.json")
-# Someone who did not ask is not told that something was committed, that tests passed or failed, or what an agent says
-# while it works.
+# That something was committed, that tests passed or failed, or what an agent says while it works.
 _EMPTY_REMARK = re.compile(rf"\W*(?:{'|'.join(_TABLE['empty_remarks'])})", re.IGNORECASE)
 _ORDER = re.compile(
     rf"\W*(?:(?:{_TABLE['order_leads']})[\s,]+)*(?:{_TABLE['order_asks']})?(?:{_TABLE['order_verbs']})\b", re.IGNORECASE
@@ -74,27 +61,27 @@ def chars_each(hits: int) -> int:
     return min(ASKED_CHARS, _ALL_HITS_CHARS // max(1, hits))
 
 
-def with_passages(hit: Hit, max_chars: int, worth: Mapping[Role, float] = ASKED) -> Hit:
-    """The hit with the passages to show, and the best of them in a line. `worth`: how much each role counts."""
+def with_passages(hit: Hit, max_chars: int, *, unasked: bool = False) -> Hit:
+    """The hit with the passages to show, and the best of them in a line."""
     text = hit.text.strip()
     if hit.turn is None and len(text) <= max_chars:
         best = max(hit.pieces, key=lambda piece: piece.score, default=Piece(0, len(hit.text), 0.0))
         summary = shorten(one_line(hit.text[best.start : best.end]), SUMMARY_CHARS)
         return replace(hit, shown=(text,) if text else (), summary=summary)
-    sentences = list(_sentences(hit, max_chars, worth))
+    sentences = list(_score_sentences(hit, max_chars, unasked))
     first = max(sentences, key=lambda sentence: sentence.score, default=None)
     line = one_line(hit.text[first.start : first.end]) if first is not None and first.score > 0 else ""
-    stated = _stated(hit, sentences) if worth is ASKED else []
+    stated = [] if unasked else _find_stated(hit, sentences)
     return replace(hit, shown=_grow(hit, sentences, stated, max_chars), summary=shorten(line, SUMMARY_CHARS))
 
 
 def unasked_passages(hit: Hit) -> tuple[str, ...]:
-    """For an agent that did not ask. The whole of a rule or note that says no more than its title. Nothing where the
-    best match says nothing."""
+    """For an agent that did not ask: no earlier question, no command, nothing where the best match is an empty remark.
+    A rule or note that says no more than its title is shown whole."""
     best = max(hit.pieces, key=lambda piece: piece.score, default=None)
     if hit.turn is not None and best is not None and _EMPTY_REMARK.match(hit.text[best.start : best.end]):
         return ()
-    found = tuple(filter(None, with_passages(hit, UNASKED_CHARS, UNASKED).shown))
+    found = tuple(filter(None, with_passages(hit, UNASKED_CHARS, unasked=True).shown))
     if found or hit.turn is not None or not hit.text.strip():
         return found
     return (shorten(hit.text.strip(), UNASKED_CHARS),)
@@ -111,7 +98,7 @@ def shorten(text: str, max_chars: int) -> str:
     return text[: word if word > 0 else max_chars - 1].rstrip() + "\u2026"
 
 
-def _stated(hit: Hit, sentences: Sequence[_Sentence]) -> list[int]:
+def _find_stated(hit: Hit, sentences: Sequence[_Sentence]) -> list[int]:
     """What the person's prompt says beside its questions and orders, as far as there is room for it."""
     asked = {number for number, part in enumerate(parts(hit.text)) if part.role is Role.ASKED} if hit.turn else set()
     found: list[int] = []
@@ -152,8 +139,8 @@ def _grow(hit: Hit, sentences: Sequence[_Sentence], stated: Sequence[int], max_c
     return tuple(shorten(text, max_chars) for text in texts if text)
 
 
-def _sentences(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterator[_Sentence]:
-    """Sentence by sentence. One that stands in two pieces matches as well as they do, by their shares."""
+def _score_sentences(hit: Hit, max_chars: int, unasked: bool) -> Iterator[_Sentence]:
+    """One that stands in two pieces matches as well as they do, by their shares."""
     text, title = hit.text, _bare(hit.memory.title)
     roles = tuple(parts(text)) if hit.turn is not None else ()
     known = {part.role: _bare(text[part.start : part.end]) for part in roles if part.role in _REPEATED_IN.values()}
@@ -171,7 +158,7 @@ def _sentences(hit: Hit, max_chars: int, worth: Mapping[Role, float]) -> Iterato
             if pieces[at].end < end:
                 shares = [(min(end, one.end) - max(start, one.start), one.score) for one in pieces[at:]]
                 score = sum(share * score for share, score in shares if share > 0) / (end - start)
-            yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, worth))
+            yield _Sentence(number, start, end, score * _worth(found[0], role, title, elsewhere, unasked))
 
 
 def _around_best(pieces: Sequence[Piece], max_chars: int) -> list[Piece]:
@@ -197,23 +184,19 @@ def _regions(pieces: Sequence[Piece], roles: Sequence[Part]) -> Iterator[tuple[i
         yield number, region
 
 
-def _worth(words: str, role: Role | None, title: str, elsewhere: str, worth: Mapping[Role, float]) -> float:
+def _worth(words: str, role: Role | None, title: str, elsewhere: str, unasked: bool) -> float:
     """`elsewhere`: the part that is shown instead, where it says the same."""
-    if worth is UNASKED and role is not None and _EMPTY_REMARK.match(words):
+    if unasked and (role in _NOT_UNASKED or (role is not None and _EMPTY_REMARK.match(words))):
         return 0.0
     if role in (None, Role.SAID):
         is_title = len(words) < 2 * len(title) and _bare(words) == title
-        return 0.0 if is_title or (role is Role.SAID and _says_nothing(words)) else 1.0
-    if role is Role.ASKED and one_line(words).endswith(("?", "\uff1f")):
-        return 0.0
+        letters = "".join(filter(str.isalnum, words[: 4 * _MIN_WORD_BYTES]))
+        is_empty = role is Role.SAID and len(letters.encode()) < _MIN_WORD_BYTES and not _FIGURE.search(words)
+        return 0.0 if is_title or is_empty else 1.0
     bare = _bare(words)
+    is_question = role is Role.ASKED and one_line(words).endswith(("?", "\uff1f"))
     is_repeated = role in _REPEATED_IN and bare[:_REPEATED_CHARS] in elsewhere and bare[-_REPEATED_CHARS:] in elsewhere
-    return 0.0 if is_repeated or bare == title else worth[role]
-
-
-def _says_nothing(words: str) -> bool:
-    letters = "".join(filter(str.isalnum, words[: 4 * _MIN_WORD_BYTES]))
-    return len(letters.encode()) < _MIN_WORD_BYTES and not _FIGURE.search(words)
+    return 0.0 if is_question or is_repeated or bare == title else _WORTH[role]
 
 
 def _bare(text: str) -> str:

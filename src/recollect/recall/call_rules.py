@@ -36,27 +36,24 @@ _LANGUAGES: Mapping[str, str] = _TABLE["languages"]
 class Call:
     tool: str
     programs: tuple[tuple[str, str], ...] = ()  # each with its first argument that is not an option: `git`, `push`
+    commands: tuple[Command, ...] = ()  # every part of a command line, and all of it
     paths: tuple[str, ...] = ()
     writes: bool = False
     text: str = ""  # what it is about, for the search
 
-    @property
-    def commands(self) -> list[Command]:
-        parts = (*_COMMAND_BREAK.split(self.text), self.text)
-        return [command for part in parts if (command := command_of(part))]
-
 
 def read_call(tool: str, given: Mapping[str, object]) -> Call:
     command = given.get("command")
+    command = command[:_MAX_COMMAND_CHARS] if isinstance(command, str) else ""
+    commands = tuple(filter(None, map(command_of, (*_COMMAND_BREAK.split(command), command))))
     paths = tuple(value for key in _PATH_KEYS if isinstance(value := given.get(key), str) and value)
-    programs = tuple(_programs(command[:_MAX_COMMAND_CHARS])) if isinstance(command, str) else ()
-    text = command if isinstance(command, str) else " ".join(paths)
-    return Call(tool, programs, paths, bool(_WRITING_KEYS & given.keys()), text[:_MAX_COMMAND_CHARS])
+    text = command or " ".join(paths)[:_MAX_COMMAND_CHARS]
+    return Call(tool, tuple(_programs(command)), commands, paths, bool(_WRITING_KEYS & given.keys()), text)
 
 
 def rules_about(rules: Iterable[Rule], call: Call) -> list[Rule]:
     """Those that name something of the call, the closest first."""
-    weighed = [(weight, rule) for rule in rules if (weight := _weight(rule, call))]
+    weighed = [(weight, rule) for rule in rules if (weight := _weigh(rule, call))]
     return [rule for _, rule in sorted(weighed, key=lambda pair: -pair[0])]
 
 
@@ -68,40 +65,39 @@ def is_lesson(rule: Rule) -> bool:
 def follows_lesson(rule: Rule, call: Call) -> bool:
     """The call runs what a lesson says works."""
     learned = _lesson(rule)
-    fix = command_of(learned.fix) if learned is not None and learned.how in (How.INSTEAD, How.AFTER) else None
-    return fix is not None and _runs(call, fix)
+    return learned is not None and learned.how in (How.INSTEAD, How.AFTER) and _runs(call, command_of(learned.fix))
 
 
 def _lesson(rule: Rule) -> Lesson | None:
     return lesson.read(rule.body) if rule.origin == lesson.ORIGIN else None
 
 
-def _runs(call: Call, wanted: Command) -> bool:
-    return any(_identity(one) == _identity(wanted) for one in call.commands)
+def _runs(call: Call, command: Command | None) -> bool:
+    return command is not None and any(_identity(one) == _identity(command) for one in call.commands)
 
 
 def _identity(command: Command) -> tuple[object, ...]:
     return (command.program, command.dress, *command.core)
 
 
-def _weight(rule: Rule, call: Call) -> float:
+def _weigh(rule: Rule, call: Call) -> float:
     learned = _lesson(rule)
     if learned is not None:
-        return _weight_of_lesson(learned, call)
+        return _weigh_lesson(learned, call)
     text = f"{rule.title}\n{rule.body}"[:_MAX_RULE_CHARS]
-    found = [_names_program(text, *program) for program in call.programs]
-    found.append(_names_tool(text, call.tool))
-    found += [_names_path(text, path, call.writes) for path in call.paths]
-    return max(found, default=0.0)
+    lowered = text.lower()
+    found = [_weigh_program(lowered, *program) for program in call.programs]
+    found.append(_weigh_tool(text, call.tool))
+    found += [_weigh_path(text, path, call.writes) for path in call.paths]
+    return max(found)
 
 
-def _weight_of_lesson(learned: Lesson, call: Call) -> float:
+def _weigh_lesson(learned: Lesson, call: Call) -> float:
     """It is about the command that fails: before the one that works there is nothing to say."""
     if learned.how is How.READ_AGAIN:
-        return max((_names_path(learned.failed, path, call.writes) for path in call.paths if call.writes), default=0.0)
+        return max((_weigh_path(learned.failed, path, call.writes) for path in call.paths if call.writes), default=0.0)
     failed = command_of(learned.failed)
-    fix = command_of(learned.fix) if learned.how is How.INSTEAD else None
-    if failed is None or not call.programs or (fix is not None and _runs(call, fix)):
+    if failed is None or (learned.how is How.INSTEAD and _runs(call, command_of(learned.fix))):
         return 0.0
     if not any((one.program, one.verb) == (failed.program, failed.verb) for one in call.commands):
         return 0.0
@@ -111,16 +107,13 @@ def _weight_of_lesson(learned: Lesson, call: Call) -> float:
 def _programs(command: str) -> Iterator[tuple[str, str]]:
     for part in _SHELL_BREAK.split(command):
         words = [word for word in part.split() if word not in _COMMAND_PREFIXES and not _ASSIGNMENT.match(word)]
-        if not words:
-            continue
-        program = words[0].strip("\"'").rpartition("/")[2].lower()
+        program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
         argument = next((word.strip("\"'").lower() for word in words[1:] if not word.startswith("-")), "")
         if _PROGRAM.fullmatch(program):
             yield program, argument if _ARGUMENT.fullmatch(argument) else ""
 
 
-def _names_program(text: str, program: str, argument: str) -> float:
-    text = text.lower()
+def _weigh_program(text: str, program: str, argument: str) -> float:
     if argument and _has_word(text, f"{program} {argument}"):
         return 4.0
     is_ambiguous = program in _EVERYDAY_WORDS and not _has_quoted(text, program)
@@ -129,22 +122,21 @@ def _names_program(text: str, program: str, argument: str) -> float:
     return 3.0 if argument and _has_word(text, argument) else 2.0
 
 
-def _names_tool(text: str, tool: str) -> float:
+def _weigh_tool(text: str, tool: str) -> float:
     """`mcp__shop__search` and `WebFetch` are not English; `Read` and `Edit` are, unless they are called tools."""
     if not tool or not _has_word(text, tool):
         return 0.0
-    is_english = tool.lower() in _EVERYDAY_WORDS
-    called_tool = _has_quoted(text, tool) or re.search(rf"\b{re.escape(tool)} tool\b", text)
-    return 0.0 if is_english and not called_tool else 2.0
+    is_called_tool = _has_quoted(text, tool) or re.search(rf"\b{re.escape(tool)} tool\b", text)
+    return 2.0 if is_called_tool or tool.lower() not in _EVERYDAY_WORDS else 0.0
 
 
-def _names_path(text: str, path: str, writes: bool) -> float:
+def _weigh_path(text: str, path: str, writes: bool) -> float:
     parts = [part for part in re.split(r"[/\\]", path) if part]
     suffix = parts[-1].rpartition(".")[2].lower() if parts and "." in parts[-1].lstrip(".") else ""
     for named in _PATHLIKE.findall(text):
-        wanted = [part for part in named.strip(".").split("/") if part and part != "*"] if "/" in named else [named]
-        size = len(wanted)
-        if wanted and any(parts[start : start + size] == wanted for start in range(len(parts) - size + 1)):
+        folders = [part for part in named.strip(".").split("/") if part and part != "*"] if "/" in named else [named]
+        size = len(folders)
+        if folders and any(parts[start : start + size] == folders for start in range(len(parts) - size + 1)):
             return 4.0
         if suffix and writes and named.lower() in (f".{suffix}", f"*.{suffix}"):
             return 2.0

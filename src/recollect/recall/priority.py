@@ -14,16 +14,14 @@ from recollect.base.moment import Moment
 from recollect.model.memory import Memory, Rating
 
 MAX_FOCUS_BOOST = 0.5
-FREE_HALVINGS = 5.0
-"""Half-lives that cost nothing: with the usual one of three days, all memories of a fortnight are ranked alike."""
+FREE_HALVINGS = 5.0  # half-lives that cost nothing: by default all memories of a fortnight are ranked alike
 AGE_COST = 0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
 MAX_AGE_COST = 0.03
 QUIET_BELOW = 0.4
 _MIN_STRENGTH = 1e-300
 _PRIOR = 3.0
-_RATINGS = 10
-_OUTCOMES = 50
-_OUTCOME_SHARE = 0.2
+_RATINGS, _OUTCOMES = 10, 50  # how many of the latest count
+_OUTCOME_SHARE = 0.2  # of a rating
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +50,21 @@ def strength_factor(strength: float) -> float:
 
 
 def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:
-    """How useful it proved, above 0 and at most 1: a prior of three good ratings, the last ten that were given, the
-    later ones weighing more, and a fifth of one for each of the last fifty calls and turns that it was about."""
-    good = total = _PRIOR
-    for number, rating in enumerate(ratings[-_RATINGS:]):
-        weight = 1.0 + 0.1 * number
-        total += weight
-        good += weight if rating.useful else 0.0
+    """How useful it proved, above 0 and at most 1: a prior of three good ratings, the latest ratings, the later ones
+    weighing more, and a fifth of one for each of the latest calls and turns that it was about."""
+    weights = [(1.0 + 0.1 * number, rating.useful) for number, rating in enumerate(ratings[-_RATINGS:])]
     recent = outcomes[-_OUTCOMES:]
-    good += _OUTCOME_SHARE * recent.count("+")
-    return good / (total + _OUTCOME_SHARE * len(recent))
+    good = _PRIOR + sum(weight for weight, useful in weights if useful) + _OUTCOME_SHARE * recent.count("+")
+    return good / (_PRIOR + sum(weight for weight, _ in weights) + _OUTCOME_SHARE * len(recent))
 
 
 def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
     """What the relevance was made of, where there is anything."""
     recent = memory.outcomes[-_OUTCOMES:]
-    parts = (
-        ("ratings", float(len(memory.ratings[-_RATINGS:]))),
-        ("went_well", float(recent.count("+"))),
-        ("went_badly", float(recent.count("-"))),
-    )
-    return tuple((name, count) for name, count in parts if count)
+    counts = {
+        "ratings": len(memory.ratings[-_RATINGS:]), "went_well": recent.count("+"), "went_badly": recent.count("-")
+    }  # fmt: skip
+    return tuple((name, float(count)) for name, count in counts.items() if count)
 
 
 def is_quiet(memory: Memory) -> bool:
@@ -83,10 +75,8 @@ def is_quiet(memory: Memory) -> bool:
 
 def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:
     boost = 0.0
-    topics = {topic.lower() for topic in memory.topics}
+    topics, title = {topic.lower() for topic in memory.topics}, memory.title.lower()
     for point in focus:
-        wanted = point.topic.lower()
-        boost += 0.3 * point.weight * (wanted in topics)
-        boost += 0.5 * point.weight * (point.topic == memory.id)
-        boost += 0.2 * point.weight * (wanted in memory.title.lower())
+        topic = point.topic.lower()
+        boost += point.weight * (0.3 * (topic in topics) + 0.5 * (point.topic == memory.id) + 0.2 * (topic in title))
     return min(boost, MAX_FOCUS_BOOST)

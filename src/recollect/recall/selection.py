@@ -1,14 +1,12 @@
 """Selects what is shown: applies the filters of the question, drops repetitions, keeps to the limits, and says why the
-rest is left out.
-
-Does not rank (fuse.py, priority.py), does not word anything (render).
+rest is left out. Does not rank (matching.py, priority.py), does not word anything (render).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
 from recollect.model.memory import Status
@@ -32,13 +30,6 @@ class Selection:
     """How many of each status would be among the hits, had the question not ruled out their status."""
 
 
-@dataclass(slots=True)
-class _Chosen:
-    hits: list[Hit] = field(default_factory=list)
-    turns: Counter[_Key] = field(default_factory=Counter)
-    texts: dict[tuple[str, str], str] = field(default_factory=dict)  # what was said, and by which memory
-
-
 def select(
     ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset(), withheld: Set[str] = frozenset()
 ) -> Selection:
@@ -47,72 +38,71 @@ def select(
     ranked = list(ranked)
     of_any_status = replace(query, statuses=())
     has_turns = {(hit.store, hit.memory.id) for hit in ranked if hit.turn is not None}
-    chosen = _Chosen()
+    hits: list[Hit] = []
+    turns: Counter[_Key] = Counter()
+    texts: dict[tuple[str, str], str] = {}  # what is said, and by which memory
     drops: dict[_Key, Drop] = {}
     left_out: dict[_Key, Status] = {}
+
+    def why_dropped(hit: Hit, key: _Key, text: tuple[str, str]) -> str:
+        """Why a hit that no filter keeps out is not shown; empty when it is."""
+        if has_nothing_in_common(hit):
+            return NOTHING_IN_COMMON
+        if query.unasked:
+            if hit.score < query.floor and not hit.part("focus"):
+                return f"below the floor ({hit.score:.2f} < {query.floor:.2f})"
+            if hits and hit.score < SHARE_OF_BEST * hits[0].score:
+                return "far below the best"
+            if not hit.shown:
+                return "nothing in it answers"
+        if is_entered(seen, hit.mark):
+            return "shown before"
+        if hit.turn is None and key in has_turns:
+            return "its turns say it"  # a thread's body sums them up
+        if text in texts:
+            return f"says the same as {texts[text]}"
+        if turns[key] == query.turns:
+            return "other turns of it match better"
+        return "beyond the limit" if len(hits) == query.limit else ""
+
     for hit in ranked:
         key, text = (hit.store, hit.memory.id), _comparable(hit, query)
         refusal = why_refused(hit, query)
-        reason = refusal or _why_dropped(hit, key, text, query, chosen, seen, has_turns)
+        reason = refusal or why_dropped(hit, key, text)
         if hit.memory.id in withheld:
             refusal, reason = "", "waits to be allowed"
         if not reason:
-            chosen.texts[text] = hit.memory.id
-            chosen.turns[key] += 1
-            chosen.hits.append(hit)
+            texts[text] = hit.memory.id
+            turns[key] += 1
+            hits.append(hit)
             continue
         drops.setdefault(key, Drop(hit.memory.id, reason))
-        has_room = len(chosen.hits) + len(left_out) < query.limit and text not in chosen.texts
+        has_room = len(hits) + len(left_out) < query.limit and text not in texts
         if refusal and has_room and not (why_refused(hit, of_any_status) or has_nothing_in_common(hit)):
             left_out[key] = hit.memory.status
-    dropped = tuple(drop for key, drop in drops.items() if key not in chosen.turns)
-    return Selection(tuple(chosen.hits), dropped, tuple(Counter(left_out.values()).items()))
-
-
-def _why_dropped(
-    hit: Hit, key: _Key, text: tuple[str, str], query: Query, chosen: _Chosen, seen: Set[str], has_turns: Set[_Key]
-) -> str:
-    """Why a hit that the question wants is not shown; empty when it is."""
-    if has_nothing_in_common(hit):
-        return NOTHING_IN_COMMON
-    if query.unasked:
-        if hit.score < query.floor and not hit.part("focus"):
-            return f"below the floor ({hit.score:.2f} < {query.floor:.2f})"
-        if chosen.hits and hit.score < SHARE_OF_BEST * chosen.hits[0].score:
-            return "far below the best"
-        if not hit.shown:
-            return "nothing in it answers"
-    if is_entered(seen, hit.mark):
-        return "shown before"
-    if hit.turn is None and key in has_turns:
-        return "its turns say it"  # a thread's body sums them up
-    if text in chosen.texts:
-        return f"says the same as {chosen.texts[text]}"
-    if chosen.turns[key] == query.turns:
-        return "other turns of it match better"
-    return "beyond the limit" if len(chosen.hits) == query.limit else ""
+    dropped = tuple(drop for key, drop in drops.items() if key not in turns)
+    return Selection(tuple(hits), dropped, tuple(Counter(left_out.values()).items()))
 
 
 def why_refused(hit: Hit, query: Query) -> str:
     """Which filter of the question keeps it out; empty when none does."""
     memory = hit.memory
-    if query.kinds and memory.kind not in query.kinds:
-        return f"is a {memory.kind}"
-    if not _has_status(hit, query.statuses):
-        return "in the inbox" if memory.status is Status.CANDIDATE else str(memory.status)
-    if query.unasked and is_quiet(memory):
-        return "went quiet"
-    if query.topic and query.topic.lower() not in {topic.lower() for topic in memory.topics}:
-        return "another topic"
-    if query.tag and query.tag.lower() not in {tag.lower() for tag in memory.tags}:
-        return "another tag"
-    if query.group and memory.group != query.group:
-        return "another group"
-    if query.since and memory.last_active_at < query.since:
-        return "before the time asked for"
-    if query.until and memory.last_active_at > query.until:
-        return "after the time asked for"
-    return ""
+    by_age = memory.status is Status.ARCHIVED and not hit.put_away and set(REACHED) <= set(query.statuses)
+    is_inbox = memory.status is Status.CANDIDATE
+    refusals = (
+        (query.kinds and memory.kind not in query.kinds, f"is a {memory.kind}"),
+        (
+            query.statuses and memory.status not in query.statuses and not by_age,
+            "in the inbox" if is_inbox else str(memory.status),
+        ),
+        (query.unasked and is_quiet(memory), "went quiet"),
+        (query.topic and query.topic.lower() not in map(str.lower, memory.topics), "another topic"),
+        (query.tag and query.tag.lower() not in map(str.lower, memory.tags), "another tag"),
+        (query.group and memory.group != query.group, "another group"),
+        (query.since and memory.last_active_at < query.since, "before the time asked for"),
+        (query.until and memory.last_active_at > query.until, "after the time asked for"),
+    )
+    return next((reason for is_out, reason in refusals if is_out), "")
 
 
 def has_nothing_in_common(hit: Hit) -> bool:
@@ -121,15 +111,9 @@ def has_nothing_in_common(hit: Hit) -> bool:
     return hit.part("cover") == 0 and hit.part("near") < BY_CHANCE and company == 0
 
 
-def _has_status(hit: Hit, wanted: tuple[Status, ...]) -> bool:
-    status = hit.memory.status
-    by_age = status is Status.ARCHIVED and not hit.put_away
-    return not wanted or status in wanted or (by_age and set(REACHED) <= set(wanted))
-
-
 def _comparable(hit: Hit, query: Query) -> tuple[str, str]:
-    """What must not be shown twice. The same words in two sessions or threads are two events, unless the query wants
-    each text once."""
+    """What must not be shown twice. The same words in two sessions or threads are two events, unless the query asks
+    for each text once."""
     text = one_line(hit.text[:_COMPARED_CHARS] + hit.text[_COMPARED_CHARS:][-_COMPARED_CHARS:]).casefold()
     title = f"# {one_line(hit.memory.title).casefold()}"  # alone it says less
     event = hit.memory.group if hit.turn is None else hit.memory.id

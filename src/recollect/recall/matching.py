@@ -1,0 +1,232 @@
+"""How well each unit (model/evidence.py) matches a question: one score, every part of it named.
+
+Words are scored by BM25 over passages. The rarity of a term is pooled over all stores that are searched, so that their
+scores are comparable. Words and vectors each count twice: against the best of this question (which leads?) and against
+a perfect match (is the lead worth anything?). So words decide where the question's rare words are found, and meaning
+decides where they are not, without a rule that tells questions apart.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from recollect.base.shipped import load_table
+from recollect.model.evidence import Nearness, Owner, Place, WordEvidence
+from recollect.recall.time_words import Span
+
+KEPT = 400  # passages of a store that are looked at further; the rest cannot reach the top
+_MAX_TERM_SCORE = 2.2  # before its rarity: BM25's k1 + 1
+# Terms that say what kind of answer is expected ("how many days ago"), more than what it is about.
+_FRAME_TERMS = frozenset(" ".join(load_table("recollect.recall", "search_words.json")["frame_terms"]).split())
+_FRAME_SHARE = 0.5
+
+# Weights, chosen by measurement; docs/BENCHMARKS.md says how, and what else was tried. The second of a pair counts
+# against a perfect match.
+_BEST, _BEST_OF_ALL = 0.10, 0.25  # the best passage by words
+_WHOLE, _WHOLE_OF_ALL = 0.10, 0.15  # each term where it is strongest in the unit
+_NEAR, _NEAR_OF_ALL = 0.10, 0.30  # the nearest passage
+_MIDDLE, _MIDDLE_OF_ALL = 0.10, 0.25  # the mean of all passages
+_NEIGHBOURS = 0.07
+_GROUP, _GROUP_OF_ALL = 0.15, 0.15
+_THREAD = 0.20  # the share of that for a turn of a thread: a long thread is about everything
+_LONG_TURN = 0.15  # in a conversation the short turn is what was said, the long one the reply to it
+TIME = 0.20  # for a memory from the time that a question names
+VOICE = 0.60  # how much more a passage all in the first person counts, where a question is about its asker
+_BY_WORDS = _BEST + _BEST_OF_ALL + _WHOLE + _WHOLE_OF_ALL
+OWN = _BY_WORDS + _NEAR + _NEAR_OF_ALL + _MIDDLE + _MIDDLE_OF_ALL  # a perfect match without any company
+_MIN_LEAD = 1e-9  # a lead over nothing is no lead
+TURN_BYTES = 500  # up to here a turn of a conversation is short
+
+Ref = tuple[int, int]  # a unit: which store, and its number there
+TermValues = Sequence[tuple[str, float]]  # terms of the question, and what each of them adds
+
+
+@dataclass(frozen=True, slots=True)
+class TermScores:
+    passages: tuple[Mapping[int, TermValues], ...]  # by store, the best passages with the terms they have
+    rarity: Mapping[str, float]
+
+    @property
+    def perfect(self) -> float:
+        """What a perfect match would score."""
+        return _MAX_TERM_SCORE * sum(self.rarity.values())
+
+
+class WordMatch(NamedTuple):
+    best: float  # of its best passage
+    whole: float  # each term where it is strongest in the unit
+    cover: float  # the share of the question's rarity that it has
+    terms: TermValues
+
+
+class Match(NamedTuple):
+    score: float
+    """0 to 1 for the memory itself; company, a time that fits and words in the first person may lift it above 1."""
+    words: float = 0.0
+    cover: float = 0.0
+    near: float = 0.0
+    neighbours: float = 0.0
+    group: float = 0.0
+    length: float = 0.0
+    time: float = 0.0
+
+
+def count_terms(evidence: Sequence[WordEvidence]) -> Counter[str]:
+    """In how many passages of all stores each term occurs."""
+    counts: Counter[str] = Counter()
+    for term in (term for one in evidence for term in one.terms):
+        counts[term.term] += term.passages
+    return counts
+
+
+def score_terms(evidence: Sequence[WordEvidence], kept: int = KEPT) -> TermScores:
+    passages, counts = sum(one.passages for one in evidence), count_terms(evidence)
+    framed = _FRAME_TERMS if not counts.keys() <= _FRAME_TERMS else frozenset()
+    rarity = {
+        term: math.log(1 + (max(passages, n) - n + 0.5) / (n + 0.5)) * (_FRAME_SHARE if term in framed else 1)
+        for term, n in counts.items()
+    }
+    return TermScores(tuple(_best_passages(one, rarity, kept) for one in evidence), rarity)
+
+
+def _best_passages(evidence: WordEvidence, rarity: Mapping[str, float], kept: int) -> dict[int, TermValues]:
+    weighted = [(term.term, rarity[term.term] * term.unit, term.rows) for term in evidence.terms]
+    scores: dict[int, float] = {}
+    for _, weight, rows in weighted:
+        for passage, strength in rows:
+            scores[passage] = scores.get(passage, 0.0) + weight * strength
+    best = heapq.nlargest(kept, scores, key=scores.__getitem__) if len(scores) > kept else scores
+    found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in best}
+    for term, weight, rows in weighted:
+        for passage, strength in rows:
+            if passage in found:
+                found[passage].append((term, weight * strength))
+    return dict(found)
+
+
+def cover(
+    worth: Mapping[str, float], evidence: WordEvidence, passages: Iterable[int], needed: float = 0.0
+) -> dict[int, float]:
+    """The share of the question's `worth`, by term, that each of these passages has. `needed`: added to the whole."""
+    whole = sum(worth.values()) + needed or 1.0
+    found = dict.fromkeys(passages, 0.0)
+    for term in evidence.terms:
+        for passage, _ in term.rows:
+            if passage in found:
+                found[passage] += worth[term.term] / whole
+    return found
+
+
+def match_units(scores: TermScores, owners: Sequence[Mapping[int, Owner]], voice: float = 0.0) -> dict[Ref, WordMatch]:
+    """`owners`: for each store whose passage it is. `voice`: how much more a passage counts that is all in the first
+    person; a perfect match stays what it is, and another passage counts for less."""
+    by_unit: dict[Ref, list[TermValues]] = {}
+    for store, passages in enumerate(scores.passages):
+        for passage, values in passages.items():
+            owner = owners[store].get(passage)
+            if owner is None:
+                continue
+            if voice:
+                share = (1 + voice * owner.voice / 100) / (1 + voice)
+                values = [(term, value * share) for term, value in values]
+            by_unit.setdefault((store, owner.unit), []).append(values)
+    all_rarity = sum(scores.rarity.values()) or 1.0
+    return {ref: _match_words(scores.rarity, own, all_rarity) for ref, own in by_unit.items()}
+
+
+def _match_words(rarity: Mapping[str, float], passages: list[TermValues], all_rarity: float) -> WordMatch:
+    strongest = dict(passages[0])
+    for term, value in (pair for values in passages[1:] for pair in values):
+        if value > strongest.get(term, 0.0):
+            strongest[term] = value
+    best = max([sum([value for _, value in values]) for values in passages])
+    covered = sum([rarity[term] for term in strongest])
+    return WordMatch(best, sum(strongest.values()), covered / all_rarity, tuple(strongest.items()))
+
+
+def fuse(words: Mapping[Ref, WordMatch], near: Mapping[Ref, Nearness], perfect: float) -> dict[Ref, Match]:
+    """`perfect`: what a perfect match of the words would score."""
+    perfect = perfect or 1.0
+    lead_near, lead_middle = _lead(n.voiced for n in near.values()), _lead(n.middle for n in near.values())
+    # What a point of each kind of evidence is worth for this question.
+    best = (_BEST / _lead(m.best for m in words.values()) + _BEST_OF_ALL / perfect) / OWN
+    whole = (_WHOLE / _lead(m.whole for m in words.values()) + _WHOLE_OF_ALL / perfect) / OWN
+    nearest = (_NEAR / lead_near + _NEAR_OF_ALL) / OWN
+    middle = (_MIDDLE / lead_middle + _MIDDLE_OF_ALL) / OWN
+    # Without a vector its meaning is assumed to be as near as its words are, not to be nothing.
+    by_words_alone = (_NEAR + _NEAR_OF_ALL * lead_near + _MIDDLE + _MIDDLE_OF_ALL * lead_middle) / _BY_WORDS
+
+    def match(word: WordMatch | None, close: Nearness | None) -> Match:
+        score = best * word.best + whole * word.whole if word is not None else 0.0
+        cover = word.cover if word is not None else 0.0
+        if close is None:
+            return Match(score + score * by_words_alone, score, cover)
+        total = score + nearest * max(0.0, close.voiced) + middle * max(0.0, close.middle)
+        return Match(total, score, cover, max(0.0, close.best))
+
+    return {ref: match(words.get(ref), near.get(ref)) for ref in {*words, *near}}
+
+
+def passage_score(cover: float, near: float) -> float:
+    """How well a single passage answers: the share of the question that it has, and how near it is."""
+    words, meaning = _BEST_OF_ALL + _WHOLE_OF_ALL, _NEAR_OF_ALL
+    return (words * cover + meaning * max(0.0, near)) / (words + meaning)
+
+
+def _lead(values: Iterable[float]) -> float:
+    return max(_MIN_LEAD, *values, _MIN_LEAD)
+
+
+def in_company(
+    matches: Mapping[Ref, Match],
+    words: Mapping[Ref, WordMatch],
+    places: Mapping[Ref, Place],
+    perfect: float,
+    asked: Span | None = None,
+) -> dict[Ref, Match]:
+    """A unit gains by its neighbours in the conversation, by how much of the question the whole conversation is about,
+    and by being from the time that was asked for."""
+    groups = _score_groups(words, places)
+    lead = max(groups.values(), default=0.0) or 1.0
+    lifted = dict(matches)
+    for ref, place in places.items():
+        match = matches.get(ref)
+        if match is None:
+            continue
+        if asked is not None and place.times:
+            time = TIME * max(asked.holds(at) for at in place.times) / OWN
+            match = lifted[ref] = match._replace(score=match.score + time, time=time)
+        if not place.group:
+            continue
+        beside = [matches.get((ref[0], seq)) for seq in (*place.before[:1], *place.after[:1])]
+        neighbours = _NEIGHBOURS * sum(m.score for m in beside if m is not None)
+        score = groups.get((ref[0], place.group))
+        group = length = 0.0
+        if score is not None:
+            group = (_GROUP * score / lead + _GROUP_OF_ALL * score / (perfect or 1.0)) / OWN
+            group *= _THREAD if ref[1] < 0 else 1.0
+            length = -_LONG_TURN * math.log(max(place.size, TURN_BYTES) / TURN_BYTES) / OWN
+        total = max(0.0, match.score + neighbours + group + length)
+        lifted[ref] = match._replace(score=total, neighbours=neighbours, group=group, length=length)
+    return lifted
+
+
+def _score_groups(words: Mapping[Ref, WordMatch], places: Mapping[Ref, Place]) -> dict[tuple[int, str], float]:
+    """Each term where it is strongest in the group. A group of one is no company."""
+    strongest: dict[tuple[int, str], dict[str, float]] = {}
+    sizes: Counter[tuple[int, str]] = Counter()
+    for ref, place in places.items():
+        if not place.group:
+            continue
+        key = (ref[0], place.group)
+        sizes[key] += 1 + len(place.before) + len(place.after)
+        if ref in words:
+            own = strongest.setdefault(key, {})
+            for term, value in words[ref].terms:
+                own[term] = max(value, own.get(term, 0.0))
+    return {key: sum(own.values()) for key, own in strongest.items() if sizes[key] > 1}
