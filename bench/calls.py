@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.report import Report
 from bench.scripted import Stage, Step
-from recollect.app import llm_budget
+from recollect.app import language_model
 from recollect.base.settings import load
 from recollect.jobs.job_table import JOBS, Memo, Model
 from recollect.store import Progress
@@ -78,7 +78,7 @@ def _played(folder: Path, models: str, environ: Mapping[str, str], sessions: int
         stage.own.settings = load(None, None, {**environ, "MEMORY_LLM_COMMAND": str(program)})
         for number in range(sessions):
             _session(stage, number)
-        told = llm_budget.summary(stage.own)
+        told = language_model.summarize_spending(stage.own)
     counted = folder / "calls"
     calls = len(counted.read_text(encoding="ascii")) if counted.exists() else 0
     return CallFigures(models, sessions, calls, _count(told["calls"]), _count(told["calls_per_day"]))

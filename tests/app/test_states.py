@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.app import states
-from recollect.app.states import CURSORS, DOUBTS, NOTICES, THREAD_MARKS, Doubt, ReadTranscript, State, ThreadMark
+from recollect.app.states import CURSORS, NOTICES, THREAD_MARKS, ReadTranscript, State, ThreadMark
 from recollect.store import Store, Tuning
 
 STATES = [one for one in vars(states).values() if isinstance(one, State)]
@@ -48,10 +48,8 @@ def test_what_cannot_be_read_is_not_there(store: Store, state: State[Any], text:
 
 def test_a_limit_keeps_the_newest(store: Store):
     NOTICES.write(store, [str(number) for number in range(9)])
-    DOUBTS.write(store, [Doubt("classify", "h", str(number), "t") for number in range(60)])
     THREAD_MARKS.write(store, {str(number): ThreadMark("w", "t", ("a", "b")) for number in range(60)})
 
     assert NOTICES.read(store) == ["4", "5", "6", "7", "8"]
-    assert [one.session for one in DOUBTS.read(store)][::49] == ["10", "59"]
     assert list(THREAD_MARKS.read(store))[::49] == ["10", "59"]
     assert states.FOCUS.read(store) == ()

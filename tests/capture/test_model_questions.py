@@ -10,7 +10,7 @@ import pytest
 from recollect.capture import review, unsure_prompts
 from recollect.capture.draft import Action, Draft, FoundRule
 from recollect.capture.prompt_rules import find_rules
-from recollect.capture.review import Fresh, Known, Rewrite
+from recollect.capture.review import Known, Proposal
 from recollect.mcp.tool_list import TOOLS
 from recollect.model.act import Act, Deed, Doing, Speaker
 from recollect.model.ask import Use
@@ -28,8 +28,9 @@ def tool(name: str) -> Act:
 
 def test_a_turn_begins_with_what_a_person_said_last():
     acts = (said("one"), replied("yes"), said("two"), ran("make"), replied("done"))
-    assert review.turn(acts) == acts[2:]
-    assert review.turn(acts[1:2]) == acts[1:2]
+    assert review.find_turn(acts, 4) == acts[2:]
+    assert review.find_turn(acts, 1) == acts
+    assert review.find_turn(acts[1:2], 0) == acts[1:2]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_there_is_news_where_a_person_and_the_agent_spoke(acts: tuple[Act, ...],
     ],
 )
 def test_who_wrote_memory_itself_is_not_second_guessed(act: Act):
-    assert review.wrote_memory((said("remember this"), act, replied("done")))
+    assert review.has_written_memory((said("remember this"), act, replied("done")))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_who_wrote_memory_itself_is_not_second_guessed(act: Act):
     ],
 )
 def test_reading_memory_or_failing_to_write_it_is_not_writing(act: Act):
-    assert not review.wrote_memory((act,))
+    assert not review.has_written_memory((act,))
 
 
 def test_every_tool_that_counts_as_writing_is_one_of_ours():
@@ -107,9 +108,9 @@ def test_new_words_and_new_sentences_are_proposed():
     ])  # fmt: skip
 
     assert review.read_answer(answer, KNOWN) == (
-        Rewrite("rule_1", "Use pnpm here."),
-        Fresh("Migrations run before deploys.", RuleType.CORRECTION),
-        Fresh("The queue is Redis.", RuleType.DEVOPS),
+        Proposal("Use pnpm here.", "rule_1"),
+        Proposal("Migrations run before deploys.", rule_type=RuleType.CORRECTION),
+        Proposal("The queue is Redis."),
     )
     assert review.read_answer(f"```json\n{answer}\n```", KNOWN) == review.read_answer(answer, KNOWN)
 
@@ -142,7 +143,7 @@ def test_a_few_are_proposed_and_each_memory_once():
     many += [{"content": f"fact {n}"} for n in range(20)]
     found = review.read_answer(json.dumps(many), KNOWN)
     assert len(found) == review.PROPOSALS
-    assert found[0] == Rewrite("rule_1", "a")
+    assert found[0] == Proposal("a", "rule_1")
 
 
 # What a language model is asked of a prompt that the judge is unsure of, and what its answer may change.

@@ -155,4 +155,4 @@ def test_with_models_off_the_program_is_never_run(session: Session, tmp_path: Pa
     assert soon(lambda: digested(session), WITHIN_S)
     assert model.calls == []
     with session.store() as store:
-        assert store.state("doubts") is None
+        assert store.state("questions") is None

@@ -183,15 +183,15 @@ def test_a_project_is_read_once_it_is_quiet_and_every_project_now_and_then(
 def test_jobs_that_need_a_model_run_where_models_are_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     seen: list[str] = []
     monkeypatch.setattr(
-        "recollect.jobs.llm_questions.ask_next", lambda app, _memo: seen.append(app.project and app.project.name)
+        "recollect.ops.turn_questions.ask_next", lambda app, _memo: seen.append(app.project and app.project.name)
     )
     apps = open_apps()
     speak(apps, tmp_path, "a")
-    run_job("doubts", apps)
+    run_job("questions", apps)
     assert seen == []
 
     open_home().conf.write_text("MEMORY_LLM=on\n")
-    run_job("doubts", apps)
+    run_job("questions", apps)
     assert seen == ["a", None]
     apps.close()
 

@@ -93,6 +93,6 @@ def test_an_active_rule_stays_as_it_is_and_the_proposal_waits_beside_it():
 
 def test_notes_and_long_rules_are_not_touched_and_something_new_waits_in_the_inbox():
     assert rewritten(note("x"), WORDS, id="rule_new", now=NOW) == []
-    assert rewritten(rule("x"), Words("x" * 501, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
+    assert rewritten(rule("x"), Words("x" * 2_001, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
     new = candidate(WORDS, RuleType.DEVOPS, id="rule_new", now=NOW)
     assert (new.status, new.lane, new.group, new.tags) == (Status.CANDIDATE, Lane.AGENT, "s-1", ("review",))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.lifecycle import validation
 from recollect.lifecycle.validation import Check, State
-from recollect.model.memory import Lane, Status
-from tests.values import NOW, note, rule
+from recollect.model.memory import Lane
+from tests.values import note, rule
 
 
 def test_checks_are_read_by_id():
@@ -45,17 +45,6 @@ def test_what_is_no_clear_word_is_nothing(text: str):
     assert validation.read_checks(text.replace("ID", a.id), (a,)) == {}
 
 
-def test_a_rule_in_other_words_waits_in_the_lowest_lane_of_its_parts():
-    old = rule("a", lane=Lane.USER, topics=("t",))
-
-    new = validation.in_other_words(old, "Use b.", id="rule_20260101_000000_000001", now=NOW)
-
-    assert (new.lane, new.status, new.body, new.topics) == (Lane.REPOSITORY, Status.CANDIDATE, "Use b.", ("t",))
-    assert validation.replaced_by(new) == (old.id,)
-    web = validation.in_other_words(rule("w", lane=Lane.WEB), "b", id="rule_20260101_000000_000002", now=NOW)
-    assert web.lane is Lane.WEB
-
-
 @pytest.mark.parametrize(
     ("line", "lane", "is_taken"),
     [
@@ -87,7 +76,7 @@ def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, i
     ],
 )
 def test_any_rank_that_is_worse_counts(before: list[int | None], after: list[int | None], fell: bool):
-    assert validation.fell(before, after) is fell
+    assert validation.is_worse(before, after) is fell
 
 
 @given(st.text())

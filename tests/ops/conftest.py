@@ -16,6 +16,7 @@ from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment, load
 from recollect.embed.embedder import Embedder
 from recollect.embed.embedder import load as load_model
+from tests.llm.standin import StandIn
 from tests.ops.transcript import Transcript
 from tests.values import MINT, NOW
 
@@ -71,6 +72,15 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def app(open_app: Opens) -> App:
     return open_app()
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """A stand-in for the language model, which is switched on. Answers `[]` until it is told otherwise."""
+    made = StandIn(tmp_path / "model", "[]")
+    monkeypatch.setenv("MEMORY_LLM", "on")
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", made.command)
+    return made
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from recollect.ops import (
     suggestions,
     sync,
     transfer,
-    turn_review,
+    turn_questions,
     upkeep,
     validate,
 )
@@ -62,7 +62,7 @@ WRITES: dict[str, Callable[[App, World], Compacted | Done | Suggested | Summary]
     "rule add": lambda app, w: rules.add(app, "Use tabs"),
     "capture": lambda app, w: capture.capture(app, "we use spaces here"),
     "catch-up": lambda app, w: past_sessions.catch_up(app),
-    "review": lambda app, w: turn_review.review(app, run=True),
+    "review": lambda app, w: turn_questions.review(app, run=True),
     "inbox accept": lambda app, w: inbox.accept(app, w.waiting),
     "inbox edit": lambda app, w: inbox.edit(app, w.waiting, "Use tabs in Makefiles"),
     "inbox reject": lambda app, w: inbox.reject(app, w.waiting),

@@ -43,14 +43,6 @@ The zebra approves deploys.
 """
 
 
-@pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    made = StandIn(tmp_path / "model", "[]")
-    monkeypatch.setenv("MEMORY_LLM", "on")
-    monkeypatch.setenv("MEMORY_LLM_COMMAND", made.command)
-    return made
-
-
 def told(result: Summary | Done) -> Summary:
     assert isinstance(result, Summary)
     return result
@@ -325,9 +317,9 @@ def test_what_was_used_or_changed_while_the_model_thought_is_kept(
     assert kept(app, one.id) == changed
 
 
-def test_a_run_by_hand_waits_for_none_that_is_going_on(app: App):
+def test_a_run_by_hand_waits_for_none_that_is_going_on(app: App, open_app: Opens):
     some(app, "a")
-    lease = session_schedule.acquire(app, FORGETTING, Scope.PROJECT, by_hand=True)
-    assert lease is not None
-    result = told(forgetting.forget(app, run=True))
-    assert any("already" in note for note in result.notes)
+    going = session_schedule._run(app, FORGETTING, Scope.PROJECT, by_hand=True)
+    next(going)
+    result = told(forgetting.forget(open_app(), run=True))
+    assert any("already running" in note for note in result.notes)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import language_model, llm_budget
+from recollect.app import language_model
 from recollect.app.core import App
 from recollect.app.language_model import answer_text as ask
 from recollect.base.clock import FixedClock
-from recollect.llm import template
 from recollect.model.ask import Ask, Use
 from recollect.model.result import Scope
 from recollect.ops import health
@@ -45,7 +44,7 @@ def prompt(open_app: Opens) -> None:
 
 def test_an_answer_comes_back_and_its_cost_is_shown(model: StandIn, open_app: Opens):
     app = open_app()
-    before = llm_budget.summary(app)
+    before = language_model.summarize_spending(app)
     assert ask(app, QUESTION) == "yes"
     assert model.texts == ["Is this a rule?\n<said>we use tabs {{other}}</said>\n"], "a field is no template"
     spent = health.status(app).llm
@@ -151,7 +150,7 @@ def test_words_of_the_command_go_before_ours(model: StandIn, open_app: Opens, mo
 def test_every_use_has_a_prompt_a_reader_and_settings_that_exist(use: Use, open_app: Opens, tmp_path: Path):
     row = language_model.USES[use]
     module, name = row.reader.split(":")
-    assert template.load(row.prompt, tmp_path)
+    assert language_model.load_prompt(row.prompt, tmp_path)
     assert callable(getattr(import_module(f"recollect.{module}"), name))
     assert all(open_app().settings.text(switch) for switch in row.switches)
 
@@ -212,7 +211,9 @@ def test_the_key_in_the_home_is_given_to_the_program_only_if_nobody_else_can_rea
     ask(app, QUESTION)
     key.chmod(0o600)
     ask(app, QUESTION)
-    assert [call["environ"].get("ANTHROPIC_API_KEY") for call in model.calls] == [None, "sk-own"]
+    assert [call["environ"].get("ANTHROPIC_API_KEY") for call in model.calls] == ["sk-own"], (
+        "with a key that others can read nobody is asked"
+    )
 
 
 # The budget
@@ -268,11 +269,11 @@ def test_a_state_that_cannot_be_read_is_a_day_that_begins(state: str, model: Sta
 SPENDER = """
 import sys
 from pathlib import Path
-from recollect.app import llm_budget
+from recollect.app import language_model
 from recollect.app.core import App
 app = App.open(Path.cwd())
-rooms = [llm_budget.book(app, "classify", 100) for _ in range(30)]
-print(sum(room is not None for room in rooms))
+rooms = [language_model.book(app, "classify", 100) for _ in range(30)]
+print(sum(map(bool, rooms)))
 """
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recollect.app import language_model, notices
+from recollect.app import notices
 from recollect.app.core import App
 from recollect.app.note_files import find_note
-from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy
 from recollect.jobs import session_schedule
 from recollect.jobs.job_table import VALIDATION
-from recollect.jobs.session_schedule import LEASE_S
-from recollect.model.ask import Ask
 from recollect.model.memory import Lane, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
@@ -42,14 +40,6 @@ Notes
 Before deploys to staging, ask Anna for her approval.
 </memory>
 """
-
-
-@pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    made = StandIn(tmp_path / "model", "[]")
-    monkeypatch.setenv("MEMORY_LLM", "on")
-    monkeypatch.setenv("MEMORY_LLM_COMMAND", made.command)
-    return made
 
 
 def kept_rule(app: App, body: str, **fields: Any) -> Rule:
@@ -103,10 +93,11 @@ def test_a_run_without_a_model_flags_tells_and_keeps_a_log(app: App):
 
 def test_no_more_than_the_amount_are_drawn_and_not_always_the_same(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_VALIDATION_AMOUNT", "3")
+    (Path.cwd() / "src").mkdir()
     app = open_app()
     for number in range(30):
-        kept_rule(app, f"rule {number}")
-    samples = [frozenset(one.id for one in validate._sample(app, Scope.PROJECT)) for _ in range(20)]
+        kept_rule(app, f"Look at `src/{number}.py`")
+    samples = [frozenset(session_schedule.run_by_hand(app, VALIDATION)) for _ in range(8)]
     assert {len(sample) for sample in samples} == {3}
     assert len(set(samples)) > 1
 
@@ -215,28 +206,6 @@ def test_garbage_changes_nothing(model: StandIn, open_app: Opens, answer: str):
     assert findings(validate.validate(app)) == {}
 
 
-def test_it_says_that_it_is_at_it_before_every_question(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
-    app = open_app()
-    for number in range(12):
-        kept_rule(app, f"rule {number}")
-    asked = language_model.answer_text
-
-    def slowly(app: App, ask: Ask) -> str | None:
-        answer = asked(app, ask)
-        app.clock = FixedClock(app.clock.now().plus(seconds=language_model.USES[ask.use].seconds))
-        assert session_schedule.acquire(app, VALIDATION, Scope.PROJECT, by_hand=True) is None, "it is ours"
-        return answer
-
-    monkeypatch.setattr(language_model, "answer_text", slowly)
-
-    validate.validate(app, run=True)
-
-    assert len(model.calls) == 4
-    assert session_schedule.read_record(app.reader(Scope.PROJECT), VALIDATION).key == ""
-
-
 def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
     app = open_app()
@@ -302,54 +271,26 @@ def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(mode
     assert kept(app, id).title == line
 
 
-def test_a_trial_that_was_cut_off_is_taken_back_by_the_next_run(
-    app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
-    one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
-    lease = session_schedule.acquire(app, VALIDATION, Scope.PROJECT, by_hand=True)
-    assert lease is not None
-    calls = []
-
-    def cut_off(*_given: object) -> list[int]:
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return [1]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(validate, "_ranks", cut_off)
-        with pytest.raises(KeyboardInterrupt):
-            validate.try_title(app, lease, one, "Before deploys ask Anna")
-    assert kept(app, one.id).title == "Before deploys ask Anna"
-
-    other = open_app()
-    other.clock = FixedClock(app.clock.now().plus(seconds=LEASE_S + 1))
-    validate.validate(other, run=True)
-
-    assert kept(other, one.id).title == "Anna"
-    assert session_schedule.read_record(other.reader(Scope.PROJECT), VALIDATION).trial == ""
-
-
-def test_a_trial_that_could_not_be_measured_is_left_to_the_next_run(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, StoreBusy("busy", hint="again")])
+def test_a_title_that_could_not_be_measured_is_taken_back(
+    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch, problem: BaseException
 ):
     app = open_app()
     one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
-    calls = []
+    measured: list[int] = []
 
-    def busy(*_given: object) -> list[int]:
-        calls.append(1)
-        if len(calls) == 2:
-            raise StoreBusy("busy", hint="again")
+    def measure(*_given: object) -> list[int]:
+        if measured:
+            raise problem
+        measured.append(1)
         return [1]
 
-    with monkeypatch.context() as patched:
-        patched.setattr(validate, "_ranks", busy)
+    monkeypatch.setattr(validate, "_ranks", measure)
+    with suppress(KeyboardInterrupt):
         titled(app, model, one.id, "Before deploys ask Anna")
-    model.answers("[]")
-    validate.validate(app, run=True)
 
     assert kept(app, one.id).title == "Anna"
+    assert [entry.op for _, entry in history.log(app).entries][:2] == ["undo", "describe"]
 
 
 def test_what_is_erased_is_erased_from_the_logs_too(app: App):

@@ -8,24 +8,31 @@ takes seconds: it is never made with a lock held, nor in a hook without a deadli
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect import agents
-from recollect.app import llm_budget
+from recollect import agents, llm
 from recollect.app.core import App
-from recollect.base.errors import BadInput, RecollectError
-from recollect.base.files import make_private_folder
+from recollect.app.states import SPENT
+from recollect.base.errors import BadInput, NotFound, RecollectError
+from recollect.base.files import make_private_folder, read_limited
 from recollect.base.paths import user_home
 from recollect.base.post import read_key
 from recollect.base.settings import environment
 from recollect.base.text import storable
-from recollect.llm import chat_server, program, template
+from recollect.llm import chat_server, program
 from recollect.model.ask import Answer, Ask, Use
-from recollect.model.result import Check, Mark
+from recollect.model.codec import Json
+from recollect.model.memory import Memory
+from recollect.model.result import Check, Mark, Scope
+
+if TYPE_CHECKING:
+    from recollect.store import Store
 
 
 class Row(NamedTuple):
@@ -37,23 +44,17 @@ class Row(NamedTuple):
     turns: int = 1  # more than one only where the model may read files: all else that it needs is in the question
 
 
+_RECALL = ("recall.model_choice:read_answer", "recall", ("MEMORY_RECALL", "MEMORY_RECALL_SCHEME"))
+_VALIDATE = ("validate", ("MEMORY_VALIDATION",), 300)
 USES: dict[Use, Row] = {
     Use.CLASSIFY: Row("capture-classify", "capture.unsure_prompts:read_answer", "classify"),
     Use.EXTRACT: Row("capture-extract", "capture.learnings:read_answer", "extract", seconds=120),
     Use.REVIEW: Row("review", "capture.review:read_answer", "update", ("MEMORY_UPDATE",), 300),
     Use.FORGET: Row("forget-review", "lifecycle.forgetting:read_answer", "forget", ("MEMORY_FORGETTING",), 300),
-    Use.VALIDATE_CLAIMS: Row(
-        "validate-claims", "lifecycle.validation:read_checks", "validate", ("MEMORY_VALIDATION",), 300, turns=10
-    ),
-    Use.VALIDATE_DESCRIPTIONS: Row(
-        "validate-descriptions", "lifecycle.validation:read_descriptions", "validate", ("MEMORY_VALIDATION",), 300
-    ),
-    Use.RECALL_BROAD: Row(
-        "recall-broad", "recall.model_choice:read_answer", "recall", ("MEMORY_RECALL", "MEMORY_RECALL_SCHEME")
-    ),
-    Use.RECALL_STRICT: Row(
-        "recall-strict", "recall.model_choice:read_answer", "recall", ("MEMORY_RECALL", "MEMORY_RECALL_SCHEME")
-    ),
+    Use.VALIDATE_CLAIMS: Row("validate-claims", "lifecycle.validation:read_checks", *_VALIDATE, turns=10),
+    Use.VALIDATE_DESCRIPTIONS: Row("validate-descriptions", "lifecycle.validation:read_descriptions", *_VALIDATE),
+    Use.RECALL_BROAD: Row("recall-broad", *_RECALL),
+    Use.RECALL_STRICT: Row("recall-strict", *_RECALL),
 }
 
 MAX_CHARS = 400_000  # of a question: more than any use sends, less than what a model takes in
@@ -62,10 +63,14 @@ _ANSWER_TOKENS = 2_000
 _KEY_FILE = "llm.key"
 _KEY_VARIABLE = "ANTHROPIC_API_KEY"
 _INSIDE_A_CALL = "BLOCK_HOOK_AGENTS"
+_PROMPTS = Path(llm.__file__).parent / "prompts"
+_MAX_PROMPT_BYTES = 100_000
+_PROMPT_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
+_PLACEHOLDER = r"\{\{\s*([a-z_]+)\s*\}\}"
 
 
 def is_on(app: App, use: Use | None = None) -> bool:
-    """Models may be asked at all; with `use`, unasked for this as well."""
+    """Whether models may be asked at all; with `use`, whether they are asked for this without a person's command."""
     switches = USES[use].switches if use else ()
     return app.settings.switch("MEMORY_LLM") and all(app.settings.text(name) != "off" for name in switches)
 
@@ -80,23 +85,29 @@ def ask(app: App, question: Ask, subject: object) -> Any:
 
 
 def answer_text(app: App, question: Ask) -> str | None:
-    """An answer that nobody has looked at yet; None: no answer."""
+    """The answer, unread; None: no answer."""
     began_s = time.monotonic()
     try:
         answer = _call(app, question)
     except RecollectError as problem:
         answer = Answer(problem=problem.message)
-    except Exception as problem:  # noqa: BLE001 the edge of a job: whoever asked goes on without
+    except Exception as problem:  # noqa: BLE001 the edge of a job: the caller goes on without an answer
         answer = Answer(problem=type(problem).__name__)
     app.log.line(
         "asked",
         use=question.use,
-        prompt=_prompt(question),
+        prompt=question.prompt or USES[question.use].prompt,
         tokens="" if answer.tokens is None else answer.tokens,
         ms=round((time.monotonic() - began_s) * 1_000),
         said=answer.problem or f"{len(answer.text)} characters",
     )
     return None if answer.problem else answer.text
+
+
+def read_again(app: App, scope: Scope, memory: Memory) -> Memory | None:
+    """The memory as it is now; None where it is gone or says something else: a model takes minutes."""
+    now = app.reader(scope).exact(memory.id)
+    return now if now is not None and (now.title, now.body) == (memory.title, memory.body) else None
 
 
 def check(app: App) -> Check:
@@ -105,12 +116,9 @@ def check(app: App) -> Check:
     if not is_on(app):
         return Check(name, Mark.GOOD, "off")
     try:
-        read_key(app.home.root / _KEY_FILE)
+        _sender(app, Ask(Use.CLASSIFY))
     except BadInput as problem:
-        return Check(name, Mark.WARN, problem.message, problem.hint)
-    sender = _sender(app, Ask(Use.CLASSIFY))
-    if isinstance(sender, Answer):
-        return Check(name, Mark.WARN, f"on, but {sender.problem}", "recollect config")
+        return Check(name, Mark.WARN, f"on, but: {problem.message}", problem.hint)
     return Check(name, Mark.GOOD, f"on, by {app.settings.text('MEMORY_LLM_BY')}")
 
 
@@ -121,46 +129,43 @@ def _call(app: App, question: Ask) -> Answer:
         return Answer(problem="a dry run asks nobody")
     if environment().get(_INSIDE_A_CALL, "0") not in ("", "0"):
         return Answer(problem="a model that is asked asks nobody")
-    sender = _sender(app, question)
-    if isinstance(sender, Answer):
-        return sender
-    filled = template.fill(template.load(_prompt(question), app.home.root / "prompts"), question.fields)
-    text = app.redactor.clean(storable(filled)).text
+    row = USES[question.use]
+    send = _sender(app, question)
+    prompt = load_prompt(question.prompt or row.prompt, app.home.root / "prompts")
+    text = app.redactor.clean(storable(fill_prompt(prompt, question.fields))).text
     if len(text) > MAX_CHARS:
         return Answer(problem=f"{len(text):,} characters are too many")
-    row = USES[question.use]
     estimate = (len(text.encode()) // _BYTES_PER_TOKEN + _ANSWER_TOKENS) * row.turns
-    booking = llm_budget.book(app, row.budget, estimate)
-    if booking is None:
+    day = book(app, row.budget, estimate)
+    if not day:
         return Answer(problem="over budget")
-    answer = sender(text)
-    llm_budget.settle(app, booking, answer.tokens)
+    answer = send(text)
+    if answer.tokens is not None:
+        _settle(app, day, row.budget, answer.tokens - estimate)
     return answer
 
 
-def _prompt(question: Ask) -> str:
-    return question.prompt or USES[question.use].prompt
+# Who is asked
 
 
-def _sender(app: App, question: Ask) -> Callable[[str], Answer] | Answer:
-    """How the text will be sent; or why it cannot be, which costs nothing."""
+def _sender(app: App, question: Ask) -> Callable[[str], Answer]:
+    """How the text will be sent. BadInput: it cannot be, and nothing was spent."""
     by, seconds = app.settings.text("MEMORY_LLM_BY"), question.seconds or USES[question.use].seconds
+    key = read_key(app.home.root / _KEY_FILE)
     if by == "command":
-        return _command_sender(app, question, seconds)
+        return _command_sender(app, question, key, seconds)
     if question.reads:
-        return Answer(problem="only the command can read files")
-    key, model = _own_key(app), app.settings.text("MEMORY_LLM_MODEL")
-    if by == "endpoint":
-        url, protocol = app.settings.text("MEMORY_LLM_URL"), chat_server.CHAT
-    else:
-        key, url = key or environment().get(_KEY_VARIABLE, ""), app.settings.text("MEMORY_LLM_API_URL")
-        protocol = chat_server.MESSAGES
+        raise BadInput("Only the command can read files.", hint="MEMORY_LLM_BY=command")
+    model, url, protocol = app.settings.text("MEMORY_LLM_MODEL"), "MEMORY_LLM_URL", chat_server.CHAT
+    if by == "api":
+        key, url, protocol = key or environment().get(_KEY_VARIABLE, ""), "MEMORY_LLM_API_URL", chat_server.MESSAGES
         if not key:
-            return Answer(problem=f"there is no key: neither {_KEY_FILE} nor {_KEY_VARIABLE}")
-    return lambda text: chat_server.ask(protocol, url, key=key, model=model, text=text, seconds=seconds)
+            raise BadInput(f"There is no key: neither {_KEY_FILE} nor {_KEY_VARIABLE}.", hint="See docs/LLM.md.")
+    address = app.settings.text(url)
+    return lambda text: chat_server.ask(protocol, address, key=key, model=model, text=text, seconds=seconds)
 
 
-def _command_sender(app: App, question: Ask, seconds: float) -> Callable[[str], Answer] | Answer:
+def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callable[[str], Answer]:
     outer = environment()
     try:
         words = shlex.split(app.settings.text("MEMORY_LLM_COMMAND"))
@@ -168,12 +173,12 @@ def _command_sender(app: App, question: Ask, seconds: float) -> Callable[[str], 
         words = []
     path = program.find(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
     if not path:
-        return Answer(problem="MEMORY_LLM_COMMAND names no program")
+        raise BadInput("MEMORY_LLM_COMMAND names no program.", hint="recollect config")
     client = agents.model_client()
     model = question.model or app.settings.text("MEMORY_LLM_MODEL")
     turns = USES[question.use].turns
     argv = (path, *words[1:], *client.arguments(model=model, reads=bool(question.reads), turns=turns))
-    environ = client.environ(outer, _own_key(app))
+    environ = client.environ(outer, key)
 
     def send(text: str) -> Answer:
         folder = question.reads or _empty_folder(app)
@@ -188,16 +193,92 @@ def _command_sender(app: App, question: Ask, seconds: float) -> Callable[[str], 
 
 
 def _empty_folder(app: App) -> str:
-    """Where the program runs when it has nothing to read, so that no project's files tell it anything."""
+    """Where the program runs when it has nothing to read, so that no project's files influence it."""
     app.home.prepare()
     folder = app.home.root / "llm"
     make_private_folder(folder)
     return str(folder)
 
 
-def _own_key(app: App) -> str:
-    """The user's key; empty also where the file cannot be used, which `check` reports."""
+# Prompts: templates with `{{name}}` where a field goes
+
+
+def load_prompt(name: str, own: Path) -> str:
+    """The user's own prompt of this name in the folder `own`, else the shipped one."""
+    if not re.fullmatch(_PROMPT_NAME, name):
+        raise NotFound(f"{name!r} is not the name of a prompt.", hint="Letters, digits, dots and dashes.")
+    for folder in (own, _PROMPTS):
+        path = folder / f"{name}.md"
+        try:
+            return read_limited(path, _MAX_PROMPT_BYTES, follow=folder is own).decode("utf-8-sig")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, UnicodeDecodeError) as problem:
+            raise NotFound(f"{path} cannot be read.", hint="Repair it, or move it away.") from problem
+    raise NotFound(f"There is no prompt {name}.", hint=f"Make {own / name}.md, or name another.")
+
+
+def fill_prompt(template: str, fields: Iterable[tuple[str, str]]) -> str:
+    """In one pass, so a field's text is never read as a template. A template without any placeholder (instructions
+    alone) gets the fields at its end."""
+    known = dict(fields)
+    if not re.search(_PLACEHOLDER, template):
+        return "\n\n".join([template.rstrip(), *known.values()])
+    return re.sub(_PLACEHOLDER, lambda place: known.get(place[1], ""), template)
+
+
+# The budget: calls and tokens per day (UTC), in the user's store. An estimate is booked before a call, in one
+# transaction that begins by writing, so that two processes never spend the same money twice; after the call it is
+# corrected. A process that dies in between has paid the estimate.
+
+
+def book(app: App, use: str, tokens: int) -> str:
+    """Book one call of this many tokens. Returns the day; empty: its budget has no room for the call."""
+    day = _today(app)
+    limits = app.settings.count("MEMORY_LLM_CALLS_PER_DAY"), app.settings.count("MEMORY_LLM_TOKENS_PER_DAY")
+    store = app.writer(Scope.USER)
+    with store.transaction():
+        calls, spent = _totals(SPENT.read(store).get(day, {}))
+        if calls + 1 > limits[0] or spent + tokens > limits[1]:
+            return ""
+        _add(store, day, use, calls=1, tokens=tokens)
+    return day
+
+
+def _settle(app: App, day: str, use: str, more_tokens: int) -> None:
+    store = app.writer(Scope.USER)
     try:
-        return read_key(app.home.root / _KEY_FILE)
-    except BadInput:
-        return ""
+        with store.transaction():
+            _add(store, day, use, calls=0, tokens=more_tokens)
+    except RecollectError as problem:  # the estimate stands
+        app.log.line("llm-not-settled", use=use, tokens=more_tokens, problem=problem.message)
+
+
+def _add(store: Store, day: str, use: str, *, calls: int, tokens: int) -> None:
+    days = SPENT.read(store)
+    called, spent = days.get(day, {}).get(use, (0, 0))
+    SPENT.write(store, {**days, day: {**days.get(day, {}), use: (called + calls, max(0, spent + tokens))}})
+
+
+def summarize_spending(app: App) -> dict[str, Json]:
+    """For `status`: whether models may be asked, what was spent today, and the limits."""
+    days = SPENT.read(app.reader(Scope.USER)) if app.store_path(Scope.USER) is not None else {}
+    today = days.get(_today(app), {})
+    calls, tokens = _totals(today)
+    return {
+        "on": app.settings.switch("MEMORY_LLM"),
+        "by": app.settings.text("MEMORY_LLM_BY"),
+        "calls": calls,
+        "calls_per_day": app.settings.count("MEMORY_LLM_CALLS_PER_DAY"),
+        "tokens": tokens,
+        "tokens_per_day": app.settings.count("MEMORY_LLM_TOKENS_PER_DAY"),
+        "jobs": {use: {"calls": pair[0], "tokens": pair[1]} for use, pair in sorted(today.items())},
+    }
+
+
+def _today(app: App) -> str:
+    return app.clock.now().iso()[:10]
+
+
+def _totals(uses: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    return sum(pair[0] for pair in uses.values()), sum(pair[1] for pair in uses.values())

@@ -20,6 +20,7 @@ from recollect.agents import DEFAULT_HOST, Cursor
 from recollect.base.errors import HomeRefused
 from recollect.base.files import write_view
 from recollect.base.moment import Moment
+from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
 from recollect.model.session import Heartbeat
 from recollect.recall.priority import Focus
@@ -114,35 +115,25 @@ class ThreadMark:
 
 
 @dataclass(frozen=True, slots=True)
-class DueTurn:
-    """A turn that is over and waits for a review."""
+class Question:
+    """Where the words are that a language model is to be asked about; never the words themselves."""
 
+    use: Use
     host: str
     session: str
     transcript: str
-    upto: str  # its last act
+    mark: str = ""  # a checksum of the prompt, or the id of the last act
+    at: int = 0  # when it was noted (microseconds)
 
     @property
     def key(self) -> str:
-        return f"{self.session}:{self.upto}"
+        return f"{self.use}:{self.session}:{self.mark}"
 
 
 @dataclass(frozen=True, slots=True)
-class DueTurns:
-    due: tuple[DueTurn, ...] = ()
-    done: tuple[str, ...] = ()  # keys of turns that were reviewed
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """Where words stand that a language model is to be asked about."""
-
-    job: str
-    host: str
-    session: str
-    transcript: str
-    mark: str = ""  # a check sum of the prompt; empty where the whole session is meant
-    at: int = 0
+class Questions:
+    waiting: tuple[Question, ...] = ()
+    asked: tuple[str, ...] = ()  # keys, so that nothing is paid for twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +142,7 @@ class JobRecord:
 
     last: int | None = None  # the session of the last run, or of the baseline
     at: int = 0  # when that was (microseconds)
-    key: str = ""  # who holds the lease; empty: nobody
-    renewed_at: int = 0
-    tries: int = 0
-    trial: str = ""  # a change that is being tried out: taken back by the next run, if nobody comes to keep it
+    tries: int = 0  # since then
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +163,9 @@ CURSORS = State("cursor:", ReadTranscript, "How far each transcript was read, li
 EVENTS_READ = State("digested", int, "The last received event that was looked at.")
 THREAD_MARKS = State("threads", dict[str, ThreadMark], "Where the threads of each session stand.", limit=50)
 SESSION_ENDS = State("ends", dict[str, int], "When each session last ended (microseconds).", limit=100)
-DUE_TURNS = State("reviews", DueTurns, "Turns that wait for a review, and those that had one.")
-DOUBTS = State("doubts", list[Doubt], "Words that a language model is to be asked about.", limit=50)
-SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens of models, by day and use.")
-JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions ran, and who holds them.")
+QUESTIONS = State("questions", Questions, "What a language model is to be asked, and was.")
+SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tokens by day and use.", limit=8)
+JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions last ran.")
 OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
 ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
 WANTED_LINKS = State("vault-wanted:", list[str], "Notes that link to a note that is not there yet.", limit=200)

@@ -28,8 +28,10 @@ _MAX_READ_CHARS = 4_000
 
 
 class Log:
-    def __init__(self, folder: Path, clock: Clock, *, max_bytes: int, redact: Callable[[str], str]) -> None:
-        self._path = folder / FILE
+    def __init__(
+        self, folder: Path, clock: Clock, *, max_bytes: int, redact: Callable[[str], str], file: str = FILE
+    ) -> None:
+        self._path = folder / file
         self._clock = clock
         self._max_bytes = max_bytes // _GENERATIONS
         self._redact = redact
@@ -54,10 +56,10 @@ class Log:
         if not self._path.exists() or self._path.stat().st_size < self._max_bytes:
             return
         for number in range(_GENERATIONS - 2, 0, -1):
-            older = self._path.with_name(f"{FILE}.{number}")
+            older = self._path.with_name(f"{self._path.name}.{number}")
             if older.exists():
-                older.replace(self._path.with_name(f"{FILE}.{number + 1}"))
-        self._path.replace(self._path.with_name(f"{FILE}.1"))
+                older.replace(self._path.with_name(f"{self._path.name}.{number + 1}"))
+        self._path.replace(self._path.with_name(f"{self._path.name}.1"))
 
 
 def read_last(folder: Path, *, limit: int, session: str = "") -> list[str]:

@@ -18,9 +18,9 @@ from enum import StrEnum
 from recollect.base.text import clip, one_line
 from recollect.capture.prompt_text import BLOT, FENCE, masked, sentences, spoken_text
 from recollect.capture.tables import Patterns
-from recollect.capture.unsure_prompts import first_json, flat
+from recollect.capture.unsure_prompts import flat
 from recollect.model.act import Act, Speaker
-from recollect.model.ask import Ask, Use
+from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane
 
 MIN_ACTS = 10
@@ -30,7 +30,6 @@ _CHARS = range(25, 260)
 _MAX_WORDS = 45
 _MODEL_CHARS = range(15, 260)
 _MIN_QUOTE_CHARS = 12
-_MAX_ANSWER_CHARS = 20_000
 _ACT_CHARS = 800
 _SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
 _LIST_MARKS = re.compile(r"^[\s>*#\u2022\d.)(-]+|\*\*|__")
@@ -76,9 +75,8 @@ def question(acts: Sequence[Act]) -> Ask | None:
 
 
 def read_answer(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
-    said = first_json(text[:_MAX_ANSWER_CHARS])
     found: dict[str, Learning] = {}
-    for one in said if isinstance(said, list) else ():
+    for one in read_objects(text):
         learning = _model_learning(one, _last(acts))
         if learning is not None:
             found.setdefault(learning.text.casefold(), learning)

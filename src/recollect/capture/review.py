@@ -9,14 +9,13 @@ Asks nobody, writes nothing (ops/turn_review.py); the wording is in llm/prompts/
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
-from recollect.model.act import Act, Deed, Speaker
-from recollect.model.ask import Ask, Use
+from recollect.model.act import Act, Deed, Doing, Speaker
+from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, RuleType
 
 MESSAGES = 50
@@ -32,11 +31,9 @@ _COMMANDS = re.compile(
     r"|rule\s+(?:add|retire)|note\s+(?:save|evolve|archive|restore)|inbox\s+(?:accept|edit|reject))\b"
 )
 _OWN_FILES = re.compile(r"(?:^|/)(?:\.ai/memory|memory-cold|_inbox|_always-load)/|(?:^|/)memory/[^/]+\.md$")
-_FENCE = re.compile(r"^```[a-z]*\n(.*?)\n?```$", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A memory as the model is shown it; its words are harmless."""
 
     id: str
@@ -45,48 +42,35 @@ class Known:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    id: str
-    body: str
+class Proposal(NamedTuple):
+    """New words for a memory, or, without an id, something new."""
 
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
     body: str
+    id: str = ""
     rule_type: RuleType = RuleType.DEVOPS
 
 
-Proposal = Rewrite | Fresh
+def find_turn(acts: Sequence[Act], number: int) -> Sequence[Act]:
+    """From what the person said last, at this act or before it, to the end."""
+    before = [i for i, act in enumerate(acts[: number + 1]) if act.speaker is Speaker.PERSON and not act.agent]
+    return acts[before[-1] :] if before else acts
 
 
-def turn(acts: Sequence[Act]) -> Sequence[Act]:
-    """The acts since the person last said something."""
-    for number in range(len(acts) - 1, -1, -1):
-        if acts[number].speaker is Speaker.PERSON and not acts[number].agent:
-            return acts[number:]
-    return acts
+def has_news(acts: Sequence[Act]) -> bool:
+    """Person and agent both said something; calls and what came of them are captured without a model."""
+    return set(_SPOKEN) <= {act.speaker for act in acts if act.text}
 
 
-def has_news(new: Sequence[Act]) -> bool:
-    """Somebody said something; calls and what came of them are captured without a model."""
-    return any(act.speaker is Speaker.PERSON and act.text for act in new) and any(
-        act.speaker is Speaker.AGENT and act.text for act in new
-    )
+def has_written_memory(acts: Sequence[Act]) -> bool:
+    """Whether the agent wrote to memory itself: by a tool or command of ours, or in a file of notes."""
+    return any(_is_write(act.doing) for act in acts if act.doing is not None and act.failed is not True)
 
 
-def wrote_memory(acts: Sequence[Act]) -> bool:
-    """The agent wrote to memory itself: by a tool or command of ours, or in a file of notes."""
-    return any(act.doing is not None and act.failed is not True and _writes(act) for act in acts)
-
-
-def _writes(act: Act) -> bool:
-    doing = act.doing
-    if doing is None:
-        return False
-    if doing.tool.rpartition("__")[2] in WRITES or (doing.deed is Deed.RUN and _COMMANDS.search(doing.what)):
+def _is_write(doing: Doing) -> bool:
+    if doing.deed is Deed.EDIT and any(_OWN_FILES.search(file.replace("\\", "/")) for file in doing.files):
         return True
-    return doing.deed is Deed.EDIT and any(_OWN_FILES.search(file.replace("\\", "/")) for file in doing.files)
+    is_command = doing.deed is Deed.RUN and _COMMANDS.search(doing.what) is not None
+    return is_command or doing.tool.rpartition("__")[2] in WRITES
 
 
 def messages(acts: Sequence[Act]) -> tuple[Act, ...]:
@@ -102,9 +86,7 @@ def lane(acts: Sequence[Act]) -> Lane:
 
 def ask(said: Sequence[Act], known: Sequence[Known]) -> Ask:
     heard = "\n\n".join(f"[{_SPOKEN[act.speaker]}] {clip(act.text, _MESSAGE_CHARS)}" for act in said)
-    listed = "\n\n".join(
-        f"## {one.id} ({one.kind}): {one.title}\n{clip(one.body, _KNOWN_CHARS)}" for one in known
-    )  # fmt: skip
+    listed = "\n\n".join(f"## {one.id} ({one.kind}): {one.title}\n{clip(one.body, _KNOWN_CHARS)}" for one in known)
     asked = f"<messages>\n{heard}\n</messages>\n\nKnown memories:\n\n{listed or '(none)'}"
     return Ask(Use.REVIEW, (("asked", asked),))
 
@@ -113,33 +95,22 @@ def read_answer(answer: str, known: Sequence[Known]) -> tuple[Proposal, ...]:
     """The proposals of an answer, in its order, each memory once."""
     by_id = {one.id: one for one in known}
     found: dict[str, Proposal] = {}
-    for one in _listed_objects(answer):
+    for one in read_objects(answer):
         proposal = _proposal(one, by_id)
         if proposal is not None:
-            found.setdefault(proposal.id if isinstance(proposal, Rewrite) else proposal.body.casefold(), proposal)
+            found.setdefault(proposal.id or proposal.body.casefold(), proposal)
     return tuple(found.values())[:PROPOSALS]
 
 
-def _listed_objects(answer: str) -> list[dict[str, object]]:
-    text = answer.strip()
-    fenced = _FENCE.match(text)
-    try:
-        read = json.loads(fenced[1] if fenced else text)
-    except (ValueError, RecursionError):
-        return []
-    return [one for one in read if isinstance(one, dict)] if isinstance(read, list) else []
-
-
-def _proposal(one: dict[str, object], known: dict[str, Known]) -> Proposal | None:
+def _proposal(one: Mapping[str, object], known: dict[str, Known]) -> Proposal | None:
     body, name = one.get("content"), one.get("name")
     if not isinstance(body, str) or not body.strip():
         return None
     body = body.strip()
     if name is None:
-        kind = one.get("type")
-        sort = RuleType(kind) if isinstance(kind, str) and kind in list(RuleType) else RuleType.DEVOPS
-        return Fresh(one_line(body), sort) if len(body) <= RULE_CHARS else None
+        rule_type = next((known for known in RuleType if known == one.get("type")), RuleType.DEVOPS)
+        return Proposal(one_line(body), rule_type=rule_type) if len(body) <= RULE_CHARS else None
     old = known.get(name) if isinstance(name, str) else None
     if old is None or len(body) > MAX_CHARS or one_line(body) == one_line(old.body):
         return None
-    return Rewrite(old.id, body)
+    return Proposal(body, old.id)

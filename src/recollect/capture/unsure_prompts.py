@@ -6,23 +6,18 @@ the person's own words; then what it quotes is a rule in force. "No" changes not
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import replace
-from itertools import islice
 
 from recollect.capture import judge
 from recollect.capture.draft import NOTHING_LASTING, Action, Draft, FoundRule, Piece
 from recollect.capture.prompt_rules import scope_of, word_rule
 from recollect.capture.prompt_text import spoken_text
-from recollect.model.ask import Ask, Use
+from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import RuleType
 
 NEARLY = 2.0
 """A prompt is worth a question down to this far below the log odds for the inbox; further down the judge is sure."""
 _MAX_CHARS = 2_000
-_MAX_ANSWER_CHARS = 10_000
-_MAX_TRIES = 20
 _MIN_QUOTE_WORDS, _MAX_QUOTE_CHARS = 2, 400
 _RULE_TYPES = (RuleType.PREFERENCE, RuleType.CORRECTION, RuleType.DEVOPS)
 
@@ -53,17 +48,6 @@ def read_answer(text: str, draft: Draft) -> Draft:
     return replace(draft, found=(found,), dropped="") if rule else draft.drop(NOTHING_LASTING)
 
 
-def first_json(text: str) -> object:
-    """The first JSON object or list in an answer: models put words or a fence around what was asked for."""
-    reader = json.JSONDecoder()
-    for found in islice(re.finditer(r"[{\[]", text), _MAX_TRIES):
-        try:
-            return reader.raw_decode(text, found.start())[0]
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
 def flat(text: str) -> str:
     """Without differences of case and spacing."""
     return " ".join(text.casefold().replace("\u2019", "'").split())
@@ -75,11 +59,12 @@ def _is_nearly_a_rule(piece: Piece) -> bool:
 
 def _quoted_rule(text: str) -> tuple[str, RuleType]:
     """What the answer quotes, where it says that it is a rule."""
-    said = first_json(text[:_MAX_ANSWER_CHARS])
-    if not isinstance(said, dict) or said.get("rule") is not True or not isinstance(said.get("quote"), str):
-        return "", RuleType.PREFERENCE
-    named = next((one for one in _RULE_TYPES if one == said.get("type")), RuleType.PREFERENCE)
-    return said["quote"].strip()[:_MAX_QUOTE_CHARS], named
+    match read_objects(text, "{"):
+        case [{"rule": True, "quote": str(quote), **rest}]:
+            named = next((one for one in _RULE_TYPES if one == rest.get("type")), RuleType.PREFERENCE)
+            return quote.strip()[:_MAX_QUOTE_CHARS], named
+        case _:
+            return "", RuleType.PREFERENCE
 
 
 def _spoken(draft: Draft) -> str:

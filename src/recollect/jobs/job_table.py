@@ -5,7 +5,7 @@ What a function looks like depends on its `when`:
 
 * `Every`, `AfterTalk`: `(app: App, memo: Memo) -> bool`, one small piece of work; True: there is more to do here at
   once.
-* `EverySessions`: `(app: App, lease: Lease) -> Iterator[str]`, a line for the log after each piece
+* `EverySessions`: `(app: App, run: Run) -> Iterator[str]`, a line for the log after each piece
   (session_schedule.py).
 * `PerTurn`: `(app: App, part: SessionPart) -> Callable[[], None] | None`. It looks first; what it returns writes, in
   one transaction with the cursor of the transcript.
@@ -90,8 +90,7 @@ JOBS: tuple[Job, ...] = (
     Job("rule-copies", "ops.sync:work", Every(5)),
     Job("vaults", "jobs.vault_watch:work", Every(0.6)),
     Job("heartbeat", "app.beat_state:tick", Every(300), light=True),
-    Job("doubts", "jobs.llm_questions:ask_next", Every(2), Model.REQUIRED),
-    Job("reviews", "ops.turn_review:review_next", Every(2), Model.REQUIRED),
+    Job("questions", "ops.turn_questions:ask_next", Every(2), Model.REQUIRED),
     Job("forgetting", "ops.forget:review_lowest",
         EverySessions("MEMORY_FORGETTING", "MEMORY_FORGETTING_SCHEDULE"), Model.OPTIONAL),
     Job("validation", "ops.validate:check_sample",
@@ -101,8 +100,7 @@ JOBS: tuple[Job, ...] = (
     Job("lessons", "jobs.lessons:learn_lessons", PerTurn()),
     Job("threads", "jobs.turn_threads:record_turns", PerTurn()),
     Job("session ends", "jobs.session_end:finish_session", PerTurn()),  # after all that belong to the session itself
-    Job("doubts noted", "jobs.llm_questions:note_questions", PerTurn()),
-    Job("turns to review", "ops.turn_review:note_turn", PerTurn()),
+    Job("questions noted", "ops.turn_questions:note_questions", PerTurn()),
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from recollect.base.text import storable
 from recollect.model.act import Act, Doing, Speaker
 from recollect.model.session import ToolCall
 from recollect.render import inject
+from recollect.wire.pointer import file_size
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -88,6 +89,12 @@ def read_back(app: App, host: str, path: Path, cursor: Cursor, back_bytes: int =
             reading.acts.append(act)
     reading.cursor = cursor
     return reading
+
+
+def read_end(app: App, host: str, transcript: str) -> list[Act]:
+    """The last acts, as the file is now; empty where it cannot be read."""
+    size = file_size(transcript)
+    return list(read_back(app, host, Path(transcript), Cursor(size)).acts) if size > 0 else []
 
 
 def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:

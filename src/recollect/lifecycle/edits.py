@@ -14,7 +14,7 @@ from recollect.model.plan import Change, Create, Link, Plan, Remove, Unalias, Un
 
 MAX_BOOST = 0.5
 TAG = "review"
-RULE_CHARS = 500
+RULE_CHARS = 2_000
 
 
 def pin(
@@ -79,7 +79,7 @@ def rewritten(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change
     if old.status is Status.CANDIDATE:
         body = one_line(words.body)
         return [Update.between(old, replace(old, body=body, title=title_from(body), lane=words.lane))]
-    new = candidate(words, old.rule_type, id=id, now=now)
+    new = replace(candidate(words, old.rule_type, id=id, now=now), topics=old.topics)
     return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, now, origin=TAG))]
 
 

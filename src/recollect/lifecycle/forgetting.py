@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip
-from recollect.lifecycle.reading import listed, one_of
+from recollect.model.ask import read_by_id
 from recollect.model.memory import Kind, Memory, Status
 
 DECAY = 0.003466  # ln 2 / 200
-BOTTOM = 3
+MAX_CANDIDATES = 3
 KEPT_FOR = 1.0  # what a review that keeps a memory adds to its appreciation
-MOST_APPRECIATION = 1_000.0
+MAX_APPRECIATION = 1_000.0
 _SHOWN_CHARS = 2_000
 
 
@@ -31,8 +31,7 @@ class Verdict(StrEnum):
     COLD = "cold"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     memory: Memory
     score: float
     idle: int  # sessions since it was last used
@@ -40,10 +39,10 @@ class Candidate:
 
 def score(memory: Memory, session: int) -> float:
     """`session`: the session count of the memory's store."""
-    return math.log2(1 + memory.frequency) * math.exp(-DECAY * idle(memory, session)) + memory.appreciation
+    return math.log2(1 + memory.frequency) * math.exp(-DECAY * _idle(memory, session)) + memory.appreciation
 
 
-def idle(memory: Memory, session: int) -> int:
+def _idle(memory: Memory, session: int) -> int:
     """Never negative, even if the count fell back."""
     return max(0, session - memory.last_session)
 
@@ -52,39 +51,34 @@ def is_eligible(memory: Memory) -> bool:
     return memory.kind in (Kind.RULE, Kind.NOTE) and memory.status is Status.ACTIVE and not memory.pinned
 
 
-def candidates(
-    memories: Iterable[Memory], *, session: int, born_before: Moment | None = None, most: int = BOTTOM
-) -> tuple[Candidate, ...]:
-    """The lowest, the oldest of equals first. `born_before`: younger ones had no chance yet."""
+def candidates(memories: Iterable[Memory], *, session: int, born_before: Moment | None = None) -> tuple[Candidate, ...]:
+    """The lowest scores, the oldest of equals first. `born_before`: younger memories had no chance yet."""
     found = [
-        Candidate(memory, score(memory, session), idle(memory, session))
+        Candidate(memory, score(memory, session), _idle(memory, session))
         for memory in memories
         if is_eligible(memory) and (born_before is None or memory.created_at < born_before)
     ]
     found.sort(key=lambda one: (one.score, one.memory.created_at, one.memory.id))
-    return tuple(found[:most])
+    return tuple(found[:MAX_CANDIDATES])
 
 
-def appreciated(memory: Memory, by: float) -> float:
-    return max(0.0, min(MOST_APPRECIATION, memory.appreciation + by))
+def raise_appreciation(memory: Memory, by: float) -> float:
+    return max(0.0, min(MAX_APPRECIATION, memory.appreciation + by))
 
 
-def shown(found: Sequence[Candidate]) -> str:
-    """The memories as a review reads them."""
+def format_entries(found: Sequence[Candidate]) -> str:
+    """The memories as the model reads them."""
     return "\n\n".join(
-        f"id: {one.memory.id}\nkind: {one.memory.kind}\nused: {one.memory.frequency} times, not in the last {one.idle}"
-        f" sessions\ntitle: {one.memory.title}\n{clip(one.memory.body, _SHOWN_CHARS)}"
-        for one in found
+        f"id: {memory.id}\nkind: {memory.kind}\nused: {memory.frequency} times, not in the last {idle} sessions\n"
+        f"title: {memory.title}\n{clip(memory.body, _SHOWN_CHARS)}"
+        for memory, _, idle in found
     )
 
 
 def read_answer(text: str, found: Sequence[Candidate]) -> dict[str, Verdict]:
-    """By id. Left out is whatever is not a clear answer about one of these memories, or contradicts itself: nothing is
+    """By id. Whatever is not a clear answer about one of these memories, or contradicts itself, is left out: nothing is
     put away in doubt."""
-    known = {one.memory.id for one in found}
     verdicts: dict[str, set[str]] = {}
-    for entry in listed(text):
-        id = one_of(entry, "id", known)
-        if id:
-            verdicts.setdefault(id, set()).add(str(entry.get("verdict")).strip().lower())
+    for id, entry in read_by_id(text, {one.memory.id for one in found}):
+        verdicts.setdefault(id, set()).add(str(entry.get("verdict")).strip().lower())
     return {id: Verdict(*said) for id, said in verdicts.items() if said in ({"keep"}, {"cold"})}

@@ -11,22 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from recollect.base.moment import Moment
-from recollect.base.text import clip, one_line, storable, title_from
-from recollect.lifecycle.reading import listed, one_of
-from recollect.model.memory import Lane, Memory, Rule, Status
+from recollect.base.text import clip, one_line, storable
+from recollect.lifecycle.edits import RULE_CHARS
+from recollect.model.ask import read_by_id
+from recollect.model.memory import Lane, Memory
 
 MAX_DESCRIPTION_CHARS = 160
-MAX_RULE_CHARS = 2_000
-IN_PLACE_OF = "in place of "  # the start of a tag of a rule that waits: which rule it would supersede
-ORIGIN = "validation"
 _WHY_CHARS = 200
 _SHOWN_CHARS = 3_000
-_WORD = re.compile(r"\w+")
-_SHORT = 3  # words up to this length only join others
+_CONTENT_WORD = re.compile(r"\w{4,}")  # shorter ones only join others
 
 
 class State(StrEnum):
@@ -35,15 +31,14 @@ class State(StrEnum):
     FIX = "fix"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     state: State
     why: str = ""
     body: str = ""  # how it should read
 
 
-def shown(memories: Iterable[Memory]) -> str:
-    """As a model reads them."""
+def format_entries(memories: Iterable[Memory]) -> str:
+    """The memories as the model reads them."""
     return "\n\n".join(
         f"id: {memory.id}\nkind: {memory.kind}\ntitle: {memory.title}\n{clip(memory.body, _SHOWN_CHARS)}"
         for memory in memories
@@ -54,76 +49,49 @@ def read_checks(text: str, memories: Sequence[Memory]) -> dict[str, Check]:
     """By id. Whatever is not a clear answer about one of these memories is left out."""
     by_id = {memory.id: memory for memory in memories}
     found: dict[str, Check] = {}
-    for entry in listed(text):
-        id = one_of(entry, "id", by_id)
-        check = _check(entry, by_id[id]) if id and id not in found else None
-        if check is not None:
-            found[id] = check
+    for id, entry in read_by_id(text, by_id):
+        state, body = entry.get("state"), _line(entry, "body")
+        if isinstance(state, str) and state in list(State):
+            is_new = state == State.FIX and 0 < len(body) <= RULE_CHARS and body != one_line(by_id[id].body)
+            said = State.STALE if state == State.FIX and not is_new else State(state)
+            found.setdefault(id, Check(said, clip(_line(entry, "why"), _WHY_CHARS), body if is_new else ""))
     return found
-
-
-def _check(entry: Mapping[str, object], memory: Memory) -> Check | None:
-    said = entry.get("state")
-    if not isinstance(said, str) or said not in list(State):
-        return None
-    state, why = State(said), clip(one_line(_text(entry, "why")), _WHY_CHARS)
-    if state is not State.FIX:
-        return Check(state, why)
-    body = one_line(_text(entry, "body"))
-    if not body or len(body) > MAX_RULE_CHARS or body == one_line(memory.body):
-        return Check(State.STALE, why)
-    return Check(state, why, body)
-
-
-def in_other_words(rule: Rule, body: str, *, id: str, now: Moment) -> Rule:
-    """The rule as it should read, for the inbox: made of its own words, an agent's and a repository's."""
-    return Rule(
-        id=id, title=title_from(body), body=body, topics=rule.topics, tags=(IN_PLACE_OF + rule.id,),
-        rule_type=rule.rule_type, status=Status.CANDIDATE, origin=ORIGIN,
-        lane=Lane.lowest(rule.lane, Lane.AGENT, Lane.REPOSITORY), group=rule.group, created_at=now, reinforced_at=now,
-        last_active_at=now,
-    )  # fmt: skip
-
-
-def replaced_by(rule: Memory) -> tuple[str, ...]:
-    """The rules that a waiting one would supersede."""
-    return tuple(tag.removeprefix(IN_PLACE_OF) for tag in rule.tags if tag.startswith(IN_PLACE_OF))
 
 
 def read_descriptions(text: str, memories: Sequence[Memory]) -> dict[str, str]:
     by_id = {memory.id: memory for memory in memories}
     found: dict[str, str] = {}
-    for entry in listed(text):
-        id = one_of(entry, "id", by_id)
-        line = one_line(_text(entry, "description"))
-        if id and id not in found and _may_describe(line, by_id[id]):
-            found[id] = line
+    for id, entry in read_by_id(text, by_id):
+        line = _line(entry, "description")
+        if _may_describe(line, by_id[id]):
+            found.setdefault(id, line)
     return found
 
 
 def _may_describe(line: str, memory: Memory) -> bool:
-    if not line or len(line) > MAX_DESCRIPTION_CHARS or re.search(r"[<>]", line) or line == memory.title:
+    if len(line) > MAX_DESCRIPTION_CHARS or re.search(r"[<>]", line) or line == memory.title:
         return False
-    own = _words(" ".join((memory.title, memory.body, *memory.topics)))
-    return bool(_words(line)) and (memory.lane is Lane.lowest(memory.lane, Lane.AGENT) or _words(line) <= own)
+    own = _content_words(" ".join((memory.title, memory.body, *memory.topics)))
+    is_agents = memory.lane is Lane.lowest(memory.lane, Lane.AGENT)
+    return bool(_content_words(line)) and (is_agents or _content_words(line) <= own)
 
 
 def questions(memory: Memory) -> tuple[str, ...]:
     """What it should be found by: its title (for a note with a condition, the condition), and its topics."""
-    wanted = (one_line(memory.title), one_line(" ".join(memory.topics)))
-    return tuple(dict.fromkeys(text for text in wanted if any(char.isalnum() for char in text)))
+    texts = (one_line(memory.title), one_line(" ".join(memory.topics)))
+    return tuple(dict.fromkeys(text for text in texts if any(char.isalnum() for char in text)))
 
 
-def fell(before: Sequence[int | None], after: Sequence[int | None]) -> bool:
+def is_worse(before: Sequence[int | None], after: Sequence[int | None]) -> bool:
     """Whether any rank is worse than before; None: not found at all."""
     pairs = zip(before, after, strict=True)
     return any(old is not None and (new is None or new > old) for old, new in pairs)
 
 
-def _text(entry: Mapping[str, object], name: str) -> str:
+def _line(entry: Mapping[str, object], name: str) -> str:
     value = entry.get(name)
-    return storable(value) if isinstance(value, str) else ""
+    return one_line(storable(value)) if isinstance(value, str) else ""
 
 
-def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if len(word) > _SHORT}
+def _content_words(text: str) -> set[str]:
+    return set(_CONTENT_WORD.findall(text.casefold()))

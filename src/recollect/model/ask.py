@@ -1,13 +1,20 @@
-"""A question to a language model, as a value: what a room that decides would like to know, and never asks itself.
+"""A question to a language model, as a value, and the first step of reading an answer.
 
-The room that makes an `Ask` has a reader of the answer beside it, which takes nothing on trust. Whether anyone may be
-asked, who is asked and what it may cost is up to `app/language_model.py`, which has a row for every use.
+A room that decides makes an `Ask` and reads the answer, taking nothing on trust; it never asks itself. Whether a model
+may be asked, which one, and at what cost is decided in `app/language_model.py`, which has a row for every use.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
+
+_MAX_ANSWER_CHARS = 200_000
+_MAX_TRIES = 50
 
 
 class Use(StrEnum):
@@ -39,5 +46,28 @@ class Answer:
     """The text with what it cost, or why there is none."""
 
     text: str = ""
-    tokens: int | None = None  # read and written together; None where nobody said
-    problem: str = ""  # why there is no answer, in a few words of ours; empty where there is one
+    tokens: int | None = None  # read and written together; None: unknown
+    problem: str = ""  # why there is no answer, in a few words; empty: there is one
+
+
+def read_objects(text: str, opening: str = "[") -> list[Mapping[str, object]]:
+    """The objects of the first JSON list that holds any; with `{` as `opening`, the first object. Models wrap their
+    answers in words and fences. Nothing in an answer can make this fail: it may find nothing."""
+    decoder = json.JSONDecoder()
+    for found in islice(re.finditer(re.escape(opening), text[:_MAX_ANSWER_CHARS]), _MAX_TRIES):
+        try:
+            value = decoder.raw_decode(text, found.start())[0]
+        except (ValueError, RecursionError):
+            continue
+        objects = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+        if objects:
+            return [*objects]
+    return []
+
+
+def read_by_id(text: str, known: Collection[str]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The objects of an answer that are about one of the ids that were asked about."""
+    for entry in read_objects(text):
+        id = entry.get("id")
+        if isinstance(id, str) and id in known:
+            yield id, entry

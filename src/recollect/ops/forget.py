@@ -17,14 +17,14 @@ from recollect.app import language_model, notices, session_ledger, toasts
 from recollect.app.core import App
 from recollect.app.note_files import file_of
 from recollect.base.errors import BadInput, Conflict
+from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
 from recollect.jobs import session_schedule
 from recollect.jobs.job_table import FORGETTING
-from recollect.jobs.session_schedule import Lease
 from recollect.lifecycle import edits, forgetting
 from recollect.lifecycle.forgetting import Candidate, Verdict
 from recollect.model.ask import Ask, Use
-from recollect.model.codec import Json, content_hash
+from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import Query
@@ -56,7 +56,7 @@ def forget(
     if purge or group:
         return history.purge(app, names, group=group)
     if not names:
-        return _run_now(app) if run else _show_candidates(app)
+        return _run_now(app) if run and not app.dry_run else _show_candidates(app)
     if delete:
         return memories.delete(app, names)
     return _forget_one(app, names[0]) if len(names) == 1 else memories.archive(app, names)
@@ -68,11 +68,10 @@ def appreciate(
     amount: Annotated[str, Arg("How much is added to its forgetting score.", metavar="[+N]")] = "+1",
 ) -> Done:
     found = _AMOUNT.fullmatch(amount.strip())
-    if found is None or not 0 < float(found[1]) <= forgetting.MOST_APPRECIATION:
-        most = int(forgetting.MOST_APPRECIATION)
-        raise BadInput(
-            f"{amount[:40]!r} is not an amount.", hint=f"A number up to {most:,}: `recollect appreciate NAME +2`."
-        )
+    most = forgetting.MAX_APPRECIATION
+    if found is None or not 0 < float(found[1]) <= most:
+        hint = f"A number up to {most:,.0f}: `recollect appreciate NAME +2`."
+        raise BadInput(f"{amount[:40]!r} is not an amount.", hint=hint)
     scope, memory = app.find(name)
     if memory.kind is Kind.THREAD:
         raise BadInput(
@@ -85,40 +84,37 @@ def appreciate(
 # The review
 
 
-def review_lowest(app: App, lease: Lease) -> Iterator[str]:
+def review_lowest(app: App, run: session_schedule.Run) -> Iterator[str]:
     """One review of the three lowest of one store."""
-    found = lowest(app, lease.scope, lease)
+    found = _find_lowest(app, run.scope, run.since)
     if not found:
-        yield f"Forgetting: nothing in the {lease.scope}'s memory is old enough to be looked at."
+        yield f"Forgetting: nothing in the {run.scope}'s memory is old enough to be looked at."
         return
     toasts.show(app, "Memory forgetting started")
-    question = Ask(Use.FORGET, (("entries", forgetting.shown(found)),))
+    question = Ask(Use.FORGET, (("entries", forgetting.format_entries(found)),))
     verdicts: dict[str, Verdict] | None = language_model.ask(app, question, found)
     if verdicts is None:
-        said = f"Hardly used: {counted(len(found), 'memory', 'memories')} of the {lease.scope}."
-        notices.add(app, f"{said} `recollect forget --candidates` shows which.")
-        yield f"{said} `recollect forget --candidates` shows which."
+        hardly = f"Hardly used: {counted(len(found), 'memory', 'memories')} of the {run.scope}."
+        notices.add(app, f"{hardly} `recollect forget --candidates` shows which.")
+        yield f"{hardly} `recollect forget --candidates` shows which."
         return
-    put_away = 0
+    forgotten = 0
     for one in found:
-        if not lease.renew():
-            return
-        line = _follow(app, lease.scope, one, verdicts.get(one.memory.id))
+        line = _follow(app, run.scope, one, verdicts.get(one.memory.id))
         if line.startswith("Forgot"):
-            put_away += 1
+            forgotten += 1
             toasts.show(app, line)
         yield line
-    if put_away:
-        notices.add(app, f"Forgetting put {counted(put_away, 'memory', 'memories')} away: `recollect log` says which.")
+    if forgotten:
+        notices.add(app, f"Forgetting put {counted(forgotten, 'memory', 'memories')} away: `recollect log` says which.")
 
 
-def lowest(app: App, scope: Scope, lease: Lease | None = None) -> tuple[Candidate, ...]:
-    """As the store stands. Files of a repository are not ours to move, so a project's notes are not among them."""
+def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidate, ...]:
+    """Files of a repository are not ours to move, so a project's notes are not among them."""
     store = app.reader(scope)
     kinds = (Kind.RULE, Kind.NOTE) if scope is Scope.USER else (Kind.RULE,)
-    memories = store.find(Query(kinds=kinds, statuses=(Status.ACTIVE,), limit=_MAX_POOL))
-    since = lease.since if lease else session_schedule.last_run(store, FORGETTING)
-    return forgetting.candidates(memories, session=session_ledger.count_sessions(store), born_before=since)
+    found = store.find(Query(kinds=kinds, statuses=(Status.ACTIVE,), limit=_MAX_POOL))
+    return forgetting.candidates(found, session=session_ledger.count_sessions(store), born_before=since)
 
 
 def _follow(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> str:
@@ -126,7 +122,9 @@ def _follow(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> 
     if verdict is None:
         return f"Left {name} as it is: no clear answer."
     try:
-        if not _is_unchanged(app.reader(scope), memory):
+        now = language_model.read_again(app, scope, memory)
+        used = (memory.frequency, memory.last_session)
+        if now is None or not forgetting.is_eligible(now) or (now.frequency, now.last_session) != used:
             return f"Left {name} as it is: it was used or changed meanwhile."
         if verdict is Verdict.KEEP:
             _add_appreciation(app, scope, memory, forgetting.KEPT_FOR)
@@ -138,16 +136,6 @@ def _follow(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> 
     return f"Forgot {name}."
 
 
-def _is_unchanged(store: Store, memory: Memory) -> bool:
-    now = store.exact(memory.id)
-    return (
-        now is not None
-        and forgetting.is_eligible(now)
-        and content_hash(now) == content_hash(memory)
-        and (now.frequency, now.last_session) == (memory.frequency, memory.last_session)
-    )
-
-
 # By hand
 
 
@@ -155,45 +143,36 @@ def _forget_one(app: App, name: str) -> Done:
     scope, memory = app.find(name)
     if memory.kind is Kind.THREAD:
         return memories.archive(app, (memory.id,))
+    way_back = f"`recollect {'note restore' if memory.kind is Kind.NOTE else 'restore'} {memory.id}` brings it back."
     if memory.status is Status.ARCHIVED:
-        raise BadInput(f"{memory.id} is put away already.", hint=f"`recollect {_way_back(memory)}` brings it back.")
+        raise BadInput(f"{memory.id} is put away already.", hint=way_back)
     if memory.pinned:
         raise BadInput(f"{memory.id} is pinned, and what is pinned is kept.", hint="Take its pin away first.")
     done = _put_away(app, scope, memory)
-    return replace(done, notes=(f"`recollect {_way_back(memory)}` brings it back.", *done.notes))
+    return replace(done, notes=(way_back, *done.notes))
 
 
 def _run_now(app: App) -> Summary:
-    if app.dry_run:
-        return _show_candidates(app)
-    lines: list[str] = []
-    for scope, _ in list(app.scopes()):
-        lease = session_schedule.acquire(app, FORGETTING, scope, by_hand=True)
-        if lease is None:
-            lines.append(f"The {scope}'s memory is being reviewed already.")
-            continue
-        lines += filter(None, session_schedule.run(lease))
-    said = "Reviewed what is used least." if lines else "There is no memory here yet."
-    return Summary(said, {"lines": list[Json](lines), "dry_run": False}, (*lines, *app.notes()))
+    lines = session_schedule.run_by_hand(app, FORGETTING)
+    summary = "Reviewed what is used least." if lines else "There is no memory here yet."
+    return Summary(summary, {"lines": [*lines], "dry_run": False}, (*lines, *app.notes()))
 
 
 def _show_candidates(app: App) -> Summary:
     listed: list[Json] = []
     lines: list[str] = []
-    for scope, _ in app.scopes():
+    for scope, store in app.scopes():
         lines.append(f"{FORGETTING.name.capitalize()}: {session_schedule.describe_schedule(app, FORGETTING, scope)}.")
-        for one in lowest(app, scope):
-            memory = one.memory
+        for memory, score, idle in _find_lowest(app, scope, session_schedule.last_run(store, FORGETTING)):
             listed.append(
                 {"id": memory.id, "kind": str(memory.kind), "scope": str(scope), "title": memory.title,
-                 "score": round(one.score, 4), "frequency": memory.frequency, "idle": one.idle,
+                 "score": round(score, 4), "frequency": memory.frequency, "idle": idle,
                  "appreciation": memory.appreciation}
             )  # fmt: skip
-            lines.append(f"{one.score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {one.idle} sessions)")
-    said = f"{counted(len(listed), 'memory', 'memories')} used least; nothing was changed."
-    return Summary(
-        said if listed else "There is nothing to forget.", {"candidates": listed, "dry_run": app.dry_run}, tuple(lines)
-    )
+            lines.append(f"{score:7.3f}  {_name(memory)}  (shown {memory.frequency}x, idle {idle} sessions)")
+    least = f"{counted(len(listed), 'memory', 'memories')} used least; nothing was changed."
+    facts: dict[str, Json] = {"candidates": listed, "dry_run": app.dry_run}
+    return Summary(least if listed else "There is nothing to forget.", facts, tuple(lines))
 
 
 # Changes
@@ -209,23 +188,18 @@ def _put_away(app: App, scope: Scope, memory: Memory) -> Done:
 
 def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done:
     """In the note's own file, if it has a place for it; else in the store."""
-    now = forgetting.appreciated(memory, by)
-    said = f"The appreciation of {memory.id} is {now:g}."
-    is_own_note = isinstance(memory, Note) and scope is Scope.USER and file_of(app, scope, memory) is not None
-    if is_own_note and notes.has_tags(app, memory.id):
+    now = forgetting.raise_appreciation(memory, by)
+    summary = f"The appreciation of {memory.id} is {now:g}."
+    if notes.has_own_tags(app, scope, memory):
         figure: dict[str, object] = {"appreciation": page.without_point(now)}
-        return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", said)
+        return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", summary)
 
     def make(store: Store) -> Plan:
         standing = store.exact(memory.id) or memory
-        raised = replace(standing, appreciation=forgetting.appreciated(standing, by))
+        raised = replace(standing, appreciation=forgetting.raise_appreciation(standing, by))
         return Plan.of([Update.between(standing, raised)])
 
-    return app.commit(scope, "appreciate", make, lambda _: said)
-
-
-def _way_back(memory: Memory) -> str:
-    return f"note restore {memory.id}" if memory.kind is Kind.NOTE else f"restore {memory.id}"
+    return app.commit(scope, "appreciate", make, lambda _: summary)
 
 
 def _name(memory: Memory) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect import __version__
-from recollect.app import llm_budget, vector_status
+from recollect.app import vector_status
 from recollect.app.capture_counts import counts
 from recollect.app.core import App
 from recollect.app.memory_search import load_focus
@@ -38,7 +38,8 @@ _SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under 
 
 
 def status(app: App) -> Overview:
-    from recollect.ops import sync  # `status` alone needs it
+    from recollect.app import language_model  # hooks that load this room need neither
+    from recollect.ops import sync
 
     stores: list[tuple[Scope, str, Counts]] = []
     backups = 0
@@ -58,7 +59,7 @@ def status(app: App) -> Overview:
         quiet=len(quiet_memories(app)),
         mirrors=sync.status(app),
         focus=tuple(list_focus(load_focus(app))),
-        llm=llm_budget.summary(app),
+        llm=language_model.summarize_spending(app),
         embedding=vector_status.read_status(app),
     )
 

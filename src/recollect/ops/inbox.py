@@ -9,9 +9,8 @@ from recollect.app.core import App
 from recollect.app.rule_keeping import linked_replaced, supersede
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, title_from
-from recollect.lifecycle.validation import replaced_by
 from recollect.model.memory import ACCEPTED_TAG, Kind, Memory, Rule, Status
-from recollect.model.plan import Change, Plan, Update, ids_of
+from recollect.model.plan import Plan, Update
 from recollect.model.result import Cards, Done, Scope
 from recollect.ops.memories import Limit, list_kind
 from recollect.ops.rules import MAX_RULE_CHARS
@@ -31,7 +30,7 @@ def listing(app: App, *, limit: Limit = 50) -> Cards:
 
 def _replaces(store: Store, rule: Memory) -> tuple[str, ...]:
     """The rules in force that it would put out of force."""
-    ids = dict.fromkeys((*linked_replaced(store, rule), *replaced_by(rule)))
+    ids = linked_replaced(store, rule)
     return tuple(id for id in ids if (old := store.exact(id)) is not None and old.status is Status.ACTIVE)
 
 
@@ -72,21 +71,10 @@ def _in_force(app: App, id: str, words: str | None) -> Done:
         new = replace(standing, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
         if words is not None:
             new = replace(new, body=words, title=title_from(words))
-        return Plan.of([Update.between(standing, new), *_put_out(store, new)])
+        return Plan.of([Update.between(standing, new), *supersede(store, new)])
 
     return app.commit(scope, "inbox accept" if words is None else "inbox edit", make,
                       lambda _: f"Rule {rule.id} is in force.")  # fmt: skip
-
-
-def _put_out(store: Store, new: Rule) -> list[Change]:
-    """What it contradicts, and what it was put into the inbox to take the place of."""
-    opposed = supersede(store, new)
-    others = [store.exact(id) for id in replaced_by(new) if all(id not in ids_of(one) for one in opposed)]
-    return opposed + [
-        Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
-        for old in others
-        if old is not None and old.status is Status.ACTIVE
-    ]
 
 
 def _waiting(app: App, id: str) -> tuple[Scope, Rule]:

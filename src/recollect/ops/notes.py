@@ -11,14 +11,14 @@ from typing import Annotated
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.note_files import FoundNote, KnownFiles, find_note, lane_of, vault_of, vault_scopes
+from recollect.app.note_files import FoundNote, KnownFiles, file_of, find_note, lane_of, vault_of, vault_scopes
 from recollect.app.states import COLD_FROM
 from recollect.base.errors import BadInput
 from recollect.base.text import counted, storable, title_from
 from recollect.jobs import vault_sync
 from recollect.jobs.vault_sync import Report
 from recollect.model.codec import Json
-from recollect.model.memory import Kind, Lane, Note, Status
+from recollect.model.memory import Kind, Lane, Memory, Note, Status
 from recollect.model.plan import FileChange, Plan
 from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
@@ -161,9 +161,10 @@ def checks(app: App) -> list[Check]:
     return found
 
 
-def has_tags(app: App, name: str) -> bool:
-    """Whether its file is of the dialect that has a place for how it is used."""
-    return tags.begins_with_tag(_text(app, find_note(app, name)))
+def has_own_tags(app: App, scope: Scope, memory: Memory) -> bool:
+    """Whether it is a note in the user's own vault whose dialect has a place for its condition and its use."""
+    is_own = isinstance(memory, Note) and scope is Scope.USER and file_of(app, scope, memory) is not None
+    return is_own and tags.begins_with_tag(_text(app, find_note(app, memory.id)))
 
 
 def _find_now(app: App, names: Sequence[str]) -> list[FoundNote]:

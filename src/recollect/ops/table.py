@@ -187,7 +187,7 @@ OPS: tuple[Op, ...] = (
        "skills --dry-run", _PERSON),
     Op("recall-agent", "recall_agent:recall_agent", _READ, _AGENTS,
        "Names of what a language model would recall, one per line.", 'recall-agent "how do we deploy"', _ASKS),
-    Op("review", "turn_review:review", _WRITE, _AGENTS,
+    Op("review", "turn_questions:review", _WRITE, _AGENTS,
        "What a language model would add to memory after the last turn.", "review --run", _ASKS),
     Op("replay", "replay:replay", _READ, _DEVELOPERS, "What past sessions would have been told, and used.",
        "replay --show 10", _FILES),

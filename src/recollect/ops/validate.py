@@ -11,33 +11,31 @@ checks and the second phase.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, notices, toasts
+from recollect.app import language_model, notices, session_ledger, toasts
 from recollect.app.claim_check import outdated_claims
 from recollect.app.core import MAX_TITLE_CHARS, App
 from recollect.app.memory_search import search as search_memory
-from recollect.app.note_files import file_of
 from recollect.app.question_vector import fill_vectors
 from recollect.app.states import OUTDATED
-from recollect.base.errors import BadInput, Conflict, HomeRefused, ModelError, NotFound, RecollectError
-from recollect.base.files import read_limited, write_private
+from recollect.base.errors import BadInput, Conflict, HomeRefused, ModelError, RecollectError
+from recollect.base.files import write_private
 from recollect.base.ids import draw_numbers
-from recollect.base.text import clip, counted, one_line, visible
+from recollect.base.log import Log
+from recollect.base.text import clip, counted, one_line
 from recollect.jobs import session_schedule
 from recollect.jobs.job_table import VALIDATION
-from recollect.jobs.session_schedule import Lease
-from recollect.lifecycle import validation
+from recollect.lifecycle import edits, validation
 from recollect.lifecycle.validation import Check, State
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json, content_hash
-from recollect.model.memory import Kind, Memory, Note, Rule, Status
-from recollect.model.plan import Create, Plan, Update
+from recollect.model.memory import BridgeType, Kind, Lane, Memory, Note, Rule, Status
+from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Summary
 from recollect.ops import notes
@@ -52,20 +50,11 @@ LOGS_KEPT = 20
 _MAX_POOL = 100_000
 _MAX_GLANCED = 2_000
 _TITLE_CHARS = 60
-_MAX_LOG_BYTES = 500_000
+_MAX_LOG_BYTES = 2_000_000
 _LOG_LINE_CHARS = 500
 _RENAME = "describe"
-_KEPT = "now"
-_RANKS = 50
+_MAX_RANK = 50
 _VECTORS_AT_ONCE = 32
-_LOG_NAME = re.compile(r"validation-\d+\.log")
-
-
-@dataclass(slots=True)
-class _Run:
-    flagged: set[str] = field(default_factory=set)
-    proposed: int = 0
-    is_answered: bool = True  # by a model; once it is not, no other question is asked
 
 
 def validate(
@@ -77,213 +66,166 @@ def validate(
 # A run
 
 
-def check_sample(app: App, lease: Lease) -> Iterator[str]:
-    log = _Log(app, lease.session)
-    where = app.project.name if app.project is not None and lease.scope is Scope.PROJECT else "user"
-    log.line(f"validation of {where} at session {lease.session}")
+@dataclass(slots=True)
+class _Found:
+    flagged: set[str] = field(default_factory=set)
+    proposed: int = 0
+    is_answered: bool = True  # by a model; once it is not, no other question is asked
+
+
+def check_sample(app: App, run: session_schedule.Run) -> Iterator[str]:
+    file = _log_path(app, run.session).name
+    log = Log(
+        app.home.logs, app.clock, max_bytes=_MAX_LOG_BYTES, redact=lambda s: app.redactor.clean(s).text, file=file
+    )
+    where = app.project.name if app.project is not None and run.scope is Scope.PROJECT else "user"
+    log.line(f"validation of {where} at session {run.session}")
     toasts.show(app, "Memory validation started")
-    if lease.trial:  # of a run that was killed while it measured
-        take_back(app, lease.scope, lease.trial)
-        lease.record_trial("")
-    sample = _sample(app, lease.scope)
-    run = _Run()
+    pool = _pool(app, run.scope)
+    sample = [pool[number] for number in draw_numbers(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))]
+    found = _Found()
     for phase in (_check_names, _check_claims, _improve_titles):
-        for line in phase(app, lease, sample, run):
+        for line in phase(app, run.scope, sample, found):
             if line:
-                log.line(line)
+                log.line(clip(one_line(line), _LOG_LINE_CHARS))
             yield line
-            if not lease.renew():
-                return
-    log.line(f"looked at {len(sample)}, flagged {len(run.flagged)}, proposed {run.proposed}")
-    _remove_old_logs(app)
-    parts = [f"{counted(len(run.flagged), 'memory', 'memories')} may be out of date"] if run.flagged else []
-    parts += [f"{counted(run.proposed, 'rule')} in other words wait in the inbox"] if run.proposed else []
+    log.line(f"looked at {len(sample)}, flagged {len(found.flagged)}, proposed {found.proposed}")
+    for path in sorted(_logs(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
+        path.unlink(missing_ok=True)
+    parts = [f"{counted(len(found.flagged), 'memory', 'memories')} may be out of date"] if found.flagged else []
+    parts += [f"{counted(found.proposed, 'rule')} in other words wait in the inbox"] if found.proposed else []
     if parts:
         notices.add(app, f"Validation: {', '.join(parts)}. `recollect validate` shows what.")
 
 
-def _check_names(app: App, lease: Lease, sample: Sequence[Memory], run: _Run) -> Iterator[str]:
+def _check_names(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
     for memory in sample:
-        if missing := outdated_claims(app, lease.scope, memory):
-            run.flagged.add(memory.id)
+        if missing := outdated_claims(app, scope, memory):
+            found.flagged.add(memory.id)
             yield f"{memory.id} {_title(memory)}: {'; '.join(missing)}"
 
 
-def _check_claims(app: App, lease: Lease, sample: Sequence[Memory], run: _Run) -> Iterator[str]:
-    if lease.scope is not Scope.PROJECT or app.project is None:
+def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
+    if scope is not Scope.PROJECT or app.project is None:
         return
     for start in range(0, len(sample), PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
-        fields = (("entries", validation.shown(some)),)
+        fields = (("entries", validation.format_entries(some)),)
         question = Ask(Use.VALIDATE_CLAIMS, fields, reads=str(app.project.root))
         checks: dict[str, Check] | None = language_model.ask(app, question, some)
         if checks is None:
-            run.is_answered = False
+            found.is_answered = False
             return
         for memory in some:
             check = checks.get(memory.id)
-            if check is not None and check.state is not State.HOLDS and _is_unchanged(app, lease.scope, memory):
-                yield _follow(app, lease.scope, memory, check, run)
+            if check and check.state is not State.HOLDS and language_model.read_again(app, scope, memory):
+                yield _follow(app, scope, memory, check, found)
         yield ""  # a pause before the next question
 
 
-def _follow(app: App, scope: Scope, memory: Memory, check: Check, run: _Run) -> str:
+def _follow(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
     why = f": {check.why}" if check.why else ""
     if check.state is State.FIX and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
-        run.proposed += 1
+        found.proposed += 1
         return f"{memory.id} {_title(memory)} should read otherwise{why}; {id} waits in the inbox"
-    run.flagged.add(memory.id)
+    found.flagged.add(memory.id)
     flag(app.writer(scope), memory)
     return f"{memory.id} {_title(memory)} is out of date{why}"
 
 
-def _improve_titles(app: App, lease: Lease, sample: Sequence[Memory], run: _Run) -> Iterator[str]:
-    some = [memory for memory in sample if _may_rename(app, lease.scope, memory)] if run.is_answered else []
-    if not some:
-        return
-    yield ""
-    question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", validation.shown(some)),))
-    lines: dict[str, str] = language_model.ask(app, question, some) or {}
-    for memory in some:
-        line = lines.get(memory.id)
-        if line and _is_unchanged(app, lease.scope, memory):
-            try:
-                said = try_title(app, lease, memory, line)
-            except RecollectError as problem:
-                yield f"{memory.id} {_title(memory)}: not measured: {problem.message}"
-                return  # the next run takes back what is being tried out
-            yield f"{memory.id} {_title(memory)}: {said}"
-
-
-def _pool(app: App, scope: Scope) -> list[Memory]:
-    wanted = Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=_MAX_POOL)
-    return app.reader(scope).find(wanted)
-
-
-def _sample(app: App, scope: Scope) -> list[Memory]:
-    pool = _pool(app, scope)
-    return [pool[number] for number in draw_numbers(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))]
-
-
-def _is_unchanged(app: App, scope: Scope, memory: Memory) -> bool:
-    """A model takes minutes."""
-    now = app.reader(scope).exact(memory.id)
-    return now is not None and content_hash(now) == content_hash(memory)
-
-
 def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
-    """The id of the rule that waits; empty: one is waiting for this one already."""
+    """The id of the candidate; empty: one waits already in this rule's place."""
     id = app.mint.draw("rule")
-    said = app.redact_text("rule", body, max_chars=validation.MAX_RULE_CHARS)
-    waiting = Query(kinds=(Kind.RULE,), statuses=(Status.CANDIDATE,), tag=validation.IN_PLACE_OF + rule.id, limit=1)
+    words = edits.Words(app.redact_text("rule", body), Lane.lowest(Lane.AGENT, Lane.REPOSITORY), rule.group or "")
 
     def make(store: Store) -> Plan:
-        if store.find(waiting):
-            return Plan.empty()
-        return Plan.of([Create(validation.in_other_words(rule, said, id=id, now=app.clock.now()))])
+        sources = [one.source for one in store.bridges(rule.id) if one.type is BridgeType.REPLACES]
+        waiting = [one for one in map(store.exact, sources) if one and one.status is Status.CANDIDATE]
+        return Plan.empty() if waiting else Plan.of(edits.rewritten(rule, words, id=id, now=app.clock.now()))
 
     done = app.commit(scope, "validate", make, lambda _: f"{rule.id} in other words waits in the inbox as {id}.")
     return id if done.plan else ""
 
 
-# A better title is put in place, measured with the engine that answers everyone, and taken back unless the memory still
-# comes up as early for what it should be found by. The trial is recorded in the lease before it is written, so that the
-# next run takes back what a run that is killed while it measures leaves behind. For a note, the store is changed first
-# and its file last, and only the condition in it: what it says is never touched.
+def _improve_titles(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
+    some = [memory for memory in sample if _may_rename(app, scope, memory)] if found.is_answered else []
+    if not some:
+        return
+    question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", validation.format_entries(some)),))
+    titles: dict[str, str] = language_model.ask(app, question, some) or {}
+    for memory in some:
+        if memory.id in titles and language_model.read_again(app, scope, memory):
+            try:
+                yield f"{memory.id} {_title(memory)}: {_try_title(app, scope, memory, titles[memory.id])}"
+            except RecollectError as problem:
+                yield f"{memory.id} {_title(memory)}: not measured: {problem.message}"
 
 
 def _may_rename(app: App, scope: Scope, memory: Memory) -> bool:
     """Rules, and notes of the user's own whose dialect has a place for it; nothing that is pinned."""
-    if memory.pinned:
-        return False
-    if isinstance(memory, Note):
-        is_own = scope is Scope.USER and file_of(app, scope, memory) is not None
-        return is_own and notes.has_tags(app, memory.id)
-    return isinstance(memory, Rule)
+    return not memory.pinned and (isinstance(memory, Rule) or notes.has_own_tags(app, scope, memory))
 
 
-def try_title(app: App, lease: Lease, memory: Memory, line: str) -> str:
-    """The outcome in a few words, which begin with _KEPT if the title was kept."""
+def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
+    """Put a title in place, measure it with the engine that answers everyone, and take it back unless the memory still
+    comes up as early for what it should be found by. Returns the outcome in a few words.
+
+    For a note, the store is changed first and its file last, and only the condition in it."""
     title = app.redact_text("description", line, max_chars=MAX_TITLE_CHARS)
     asked = validation.questions(memory)
-    before = _ranks(app, lease.scope, memory, asked)
-    change = app.mint.draw("change")
-    if not lease.record_trial(change):
-        return "left as it is: another is at it"
-    store = app.writer(lease.scope)
-    standing = store.exact(memory.id) or memory
-    plan = app.redact_plan(Plan.of([Update.between(standing, replace(standing, title=title))]))
-    store.apply(plan, app.change_header(_RENAME, f"{memory.id} is called {title!r}.", change=change))
-    said = _judge(app, lease.scope, memory, title, asked, before)
-    if not said.startswith(_KEPT):
-        take_back(app, lease.scope, change)
-    lease.record_trial("")  # not before it is settled: whatever fails on the way leaves it to the next run
-    return said
+    before = _ranks(app, scope, memory, asked)
 
+    def make(store: Store) -> Plan:
+        standing = store.exact(memory.id) or memory
+        return Plan.of([Update.between(standing, replace(standing, title=title))])
 
-def _judge(
-    app: App, scope: Scope, memory: Memory, title: str, asked: Sequence[str], before: Sequence[int | None]
-) -> str:
-    after = _ranks(app, scope, memory, asked)
-    if validation.fell(before, after):
-        return f"the title stays: by another it came up later ({_shown(before)}, then {_shown(after)})"
-    if isinstance(memory, Note):
-        said = f"{memory.path} has a new condition."
-        try:
-            notes.rewrite(app, memory.id, lambda text: tags.with_condition(text, title), _RENAME, said)
-        except (BadInput, Conflict) as problem:
-            return f"the title stays: {problem.message}"
-    return f"{_KEPT} called {title!r} ({_shown(before)}, then {_shown(after)})"
-
-
-def take_back(app: App, scope: Scope, change: str) -> None:
-    """If it was ever written, and nobody has changed it since."""
-    store = app.writer(scope)
-    found = store.log(limit=1, change=change)
-    if not found or found[0].undone_by:
-        return
+    tried = app.commit(scope, _RENAME, make, lambda _: f"{memory.id} is called {title!r}.")
+    is_kept = False
     try:
-        store.undo(change, app.change_header("undo", "Took back a title that did not serve.", undoes=change))
-    except (Conflict, BadInput, NotFound):
-        app.log.line("describe-stays", change=change)
+        after = _ranks(app, scope, memory, asked)
+        ranks = f"rank {_format_ranks(before)}, then {_format_ranks(after)}"
+        if validation.is_worse(before, after):
+            return f"the title stays: by another it came up later ({ranks})"
+        if isinstance(memory, Note):
+            summary = f"{memory.path} has a new condition."
+            notes.rewrite(app, memory.id, lambda text: tags.with_condition(text, title), _RENAME, summary)
+        is_kept = True
+        return f"now called {title!r} ({ranks})"
+    except (BadInput, Conflict) as problem:
+        return f"the title stays: {problem.message}"
+    finally:
+        if not is_kept and tried.change:
+            [entry] = app.writer(scope).log(limit=1, change=tried.change)
+            app.undo(scope, entry)
 
 
 def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list[int | None]:
-    """Of each question; with vectors if there are any."""
-    try:
+    """For each question; with vectors if there are any."""
+    with suppress(ModelError, BadInput):  # words alone, before and after
         while fill_vectors(app.writer(scope), app.embedder, _VECTORS_AT_ONCE):
             pass
-    except (ModelError, BadInput):
-        pass  # words alone, before and after
     ranks: list[int | None] = []
     for text in asked:
-        found = search_memory(app, Query(text=text, statuses=REACHED, limit=_RANKS)).found
+        found = search_memory(app, Query(text=text, statuses=REACHED, limit=_MAX_RANK)).found
         ids = [one.hit.memory.id for one in found]
         ranks.append(ids.index(memory.id) + 1 if memory.id in ids else None)
     return ranks
 
 
-def _shown(ranks: Sequence[int | None]) -> str:
-    return "rank " + "/".join("-" if rank is None else str(rank) for rank in ranks)
+def _format_ranks(ranks: Sequence[int | None]) -> str:
+    return "/".join("-" if rank is None else str(rank) for rank in ranks)
 
 
 # By hand
 
 
 def _run_now(app: App) -> Summary:
-    lines: list[str] = []
-    logs: list[str] = []
-    for scope, _ in list(app.scopes()):
-        lease = session_schedule.acquire(app, VALIDATION, scope, by_hand=True)
-        if lease is None:
-            lines.append(f"The {scope}'s memory is being validated already.")
-            continue
-        lines += filter(None, session_schedule.run(lease))
-        logs.append(str(_log_path(app, lease.session)))
-    said = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
-    where = [f"Log: {path}" for path in dict.fromkeys(logs)]
-    facts: dict[str, Json] = {"lines": list[Json](lines), "logs": list[Json](logs), "dry_run": False}
-    return Summary(said, facts, (*lines, *where, *app.notes()))
+    lines = session_schedule.run_by_hand(app, VALIDATION)
+    paths = dict.fromkeys(_log_path(app, session_ledger.count_sessions(store)) for _, store in app.scopes())
+    logs = [str(path) for path in paths if path.exists()]
+    summary = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
+    facts: dict[str, Json] = {"lines": [*lines], "logs": [*logs], "dry_run": False}
+    return Summary(summary, facts, (*lines, *(f"Log: {path}" for path in logs), *app.notes()))
 
 
 def _glance(app: App) -> Summary:
@@ -301,10 +243,14 @@ def _glance(app: App) -> Summary:
             looked_at += 1
             why = [*outdated_claims(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
             if why:
-                listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": list[Json](why)})
+                listed.append({"id": memory.id, "title": memory.title, "scope": str(scope), "why": [*why]})
                 lines.append(f"{memory.id} {_title(memory)}: {'; '.join(why)}")
-    said = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
-    return Summary(said, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
+    summary = f"{len(listed):,} of {counted(looked_at, 'memory', 'memories')} may be out of date; nothing was changed."
+    return Summary(summary, {"findings": listed, "looked_at": looked_at, "dry_run": app.dry_run}, tuple(lines))
+
+
+def _pool(app: App, scope: Scope) -> list[Memory]:
+    return app.reader(scope).find(Query(kinds=(Kind.RULE, Kind.NOTE), statuses=(Status.ACTIVE,), limit=_MAX_POOL))
 
 
 def _title(memory: Memory) -> str:
@@ -319,11 +265,11 @@ def _title(memory: Memory) -> str:
 def flag(store: Store, memory: Memory) -> None:
     with store.transaction():
         flags = {**OUTDATED.read(store), memory.id: content_hash(memory)}
-        OUTDATED.write(store, {id: hash for id, hash in flags.items() if _stands(store, id, hash)})
+        OUTDATED.write(store, {id: hash for id, hash in flags.items() if _is_valid(store, id, hash)})
 
 
 def flagged_ids(store: Store) -> frozenset[str]:
-    return frozenset(id for id, hash in OUTDATED.read(store).items() if _stands(store, id, hash))
+    return frozenset(id for id, hash in OUTDATED.read(store).items() if _is_valid(store, id, hash))
 
 
 def remove_flags(store: Store, ids: Iterable[str]) -> None:
@@ -334,59 +280,27 @@ def remove_flags(store: Store, ids: Iterable[str]) -> None:
             OUTDATED.write(store, {id: hash for id, hash in flags.items() if id not in gone})
 
 
-def _stands(store: Store, id: str, hash: str) -> bool:
+def _is_valid(store: Store, id: str, hash: str) -> bool:
     memory = store.exact(id)
     return memory is not None and memory.status is Status.ACTIVE and content_hash(memory) == hash
 
 
-# The log: `logs/validation-<session>.log`, a line per finding, redacted. Two stores may be at the same session, so
-# lines are added to a file.
+# The log: `logs/validation-<session>.log`, a line per finding. Two stores may be at the same session.
 
 
 def _log_path(app: App, session: int) -> Path:
     return app.home.logs / f"validation-{session}.log"
 
 
-class _Log:
-    def __init__(self, app: App, session: int) -> None:
-        self._app = app
-        self._path = _log_path(app, session)
-        self._lines = _read_lines(self._path)
-
-    def line(self, text: str) -> None:
-        """A log that cannot be written is no reason to fail."""
-        said = self._app.redactor.clean(visible(clip(one_line(text), _LOG_LINE_CHARS))).text
-        self._lines.append(f"{self._app.clock.now().iso()} {said}")
-        with suppress(OSError, HomeRefused):
-            write_private(self._path, "\n".join(self._lines)[-_MAX_LOG_BYTES // 2 :] + "\n")
-
-
-def erase_log_lines(app: App, ids: Iterable[str]) -> None:
-    """About memories that are erased: every line about a memory begins with its id."""
-    gone = tuple(ids)
-    for path in _logs(app):
-        lines = _read_lines(path)
-        kept = [line for line in lines if not any(id in line for id in gone)]
-        if len(kept) < len(lines):
-            with suppress(OSError, HomeRefused):
-                write_private(path, "\n".join(kept) + "\n")
-
-
-def _remove_old_logs(app: App) -> None:
-    for path in sorted(_logs(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
-        with suppress(OSError):
-            path.unlink()
-
-
 def _logs(app: App) -> list[Path]:
-    try:
-        return [path for path in app.home.logs.iterdir() if _LOG_NAME.fullmatch(path.name)]
-    except OSError:
-        return []
+    return list(app.home.logs.glob("validation-*.log*"))
 
 
-def _read_lines(path: Path) -> list[str]:
-    try:
-        return read_limited(path, _MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return []
+def erase_log_lines(app: App, ids: Sequence[str]) -> None:
+    """About memories that are erased: every line about a memory begins with its id."""
+    for path in _logs(app):
+        with suppress(OSError, HomeRefused):
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            kept = [line for line in lines if not any(id in line for id in ids)]
+            if len(kept) < len(lines):
+                write_private(path, "".join(kept))

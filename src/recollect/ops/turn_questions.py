@@ -1,0 +1,268 @@
+"""What a language model is asked about a turn: is an unsure prompt a rule, what did the session teach, and (`review`)
+what does memory lack or state wrongly?
+
+When a turn is over, it is only noted where the words are. The job asks later, on a thread that nobody waits for. Each
+question is asked once, whatever happens: it is taken off the list before it is sent. With MEMORY_LLM off, nothing is
+noted.
+
+A review changes words only. Threads and rules that wait are reworded in place; for a rule in force a candidate waits in
+the inbox, which takes its place if a person accepts it; for a note of the user's own, one waits in the vault's inbox.
+What a person changed meanwhile, pinned memories and a repository's files are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from recollect.agents import DEFAULT_HOST
+from recollect.app import language_model, notices, rule_keeping, session_ledger
+from recollect.app.core import App
+from recollect.app.memory_search import search as search_memory
+from recollect.app.question_vector import shorten_prompt
+from recollect.app.states import QUESTIONS, Question, Questions
+from recollect.base.errors import BadInput, RecollectError
+from recollect.base.text import counted
+from recollect.capture import learnings, rule_relations, unsure_prompts
+from recollect.capture import review as reviewing
+from recollect.capture.draft import Action, Draft
+from recollect.capture.learnings import Learning
+from recollect.capture.review import Known, Proposal
+from recollect.jobs import late_prompts, session_end, transcript_reader, transcripts
+from recollect.lifecycle import edits
+from recollect.lifecycle.edits import TAG
+from recollect.model.act import Act, SessionPart, Speaker
+from recollect.model.ask import Use
+from recollect.model.memory import Lane, Memory, Note, Status
+from recollect.model.plan import Change, Create, Plan, Update
+from recollect.model.query import REACHED, Query
+from recollect.model.result import Done, Scope, Summary
+from recollect.ops import notes
+from recollect.ops.table import Arg
+from recollect.render.harmless import neutral, plain
+from recollect.vault import page
+
+if TYPE_CHECKING:
+    from recollect.store import Store
+
+_MAX_AGE_MICROS = 3 * 86_400_000_000  # by then nobody remembers what was meant
+_MAX_WAITING, _MAX_ASKED = 50, 200
+_MAX_SHOWN = 20  # memories that a review is shown
+_TITLE_CHARS = 160
+MAX_PROPOSED = 30  # in the inbox; nobody reads more
+
+
+# The queue
+
+
+def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
+    if not language_model.is_on(app) or part.past or part.agent or not part.transcript or not part.acts:
+        return None
+    found: list[tuple[Use, str]] = []
+    last = part.acts[-1].id
+    if app.project is not None:
+        prompts = [act.text for act in part.new if act.speaker is Speaker.PERSON and not act.agent]
+        unsure = [text for text in prompts if unsure_prompts.is_unsure(rule_keeping.read_prompt(app, text))]
+        found += [(Use.CLASSIFY, late_prompts.prompt_mark(text)) for text in unsure]
+        if part.ended and learnings.question(part.acts) is not None:
+            found.append((Use.EXTRACT, last))
+    # The turn's words may have been read before its end was announced: then nothing is new, and it is over anyway.
+    turn = reviewing.find_turn(part.acts, part.new_from)
+    if part.turned and language_model.is_on(app, Use.REVIEW) and reviewing.has_news(turn):
+        if reviewing.has_written_memory(turn):
+            app.log.line("not-reviewed", session=part.session, why="the agent wrote memory itself")
+        else:
+            found.append((Use.REVIEW, last))
+    at = app.clock.now().micros
+    questions = [Question(use, part.host, part.session, part.transcript, mark, at) for use, mark in found]
+    return partial(_note, app, questions) if questions else None
+
+
+def _note(app: App, found: list[Question]) -> None:
+    store = app.writer(app.scope)
+    known = QUESTIONS.read(store)
+    waiting = {_slot(one): one for one in (*known.waiting, *found) if one.key not in known.asked}
+    QUESTIONS.write(store, Questions(tuple(waiting.values())[-_MAX_WAITING:], known.asked))
+
+
+def _slot(one: Question) -> str:
+    """One review per session: the last messages of a later turn include those of the one before."""
+    return f"{one.use}:{one.session}" if one.use is Use.REVIEW else one.key
+
+
+def ask_next(app: App, _memo: object = None) -> bool:
+    """True: there may be another."""
+    if not QUESTIONS.read(app.reader(app.scope)).waiting:
+        return False  # without opening the store to write
+    store = app.writer(app.scope)
+    with store.transaction():
+        known = QUESTIONS.read(store)
+        first = next(iter(known.waiting), None)
+        if first is None:
+            return False
+        QUESTIONS.write(store, Questions(known.waiting[1:], (*known.asked, first.key)[-_MAX_ASKED:]))
+    if abs(app.clock.now().micros - first.at) <= _MAX_AGE_MICROS and language_model.is_on(app, first.use):
+        handle = {Use.CLASSIFY: _classify, Use.EXTRACT: _extract, Use.REVIEW: _review}[first.use]
+        handle(app, first, transcript_reader.read_end(app, first.host, first.transcript))
+    return True
+
+
+def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
+    prompts = (act for act in reversed(acts) if act.speaker is Speaker.PERSON)
+    act = next((act for act in prompts if late_prompts.prompt_mark(act.text) == question.mark), None)
+    draft = rule_keeping.read_prompt(app, act.text) if act is not None else None
+    if act is None or draft is None or not unsure_prompts.is_unsure(draft):
+        return
+    judged: Draft | None = language_model.ask(app, unsure_prompts.question(draft), draft)
+    if judged is None:
+        return
+    verdict = judged.verdict
+    app.log.line("capture", session=question.session, action=verdict.action, why=verdict.reason, by="llm")
+    if verdict.action is Action.STORED:
+        told = session_ledger.texts_shown(app, question.session)
+        kept = rule_keeping.keep_rules(app, judged, group=question.session, told=told, at=act.at)
+        notices.add(app, rule_keeping.kept_notice(kept))
+
+
+def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
+    ask = learnings.question(acts)
+    learnt: tuple[Learning, ...] | None = language_model.ask(app, ask, acts) if ask else None
+    if learnt is None:
+        return
+    new = session_end.keep_learnings(app, question.session, learnt) if learnt else 0
+    notices.add(app, notices.session_line((), new))
+    app.log.line("extracted", session=question.session, said=len(learnt), new=new, by="llm")
+
+
+def _review(app: App, question: Question, acts: Sequence[Act]) -> None:
+    answer = _ask_for_proposals(app, question, acts)
+    dones = _apply(app, answer) if answer else []
+    app.log.line("reviewed", session=question.session, proposed=len(answer.proposals) if answer else 0, done=len(dones))
+    if dones:
+        notices.add(app, f"\U0001f501 Recollect: looked back: {' '.join(done.summary for done in dones)}")
+
+
+# The review
+
+
+class _Answer(NamedTuple):
+    proposals: tuple[Proposal, ...]
+    shown: dict[str, tuple[Scope, Memory]]  # what the model was shown, as it was then
+    lane: Lane
+    session: str
+
+
+def review(
+    app: App, *, run: Annotated[bool, Arg("Write what is proposed instead of only showing it.")] = False
+) -> Done | Summary:
+    """The last turn that was read here, whether or not it was reviewed before."""
+    found = transcripts.last_read(app.reader(app.scope))
+    if found is None:
+        return Summary("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
+    path, session = found
+    known = app.reader(app.scope).session(session)
+    last = Question(Use.REVIEW, known.host if known else DEFAULT_HOST, session, path)
+    acts = transcript_reader.read_end(app, last.host, path)
+    if app.dry_run:
+        count = len(reviewing.messages(acts))
+        told = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
+        return Summary(told, {"messages": count, "session": session, "dry_run": True})
+    if not language_model.is_on(app):
+        raise BadInput("Language models are switched off.", hint="MEMORY_LLM=on in agent.conf; see docs/LLM.md.")
+    answer = _ask_for_proposals(app, last, acts)
+    if answer is None:
+        raise BadInput("The model gave no answer.", hint="`recollect logs` says why.")
+    app.dry_run = not run
+    try:
+        dones = _apply(app, answer)
+    finally:
+        app.dry_run = False
+    if not dones:
+        return Summary("Nothing is new.", {"proposed": 0, "session": session})
+    return replace(dones[-1], summary=" ".join(done.summary for done in dones))
+
+
+def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _Answer | None:
+    """About the last messages, up to the act that ends the turn. None: there was no answer, or nothing to ask."""
+    ends = [number for number, act in enumerate(acts, start=1) if act.id == question.mark]
+    acts = acts[: ends[-1]] if ends else acts
+    said = reviewing.messages(acts)
+    if not said:
+        return None
+    text = shorten_prompt("\n".join(act.text for act in reversed(said)))
+    query = Query(text=text, statuses=(*REACHED, Status.CANDIDATE), limit=_MAX_SHOWN)
+    near = search_memory(app, query).found if any(char.isalnum() for char in text) else ()
+    shown = {one.hit.memory.id: (one.scope, one.hit.memory) for one in near}
+    known = [_known(app, *pair) for pair in shown.values()]
+    harmless = [replace(act, text=neutral(act.text)) for act in said]
+    found: tuple[Proposal, ...] | None = language_model.ask(app, reviewing.ask(harmless, known), known)
+    return None if found is None else _Answer(found, shown, reviewing.lane(acts), question.session)
+
+
+def _known(app: App, scope: Scope, memory: Memory) -> Known:
+    said = memory.body or "\n".join(one.content for one in app.reader(scope).messages(memory.id))
+    return Known(memory.id, str(memory.kind), plain(memory.title, _TITLE_CHARS), neutral(said))
+
+
+def _apply(app: App, answer: _Answer) -> list[Done]:
+    """One change per store, so that one undo takes it back; a note's file is a change of its own."""
+    by_scope: dict[Scope, list[Proposal]] = {scope: [] for scope in Scope}
+    saved: list[Done | None] = []
+    for one in answer.proposals:
+        scope, memory = answer.shown.get(one.id, (app.scope, None))
+        if isinstance(memory, Note):
+            saved.append(_save_note(app, one, scope, memory))
+        else:
+            by_scope[scope].append(one)
+    dones = [
+        app.commit(scope, TAG, partial(_plan, app, some, answer), _summary) for scope, some in by_scope.items() if some
+    ]
+    return [done for done in (*dones, *saved) if done is not None and done.plan]
+
+
+def _plan(app: App, proposals: Sequence[Proposal], answer: _Answer, store: Store) -> Plan:
+    changes: list[Change] = []
+    rules = rule_keeping.load_rules(store, Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED)
+    room = MAX_PROPOSED - sum(rule.status is Status.CANDIDATE and TAG in rule.tags for rule in rules)
+    now = app.clock.now()
+    for one in proposals:
+        if any(rule_relations.says_same(one.body, rule.body) for rule in rules):
+            continue
+        words, id = edits.Words(one.body, answer.lane, answer.session), app.mint.draw("rule")
+        if one.id:
+            old = _read_again(app, *answer.shown[one.id])
+            changes += edits.rewritten(old, words, id=id, now=now) if old is not None else ()
+        elif room > 0:
+            room -= 1
+            changes.append(Create(edits.candidate(words, one.rule_type, id=id, now=now)))
+    return Plan.of(changes)
+
+
+def _read_again(app: App, scope: Scope, shown: Memory) -> Memory | None:
+    """None where somebody changed or pinned it since the model was shown it."""
+    now = language_model.read_again(app, scope, shown)
+    if now is None or now.pinned:
+        app.log.line("not-rewritten", memory=shown.id, why="pinned" if now else "changed meanwhile")
+    return None if now is None or now.pinned else now
+
+
+def _save_note(app: App, one: Proposal, scope: Scope, shown: Note) -> Done | None:
+    """Into the inbox of the user's vault; a repository's files are never written unasked."""
+    now = _read_again(app, scope, shown)
+    if now is None or scope is not Scope.USER or now.status is not Status.ACTIVE:
+        return None
+    try:
+        return notes.save(app, one.body, title=f"{page.stem(shown.path)} (proposed)", tags=(TAG,), inbox=True)
+    except RecollectError as problem:
+        app.log.line("not-rewritten", memory=one.id, why=problem.message)
+        return None
+
+
+def _summary(plan: Plan) -> str:
+    waiting = sum(isinstance(change, Create) for change in plan.changes)
+    changed = sum(isinstance(change, Update) for change in plan.changes)
+    parts = [f"{counted(changed, 'memory', 'memories')} reworded"] if changed else []
+    parts += [f"{counted(waiting, 'proposal')} in the inbox"] if waiting else []
+    return f"{', '.join(parts)}."

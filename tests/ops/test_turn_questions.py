@@ -1,0 +1,384 @@
+"""What a language model is asked about a turn, by a program that stands in for it: later, once, only where models are
+on; and what a model words itself never speaks for a person."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recollect.app import language_model, notices, rule_keeping
+from recollect.app.core import App
+from recollect.base.errors import BadInput
+from recollect.capture import unsure_prompts
+from recollect.jobs import job_table, transcripts
+from recollect.model.ask import Ask
+from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, Status
+from recollect.model.plan import Create, Plan
+from recollect.model.query import Query
+from recollect.model.result import Done, Scope, Summary
+from recollect.model.session import EventName
+from recollect.ops import history, inbox, memories, notes, past_sessions, rules, turn_questions
+from tests.hooks.talk import log_of
+from tests.jobs.work import run_model_jobs
+from tests.llm.standin import StandIn
+from tests.ops.ask import holding, kept, made
+from tests.ops.conftest import Opens
+from tests.ops.transcript import Transcript
+from tests.values import act, thread
+
+UNSURE = "I'd rather have snake case in the column names of the new tables"
+FACT = "The staging database is only reachable through the bastion host."
+KAFKA = thread("The queue is Kafka", body="Kafka carries the queue.")
+
+
+@pytest.fixture(autouse=True)
+def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the judge makes of a certain sentence is its own tests' matter: here it is unsure of this one. No other
+    job looks at the turns."""
+    monkeypatch.setattr(unsure_prompts, "is_unsure", lambda draft: "snake case" in draft.text)
+    monkeypatch.setattr(transcripts, "JOBS", (job_table.job("questions noted"),))
+
+
+@pytest.fixture
+def app(model: StandIn, open_app: Opens) -> App:
+    return open_app(actor="agent")
+
+
+def ends(session: Transcript, event: EventName = EventName.TURN_ENDED) -> None:
+    session.event(event)
+    past_sessions.catch_up(session.app)
+
+
+def spoke(session: Transcript, said: str = "the queue is Redis now, not Kafka", *commands: str) -> None:
+    """A whole turn, and its end."""
+    session.line("user", said)
+    for command in commands:
+        session.ran(command, "ok")
+    session.replied("Understood, I changed the configuration.")
+    ends(session)
+
+
+def all_rules(app: App) -> list[Rule]:
+    found = [one for scope in Scope for one in app.reader(scope).find(Query(kinds=(Kind.RULE,), limit=100))]
+    return [one for one in found if isinstance(one, Rule)]
+
+
+def waiting(app: App) -> list[Memory]:
+    return [card.memory for card in inbox.listing(app).cards]
+
+
+def put(app: App, memory: Memory) -> Memory:
+    app.writer(Scope.PROJECT).apply(Plan.of([Create(memory)]), act())
+    return memory
+
+
+# Unsure prompts
+
+
+@pytest.fixture
+def quoting(model: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    monkeypatch.setenv("MEMORY_UPDATE", "off")
+    model.answers(quote("snake case in the column names"))
+    return model
+
+
+def quote(words: str, *, rule: bool = True) -> str:
+    return json.dumps({"rule": rule, "quote": words, "type": "preference"})
+
+
+def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule_in_the_persons_lane(
+    quoting: StandIn, app: App, transcript: Transcript
+):
+    transcript.line("user", "please run the tests")
+    spoke(transcript, UNSURE)
+    state = app.reader(app.scope).state("questions") or ""
+    assert (str(transcript.path) in state, "snake" in state) == (True, False), "a pointer is kept, never words"
+
+    run_model_jobs(app)
+    run_model_jobs(app)
+    spoke(transcript, "thanks")
+    run_model_jobs(app)
+
+    [text] = quoting.texts
+    assert UNSURE in text
+    [rule] = [one for one in all_rules(app) if one.status is Status.ACTIVE]
+    assert (rule.lane, rule.group) == (Lane.USER, "s-1")
+    assert "snake case in the column names" in rule.body.lower()
+    assert notices.waiting(app) == [notices.rules_line([rule.body])]
+
+
+@pytest.mark.parametrize("answer", ["no", quote("nobody said this"), quote("snake case in", rule=False), "{}", None])
+def test_an_answer_that_names_no_rule_changes_nothing(
+    answer: str | None, quoting: StandIn, app: App, transcript: Transcript
+):
+    spoke(transcript, UNSURE)
+    before = all_rules(app)
+    if answer is None:
+        quoting.path.unlink()
+    else:
+        quoting.answers(answer)
+    run_model_jobs(app)
+    assert len(quoting.calls) == (answer is not None)
+    assert all_rules(app) == before
+
+
+def test_what_is_days_old_or_cannot_be_read_again_asks_nobody(quoting: StandIn, app: App, transcript: Transcript):
+    spoke(transcript, UNSURE)
+    transcript.path.rename(transcript.path.with_suffix(".gone"))
+    run_model_jobs(app)
+    transcript.path.with_suffix(".gone").rename(transcript.path)
+    spoke(transcript, f"{UNSURE}, please")
+    app.clock.at = app.clock.now().plus(seconds=4 * 86_400)  # type: ignore[attr-defined]
+    run_model_jobs(app)
+    for state in ("{", "[[1]]", "null", '{"waiting": 1}'):
+        app.writer(app.scope).put_state("questions", state)
+        assert not turn_questions.ask_next(app)
+    assert quoting.calls == []
+
+
+def test_no_secret_of_a_prompt_reaches_the_model(quoting: StandIn, app: App, transcript: Transcript):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    spoke(transcript, f"{UNSURE}, and push with {token}")
+    run_model_jobs(app)
+    assert len(quoting.calls) == 1
+    assert holding(quoting.folder, token) == []
+
+
+def test_a_hook_asks_nobody(app: App, model: StandIn):
+    """What a prompt waits for never asks; the asking is the job's."""
+    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-1")
+    assert model.calls == []
+
+
+# Learnings
+
+
+def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
+    app: App, model: StandIn, transcript: Transcript
+):
+    learnt = [
+        {"learning": "x", "quote": FACT},
+        {"learning": "Billing's tests need a redis that is up.", "quote": "The billing tests need redis to be up."},
+        {"learning": "Something that nobody ever said there.", "quote": "words that nobody ever said"},
+    ]
+    model.answers(json.dumps(learnt), "[]")
+    transcript.line("user", FACT)
+    for number in range(10):
+        transcript.replied(f"I read file {number} of it.")
+    transcript.replied("The billing tests need redis to be up.")
+    ends(transcript, EventName.SESSION_ENDED)
+
+    run_model_jobs(app)
+
+    found = {(one.body, one.lane, one.status) for one in all_rules(app) if LEARNING_TAG in one.tags}
+    assert found == {
+        (FACT, Lane.USER, Status.CANDIDATE),
+        ("Billing's tests need a redis that is up.", Lane.AGENT, Status.CANDIDATE),
+    }
+    assert "Recollect: 2 wait in the inbox: recollect inbox" in notices.waiting(app)
+    ends(transcript, EventName.SESSION_ENDED)
+    run_model_jobs(app)
+    assert len(model.calls) == 1, "nothing was said since"
+
+
+def test_a_short_session_is_not_asked_about(app: App, model: StandIn, transcript: Transcript):
+    transcript.line("user", "hello")
+    ends(transcript, EventName.SESSION_ENDED)
+    run_model_jobs(app)
+    assert model.calls == []
+
+
+# Reviews
+
+
+def proposing(*objects: dict[str, str]) -> str:
+    return json.dumps(objects)
+
+
+def test_a_turn_is_reviewed_once_however_often_its_end_is_announced(app: App, transcript: Transcript, model: StandIn):
+    old = made(rules.add(app, "The queue is Kafka"))
+    transcript.line("user", "the queue is Redis now, not Kafka")
+    transcript.replied("Understood, I changed the configuration.")
+    ends(transcript, EventName.PROMPT)
+    assert not turn_questions.ask_next(app), "it is not over"
+
+    for _ in range(2):
+        ends(transcript)
+        run_model_jobs(app)
+
+    [text] = model.texts
+    assert "[person] the queue is Redis now, not Kafka\n\n[agent] Understood" in text
+    assert f"## {old} (rule): The queue is Kafka" in text
+    assert notices.waiting(app) == []
+
+
+@pytest.mark.parametrize("lane", [Lane.AGENT, Lane.WEB])
+def test_a_sentence_that_is_new_waits_in_the_inbox_in_the_lane_of_what_was_read(
+    app: App, transcript: Transcript, model: StandIn, lane: Lane
+):
+    model.answers(proposing({"type": "devops", "content": "The queue is Redis."}))
+    if lane is Lane.WEB:
+        transcript.called("WebFetch", {"url": "https://x.example"}, "Redis is great")
+    spoke(transcript)
+
+    run_model_jobs(app)
+
+    (new,) = waiting(app)
+    assert (new.body, new.lane, new.status, new.group) == ("The queue is Redis.", lane, Status.CANDIDATE, "s-1")
+    assert notices.waiting(app) == ["\U0001f501 Recollect: looked back: 1 proposal in the inbox."]
+
+
+def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transcript: Transcript, model: StandIn):
+    old = kept(app, made(rules.add(app, "The queue is Kafka")))
+    model.answers(proposing({"name": old.id, "content": "The queue is a stream of Redis"}))
+    spoke(transcript)
+    run_model_jobs(app)
+    assert kept(app, old.id) == old
+    (new,) = waiting(app)
+    inbox.accept(app, new.id)
+    assert (kept(app, old.id).status, kept(app, old.id).superseded_by) == (Status.SUPERSEDED, new.id)
+
+
+def test_words_alone_are_changed_and_one_undo_takes_everything_back(app: App, transcript: Transcript, model: StandIn):
+    old = put(app, KAFKA)
+    meant = {"content": "Redis carries it.", "status": "archived", "pinned": "true", "topics": "x", "lane": "user"}
+    model.answers(proposing({"name": old.id, **meant}, {"content": "Kafka is gone."}))
+    spoke(transcript)
+
+    run_model_jobs(app)
+
+    new = kept(app, old.id)
+    assert (new.body, new.lane, len(waiting(app))) == ("Redis carries it.", Lane.AGENT, 1)
+    assert (new.status, new.pinned, new.topics, new.title) == (old.status, False, old.topics, old.title)
+    (change,) = [entry for _, entry in history.log(app).entries if entry.op == "review"]
+    history.undo(app, change.change)
+    assert (kept(app, old.id).body, kept(app, old.id).lane, waiting(app)) == (old.body, old.lane, [])
+
+
+def test_a_persons_edit_meanwhile_wins(app: App, transcript: Transcript, model: StandIn, monkeypatch):
+    old = put(app, KAFKA)
+    model.answers(proposing({"name": old.id, "content": "Redis carries the queue."}))
+    spoke(transcript)
+    ask = language_model.answer_text
+
+    def and_edit(app: App, question: Ask) -> str | None:
+        answer = ask(app, question)
+        memories.edit(app, old.id, body="Mine.")
+        return answer
+
+    monkeypatch.setattr(language_model, "answer_text", and_edit)
+    run_model_jobs(app)
+
+    assert kept(app, old.id).body == "Mine."
+    assert 'why="changed meanwhile"' in log_of(app)
+
+
+def test_what_was_pinned_word_for_word_stays_so(app: App, transcript: Transcript, model: StandIn):
+    pinned = made(memories.pin(app, "The queue is Kafka, word for word"))
+    model.answers(proposing({"name": pinned, "content": "Redis"}))
+    spoke(transcript)
+    run_model_jobs(app)
+    assert kept(app, pinned).body == "The queue is Kafka, word for word"
+
+
+def test_nothing_is_asked_where_the_agent_wrote_memory_itself(app: App, transcript: Transcript, model: StandIn):
+    spoke(transcript, "remember that", "recollect pin 'Redis'")
+    run_model_jobs(app)
+    assert model.calls == []
+    assert 'why="the agent wrote memory itself"' in log_of(app)
+
+
+def test_nothing_is_asked_before_the_turn_is_over_or_where_nothing_was_said(
+    app: App, transcript: Transcript, model: StandIn
+):
+    transcript.ran("make", "ok")
+    ends(transcript)
+    transcript.line("user", "the queue is Redis now")
+    transcript.replied("Let me see.")
+    ends(transcript, EventName.TOOLS_RAN)
+    run_model_jobs(app)
+    assert model.calls == []
+
+
+@pytest.mark.parametrize("name", ["MEMORY_LLM", "MEMORY_UPDATE"])
+def test_switched_off_nothing_is_noted(
+    name: str, model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(name, "off")
+    app = open_app(actor="agent")
+    spoke(Transcript(app, tmp_path), UNSURE if name == "MEMORY_LLM" else "the queue is Redis now")
+    assert app.reader(app.scope).state("questions") is None
+    run_model_jobs(app)
+    assert model.calls == []
+
+
+def test_a_model_that_fails_changes_nothing_and_is_not_asked_again(app: App, transcript: Transcript, model: StandIn):
+    program = model.path.read_text()
+    model.path.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    spoke(transcript)
+    run_model_jobs(app)
+    model.path.write_text(program)
+    model.answers(proposing({"content": "x y z"}))
+    run_model_jobs(app)
+    assert (waiting(app), model.calls) == ([], [])
+
+
+def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transcript: Transcript, model: StandIn):
+    rules.add(app, "Use pnpm, never npm")
+    model.answers(proposing({"content": "Use pnpm, never npm"}, {"content": "The queue is Redis."}))
+    spoke(transcript)
+    run_model_jobs(app)
+    (one,) = waiting(app)
+    inbox.reject(app, one.id)
+
+    spoke(transcript, "go on with the queue")
+    run_model_jobs(app)
+
+    assert len(model.calls) == 2
+    assert waiting(app) == []
+
+
+def test_several_turns_that_wait_are_one_question(app: App, transcript: Transcript, model: StandIn):
+    spoke(transcript)
+    spoke(transcript, "and the cache is Valkey")
+    run_model_jobs(app)
+    [text] = model.texts
+    assert ("Redis now" in text, "Valkey" in text) == (True, True)
+
+
+def test_for_a_note_of_ones_own_a_note_waits_in_the_vaults_inbox(app: App, transcript: Transcript, model: StandIn):
+    note = notes.save(app, "The queue is Kafka.", title="queue").plan.touched()[0]
+    model.answers(proposing({"name": note, "content": "The queue is Redis."}))
+    spoke(transcript)
+    run_model_jobs(app)
+    assert "The queue is Kafka." in (app.home.vault / "queue.md").read_text(encoding="utf-8")
+    (proposal,) = (app.home.vault / "_inbox").iterdir()
+    assert "The queue is Redis." in proposal.read_text(encoding="utf-8")
+
+
+def test_by_hand_a_review_is_shown_first_and_written_when_told_to(
+    app: App, open_app: Opens, transcript: Transcript, model: StandIn
+):
+    model.answers(proposing({"content": "The queue is Redis."}))
+    assert turn_questions.review(app).summary == "No session was read here yet."
+    spoke(transcript)
+    told = turn_questions.review(open_app(dry_run=True))
+    assert isinstance(told, Summary)
+    assert told.summary.startswith("2 messages of session s-1 would be reviewed")
+    assert model.calls == [], "a dry run asks nobody"
+
+    shown = turn_questions.review(app)
+    assert isinstance(shown, Done)
+    assert (shown.dry_run, shown.change, waiting(app)) == (True, None, [])
+    done = turn_questions.review(app, run=True)
+    assert isinstance(done, Done)
+    assert (done.change is not None, len(waiting(app))) == (True, 1)
+
+
+def test_by_hand_it_says_that_models_are_off(app: App, open_app: Opens, transcript: Transcript, monkeypatch):
+    spoke(transcript)
+    monkeypatch.setenv("MEMORY_LLM", "off")
+    with pytest.raises(BadInput, match="Language models are switched off"):
+        turn_questions.review(open_app())
