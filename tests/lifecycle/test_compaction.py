@@ -160,7 +160,7 @@ def test_messages_and_bridges_of_all_that_is_merged_go_where_it_went():
     changes = compaction.plan(made, [sketch(t) for t in threads], whole, ALL, now=NOW, rules=AGE).changes
 
     moves = [change for change in changes if isinstance(change, Move)]
-    assert {move.source: move.message_ids for move in moves} == {
+    assert {move.source: move.ids for move in moves} == {
         id: tuple(message.id for message in spoken) for id, spoken in said.items()
     }
     assert {move.target for move in moves} == {one.id}

@@ -122,7 +122,7 @@ def parted(owner: Thread, said: tuple[Message, ...], *topics: str) -> Plan | Dro
 
 def moved(plan: Plan | Drop) -> tuple[str, ...]:
     assert isinstance(plan, Plan)
-    return next(c.message_ids for c in plan.changes if isinstance(c, Move))
+    return next(c.ids for c in plan.changes if isinstance(c, Move))
 
 
 def test_messages_about_the_topic_go_to_a_child_and_the_rest_stay() -> None:

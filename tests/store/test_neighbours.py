@@ -9,12 +9,12 @@ from recollect.model.memory import Sketch
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.store import Store
-from recollect.store.neighbours import Middles, pairs
+from recollect.store.neighbours import Means, pairs
 from tests.store.asking import vector
 from tests.values import act, messages, plan, thread
 
 
-def middles_of(vectors: NDArray[np.float32]) -> Middles:
+def middles_of(vectors: NDArray[np.float32]) -> Means:
     def middles(rows: NDArray[np.int64], every: int) -> NDArray[np.float32]:
         part = vectors[rows][:, ::every]
         return np.asarray(part / np.linalg.norm(part, axis=1)[:, None], np.float32)

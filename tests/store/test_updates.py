@@ -9,7 +9,7 @@ import pytest
 from recollect.base.errors import Conflict, StoreDamaged
 from recollect.model.memory import Status, Thread
 from recollect.model.plan import Create, Link, Update
-from recollect.store import Store, rows, writes
+from recollect.store import Store, rows
 from tests.store.state import state
 from tests.values import act, bridge, plan, thread
 
@@ -87,13 +87,6 @@ def test_what_no_memory_can_be_is_refused_and_nothing_is_written(store: Store):
         with pytest.raises(StoreDamaged, match="would become unreadable"):
             store.apply(plan(archived(one), wrong), act())
         assert state(store) == before
-
-
-def test_runs_end_where_words_change_a_memory_comes_again_or_many_are_together():
-    made = [thread(f"thread {n}") for n in range(502)]
-    words = Update(made[0].id, {"title": "a"}, {"title": "b"})
-    found = list(writes._runs([archived(made[0]), faded(made[0], 0.5), words, *map(archived, made)]))
-    assert [len(run) if isinstance(run, list) else run for run in found] == [1, 1, words, 500, 2]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.plan import Create, Plan, Remove, Update
 from recollect.model.query import Query
-from recollect.store import Store, Tuning, migrate, tokenizer, words
+from recollect.store import Store, Tuning, tokenizer, words
 from tests.model.strategies import texts
 from tests.store.asking import search
 from tests.values import act, messages, note, plan, renamed, thread
@@ -24,17 +24,15 @@ class Vocabulary:
     """A database of terms with counts of our choosing."""
 
     def __init__(self, **counts: int) -> None:
-        self._db = apsw.Connection(":memory:")
-        self._analyse = tokenizer.register(self._db)
-        migrate.build(self._db)
-        self._db.executemany("INSERT INTO term VALUES (?, ?)", counts.items())
+        self._store = Store(None, Tuning())
+        self._store._db.executemany("INSERT INTO term VALUES (?, ?)", counts.items())
 
     def asked(self, question: str) -> list[str]:
         """The terms that are looked up: those that the store knows."""
         return [found.term for found in self.evidence(question).terms if found.passages]
 
     def evidence(self, question: str) -> WordEvidence:
-        return words.evidence(self._db, self._analyse, question)
+        return self._store.words(question)
 
 
 def test_the_rarest_terms_are_asked_first_and_only_as_many_as_fit() -> None:
@@ -62,7 +60,7 @@ def test_words_without_meaning_are_asked_only_where_there_is_nothing_else() -> N
 
 
 def test_every_stop_word_is_known_by_its_term() -> None:
-    assert {tokenizer_stem(word) for word in words.STOP_WORDS} <= words.STOP
+    assert {tokenizer_stem(word) for word in words.STOP_WORDS} <= words.STOP_TERMS
 
 
 def test_a_question_without_a_known_term_has_no_evidence() -> None:

@@ -83,6 +83,10 @@ def decoder(kind: Any) -> Decoder:
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
+    if kind is Memory:
+        return decode_memory
+    if origin is Mapping:  # JSON itself
+        return _object
     if origin in (Union, UnionType):
         [only] = [part for part in parts if part is not NoneType]
         inner = decoder(only)

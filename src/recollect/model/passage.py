@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.model.memory import Memory, Message
 from recollect.model.record import parts
@@ -18,8 +18,7 @@ MAX_CHARS = 250  # about 45 words: one thing said. A memory is judged by the mid
 _BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """`message_id` empty: of the body."""
 
     message_id: str

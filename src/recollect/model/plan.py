@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, get_args
 
-from recollect.model.codec import FIELDS_OF, Json, encode, encode_field
+from recollect.model.codec import FIELDS_OF, Json, decode, encode, encode_field
 from recollect.model.memory import Bridge, Memory, Message
 
 Fields = Mapping[str, Json]
@@ -47,22 +48,22 @@ class Update:
 class Move:
     """Messages change thread."""
 
-    message_ids: tuple[str, ...]
+    ids: tuple[str, ...]
     source: str
     target: str
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A thread goes on: messages are added to it."""
+    """A thread grows: messages are added to it."""
 
-    thread_id: str
+    id: str
     messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unsay:
-    thread_id: str
+    id: str
     messages: tuple[Message, ...]
 
 
@@ -115,9 +116,8 @@ class FileChange:
         return cls(id, old_path, new_path, *hashes, at, old[at : len(old) - tail], new[at : len(new) - tail])
 
     def inverse(self) -> FileChange:
-        return FileChange(
-            self.id, self.new_path, self.old_path, self.new_hash, self.old_hash, self.at, self.new, self.old
-        )
+        paths, hashes = (self.new_path, self.old_path), (self.new_hash, self.old_hash)
+        return FileChange(self.id, *paths, *hashes, self.at, self.new, self.old)
 
     def apply(self, text: str) -> str:
         return text[: self.at] + self.new + text[self.at + len(self.old) :]
@@ -155,23 +155,51 @@ class Plan:
         return tuple(dict.fromkeys(id for change in self.changes for id in ids_of(change)))
 
 
+_OPPOSITES: dict[type[Change], Any] = {
+    Create: Remove, Remove: Create, Say: Unsay, Unsay: Say, Link: Unlink, Unlink: Link,
+}  # fmt: skip
+_VERBS = {kind: "file" if kind is FileChange else kind.__name__.lower() for kind in get_args(Change)}
+_BY_VERB = {verb: kind for kind, verb in _VERBS.items()}
+
+
+def verb_of(change: Change) -> str:
+    """Its name in the journal and in JSON."""
+    return _VERBS[type(change)]
+
+
+def change_of(data: Mapping[str, Any]) -> Change:
+    """A change as the journal holds it."""
+    change: Change = decode(_BY_VERB[data["do"]], {name: value for name, value in data.items() if name != "do"})
+    return change
+
+
+def inverse(change: Change) -> Change:
+    match change:
+        case Update(id, before, after):
+            return Update(id, after, before)
+        case Move(ids, source, target):
+            return Move(ids, target, source)
+        case Alias(old, new, was):
+            return Alias(old, was, was=new) if was else Unalias(old, new)
+        case Unalias(old, new):
+            return Alias(old, new)
+        case FileChange():
+            return change.inverse()
+        case _:
+            undo: Change = _OPPOSITES[type(change)](*(getattr(change, field.name) for field in fields(change)))
+            return undo
+
+
 def ids_of(change: Change) -> tuple[str, ...]:
     match change:
         case Create(memory) | Remove(memory):
             return (memory.id,)
         case Update(id) | Say(id) | Unsay(id) | FileChange(id):
             return (id,)
-        case Move(_, source, target):
-            return (source, target)
+        case Move(_, one, other) | Alias(one, other) | Unalias(one, other):
+            return (one, other)
         case Link(bridge) | Unlink(bridge):
             return (bridge.source, bridge.target)
-        case Alias(old, new) | Unalias(old, new):
-            return (old, new)
-
-
-def verb_of(change: Change) -> str:
-    """What it is called in the journal and in JSON."""
-    return "file" if isinstance(change, FileChange) else type(change).__name__.lower()
 
 
 def change_json(change: Change) -> dict[str, Json]:
@@ -182,8 +210,8 @@ def change_json(change: Change) -> dict[str, Json]:
             said = {"id": memory.id, "title": memory.title, "messages": len(messages)}
         case Say(id, messages) | Unsay(id, messages):
             said = {"id": id, "messages": len(messages)}
-        case Move(message_ids, source, target):
-            said = {"messages": len(message_ids), "source": source, "target": target}
+        case Move(ids, source, target):
+            said = {"messages": len(ids), "source": source, "target": target}
         case Link(bridge) | Unlink(bridge):
             said = encode(bridge)
         case Alias(old, new):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from recollect.base.errors import StoreError
-from recollect.store import migrate, rows, tokenizer, words
+from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import Tuning, connect, translated_errors, use_wal
 
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
@@ -27,11 +27,11 @@ class Database:
         self._tuning = tuning
         self._path = path
         if path is not None and path.with_name(path.name + "-journal").exists():
-            read_only = False  # a write was cut off before the log was in use: only a writer can take it back
+            read_only = False  # a write was cut off before WAL was in use: only a writer can roll it back
         elif path is not None and path.is_file() and path.stat().st_size:
-            # A look that cannot write, before anything that could: a newer or foreign file stays as it is.
-            version = _read_version(path, tuning)
-            read_only = read_only and version == migrate.current_version()
+            # Looked at without writing first, so that a newer or foreign file stays as it is.
+            with closing(connect(path, tuning, read_only=True)) as db, translated_errors(path):
+                read_only = migrate.inspect(db, path) == migrate.current_version() and read_only
         self._db = connect(path, tuning, read_only=read_only)
         self._analyse = tokenizer.register(self._db)
         self._term_counts: Counter[str] = Counter()
@@ -44,7 +44,7 @@ class Database:
                 use_wal(self._db, path, tuning.busy_timeout_ms)
                 migrate.bring_up(self._db, path, self.reindex)
         except BaseException:
-            with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to tell
+            with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to report
                 self.close()
             raise
 
@@ -59,7 +59,7 @@ class Database:
     def reindex(self, progress: Progress = silent) -> int:
         raise NotImplementedError
 
-    # SQLite's cells have no static type; here they end.
+    # SQLite's cells have no static type: `Any` ends at the callers of these.
 
     def _every(self, sql: str, *values: object) -> list[Any]:
         with translated_errors(self._path):
@@ -78,15 +78,20 @@ class Database:
         return self._db.last_insert_rowid()
 
     def _settle_terms(self) -> None:
-        if self._term_counts:
-            words.settle(self._db, self._term_counts)
+        """In order: neighbours in the table are then written together."""
+        changed = sorted((term, count) for term, count in self._term_counts.items() if count)
+        upsert = "INSERT INTO term VALUES (?1, ?2) ON CONFLICT (term) DO UPDATE SET passages = passages + ?2"
+        self._db.executemany(upsert, changed)
+        fewer = [(term,) for term, count in changed if count < 0]
+        self._db.executemany("DELETE FROM term WHERE term = ? AND passages <= 0", fewer)
+        self._term_counts.clear()
 
     @contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """One transaction that takes the write lock at once: waiting is then the busy timeout's work, and a
-        read can never turn into a failed write. The schema version is looked at inside, because another
-        program may have migrated the file since we opened it. Inside another one it is a part of that, and one that
-        fails takes back what it did itself, whatever becomes of the rest."""
+        """Several writes as one: all or none, and one wait for the disk. Takes the write lock at once: the busy timeout
+        then does the waiting, and a read can never turn into a failed write. The schema version is checked inside,
+        because another program may have migrated the file since we opened it. Inside another transaction it is a part
+        of that: when it fails, it takes back only its own work."""
         if self._db.in_transaction:
             with self._savepoint(keep=keep):
                 yield
@@ -110,28 +115,11 @@ class Database:
         self._db.execute("SAVEPOINT part")
         try:
             yield
+        except BaseException:
+            keep = False
+            raise
+        finally:
             if not keep:
-                raise _NotKept
-        except BaseException as problem:
-            self._term_counts.clear()
-            self._term_counts.update(counts)
-            if self._db.in_transaction:  # a full disk, for one, takes back everything at once
-                self._db.execute("ROLLBACK TO part")
-                self._db.execute("RELEASE part")
-            if not isinstance(problem, _NotKept):
-                raise
-        else:
-            self._db.execute("RELEASE part")
-
-
-class _NotKept(Exception):
-    """A dry run came to its end."""
-
-
-def _read_version(path: Path, tuning: Tuning) -> int:
-    db = connect(path, tuning, read_only=True)
-    try:
-        with translated_errors(path):
-            return migrate.inspect(db, path)
-    finally:
-        db.close()
+                self._term_counts = counts
+            if self._db.in_transaction:  # a full disk, for one, rolls back everything at once
+                self._db.execute("RELEASE part" if keep else "ROLLBACK TO part; RELEASE part")

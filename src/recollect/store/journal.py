@@ -7,38 +7,24 @@ with everything it had.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from recollect.base.errors import Conflict, NotFound, StoreBusy
 from recollect.base.moment import Moment
-from recollect.model.codec import USAGE, Json, canonical, content_hash, decode, decode_memory, encode
-from recollect.model.memory import Bridge, Memory, Message
-from recollect.model.plan import (
-    Alias,
-    Change,
-    Create,
-    FileChange,
-    Link,
-    Move,
-    Plan,
-    Remove,
-    Say,
-    Unalias,
-    Unlink,
-    Unsay,
-    Update,
-    verb_of,
-)
+from recollect.model import plan as plans
+from recollect.model.codec import USAGE, canonical, content_hash, encode
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Change, FileChange, Plan
 from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
 from recollect.store.writes import Writes
 
 Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
-
-
+_NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
 
 
@@ -60,28 +46,36 @@ class Journal(Writes):
         with self.transaction():
             done = Plan(tuple(self._apply(plan.changes)))
             if done:
-                self._record(header, _encode_plan(done), done.touched())
+                self._record(header, done)
             return bool(done)
 
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
         """Takes a change back and returns what that did."""
         with self.transaction(keep=not dry_run):
-            plans = self._every("SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
-            if not plans:
+            journalled = self._every("SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
+            if not journalled:
                 raise NotFound(f"No change has the id {change!r}.", hint="`recollect log` lists the changes.")
-            if any(plan is None for (plan,) in plans):
-                raise Conflict(f"{change} was purged and cannot be undone.", hint="Nothing was written.")
-            runs = [run for (plan,) in plans for run in _runs(reversed(json.loads(plan)))]
-            plan = Plan(tuple(c for run in runs for c in self._apply([_inverse(data, self._current) for data in run])))
-            if plan:
-                self._record(header, _encode_plan(plan), plan.touched())
-            return plan
+            if any(plan is None for (plan,) in journalled):
+                raise Conflict(f"{change} was purged and cannot be undone.", hint=_NOTHING)
+            done: list[Change] = []
+            for (plan,) in journalled:
+                for looks_at_state, run in groupby(reversed(json.loads(plan)), _looks_at_state):
+                    # What depends on the state is reversed one by one, the rest together.
+                    for part in [[data] for data in run] if looks_at_state else [run]:
+                        done += self._apply([_inverse(data, self._current) for data in part])
+            if done:
+                self._record(header, Plan(tuple(done)))
+            return Plan(tuple(done))
 
-    def _record(self, header: ChangeHeader, plan: str | None, ids: tuple[str, ...]) -> None:
-        """The oldest entries go, a few at a time, so that no write pays for all of them."""
-        cells = (header.change, header.at.micros, header.op, header.actor, header.summary, plan, header.undoes)
+    def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> None:
+        """The oldest entries are removed, a few at a time, so that no write pays for all of them."""
+        kept = (
+            canonical([{"do": plans.verb_of(change), **_encode(change)} for change in plan.changes]) if plan else None
+        )
+        cells = (header.change, header.at.micros, header.op, header.actor, header.summary, kept, header.undoes)
         seq = self._insert("journal", cells)
-        self._db.executemany("INSERT INTO journal_memory VALUES (?, ?)", [(id, seq) for id in ids])
+        touched = plan.touched() if plan else ids
+        self._db.executemany("INSERT INTO journal_memory VALUES (?, ?)", [(id, seq) for id in touched])
         before = header.at.plus(days=-self._tuning.journal_days)
         for old, at in self._every("SELECT seq, at FROM journal ORDER BY seq LIMIT ?", _PRUNED_AT_ONCE):
             if at >= before.micros:
@@ -123,9 +117,9 @@ class Journal(Writes):
             for id in ids:
                 found = self._current(id)
                 if found is not None:
-                    self._apply(Unlink(bridge) for bridge in self.bridges(id))
+                    self._apply(plans.Unlink(bridge) for bridge in self.bridges(id))
                     self._db.execute("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
-                    self._apply([Remove(*found)])
+                    self._apply([plans.Remove(*found)])
             emptied = self._forget_plans(ids)
             if header is not None:
                 self._record(header, None, ids)
@@ -178,38 +172,16 @@ _FORGET_OUTCOMES = """
         OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
 
 
-def _encode_plan(plan: Plan) -> str:
-    return canonical([{"do": verb_of(change), **_encode(change)} for change in plan.changes])
-
-
-def _encode(change: Change) -> dict[str, Json]:
+def _encode(change: Change) -> Any:
     match change:
-        case Create(memory, messages):
+        case plans.Create(memory, messages):
             return {"id": memory.id, "hash": content_hash(memory), "messages": [m.id for m in messages]}
-        case Move(message_ids, source, target):
-            return {"ids": list(message_ids), "source": source, "target": target}
-        case Say(id, messages):
+        case plans.Say(id, messages):
             return {"id": id, "messages": [m.id for m in messages]}
-        case Unsay(id, messages):
-            return {"id": id, "messages": encode(messages)}
         case FileChange(is_kept=False):
             return {**encode(change), "old": "", "new": ""}
         case _:
-            said: dict[str, Json] = encode(change)
-            return said
-
-
-def _runs(changes: Iterable[Any]) -> Iterator[list[Any]]:
-    """Journalled changes that may be turned round together: what takes them back does not depend on one another."""
-    run: list[Any] = []
-    for data in changes:
-        if _looks_at_state(data):
-            yield run
-            yield [data]
-            run = []
-        else:
-            run.append(data)
-    yield run
+            return encode(change)
 
 
 def _looks_at_state(data: Any) -> bool:
@@ -217,56 +189,34 @@ def _looks_at_state(data: Any) -> bool:
 
 
 def _inverse(data: Any, current: Current) -> Change:
-    """What takes one journalled change back, given the state as it stands at that step."""
+    """What takes one journalled change back, given the state as it is at that step."""
     match data:
         case {"do": "create", "id": id, "hash": hash, "messages": said}:
-            # It goes only as it came: with other words or other messages, something later stands on it.
+            # Removed only as it was created: with other words or other messages, something later depends on it.
             found = current(id)
             if found is None:
-                raise Conflict(f"{id} no longer exists.", hint="Nothing was written.")
+                raise Conflict(f"{id} no longer exists.", hint=_NOTHING)
             if content_hash(found[0]) != hash or [m.id for m in found[1]] != said:
                 raise _built_upon(id, "has changed since")
-            return Remove(*found)
-        case {"do": "remove", "memory": memory, "messages": said}:
-            return Create(decode_memory(memory), decode(tuple[Message, ...], said))
-        case {"do": "update", "id": id, "before": before, "after": after}:
-            kept = after.keys() - _counted_on(id, after, current) if _looks_at_state(data) else after
-            return Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
-        case {"do": "move", "ids": ids, "source": source, "target": target}:
-            return Move(tuple(ids), target, source)
+            return plans.Remove(*found)
         case {"do": "say", "id": id, "messages": said}:
             found = current(id)
             standing = {m.id: m for m in found[1]} if found else {}
             if not standing.keys() >= set(said):
                 raise _built_upon(id, "no longer has what was added to it")
-            return Unsay(id, tuple(standing[one] for one in said))
-        case {"do": "unsay", "id": id, "messages": said}:
-            return Say(id, decode(tuple[Message, ...], said))
-        case {"do": "link", "bridge": bridge}:
-            return Unlink(decode(Bridge, bridge))
-        case {"do": "unlink", "bridge": bridge}:
-            return Link(decode(Bridge, bridge))
-        case {"do": "alias", "old": old, "new": new, "was": was}:
-            return Alias(old, was, was=new) if was else Unalias(old, new)
-        case {"do": "unalias", "old": old, "new": new}:
-            return Alias(old, new)
-        case {"do": "file"}:
-            change = FileChange(**{name: value for name, value in data.items() if name != "do"})
-            if change.is_kept:
-                return change.inverse()
-            problem = "cannot be put back: what it said held a secret and was not kept"
+            return plans.Unsay(id, tuple(standing[one] for one in said))
+        case {"do": "update", "id": id, "after": after} if _looks_at_state(data):
+            found = current(id)
+            standing = encode(found[0]) if found else {}
+            # Usage counters that have moved on since are no reason to refuse: they stay as they are.
+            kept = [name for name in after if name not in USAGE or standing.get(name) == after[name]]
+            return plans.Update(id, {name: after[name] for name in kept}, {name: data["before"][name] for name in kept})
+        case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
+            problem = "cannot be restored: its text held a secret and was not kept"
             hint = "Nothing was written. Change the file itself."
-            raise Conflict(f"{change.new_path or change.old_path} {problem}.", hint=hint)
+            raise Conflict(f"{new_path or old_path} {problem}.", hint=hint)
         case _:
-            unknown = f"The journal holds a change of an unknown kind: {data['do']!r}."
-            raise Conflict(unknown, hint="Nothing was written.")
-
-
-def _counted_on(id: str, after: dict[str, Any], current: Current) -> set[str]:
-    """What is counted as memories are used has perhaps gone on counting, which is no reason to refuse: it stays."""
-    found = current(id)
-    standing = encode(found[0]) if found else {}
-    return {name for name in USAGE & after.keys() if standing.get(name) != after[name]}
+            return plans.inverse(plans.change_of(data))
 
 
 def _built_upon(id: str, problem: str) -> Conflict:

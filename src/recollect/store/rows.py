@@ -11,12 +11,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_origin, get_type_hints
 
 from recollect.base.errors import StoreDamaged
 from recollect.base.moment import Moment
 from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
 from recollect.model.memory import KINDS, Bridge, Count, Kind, Memory, Message
+from recollect.model.plan import Alias
 from recollect.model.session import Outcome, Pointer
 
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
@@ -45,12 +46,22 @@ KEYS: dict[str, tuple[str, ...]] = {
     "alias": ("old",), "journal": ("seq",), "session": ("id", "agent"), "shown": COLUMNS["shown"][:5],
     "state": ("name",), "event": ("key",), "act": ("key",), "outcome": ("key",),
 }  # fmt: skip
-_TABLES: dict[type[Any], str] = {Message: "message", Bridge: "bridge", Pointer: "event", Outcome: "outcome"}
+_TABLES: dict[type[Any], str] = {
+    Message: "message", Bridge: "bridge", Alias: "alias", Pointer: "event", Outcome: "outcome",
+    **dict.fromkeys(KINDS.values(), "memory"),
+}  # fmt: skip
+
+
+def table_of(value: Any) -> str:
+    return _TABLES[type(value)]
+
+
+def key_of(value: Any) -> tuple[str, ...]:
+    return tuple([str(getattr(value, name)) for name in KEYS[table_of(value)]])
 
 
 def select(table: str, *, prefix: str = "") -> str:
-    dot = f"{prefix}." if prefix else ""
-    return ", ".join(f'{dot}"{name}"' for name in COLUMNS[table])
+    return ", ".join(f'{prefix}"{name}"' for name in COLUMNS[table])
 
 
 @cache
@@ -71,12 +82,8 @@ def update_sql(table: str, names: tuple[str, ...] = (), *, by: tuple[str, ...] =
 
 def seal(cells: Sequence[Cell]) -> bytes:
     """Every cell with its length before it, so that no two rows are spelt alike."""
-    if bytes in map(type, cells):
-        spelt = [cell if isinstance(cell, bytes) else repr(cell).encode() for cell in cells]
-        whole = b"".join([b"%d:%b" % (len(one), one) for one in spelt])
-    else:  # most rows: spelt as text and encoded once
-        said = map(repr, cells)
-        whole = "".join([f"{len(one) if one.isascii() else len(one.encode())}:{one}" for one in said]).encode()
+    spelt = [cell if isinstance(cell, bytes) else repr(cell).encode() for cell in cells]
+    whole = b"".join([b"%d:%b" % (len(one), one) for one in spelt])
     return hashlib.blake2b(whole, digest_size=8).digest()
 
 
@@ -117,7 +124,7 @@ def reader(kind: Any) -> Callable[[Any], Any]:
 
 def _text(cell: Any) -> str:
     if not isinstance(cell, str):
-        raise TypeError(f"a text is wanted, not {type(cell).__name__}")
+        raise TypeError(f"expected a text, not {type(cell).__name__}")
     return cell
 
 
@@ -135,7 +142,7 @@ _COLUMNS = tuple((name, READERS[name]) for name in _SHARED[1:])
 _OWN = {name: decoder(one.type) for name, one in FIELDS.items() if not one.column}
 
 
-def memory_cells(memory: Memory) -> tuple[Cell, ...]:
+def _memory_cells(memory: Memory) -> tuple[Cell, ...]:
     fields = FIELDS_OF[memory.kind]
     own = {one.name: getattr(memory, one.name) for one in fields if not one.column}
     kept = canonical({name: encode(value) for name, value in own.items() if value or not FIELDS[name].used})
@@ -158,20 +165,16 @@ def to_memory(cells: Sequence[Any]) -> Memory:
 # All other values
 
 
-class _Column(NamedTuple):
-    name: str
-    write: Callable[[Any], Cell]
-    read: Callable[[Any], Any]
-
-
 @cache
-def _columns(kind: Any) -> tuple[_Column, ...]:
+def _columns(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Cell], Callable[[Any], Any]], ...]:
     hints = get_type_hints(kind)
     types = {name: hints.get(name, str) for name in COLUMNS[_TABLES[kind]]}
-    return tuple(_Column(name, writer(hint), reader(hint)) for name, hint in types.items())
+    return tuple((name, writer(hint), reader(hint)) for name, hint in types.items())
 
 
 def cells_of(value: Any) -> tuple[Cell, ...]:
+    if isinstance(value, Memory):
+        return _memory_cells(value)
     return tuple([write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))])
 
 

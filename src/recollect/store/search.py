@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
-from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
+from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import embeddable
-from recollect.store import rows, tokenizer, words
-from recollect.store.connect import Tuning, translated_errors
-from recollect.store.reads import Reads
+from recollect.store import rows, tokenizer
+from recollect.store.connect import Tuning
+from recollect.store.words import Words, quoted
 
 if TYPE_CHECKING:
     from recollect.store.vectors import Vectors
@@ -35,18 +35,10 @@ _BESIDE_MESSAGE = """
     FROM message g WHERE g.seq = -?2"""
 
 
-class Search(Reads):
+class Search(Words):
     def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
         super().__init__(path, tuning, read_only=read_only)
         self._vectors: dict[str, Vectors] = {}
-
-    def words(self, question: str, *, most: int = 0) -> WordEvidence:
-        """Where the rarest terms of the question stand: as many of them as stand in at most `most` passages together
-        (0: as many as a recall looks at)."""
-        with translated_errors(self._path):
-            if self._db.in_transaction:  # it finds what was written in it
-                self._settle_terms()
-            return words.evidence(self._db, self._analyse, question, most or words.MAX_POSTINGS)
 
     def about(self, topic: str, limit: int) -> list[int]:
         """Memories with this id, or with the words of the topic in their title or topics; newest first."""
@@ -54,7 +46,7 @@ class Search(Reads):
         terms = tokenizer.terms(self._analyse, topic)[:_TOPIC_TERMS]
         if by_id or not terms:
             return [int(by_id[0])] if by_id else []
-        quoted = " AND ".join('"' + term.replace('"', '""') + '"' for term in dict.fromkeys(terms))
+        asked = " AND ".join(map(quoted, dict.fromkeys(terms)))
         # A title that was made from the text is not indexed as one: there the words stand at the head of the body.
         wanted = """SELECT DISTINCT p.memory_seq FROM
                     (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
@@ -65,7 +57,7 @@ class Search(Reads):
                     JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
                     WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?4))
                     ORDER BY 1 DESC"""
-        return [int(seq) for (seq,) in self._every(wanted, f"{{title topics}} : ({quoted})", quoted, limit, topic)]
+        return [int(seq) for (seq,) in self._every(wanted, f"{{title topics}} : ({asked})", asked, limit, topic)]
 
     # Vectors
 
@@ -74,17 +66,18 @@ class Search(Reads):
     ) -> VectorEvidence:
         """By 32-bit floats: the nearest units, and how near those of `also` are. `voice`: how much more a passage
         counts that is all in the first person."""
-        with translated_errors(self._path):
-            vectors = self._refreshed(model)
-            missing = vectors.missing(self._db)
+        vectors = self._refreshed(model)
+        near = vectors.nearest(question, count, also, voice)
+        # Of those near, some may have been deleted since they were loaded: without them others come up.
+        standing = "SELECT seq FROM passage WHERE memory_seq IN (SELECT value FROM json_each(?))"
+        while vectors.stale and near:
+            memories = list({one.memory for one in near.values()})
+            if not vectors.forget(memories, [seq for (seq,) in self._every(standing, json.dumps(memories))]):
+                break
             near = vectors.nearest(question, count, also, voice)
-            while vectors.stale and near and self._strike_out(vectors, {one.memory for one in near.values()}):
-                near = vectors.nearest(question, count, also, voice)
-            return VectorEvidence(near, missing, vectors.background(question))
-
-    def _strike_out(self, vectors: Vectors, memories: set[int]) -> bool:
-        wanted = "SELECT seq FROM passage WHERE memory_seq IN (SELECT value FROM json_each(?))"
-        return vectors.forget(memories, [seq for (seq,) in self._every(wanted, json.dumps(list(memories)))])
+        missing = """SELECT max(0, coalesce((SELECT passages FROM term WHERE term = ''), 0)
+                     - coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0))"""
+        return VectorEvidence(near, self._value(missing, model), vectors.background(question))
 
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
         """How near each of these memories is, by the nearest passage of its body (those without a vector are left
@@ -112,8 +105,7 @@ class Search(Reads):
     ) -> list[tuple[int, int, float]]:
         """Those pairs of these memories that are nearer than `above`, nearest first. Found among neighbours, so a
         few may be missed. `more`: vectors that are not stored (passage, memory, floats)."""
-        with translated_errors(self._path):
-            return self._refreshed(model).with_more(more).pairs(memories, above)
+        return self._refreshed(model).with_more(more).pairs(memories, above)
 
     def share_vectors(self, other: Search) -> None:
         """Take over what another connection to the same file has in memory: reading it takes seconds in a
@@ -125,7 +117,7 @@ class Search(Reads):
 
         vectors = self._vectors[model] if model in self._vectors else Vectors(model)
         self._vectors = {model: vectors}  # whoever asks by another model does so from now on
-        vectors.refresh(self._db)
+        vectors.refresh(self._every)
         return vectors
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
@@ -179,8 +171,7 @@ class Search(Reads):
         found = [PassageEvidence(*cells) for wanted in (bodies, said) for cells in self._every(wanted, listed)]
         if not model:
             return found
-        with translated_errors(self._path):
-            near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
+        near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
     def places(self, units: Sequence[int], *, beside: int) -> dict[int, Place]:
@@ -197,9 +188,7 @@ class Search(Reads):
             place = found.get(unit)
             if place is not None and place.group:
                 before, after = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
-                found[unit] = place._replace(
-                    before=() if before is None else (before,), after=() if after is None else (after,)
-                )
+                found[unit] = place._replace(before=_known(before), after=_known(after))
         return found
 
     def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
@@ -207,7 +196,7 @@ class Search(Reads):
         turns: dict[int, tuple[int, Message]] = {}
         if any(unit < 0 for unit in units):
             said = f"""
-                SELECT -g.seq, m.seq, {rows.select("message", prefix="g")} FROM json_each(?) w
+                SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
                 JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
             found = self._every(said, json.dumps([unit for unit in units if unit < 0]))
             turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in found}
@@ -220,3 +209,7 @@ class Search(Reads):
             for unit, seq in owners.items()
             if seq in memories
         ]
+
+
+def _known(unit: int | None) -> tuple[int, ...]:
+    return () if unit is None else (unit,)

@@ -73,7 +73,7 @@ class SessionState(Reads):
                 after = used(memory)
                 if content_hash(after) != content_hash(memory):
                     raise ValueError(f"the use of {id} would change what it says")
-                self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.memory_cells(after)), id))
+                self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), id))
 
     def state(self, name: str) -> str | None:
         """app/states.py is the table of states."""

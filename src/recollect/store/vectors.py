@@ -9,15 +9,14 @@ middle of all its passages.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model.evidence import Background, Nearness
-from recollect.store import neighbours, sql
+from recollect.store import neighbours
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000
@@ -30,6 +29,7 @@ _LEAST_SCALE = 1e-30  # of a vector of nothing: a row whose scale is 0 is one th
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+Query = Callable[..., list[Any]]  # SQL and its values: the rows
 
 
 def pack(vector: bytes) -> bytes:
@@ -42,15 +42,12 @@ def pack(vector: bytes) -> bytes:
 def closest(question: bytes, packed: Iterable[tuple[str, bytes]]) -> dict[str, float]:
     """For each name the nearest of its vectors; those of another size are left out."""
     asked = np.frombuffer(question, dtype="<f4")
-    sound = [(name, data) for name, data in packed if len(data) == len(asked) + _SCALE_BYTES]
-    if not sound:
-        return {}
-    raw = np.frombuffer(b"".join([data for _, data in sound]), np.uint8).reshape(len(sound), -1)
-    scales = np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0]
-    close = (np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8).astype(np.float32) @ asked) * scales
+    names, data = zip(*packed, strict=True) if (packed := list(packed)) else ((), ())
+    page = _Page.of([(place, 0, 0, one, 0) for place, one in enumerate(data)], len(asked))
+    near = (page.numbers.astype(np.float32) @ asked) * page.scales
     found: dict[str, float] = {}
-    for (name, _), near in zip(sound, close.tolist(), strict=True):
-        found[name] = max(near, found.get(name, -1.0))
+    for place, how in zip(page.passages.tolist(), near.tolist(), strict=True):
+        found[names[place]] = max(how, found.get(names[place], -1.0))
     return found
 
 
@@ -70,30 +67,30 @@ class Vectors:
         self._by_unit = _Grouped.of(self._rows.units)
         self._lengths: Floats = np.empty(0, np.float32)
 
-    def refresh(self, db: apsw.Connection) -> None:
-        """Takes up what was added. What was deleted stays until half of it is gone, and `forget` is told of
-        those that come up."""
-        counted = sql.first(db, "SELECT vectors, changes FROM vector_count WHERE model = ?", self._model)
-        standing, changes = counted or (0, 0)
+    def refresh(self, query: Query) -> None:
+        """Loads what was added. What was deleted stays until half of it is gone; `forget` is told of those that come
+        up."""
+        counted = query("SELECT vectors, changes FROM vector_count WHERE model = ?", self._model)
+        [(standing, changes)] = counted or [(0, 0)]
         if changes == self._changes:
             return
         last = int(self._rows.passages[-1]) if len(self) else 0
-        added = sql.value(db, "SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
+        [(added,)] = query("SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
         if not len(self) / 2 <= standing - added <= len(self):  # above: older ones came late
             self._clear(self._dim)
             last = 0
         self.stale = standing - added < len(self)
-        self._load(db, last)
+        self._load(query, last)
         self._order()
         self._changes = changes
 
-    def _load(self, db: apsw.Connection, last: int) -> None:
+    def _load(self, query: Query, last: int) -> None:
         wanted = f"""
             SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
             FROM vector v JOIN passage p ON p.seq = v.passage_seq
             WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
         pages: list[_Page] = []
-        while page := sql.every(db, wanted, self._model, last):
+        while page := query(wanted, self._model, last):
             last = page[-1][0]
             pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
         if pages:
@@ -110,7 +107,7 @@ class Vectors:
         """By unit, so that all passages of one are found at once. Only units that have new passages are measured."""
         known, lengths = self._by_unit.known, self._lengths
         added = self._rows.units[len(self._by_unit.rows) :]
-        self._by_unit = self._by_unit.with_more(self._rows.units)
+        self._by_unit = _Grouped.of(self._rows.units)
         self._lengths = np.ones(len(self._by_unit.known), np.float32)
         self._lengths[np.searchsorted(self._by_unit.known, known)] = lengths
         changed = np.searchsorted(self._by_unit.known, np.unique(added))
@@ -130,12 +127,6 @@ class Vectors:
 
     def __len__(self) -> int:
         return len(self._rows.passages)
-
-    def missing(self, db: apsw.Connection) -> int:
-        """Passages that have no vector of this model."""
-        wanted = """SELECT coalesce((SELECT passages FROM term WHERE term = ''), 0)
-                    - coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0)"""
-        return max(0, int(sql.value(db, wanted, self._model)))
 
     def nearest(self, question: bytes, count: int, also: Iterable[int], voice: float = 0.0) -> dict[int, Nearness]:
         """The nearest units, and those of `also` that have vectors."""
@@ -248,19 +239,9 @@ class _Grouped(NamedTuple):
     @classmethod
     def of(cls, owners: Rows) -> _Grouped:
         rows = np.argsort(owners, kind="stable")
-        known, starts = np.unique(owners[rows], return_index=True)
-        return cls(rows, known, starts, np.append(starts[1:], len(rows)))
-
-    def with_more(self, owners: Rows) -> _Grouped:
-        """For these owners, of which the first are known: mostly the new rows are of new owners that stand last."""
-        done = len(self.rows)
-        added = owners[done:]
-        if not done or (len(added) and not (added[0] > self.known[-1] and np.all(added[1:] >= added[:-1]))):
-            return self.of(owners)
-        new = self.of(added)
-        starts = np.concatenate([self.starts, new.starts + done])
-        rows = np.concatenate([self.rows, new.rows + done])
-        return _Grouped(rows, np.concatenate([self.known, new.known]), starts, np.append(starts[1:], len(rows)))
+        ordered = owners[rows]
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(rows)])
+        return cls(rows, ordered[starts], starts, np.append(starts[1:], len(rows)))
 
     def places(self, wanted: Rows) -> tuple[Rows, Rows]:
         """Where these owners stand, and which of them do."""

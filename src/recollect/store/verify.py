@@ -19,18 +19,18 @@ import apsw
 from recollect.base.errors import StoreDamaged
 from recollect.model.passage import spans
 from recollect.model.result import Counts, Finding
-from recollect.store import migrate, passages, rows, tokenizer
+from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import translated_errors
 from recollect.store.copies import copy_to
 from recollect.store.database import Progress, silent
 from recollect.store.journal import ids_in
-from recollect.store.reads import Reads
+from recollect.store.words import Words
 
 _MENDS = "(`recollect reindex` mends it)"
 _SHOWN = 100  # findings of one kind; a file with more is lost anyway
 
 
-class Upkeep(Reads):
+class Upkeep(Words):
     def counts(self) -> Counts:
         kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
         wanted = """
@@ -43,7 +43,8 @@ class Upkeep(Reads):
     def verify(self, progress: Progress = silent) -> list[Finding]:
         """All but the last look at one moment: others may go on writing meanwhile."""
         checks = (
-            _structure, _schema, _rows, _vectors, _references, _journal, self._check_passages, _terms, _full_text,
+            _structure, _schema, _rows, _vectors, _references, _journal, self._check_passages, self._check_terms,
+            _full_text,
         )  # fmt: skip
         found: list[Finding] = []
         with translated_errors(self._path):
@@ -59,10 +60,18 @@ class Upkeep(Reads):
             progress(len(checks), len(checks))
         return found
 
-    def _check_passages(self, db: apsw.Connection) -> Iterator[Finding]:
+    def _check_passages(self, _db: apsw.Connection) -> Iterator[Finding]:
         for seq, memory, messages in self._everything():
-            if passages.passages_of(db, seq) != passages.in_order(spans(memory, messages)):
+            if not self._has_passages(seq, spans(memory, messages)):
                 yield Finding("passage", memory.id, f"its passages are not those of its text {_MENDS}")
+
+    def _check_terms(self, db: apsw.Connection) -> Iterator[Finding]:
+        counted = self._counted_terms()
+        sql = f"""
+            SELECT term FROM (SELECT * FROM ({counted}) EXCEPT SELECT term, passages FROM term) UNION
+            SELECT term FROM (SELECT term, passages FROM term EXCEPT SELECT * FROM ({counted}))"""  # noqa: S608
+        for (term,) in db.execute(sql):
+            yield Finding("term", str(term), f"its count is wrong {_MENDS}")
 
     def reindex(self, progress: Progress = silent) -> int:
         """Passages that are still right keep their vectors; full text and term counts are built anew."""
@@ -70,11 +79,11 @@ class Upkeep(Reads):
             total = self._value("SELECT count(*) FROM memory")
             for done, (seq, memory, messages) in enumerate(self._everything(), start=1):
                 wanted = spans(memory, messages)
-                if passages.passages_of(self._db, seq) != passages.in_order(wanted):
+                if not self._has_passages(seq, wanted):
                     self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
-                    passages.put_passages(self._db, seq, wanted)
+                    self._put_passages(seq, wanted)
                 progress(done, total)
-            passages.rebuild_words(self._db)
+            self._rebuild_words()
             return int(self._value("SELECT count(*) FROM passage"))
 
     def backup(self, target: Path) -> None:
@@ -163,12 +172,3 @@ def _full_text(db: apsw.Connection) -> Iterator[Finding]:
         db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
     except (apsw.CorruptError, apsw.SQLError):
         yield Finding("words", "", f"the full-text index does not match the text {_MENDS}")
-
-
-def _terms(db: apsw.Connection) -> Iterator[Finding]:
-    counted = passages.counted_terms(db)
-    sql = f"""
-        SELECT term FROM (SELECT * FROM ({counted}) EXCEPT SELECT term, passages FROM term) UNION
-        SELECT term FROM (SELECT term, passages FROM term EXCEPT SELECT * FROM ({counted}))"""  # noqa: S608
-    for (term,) in db.execute(sql):
-        yield Finding("term", str(term), f"its count is wrong {_MENDS}")

@@ -1,30 +1,32 @@
-"""Full-text look-up whose cost does not grow with the store.
+"""Passages and their words: the index that follows the text of memories, and how it is asked.
 
-A question is asked by its rarest terms: at most MAX_TERMS of them, and only as many as keep the postings
-to read under MAX_POSTINGS. A single term more common than that is read in the newest passages alone.
-User text never reaches MATCH: only terms that our own tokenizer made, each in quotes.
+Everything here is derived and can be rebuilt (`reindex`). Writing runs inside a write transaction.
+
+The cost of a question does not grow with the store: it is asked by its rarest terms, at most MAX_TERMS of them, and
+only as many as keep the postings to read under MAX_POSTINGS. A single term more common than that is read in the newest
+passages alone. User text never reaches MATCH: only terms that our own tokenizer made, each in quotes.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
 
-import apsw
-
+from recollect.base.errors import Conflict
 from recollect.model.evidence import TermEvidence, WordEvidence
-from recollect.store import sql, tokenizer
-from recollect.store.tokenizer import Analyse
+from recollect.model.passage import Span, spans
+from recollect.store import tokenizer
+from recollect.store.connect import translated_errors
+from recollect.store.reads import Reads
 
-EVERY = ""  # no term is empty: its count is the number of all passages
 MAX_TERMS = 10
 MAX_POSTINGS = 3_000
 MAX_QUESTION_CHARS = 4_000  # a pasted log is asked by its beginning
-BM25 = "bm25(words, 2.0, 1.0, 1.5)"  # a word in the title or among the topics says more than one in the body
-
-Row = tuple[int, str, str, str]  # a passage as it is indexed: seq, title, body, topics
+_ALL = ""  # no term is empty: its count is the number of all passages
+_BM25 = "bm25(words, 2.0, 1.0, 1.5)"  # a word in the title or among the topics says more than one in the body
 
 # Without meaning of their own; asked only when a question has nothing else.
 STOP_WORDS = (
@@ -33,83 +35,157 @@ STOP_WORDS = (
     "them their what which who whom whose when where why how can could should would will shall may might must "
     "not no yes so than too very just there here about into over under again please use using used get got"
 ).split()
-# Questions are asked by terms, and these words have others than themselves.
-STOP = frozenset(STOP_WORDS) | frozenset("ar doe els ha hi mai pleas thei thi veri wa ye".split())
+# Questions are asked by terms, and the terms of these words differ from the words.
+STOP_TERMS = frozenset(STOP_WORDS) | frozenset("ar doe els ha hi mai pleas thei thi veri wa ye".split())
+
+_TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
+_Row = tuple[int, str, str, str]  # a passage as it is indexed: seq, title, body, topics
 
 
-def index(db: apsw.Connection, analyse: Analyse, rows: Iterable[Row], counts: Counter[str]) -> None:
-    """Adds passages; their terms are added to `counts`, which `settle` writes."""
-    for row in rows:
-        db.execute("INSERT INTO words(rowid, title, body, topics) VALUES (?, ?, ?, ?)", row)
-        counts.update(_distinct(analyse, row))
+class _Indexed(NamedTuple):
+    """What the index holds of a memory: each passage's span, its row, and the title it was embedded under."""
+
+    spans: dict[Span, int]
+    rows: dict[int, _Row]
+    titles: dict[int, str]
 
 
-def unindex(db: apsw.Connection, analyse: Analyse, rows: Iterable[Row], counts: Counter[str]) -> None:
-    """Takes passages out again; their text must be what it was when they went in."""
-    for row in rows:
-        db.execute("INSERT INTO words(words, rowid, title, body, topics) VALUES ('delete', ?, ?, ?, ?)", row)
-        counts.subtract(_distinct(analyse, row))
+class Words(Reads):
+    def _add_passages(self, seq: int, found: Iterable[Span]) -> None:
+        """The memory's other passages are not looked at: a thread grows at the same cost however long it is."""
+        [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
+        self._put_passages(seq, found)
+        self._index(self._every(f"{_TEXTS} AND seq > ?", seq, last))
+
+    def _remove_passages(self, seq: int) -> None:
+        """Before the text changes: the index must be told what it was."""
+        self._unindex(self._every(_TEXTS, seq))
+        self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (seq,))
+
+    @contextmanager
+    def _reindexed(self, *ids: str) -> Iterator[None]:
+        """Around a change of these memories' text. Passages that stay the same keep their place and their vectors;
+        vectors in memory go by a passage's number, so other words get another number."""
+        indexed = {id: (seq, self._indexed(seq)) for id in ids for seq in [self._seq(id)]}
+        yield
+        for id, (seq, before) in indexed.items():
+            current = self._current(id)
+            self._renew_passages(seq, before, set(spans(*current)) if current else set())
+
+    def _renew_passages(self, seq: int, before: _Indexed, wanted: set[Span]) -> None:
+        now = self._indexed(seq)
+        same = {
+            span
+            for span, passage in before.spans.items()
+            if passage in now.rows
+            and (now.rows[passage][2], now.titles[passage]) == (before.rows[passage][2], before.titles[passage])
+        } & wanted
+        gone = [(passage,) for span, passage in before.spans.items() if span not in same]
+        self._db.executemany("DELETE FROM passage WHERE seq = ?", gone)
+        self._put_passages(seq, sorted(wanted - same))
+        after = self._indexed(seq).rows
+        self._unindex(row for row in before.rows.values() if after.get(row[0]) != row)
+        self._index(row for row in after.values() if before.rows.get(row[0]) != row)
+
+    def _indexed(self, seq: int) -> _Indexed:
+        found = _Indexed({}, {}, {})
+        wanted = """
+            SELECT p.seq, coalesce(g.id, ''), p.start, p.length, p.voice, t.title, t.body, t.topics, t.own_title
+            FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
+            WHERE p.memory_seq = ?"""
+        for passage, *span, title, body, topics, own_title in self._every(wanted, seq):
+            found.spans[Span(*span)] = passage
+            found.rows[passage] = (passage, title, body, topics)
+            found.titles[passage] = own_title
+        return found
+
+    def _seq(self, id: str) -> int:
+        row = self._first("SELECT seq FROM memory WHERE id = ?", id)
+        if row is None:
+            raise Conflict(f"{id} no longer exists.", hint="Nothing was written.")
+        return int(row[0])
+
+    def _has_passages(self, seq: int, wanted: Iterable[Span]) -> bool:
+        """In any order: those of a thread that grew stand in the order they came."""
+        found = """SELECT coalesce(g.id, iif(p.message_seq IS NULL, '', '?')), p.start, p.length, p.voice
+                   FROM passage p LEFT JOIN message g ON g.seq = p.message_seq WHERE p.memory_seq = ?"""
+        return sorted(Span(*cells) for cells in self._every(found, seq)) == sorted(wanted)
+
+    def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
+        self._db.executemany(
+            """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
+               VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)""",
+            [(seq, span.message_id, span.start, span.length, span.voice) for span in found],
+        )
+
+    def _index(self, rows: Iterable[_Row]) -> None:
+        for row in rows:
+            self._db.execute("INSERT INTO words(rowid, title, body, topics) VALUES (?, ?, ?, ?)", row)
+            self._term_counts.update(self._terms_of(row))
+
+    def _unindex(self, rows: Iterable[_Row]) -> None:
+        """The text must be what it was when it was indexed."""
+        for row in rows:
+            self._db.execute("INSERT INTO words(words, rowid, title, body, topics) VALUES ('delete', ?, ?, ?, ?)", row)
+            self._term_counts.subtract(self._terms_of(row))
+
+    def _terms_of(self, row: _Row) -> set[str]:
+        return {_ALL} | {term for text in row[1:] for term in tokenizer.terms(self._analyse, text)}
+
+    def _rebuild_words(self) -> None:
+        """Full text and the counts of terms, from the passages that stand."""
+        self._db.execute("DELETE FROM passage WHERE memory_seq NOT IN (SELECT seq FROM memory)")
+        self._db.execute("DELETE FROM vector WHERE passage_seq NOT IN (SELECT seq FROM passage)")
+        self._db.execute("INSERT INTO words (words) VALUES ('rebuild')")
+        self._db.execute("DELETE FROM term")
+        self._db.execute(f"INSERT INTO term {self._counted_terms()}")
+
+    def _counted_terms(self) -> str:
+        """A query for what the table of terms should hold."""
+        self._db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)")
+        return "SELECT term, doc FROM temp.vocabulary UNION ALL SELECT '', count(*) FROM passage HAVING count(*) > 0"
+
+    # Asking
+
+    def words(self, question: str, *, most: int = 0) -> WordEvidence:
+        """Where the rarest terms of the question stand: as many of them as stand in at most `most` passages together
+        (0: as many as a recall looks at). Unknown terms are named, too: a question of which only the small change is
+        known is not well answered by it."""
+        most = most or MAX_POSTINGS
+        with translated_errors(self._path):
+            if self._db.in_transaction:  # it finds what was written in it
+                self._settle_terms()
+            asked = dict.fromkeys(tokenizer.terms(self._analyse, question[:MAX_QUESTION_CHARS]))
+            meaning = [term for term in asked if term not in STOP_TERMS] or list(asked)
+            wanted = "SELECT term, passages FROM term WHERE term IN (SELECT value FROM json_each(?))"
+            counts = dict(self._every(wanted, json.dumps([_ALL, *meaning])))
+            passages = counts.pop(_ALL, 0)
+            chosen, postings = _affordable(sorted((count, term) for term, count in counts.items() if count), most)
+            floor = 0
+            if postings > most:
+                newest = self._value("SELECT coalesce(max(seq), 0) FROM passage")
+                floor = int(newest * (1 - most / postings))
+            found = [self._stands(term, count, passages, floor) for count, term in chosen]
+            unknown = [term for term in meaning if not counts.get(term)]
+            return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
+
+    def _stands(self, term: str, count: int, passages: int, floor: int) -> TermEvidence:
+        """BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later."""
+        rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
+        wanted = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
+        return TermEvidence(term, count, tuple(self._every(wanted, quoted(term), floor)), -1 / rarity)
 
 
-def _distinct(analyse: Analyse, row: Row) -> set[str]:
-    return {EVERY} | {term for text in row[1:] for term in tokenizer.terms(analyse, text)}
+def quoted(term: str) -> str:
+    return '"' + term.replace('"', '""') + '"'
 
 
-def settle(db: apsw.Connection, counts: Counter[str]) -> None:
-    """Once a transaction, or when words are asked for in it; in order: neighbours in the table are then written
-    together."""
-    changed = sorted((term, count) for term, count in counts.items() if count)
-    db.executemany(
-        "INSERT INTO term VALUES (?1, ?2) ON CONFLICT (term) DO UPDATE SET passages = passages + ?2", changed
-    )
-    fewer = [(term,) for term, count in changed if count < 0]
-    db.executemany("DELETE FROM term WHERE term = ? AND passages <= 0", fewer)
-    counts.clear()
-
-
-def evidence(db: apsw.Connection, analyse: Analyse, question: str, most: int = MAX_POSTINGS) -> WordEvidence:
-    """Where the question's rarest terms stand. Terms that the store does not know are named, too: a question of
-    which only the small change is known is not well answered by it."""
-    passages = _count(db, EVERY)
-    known, unknown = _asked(db, analyse, question)
-    chosen = _affordable(known, most)
-    postings = sum(count for count, _ in chosen)
-    floor = 0
-    if postings > most:
-        newest = sql.value(db, "SELECT coalesce(max(seq), 0) FROM passage")
-        floor = int(newest * (1 - most / postings))
-    found = [_stands(db, term, count, passages, floor) for count, term in chosen]
-    return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
-
-
-def _asked(db: apsw.Connection, analyse: Analyse, question: str) -> tuple[list[tuple[int, str]], list[str]]:
-    """The known terms with their counts, rarest first, and the unknown ones."""
-    asked = dict.fromkeys(tokenizer.terms(analyse, question[:MAX_QUESTION_CHARS]))
-    meaning = [term for term in asked if term not in STOP] or list(asked)
-    wanted = "SELECT term, passages FROM term WHERE term IN (SELECT value FROM json_each(?))"
-    standing = dict(sql.every(db, wanted, json.dumps(meaning)))
-    counts = [(int(standing.get(term, 0)), term) for term in meaning]
-    return sorted(pair for pair in counts if pair[0]), [term for count, term in counts if not count]
-
-
-def _affordable(known: list[tuple[int, str]], most: int) -> list[tuple[int, str]]:
+def _affordable(known: list[tuple[int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
+    """Those that are asked, rarest first, and how many postings they have together."""
     chosen, postings = known[:1], known[0][0] if known else 0
     for count, term in known[1:MAX_TERMS]:
         if postings + count > most:
             break
         chosen.append((count, term))
         postings += count
-    return chosen
-
-
-def _count(db: apsw.Connection, term: str) -> int:
-    row = sql.first(db, "SELECT passages FROM term WHERE term = ?", term)
-    return int(row[0]) if row else 0
-
-
-def _stands(db: apsw.Connection, term: str, count: int, passages: int, floor: int) -> TermEvidence:
-    """BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later."""
-    rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
-    quoted = '"' + term.replace('"', '""') + '"'
-    wanted = f"SELECT rowid, {BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
-    return TermEvidence(term, count, tuple(sql.every(db, wanted, quoted, floor)), -1 / rarity)
+    return chosen, postings
