@@ -23,6 +23,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from bench.replay import replay_sessions, time_of
 from bench.report import Report, share
 from recollect.agents.transcript import Tail
 from recollect.app import rule_keeping
@@ -41,7 +42,7 @@ from recollect.model.memory import Kind
 from recollect.model.query import Query
 from recollect.model.record import Record
 from recollect.model.result import Scope
-from recollect.ops import past_sessions, recall, replay, upkeep
+from recollect.ops import past_sessions, recall, upkeep
 from recollect.ops.prompt_recall import search_unasked
 from recollect.render.recall_text import recall_text
 from recollect.store import Progress
@@ -235,7 +236,7 @@ class _Found:
 
     def replay(self, app: App, sessions: Path, pairs: Sequence[Row]) -> None:
         _, transcripts = next(iter(past_sessions.choose(app, str(sessions)).by_project.values()))
-        _, asked = replay.played(app, transcripts)
+        asked = replay_sessions(app, transcripts)
         times = _times(sessions)
         told = {(one.session, one.at): one for one in asked}
         self._count.update(
@@ -251,7 +252,7 @@ class _Found:
             one = told.get((session, times.get(uuid, Moment(0))))
             if one is None:
                 continue
-            shown = {replay.time_of(hit) for hit in one.hits}
+            shown = {time_of(hit) for hit in one.hits}
             bears = {times[row["turn_uuid"]]: bool(row["bears"]) for row in rows if row["turn_uuid"] in times}
             self._count.update(
                 judged_prompts=1, told=len(shown), judged=len(shown & bears.keys()),

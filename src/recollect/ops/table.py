@@ -66,7 +66,7 @@ _PERSON = "a person's look at the machine, not an agent's business"
 _ASKS = "asks a language model, which is a person's to pay for"
 _FILES = "reads or writes files of the user's choosing"
 _READ, _WRITE, _KEEP = Effect.READ, Effect.WRITE, Effect.KEEP
-_MEMORIES, _NOTES, _MAINTENANCE, _AGENTS, _DEVELOPERS = Group
+_MEMORIES, _NOTES, _MAINTENANCE, _AGENTS, _ = Group
 
 OPS: tuple[Op, ...] = (
     Op("install", "install:install", _KEEP, _AGENTS, "Connect your coding agents; --dry-run shows every change.",
@@ -189,6 +189,4 @@ OPS: tuple[Op, ...] = (
        "Names of what a language model would recall, one per line.", 'recall-agent "how do we deploy"', _ASKS),
     Op("review", "turn_questions:review", _WRITE, _AGENTS,
        "What a language model would add to memory after the last turn.", "review --run", _ASKS),
-    Op("replay", "replay:replay", _READ, _DEVELOPERS, "What past sessions would have been told, and used.",
-       "replay --show 10", _FILES),
 )  # fmt: skip
