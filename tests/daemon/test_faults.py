@@ -21,8 +21,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.app import capture_counts, notices, session_ledger
+from recollect.app import notices, session_ledger
 from recollect.app.core import App
+from recollect.app.states import CAPTURED
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
@@ -206,7 +207,7 @@ class Scene:
         assert self.house.status()["lost"] == 0
         app = self.app()
         try:
-            counted = capture_counts.counts(app)
+            counted = CAPTURED.read(app.reader(app.scope))
             assert sum(counted.get(kept, 0) for kept in ("stored", "inbox")) == len(self.said), counted
             assert session_ledger.count_sessions(app.reader(Scope.PROJECT)) == len(self.sessions)
         finally:

@@ -205,7 +205,7 @@ def test_a_vector_that_comes_too_late_is_not_waited_for_and_it_is_said(app: App,
     mind = search_unasked(app, TimedQuestion(app, "staging deploys", until(0.3)), seen=frozenset(), limit=5)
     assert [hit.memory.id for hit in mind.hits] in ([id], [])  # none: the machine was too busy for words, too
     if mind.found is not None:
-        assert mind.found.how == f"words alone: {question_vector.NOT_IN_TIME}"
+        assert mind.found.how == "words alone: the question's vector was not there in time"
 
 
 def test_a_vector_in_time_is_used(app: App, slow: Slow):
@@ -234,7 +234,7 @@ def test_of_a_long_question_only_so_much_is_embedded(app: App, slow: Slow):
 def test_with_too_little_time_no_vector_is_begun(app: App, slow: Slow):
     hurried = TimedQuestion(app, "staging deploys", until(question_vector.VECTORS_NEED_S - 0.01))
     assert hurried.vector() is None
-    assert hurried.how == f"words alone: {question_vector.TOO_LATE}"
+    assert hurried.how == "words alone: too little time was left for vectors"
     assert slow.asked == []
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import capture_counts
 from recollect.app.core import App
-from recollect.app.states import CURSORS
+from recollect.app.states import CAPTURED, CURSORS
 from recollect.base.clock import FixedClock
 from recollect.base.errors import ModelError
 from recollect.jobs import transcripts
@@ -122,8 +121,8 @@ def test_small_talk_leaves_nothing_and_is_counted(app: App, talk: Talk):
     talk.told(EventName.SESSION_ENDED)
 
     assert kept(app) == []
-    assert sum(capture_counts.counts(app).values()) > 0
-    assert any(reason.startswith("threads: ") for reason in capture_counts.counts(app))
+    assert sum(CAPTURED.read(app.reader(app.scope)).values()) > 0
+    assert any(reason.startswith("threads: ") for reason in CAPTURED.read(app.reader(app.scope)))
 
 
 def test_a_pinned_thread_is_never_added_to(app: App, talk: Talk):
@@ -188,7 +187,7 @@ def test_what_was_told_from_memory_is_not_taken_in_when_it_is_said_back(app: App
     Talk(app, tmp_path, "s-2").turn("what do you know about Quebec?", said=f"I remember: {old.body}")
     assert [one.id for one in kept(app)] == [old.id]
     assert kept(app) == [old]
-    assert capture_counts.counts(app)["threads: an echo"] > 0
+    assert CAPTURED.read(app.reader(app.scope))["threads: an echo"] > 0
 
 
 def test_everything_can_be_undone(app: App, talk: Talk):

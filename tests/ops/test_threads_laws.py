@@ -8,8 +8,8 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect.app import capture_counts
 from recollect.app.core import App
+from recollect.app.states import CAPTURED
 from recollect.base import project as projects
 from recollect.base.clock import FixedClock
 from recollect.base.paths import Home
@@ -101,7 +101,8 @@ def test_every_turn_is_in_exactly_one_thread_or_counted(
         kept = [message for _, said in house.everything() for message in said]
         assert len({message.id for message in kept}) == len(kept)
         assert {message.id for message in kept} <= {message_id(act) for what in told.values() for act in what}
-        counted = sum(n for reason, n in capture_counts.counts(house.app).items() if reason.startswith("threads: "))
+        counts = CAPTURED.read(house.app.reader(house.app.scope))
+        counted = sum(n for reason, n in counts.items() if reason.startswith("threads: "))
         assert len(kept) + counted >= sum(len(list(split_turns(what, 0, finished=True))) for what in told.values())
         assert all(said for _, said in house.everything()), "a thread of nothing"
         assert house.app.reader(house.app.scope).verify() == []

@@ -1,16 +1,21 @@
-"""Vectors of questions and of passages. A question that somebody waits for is embedded in a thread of its own while its
-words are looked up; where the vector is not there in time, words answer alone, and the answer says so."""
+"""Vectors of questions and of passages, and how many passages have theirs.
+
+A question that somebody waits for is embedded in a thread of its own while its words are looked up; where the vector is
+not there in time, words answer alone, and the answer says so.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput, ModelError
+from recollect.base.settings import leaves_machine
+from recollect.model.result import Embedding
 
 if TYPE_CHECKING:
     from recollect.embed.embedder import Embedder
@@ -21,8 +26,6 @@ RANKING_NEEDS_S = 0.03  # of that, what follows once the vector is there
 # Some fifty words: 20 ms. Of a longer question both ends; its rare words count wherever they stand.
 MAX_TOKENS = 64
 WITH_VECTORS = "words and vectors"
-TOO_LATE = "too little time was left for vectors"
-NOT_IN_TIME = "the question's vector was not there in time"
 _HEAD_CHARS, _TAIL_CHARS = 3_000, 1_000
 _DROPPED_AT_ONCE = 2_000  # some 20 ms: no hook's write waits longer than it can
 
@@ -44,7 +47,7 @@ class TimedQuestion:
         self._problem: Exception | None = None
         self._thread: threading.Thread | None = None
         if self.left_s < VECTORS_NEED_S:
-            self.how = f"words alone: {TOO_LATE}"
+            self.how = "words alone: too little time was left for vectors"
             return
         embedder, self.how = find_embedder(app)
         if embedder is not None:
@@ -72,7 +75,7 @@ class TimedQuestion:
                 raise self._problem
             self.how = _words_alone(self._problem)
         elif self._vector is None:
-            self.how = f"words alone: {NOT_IN_TIME}"
+            self.how = "words alone: the question's vector was not there in time"
         return self._vector
 
 
@@ -109,11 +112,6 @@ def embed_question(embedder: Embedder, text: str, max_tokens: int | None = None)
     return QuestionVector(embedder.id, embedder.embed_one(text, max_tokens).tobytes())
 
 
-def embed_texts(embedder: Embedder, texts: Sequence[str], max_tokens: int) -> list[QuestionVector]:
-    vectors = embedder.embed(texts, max_tokens) if texts else ()
-    return [QuestionVector(embedder.id, row.tobytes()) for row in vectors]
-
-
 def fill_vectors(store: Store, embedder: Embedder, limit: int) -> int:
     """Computes missing vectors of at most `limit` passages; returns how many it computed."""
     missing = store.vectorless(embedder.id, limit)
@@ -127,3 +125,25 @@ def drop_old_vectors(store: Store, model: str) -> int:
     """Once every passage has a vector of this model, removes those of other models, some at a time; returns how many
     it removed."""
     return 0 if store.vectorless(model, 1) else store.drop_vectors(model, _DROPPED_AT_ONCE)
+
+
+def read_vector_status(app: App) -> Embedding:
+    """Which model makes the vectors, and how many passages have theirs. Any model but the shipped one is loaded: there
+    is no other way to tell whether it can be used."""
+    from recollect.embed import shipped_id  # no prompt waits for it
+
+    setting = app.settings.text("MEMORY_EMBEDDING_MODEL")
+    try:
+        model = shipped_id() if setting == "shipped" else app.embedder.id
+    except (ModelError, BadInput) as problem:
+        return Embedding(setting, "", problem=problem.message)
+    counts = [store.vector_counts() for _, store in app.scopes()]
+    passages = sum(store.counts().passages for _, store in app.scopes())
+    vectors = sum(one.get(model, 0) for one in counts)
+    return Embedding(setting, model, passages, vectors, sum(sum(one.values()) for one in counts) - vectors)
+
+
+def vector_destination(app: App) -> str:
+    """Where the text of memories is sent to, if that is another machine; else empty."""
+    setting = app.settings.text("MEMORY_EMBEDDING_MODEL")
+    return f" (the text of every memory is sent to {urlsplit(setting).netloc})" if leaves_machine(setting) else ""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.app import notices, session_ledger
-from recollect.app.capture_counts import count
 from recollect.app.core import App
+from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
 from recollect.base.text import storable, title_from
@@ -105,7 +105,7 @@ def kept_notice(kept: Sequence[KeptRule]) -> str:
 
 
 def count_verdict(app: App, verdict: FoundRule) -> None:
-    count(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
+    count_captured(app, f"dropped: {verdict.reason}" if verdict.action is Action.DROPPED else str(verdict.action))
 
 
 def load_rules(store: Store, *statuses: Status) -> list[Rule]:

@@ -53,7 +53,11 @@ class State(Generic[T]):
         return {name.removeprefix(self.name): value for name, value in read.items() if value is not None}
 
     def write(self, store: Store, value: T, key: str = "") -> None:
-        store.put_state(self.name + key, json.dumps(encode(self._limited(value))))
+        if self.limit and isinstance(value, dict):
+            value = cast(T, dict(list(value.items())[-self.limit :]))
+        elif self.limit:
+            value = cast(Any, value)[-self.limit :]
+        store.put_state(self.name + key, json.dumps(encode(value)))
 
     def remove(self, store: Store, key: str = "") -> None:
         store.put_state(self.name + key, None)
@@ -63,13 +67,6 @@ class State(Generic[T]):
             return None if text is None else decode(self.type, json.loads(text))
         except (ValueError, RecursionError):
             return None
-
-    def _limited(self, value: T) -> T:
-        if not self.limit or len(cast(Any, value)) <= self.limit:
-            return value
-        if isinstance(value, dict):
-            return cast(T, dict(list(value.items())[-self.limit :]))
-        return cast(T, cast(Any, value)[-self.limit :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +167,14 @@ OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of
 ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
 WANTED_LINKS = State("vault-wanted:", list[str], "Notes that link to a note that is not there yet.", limit=200)
 COLD_FROM = State("cold:", str, "From which folder a note went into cold storage.")
+
+
+def count_captured(app: App, reason: str) -> None:
+    """Counters for `status`: prompts and turns that were kept, put into the inbox or dropped, by reason."""
+    if not app.dry_run:
+        store = app.writer(app.scope)
+        counts = CAPTURED.read(store)
+        CAPTURED.write(store, counts | {reason: counts.get(reason, 0) + 1})
 
 
 def write_project_view(app: App, name: str, shown: Mapping[str, Json]) -> None:

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.app import session_ledger
-from recollect.app.capture_counts import count
 from recollect.app.core import App
-from recollect.app.question_vector import QuestionVector, embed_texts, fill_vectors
-from recollect.app.states import THREAD_MARKS, ThreadMark
+from recollect.app.question_vector import QuestionVector, fill_vectors
+from recollect.app.states import THREAD_MARKS, ThreadMark, count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.capture import shown_memories, thread_growth
 from recollect.capture.records import join_records, make_record
@@ -117,10 +116,14 @@ def _with_vectors(app: App, prepared: list[PreparedTurn]) -> list[PreparedTurn]:
     try:
         if app.fills_vectors:
             fill_vectors(app.writer(app.scope), app.embedder, _FILLED_AT_ONCE)
-        made = iter(embed_texts(app.embedder, [text for text in texts if text], _MOST_TOKENS))
+        vectors = iter(app.embedder.embed([text for text in texts if text], _MOST_TOKENS))
     except (ModelError, BadInput):
         return prepared
-    return [replace(one, asked=next(made)) if text else one for one, text in zip(prepared, texts, strict=True)]
+    model = app.embedder.id
+    return [
+        replace(one, asked=QuestionVector(model, next(vectors).tobytes())) if text else one
+        for one, text in zip(prepared, texts, strict=True)
+    ]
 
 
 # Placing: inside the one transaction of this look
@@ -152,7 +155,7 @@ def _place(app: App, sitting: SessionPart, prepared: PreparedTurn, left_out: fro
         candidates = _candidates(app, store, prepared, mark)
         decision = _decide(store, entry, candidates, begun)
     if isinstance(decision, Leave):
-        count(app, f"threads: {decision.reason}")
+        count_captured(app, f"threads: {decision.reason}")
         return ""
     thread = _write(app, sitting, entry, decision, candidates)
     threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]

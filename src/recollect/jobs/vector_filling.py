@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby
 
 from recollect.app.core import App
 from recollect.app.question_vector import drop_old_vectors
@@ -13,57 +12,44 @@ from recollect.base.errors import ModelError, ModelLoading
 from recollect.jobs.job_table import Memo
 from recollect.model.result import Scope
 
-if TYPE_CHECKING:
-    from recollect.embed.embedder import Embedder
-
 _LOOKED_UP = 64  # passages at a time: each look goes through all that have a vector
-
-
-class _Passage(NamedTuple):
-    scope: Scope
-    model: str
-    number: int
-    text: str
 
 
 @dataclass(slots=True)
 class _State:
-    waiting: deque[_Passage] = field(default_factory=deque)
+    model: str = ""
+    waiting: deque[tuple[Scope, int, str]] = field(default_factory=deque)  # passages without a vector of this model
     problem: str = ""  # why the model could not be used last time: logged once, not at every try
 
 
 def fill(app: App, memo: Memo) -> bool:
     state = memo.get(_State)
     try:
-        given = _fill_some(app, app.embedder, state.waiting)
+        given = _fill_some(app, state)
     except ModelError as problem:
-        state.waiting.clear()
         if problem.message != state.problem and not isinstance(problem, ModelLoading):
             app.log.line("no-vectors", problem=problem.message)
         state.problem = problem.message
         return False
-    except BaseException:
-        state.waiting.clear()
-        raise
     state.problem = ""
     return given > 0
 
 
-def _fill_some(app: App, embedder: Embedder, waiting: deque[_Passage]) -> int:
-    if not waiting:
-        waiting.extend(
-            _Passage(scope, embedder.id, number, text)
+def _fill_some(app: App, state: _State) -> int:
+    embedder = app.embedder
+    if not state.waiting or state.model != embedder.id:
+        state.model = embedder.id
+        state.waiting = deque(
+            (scope, number, text)
             for scope, _ in app.scopes()
             for number, text in app.writer(scope).vectorless(embedder.id, _LOOKED_UP)
         )
-    if not waiting:
+    if not state.waiting:
         return sum(drop_old_vectors(app.writer(scope), embedder.id) for scope, _ in app.scopes())
-    first = waiting[0]
-    few = list(takewhile(lambda one: one[:2] == first[:2], islice(waiting, embedder.at_once)))
-    if first.model == embedder.id:  # else the setting changed meanwhile
-        vectors = embedder.embed([one.text for one in few])
-        made = [(one.number, row.tobytes()) for one, row in zip(few, vectors, strict=True)]
-        app.writer(first.scope).put_vectors(embedder.id, made)
-    for _ in few:
-        waiting.popleft()
+    few = [state.waiting.popleft() for _ in range(min(embedder.at_once, len(state.waiting)))]
+    for scope, passages in groupby(few, key=lambda one: one[0]):
+        numbered = [(number, text) for _, number, text in passages]
+        vectors = embedder.embed([text for _, text in numbered])
+        made = [(number, row.tobytes()) for (number, _), row in zip(numbered, vectors, strict=True)]
+        app.writer(scope).put_vectors(embedder.id, made)
     return len(few)

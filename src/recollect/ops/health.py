@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect import __version__
-from recollect.app import vector_status
-from recollect.app.capture_counts import counts
+from recollect.app import question_vector
 from recollect.app.core import App
 from recollect.app.memory_search import load_focus
 from recollect.app.recovery import backups_of, set_aside_files
+from recollect.app.states import CAPTURED
 from recollect.base.errors import ModelBroken, ModelMissing, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import counted
@@ -55,12 +55,12 @@ def status(app: App) -> Overview:
         backups=backups,
         set_aside=tuple(str(file) for file in set_aside_files(app)),
         problems=len(app.settings.problems),
-        captured=counts(app),
+        captured=CAPTURED.read(app.reader(app.scope)),
         quiet=len(quiet_memories(app)),
         mirrors=sync.status(app),
         focus=tuple(list_focus(load_focus(app))),
         llm=language_model.summarize_spending(app),
-        embedding=vector_status.read_status(app),
+        embedding=question_vector.read_vector_status(app),
     )
 
 
@@ -103,7 +103,7 @@ def _sqlite() -> Check:
 
 def _model(app: App) -> Check:
     try:
-        return Check("model", Mark.GOOD, app.embedder.id + vector_status.destination_note(app))
+        return Check("model", Mark.GOOD, app.embedder.id + question_vector.vector_destination(app))
     except RecollectError as problem:
         # pip cannot repair a setting, a folder or a server.
         repair = _REINSTALL if isinstance(problem, ModelMissing | ModelBroken) else problem.hint

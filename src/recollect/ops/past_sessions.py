@@ -16,7 +16,7 @@ from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST, Ability, Transcript, hosts
 from recollect.agents import agent as agent_of
-from recollect.app import vector_status
+from recollect.app import question_vector
 from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base import project as projects
@@ -207,7 +207,7 @@ def _result(past: PastApp, project: Project, read: ImportReport, everywhere: int
         return Summary("\n".join((head, *_preview(read))), facts, tuple(notes))
     if past.reader(Scope.PROJECT).log(limit=1, change=past.changes[Scope.PROJECT]):
         notes.append(f"`recollect undo {past.changes[Scope.PROJECT]}` takes it back.")
-    waiting = vector_status.read_status(past).waiting
+    waiting = question_vector.read_vector_status(past).waiting
     if waiting:
         notes.append(
             f"{counted(waiting, 'passage')} can be found by words now, and by meaning once the daemon has made the"
