@@ -29,7 +29,6 @@ from recollect.base.errors import BadInput
 from recollect.model.ask import Use
 from recollect.model.memory import Memory
 from recollect.ops import recall_agent
-from recollect.recall import model_choice
 from recollect.store.words import STOP_WORDS
 
 SYSTEM = "recall-agent"
@@ -44,7 +43,6 @@ class RecallAgent:
                 "No language model chooses memories here, so there is none to measure.",
                 hint="Set MEMORY_LLM=on and MEMORY_RECALL_SCHEME=double in agent.conf.",
             )
-        self._scheme = recall_agent.read_scheme(self._app)
         self.asked = 0
         self.fell_back = 0
 
@@ -55,14 +53,10 @@ class RecallAgent:
         """Ids, the best first; `ours` is how ordinary recall ranks."""
         order = [*ours, *(id for id in memories if id not in ours)]
         among = [recall_agent.make_pointer(memories[id]) for id in order]
-        if self._scheme.by_keywords:
-            stop_words, in_content = frozenset(STOP_WORDS), self._scheme.in_content
-            among = list(model_choice.filter_by_keywords(question, among, stop_words=stop_words, in_content=in_content))
-        offered = model_choice.limit_to_room(among[: recall_agent.MAX_OFFERED])
+        offered = recall_agent.select_pointers(self._app, question, among)
         self.asked += 1
-        choice = recall_agent.choose_among(
-            self._app, question, offered, self._scheme, time.monotonic() + self._scheme.seconds
-        )
+        until_s = time.monotonic() + self._app.settings.count("MEMORY_RECALL_SECONDS")
+        choice = recall_agent.choose_among(self._app, question, offered, until_s)
         if choice is None:
             self.fell_back += 1
             return list(ours)

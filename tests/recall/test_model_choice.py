@@ -7,14 +7,12 @@ import pytest
 from recollect.model.ask import Use
 from recollect.recall.model_choice import (
     BROAD_CHARS,
-    Pass,
     Pointer,
-    broad_question,
     filter_by_keywords,
-    keywords,
+    find_keywords,
     limit_to_room,
+    question,
     read_answer,
-    strict_question,
 )
 
 NOTE = Pointer("note_20260201_083000_aaaaaa", "memory/deploy.md", "How we deploy", (), "Through staging first.")
@@ -23,7 +21,7 @@ AMONG = (NOTE, RULE)
 
 
 def test_the_first_pass_shows_one_pointer_a_line():
-    ask = broad_question("ship it", AMONG, Pass("recall-broad", "opus"), seconds=30)
+    ask = question(Use.RECALL_BROAD, "ship it", AMONG, template="recall-broad", model="opus", seconds=30)
 
     assert dict(ask.fields) == {
         "asked": "<user_prompt>\nship it\n</user_prompt>\n\nAvailable memories:\n"
@@ -35,7 +33,7 @@ def test_the_first_pass_shows_one_pointer_a_line():
 
 
 def test_the_second_pass_shows_them_whole():
-    asked = dict(strict_question("ship it", AMONG, Pass("recall-strict"), seconds=30).fields)["asked"]
+    asked = dict(question(Use.RECALL_STRICT, "ship it", AMONG, seconds=30).fields)["asked"]
     assert asked == (
         "<user_prompt>\nship it\n</user_prompt>\n\nCandidate memories:\n\n"
         "## memory/deploy.md: How we deploy\nThrough staging first.\n\n"
@@ -141,4 +139,4 @@ def test_a_script_without_spaces_is_found_by_a_part():
 
 
 def test_keywords_come_once_and_in_order():
-    assert keywords("How do we Deploy the deploy-guide, deploy?", STOP) == ("deploy", "deploy-guide")
+    assert find_keywords("How do we Deploy the deploy-guide, deploy?", STOP) == ("deploy", "deploy-guide")

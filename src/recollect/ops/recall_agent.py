@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, NamedTuple
 
 from recollect.app import language_model
 from recollect.app.core import App
@@ -19,20 +19,19 @@ from recollect.app.memory_search import search
 from recollect.app.question_vector import shorten_prompt
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, storable
-from recollect.lifecycle.strength import status_at, strength
+from recollect.lifecycle.strength import aged, strength
 from recollect.model.ask import Use
 from recollect.model.memory import Kind, Memory, Note
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
-from recollect.recall.model_choice import Pass, Pointer
+from recollect.recall.model_choice import Pointer
 from recollect.recall.priority import is_quiet
 from recollect.render.harmless import neutral, plain
 from recollect.store.words import STOP_WORDS
 from recollect.vault import layout
 
-MAX_OFFERED = 400
 BEST = 60  # found by ordinary recall: they are offered first, so that they are there however much is remembered
 MAX_LOADED = 5_000
 PASS_NEEDS_S = 3.0  # with less time left there is no second pass: no model answers sooner
@@ -41,38 +40,13 @@ _TITLE_CHARS, _LINE_CHARS = 160, 120
 _MAX_MESSAGES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Scheme:
-    """What the settings say."""
-
-    double: bool
-    passes: tuple[Pass, Pass]
-    by_keywords: bool
-    in_content: bool
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """By id, in the order of the last answer."""
+class Choice(NamedTuple):
+    """Ids, in the order of the last answer."""
 
     chosen: tuple[str, ...]
-    first: tuple[str, ...]
-    offered: tuple[str, ...]
+    first: tuple[str, ...]  # of the first pass
     how: str
     passes: int = 1
-
-
-def read_scheme(app: App) -> Scheme:
-    settings = app.settings
-    templates, models = settings.pair("MEMORY_RECALL_PROMPTS"), settings.pair("MEMORY_RECALL_MODELS")
-    return Scheme(
-        double=settings.text("MEMORY_RECALL_SCHEME") == "double",
-        passes=(Pass(templates[0], models[0]), Pass(templates[1], models[1])),
-        by_keywords=settings.switch("MEMORY_RECALL_PRESEARCH"),
-        in_content=settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT"),
-        seconds=settings.count("MEMORY_RECALL_SECONDS"),
-    )
 
 
 def recall_agent(
@@ -88,9 +62,8 @@ def recall_agent(
             "No language model chooses memories here.",
             hint="Set MEMORY_LLM and MEMORY_RECALL_SCHEME=double in agent.conf; see docs/LLM.md.",
         )
-    scheme = read_scheme(app)
-    among = load_pointers(app, text, scheme, frozenset())
-    choice = choose_among(app, text, among, scheme, time.monotonic() + scheme.seconds)
+    among = _load_pointers(app, text, frozenset())
+    choice = choose_among(app, text, among, time.monotonic() + app.settings.count("MEMORY_RECALL_SECONDS"))
     if choice is None:
         raise BadInput("The model gave no answer that could be used.", hint="`recollect logs` says why.")
     names = {pointer.id: pointer.name for pointer in among}
@@ -101,19 +74,16 @@ def recall_agent(
 # What it chooses among
 
 
-def load_pointers(app: App, text: str, scheme: Scheme, seen: Set[str]) -> tuple[Pointer, ...]:
+def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     found: dict[str, Memory] = {}
     for memory in _memories(app, text):
-        if memory.id not in seen and memory.id not in found and _may_be_shown(memory):
-            found[memory.id] = memory
+        is_loaded = isinstance(memory, Note) and layout.is_always_loaded(memory.path)
+        if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_quiet(memory):
+            found.setdefault(memory.id, memory)
     paths = Counter(memory.path for memory in found.values() if isinstance(memory, Note))
     ambiguous = {path for path, count in paths.items() if count > 1}
-    pointers: Sequence[Pointer] = [make_pointer(memory, ambiguous) for memory in found.values()]
-    if scheme.by_keywords:
-        stop_words = frozenset(STOP_WORDS)
-        pointers = model_choice.filter_by_keywords(text, pointers, stop_words=stop_words, in_content=scheme.in_content)
-    return model_choice.limit_to_room(pointers[:MAX_OFFERED])
+    return select_pointers(app, text, [make_pointer(memory, ambiguous) for memory in found.values()])
 
 
 def _memories(app: App, text: str) -> Iterator[Memory]:
@@ -125,51 +95,55 @@ def _memories(app: App, text: str) -> Iterator[Memory]:
             yield from store.find(Query(kinds=(kind,), statuses=REACHED, limit=MAX_LOADED))
 
 
-def _may_be_shown(memory: Memory) -> bool:
-    if isinstance(memory, Note) and layout.is_always_loaded(memory.path):
-        return False
-    return memory.status in REACHED and not is_quiet(memory)
-
-
 def make_pointer(memory: Memory, ambiguous: Set[str] = frozenset()) -> Pointer:
     """`ambiguous`: paths that name more than one note."""
     note = memory if isinstance(memory, Note) else None
     title, text = plain(memory.title, _TITLE_CHARS), plain(memory.body, _LINE_CHARS)
     about = text if text.startswith(title.rstrip("…")) else f"{title} - {text}" if text else title
-    return Pointer(
-        id=memory.id,
-        name=plain(note.path, _TITLE_CHARS) if note and note.path and note.path not in ambiguous else memory.id,
-        description=about,
-        words=tuple(one_line(neutral(word)) for word in memory.topics) if note else (),
-        content=neutral(memory.body),
-    )
+    name = plain(note.path, _TITLE_CHARS) if note and note.path and note.path not in ambiguous else memory.id
+    words = tuple(one_line(neutral(word)) for word in memory.topics) if note else ()
+    return Pointer(memory.id, name, about, words, neutral(memory.body))
+
+
+def select_pointers(app: App, text: str, pointers: Sequence[Pointer]) -> tuple[Pointer, ...]:
+    """As many of the first as one question holds; where presearch is on, of those that share a keyword."""
+    if app.settings.switch("MEMORY_RECALL_PRESEARCH"):
+        in_content = app.settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT")
+        stop_words = frozenset(STOP_WORDS)
+        pointers = model_choice.filter_by_keywords(text, pointers, stop_words=stop_words, in_content=in_content)
+    return model_choice.limit_to_room(pointers)
 
 
 # The passes
 
 
-def choose_among(app: App, text: str, among: Sequence[Pointer], scheme: Scheme, until_s: float) -> Choice | None:
+def choose_among(app: App, text: str, among: Sequence[Pointer], until_s: float) -> Choice | None:
     """None: no usable answer came, or not in time. Nothing to choose from costs no call."""
-    offered = tuple(pointer.id for pointer in among)
-    word = "double" if scheme.double else "single"
-    how = f"a language model ({word}), of {len(among)}{' that share a keyword' if scheme.by_keywords else ''}"
+    scheme, prompt = app.settings.text("MEMORY_RECALL_SCHEME"), neutral(shorten_prompt(text))
+    filtered = " that share a keyword" if app.settings.switch("MEMORY_RECALL_PRESEARCH") else ""
+    how = f"a language model ({scheme}), of {len(among)}{filtered}"
+
+    def ask(number: int, use: Use, pointers: Sequence[Pointer]) -> tuple[str, ...] | None:
+        template = app.settings.pair("MEMORY_RECALL_PROMPTS")[number]
+        model, seconds = app.settings.pair("MEMORY_RECALL_MODELS")[number], _model_seconds(until_s)
+        question = model_choice.question(use, prompt, pointers, template=template, model=model, seconds=seconds)
+        answer: tuple[str, ...] | None = language_model.ask(app, question, pointers)
+        return answer
+
     if not among:
-        return Choice((), (), (), how)
-    prompt = neutral(shorten_prompt(text))
-    question = model_choice.broad_question(prompt, among, scheme.passes[0], seconds=_model_seconds(until_s))
-    first: tuple[str, ...] | None = language_model.ask(app, question, among)
+        return Choice((), (), how)
+    first = ask(0, Use.RECALL_BROAD, among)
     if first is None:
         return None
-    if not scheme.double or not first:
-        return Choice(first, first, offered, how)
+    if scheme != "double" or not first:
+        return Choice(first, first, how)
     if _model_seconds(until_s) < PASS_NEEDS_S:
-        return Choice(first, first, offered, f"{how}; no time for pass 2")
-    candidates = [_with_content(app, pointer) for id in first for pointer in among if pointer.id == id]
-    question = model_choice.strict_question(prompt, candidates, scheme.passes[1], seconds=_model_seconds(until_s))
-    kept: tuple[str, ...] | None = language_model.ask(app, question, candidates)
+        return Choice(first, first, f"{how}; no time for pass 2")
+    by_id = {pointer.id: pointer for pointer in among}
+    kept = ask(1, Use.RECALL_STRICT, [_with_content(app, by_id[id]) for id in first])
     if kept is None:
-        return Choice(first, first, offered, f"{how}; pass 2 gave no answer")
-    return Choice(kept, first, offered, how, passes=2)
+        return Choice(first, first, f"{how}; pass 2 gave no answer")
+    return Choice(kept, first, how, passes=2)
 
 
 def _model_seconds(until_s: float) -> float:
@@ -183,53 +157,42 @@ def _with_content(app: App, pointer: Pointer) -> Pointer:
     if pointer.content:
         return pointer
     messages = [message for _, store in app.scopes() for message in store.messages(pointer.id)][-_MAX_MESSAGES:]
-    return replace(pointer, content=neutral("\n".join(message.content for message in messages)))
+    return pointer._replace(content=neutral("\n".join(message.content for message in messages)))
 
 
 # What becomes of it
 
 
 def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float) -> Found | None:
-    """What is shown in place of what ordinary recall found. None: that is shown."""
+    """What is shown in place of what ordinary recall found: the chosen memories that are still there, and which pass
+    chose or dropped what. None: ordinary recall is shown."""
     began_s = time.monotonic()
-    scheme = read_scheme(app)
-    choice = choose_among(app, text, load_pointers(app, text, scheme, seen), scheme, until_s)
+    among = _load_pointers(app, text, seen)
+    choice = choose_among(app, text, among, until_s)
     if choice is None:
         return None
-    found = read_choice(app, text, choice, ordinary, seen=seen, limit=app.settings.count("MEMORY_PROMPT_HITS"))
-    return replace(found, ms=(time.monotonic() - began_s) * 1_000)
-
-
-def read_choice(app: App, text: str, choice: Choice, ordinary: Found | None, *, seen: Set[str], limit: int) -> Found:
-    """The chosen memories that are still there, in the shape of every recall: which pass chose or dropped what."""
     known = {one.hit.memory.id: one for one in ordinary.found} if ordinary else {}
     kept: list[Recollection] = []
     drops: list[Drop] = []
     for id in choice.chosen:
-        current = _read_again(app, id)
-        if current is None or id in seen:
-            drops.append(Drop(id, "shown before" if current else "no longer there"))
-        elif len(kept) == limit:
+        current = app.exact(id)
+        if current is None or current[1].status not in REACHED:
+            drops.append(Drop(id, "no longer there"))
+        elif len(kept) == app.settings.count("MEMORY_PROMPT_HITS"):
             drops.append(Drop(id, "beyond the limit"))
         else:
             kept.append(_recollection(app, *current, known.get(id), choice.passes))
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
+    offered = {pointer.id for pointer in among}
     for id in (id for id in known if id not in choice.first):
-        drops.append(Drop(id, "not chosen by pass 1" if id in choice.offered else "not offered to the model"))
-    return Found(app.mint.draw("recall"), text, app.clock.now(), tuple(kept), tuple(drops), choice.how)
-
-
-def _read_again(app: App, id: str) -> tuple[Scope, Memory] | None:
-    for scope, store in app.scopes():
-        memory = store.exact(id)
-        if memory is not None:
-            aged = replace(memory, status=status_at(memory, now=app.clock.now(), rules=app.age_rules))
-            return (scope, aged) if memory.status in REACHED else None
-    return None
+        drops.append(Drop(id, "not chosen by pass 1" if id in offered else "not offered to the model"))
+    ms = (time.monotonic() - began_s) * 1_000
+    return Found(app.mint.draw("recall"), text, app.clock.now(), tuple(kept), tuple(drops), choice.how, ms)
 
 
 def _recollection(app: App, scope: Scope, memory: Memory, known: Recollection | None, passes: int) -> Recollection:
+    now, rules = app.clock.now(), app.age_rules
     chosen = tuple((f"pass {number}", 1.0) for number in range(1, passes + 1))
     hit = known.hit if known else Hit(memory, 1.0, ())
-    force = strength(memory, now=app.clock.now(), rules=app.age_rules)
-    return Recollection(scope, replace(hit, memory=memory, score=1.0, components=(*chosen, *hit.components)), force)
+    hit = replace(hit, memory=aged(memory, now=now, rules=rules), score=1.0, components=(*chosen, *hit.components))
+    return Recollection(scope, hit, strength(memory, now=now, rules=rules))

@@ -9,19 +9,21 @@ a keyword, and one that is found is enough: as a word, as part of one, or as a w
 Notes that list the words by which they want to be found are searched by those and their name, other memories by name
 and description. Paraphrases are missed, which is why the filter has to be switched on.
 
-Asks nobody (app/language_model.py) and loads nothing (ops/recall_agent.py); the wording is in templates (llm/prompts/).
+Asks nobody (app/language_model.py) and loads nothing (ops/recall_agent.py); the wording is in llm/prompts/.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import get_close_matches
+from itertools import accumulate
+from typing import NamedTuple
 
 from recollect.base.text import clip
 from recollect.model.ask import Ask, Use
 
+MAX_OFFERED = 400
 BROAD_CHARS = 60_000  # of all pointers; those that come later are not offered
 CONTENT_CHARS = 6_000  # of one candidate
 STRICT_CHARS = 80_000
@@ -37,16 +39,7 @@ _MIN_PART_CHARS = 3  # a shorter keyword stands inside half of all words
 _MAX_KEYWORDS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """One question to a model: its template and the model's name."""
-
-    template: str
-    model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(NamedTuple):
     """A memory as a model reads it before it asks for more. The texts are harmless and on one line."""
 
     id: str
@@ -66,30 +59,21 @@ class Pointer:
 
 def limit_to_room(pointers: Sequence[Pointer]) -> tuple[Pointer, ...]:
     """As many of the first as fit into the broad question."""
-    room = BROAD_CHARS
-    kept = []
-    for pointer in pointers:
-        room -= len(pointer.line) + 1
-        if room < 0:
-            break
-        kept.append(pointer)
-    return tuple(kept)
+    used = accumulate(len(pointer.line) + 1 for pointer in pointers[:MAX_OFFERED])
+    return tuple(pointer for pointer, chars in zip(pointers, used, strict=False) if chars <= BROAD_CHARS)
 
 
-def broad_question(prompt: str, pointers: Sequence[Pointer], one: Pass, *, seconds: float) -> Ask:
-    listed = "\n".join(pointer.line for pointer in pointers)
-    return _ask(Use.RECALL_BROAD, prompt, f"Available memories:\n{listed}", one, seconds)
-
-
-def strict_question(prompt: str, candidates: Sequence[Pointer], one: Pass, *, seconds: float) -> Ask:
-    room = min(max(STRICT_CHARS // max(len(candidates), 1), 500), CONTENT_CHARS)
-    whole = "\n\n".join(f"## {pointer.line}\n{clip(pointer.content, room)}" for pointer in candidates)
-    return _ask(Use.RECALL_STRICT, prompt, f"Candidate memories:\n\n{whole}", one, seconds)
-
-
-def _ask(use: Use, prompt: str, memories: str, one: Pass, seconds: float) -> Ask:
+def question(
+    use: Use, prompt: str, pointers: Sequence[Pointer], *, template: str = "", model: str = "", seconds: float
+) -> Ask:
+    if use is Use.RECALL_BROAD:
+        memories = "Available memories:\n" + "\n".join(pointer.line for pointer in pointers)
+    else:
+        room = min(max(STRICT_CHARS // max(len(pointers), 1), 500), CONTENT_CHARS)
+        whole = (f"## {pointer.line}\n{clip(pointer.content, room)}" for pointer in pointers)
+        memories = "Candidate memories:\n\n" + "\n\n".join(whole)
     asked = f"<user_prompt>\n{prompt}\n</user_prompt>\n\n{memories}"
-    return Ask(use, (("asked", asked),), prompt=one.template, model=one.model, seconds=seconds)
+    return Ask(use, (("asked", asked),), prompt=template, model=model, seconds=seconds)
 
 
 def read_answer(answer: str, among: Sequence[Pointer]) -> tuple[str, ...] | None:
@@ -126,7 +110,7 @@ def _named_in(line: str, names: dict[str, str]) -> list[str]:
 # The keyword filter
 
 
-def keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
+def find_keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
     """Each once, in order."""
     words = (word.strip("'’-_").casefold() for word in _WORD.findall(prompt))
     return tuple(dict.fromkeys(word for word in words if word and word not in stop_words))[:_MAX_KEYWORDS]
@@ -135,28 +119,19 @@ def keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
 def filter_by_keywords(
     prompt: str, pointers: Sequence[Pointer], *, stop_words: Set[str], in_content: bool = False
 ) -> tuple[Pointer, ...]:
-    wanted = keywords(prompt, stop_words)
-    return tuple(pointer for pointer in pointers if _has_keyword(wanted, _searched_text(pointer, in_content)))
+    keywords = find_keywords(prompt, stop_words)
+    return tuple(pointer for pointer in pointers if _has_keyword(keywords, _searched_text(pointer, in_content)))
 
 
 def _searched_text(pointer: Pointer, in_content: bool) -> str:
     about = pointer.words or (pointer.description,)
-    content = (pointer.content,) if in_content else ()
-    return "\n".join((pointer.stem, *about, *content)).casefold()
+    return "\n".join((pointer.stem, *about, pointer.content if in_content else "")).casefold()
 
 
-def _has_keyword(wanted: Sequence[str], text: str) -> bool:
-    words = dict.fromkeys((*_WORD.findall(text), *_WORD_IN_NAME.findall(text)))
-    for word in wanted:
-        can_be_part = len(word) >= _MIN_PART_CHARS or not word.isascii()  # a script without spaces has short ones
-        if word in words or (can_be_part and word in text):
-            return True
-    return any(_is_alike(word, other) for word in wanted for other in words)
-
-
-def _is_alike(word: str, other: str) -> bool:
-    if abs(len(word) - len(other)) > (len(word) + len(other)) * (1 - MIN_LIKENESS):
-        return False
-    matcher = SequenceMatcher(None, word, other, autojunk=False)
-    ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
-    return all(ratio() >= MIN_LIKENESS for ratio in ratios)
+def _has_keyword(keywords: Sequence[str], text: str) -> bool:
+    words = {*_WORD.findall(text), *_WORD_IN_NAME.findall(text)}
+    # A script without spaces has short words.
+    parts = (word for word in keywords if len(word) >= _MIN_PART_CHARS or not word.isascii())
+    if not words.isdisjoint(keywords) or any(word in text for word in parts):
+        return True
+    return any(get_close_matches(word, words, 1, MIN_LIKENESS) for word in keywords)
