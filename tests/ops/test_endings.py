@@ -177,12 +177,12 @@ def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript:
     old = app.clock.now()
     waiting = [
         rule(f"r{n}", tags=(LEARNING_TAG,), status=Status.CANDIDATE, last_active_at=old)
-        for n in range(session_end.WAITING_MOST)
+        for n in range(session_end.MAX_WAITING)
     ]
     app.writer(Scope.PROJECT).apply(plan(*map(Create, waiting)), act(summary="kept"))
     talk(transcript)
     end(app, transcript)
-    assert len(kept(app, LEARNING_TAG)) == session_end.WAITING_MOST
+    assert len(kept(app, LEARNING_TAG)) == session_end.MAX_WAITING
 
     app.clock = FixedClock(old.plus(days=31))
     later = Transcript(app, tmp_path, "s-2")

@@ -18,7 +18,7 @@ from recollect.app.core import App
 from recollect.base.files import read_limited
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
-from recollect.lifecycle.claims import Claim, Sort, claims
+from recollect.lifecycle.claims import Sort, find_claims
 from recollect.model.memory import Memory
 from recollect.model.result import Scope
 
@@ -38,68 +38,60 @@ def outdated_claims(app: App, scope: Scope, memory: Memory) -> tuple[str, ...]:
     root = app.project.root if app.project is not None and scope is Scope.PROJECT else None
     changed = set(anchors.changed_files(app, memory)) if root else set()
     gone = {path for path in changed if root and not os.path.lexists(root / path)}
-    said = [f"{path} is gone" for path in sorted(gone)]
-    said += [f"{path} changed since" for path in sorted(changed - gone)]
-    named = claims(f"{memory.title}\n{memory.body}")
-    said += [words for claim in named if claim.name not in changed and (words := _problem(claim, root))]
-    return tuple(dict.fromkeys(said))
+    problems = [f"{path} is gone" for path in sorted(gone)]
+    problems += [f"{path} changed since" for path in sorted(changed - gone)]
+    for sort, name in find_claims(f"{memory.title}\n{memory.body}"):
+        is_missing, words = _CHECKS[sort]
+        if name not in changed and is_missing(name, root):
+            problems.append(words.format(name))
+    return tuple(dict.fromkeys(problems))
 
 
-def _problem(claim: Claim, root: Path | None) -> str:
-    """Empty: it exists, or nobody can say."""
-    match claim.sort:
-        case Sort.PATH:
-            return f"{claim.name} is not there" if _is_missing(claim.name, root) else ""
-        case Sort.PROGRAM:
-            return f"there is no program {claim.name}" if _no_program(claim.name) else ""
-        case Sort.SCRIPT:
-            known = _scripts(root) if root else None
-            return f"package.json has no script {claim.name}" if known is not None and claim.name not in known else ""
-        case Sort.TARGET:
-            known = _targets(root) if root else None
-            return f"the Makefile has no target {claim.name}" if known is not None and claim.name not in known else ""
-
-
-def _is_missing(name: str, root: Path | None) -> bool:
+def _is_missing_path(name: str, root: Path | None) -> bool:
+    """`/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has to
+    be there."""
     try:
-        if name.startswith("~/"):
-            return _is_missing(str(user_home() / name[2:]), root)
-        if name.startswith("/"):
-            # `/api/users` is a route as often as a path: its first folder has to be there.
-            first = Path("/") / Path(name).parts[1]
-            return first.is_dir() and not os.path.lexists(name)
-        if root is None:
+        path = user_home() / name[2:] if name.startswith("~/") else Path(name)
+        if path.is_absolute():
+            return Path(*path.parts[:2]).is_dir() and not os.path.lexists(path)
+        if root is None or ".." in path.parts or len(path.parts) < 2:
             return False
-        parts = Path(name).parts
-        return ".." not in parts and len(parts) > 1 and (root / parts[0]).is_dir() and not os.path.lexists(root / name)
+        return (root / path.parts[0]).is_dir() and not os.path.lexists(root / path)
     except (OSError, ValueError):
         return False
 
 
-def _no_program(name: str) -> bool:
+def _is_missing_program(name: str, _root: Path | None) -> bool:
     """As a shell would look it up, on the PATH of this process."""
     path = environment().get("PATH", "")
     return bool(path) and name not in _BUILT_IN and shutil.which(name, path=path) is None
 
 
-def _scripts(root: Path) -> set[str] | None:
-    """None: there is no such file, or it cannot be read."""
+def _is_missing_script(name: str, root: Path | None) -> bool:
     try:
-        held = json.loads(read_limited(root / "package.json", _MAX_BYTES))
-        scripts = held.get("scripts", {})
-        return set(scripts) if isinstance(scripts, dict) else None
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return None
+        held = json.loads(read_limited(root / "package.json", _MAX_BYTES)) if root else None
+        scripts = held.get("scripts", {}) if isinstance(held, dict) else None
+        return isinstance(scripts, dict) and name not in scripts
+    except (OSError, ValueError, RecursionError):
+        return False
 
 
-def _targets(root: Path) -> set[str] | None:
-    """None also if it has pattern rules, or includes other files."""
-    for name in _MAKEFILES:
+def _is_missing_target(name: str, root: Path | None) -> bool:
+    """Never where the Makefile has pattern rules, or includes other files."""
+    for path in (root / file for file in _MAKEFILES) if root else ():
         try:
-            text = read_limited(root / name, _MAX_BYTES).decode()
+            text = read_limited(path, _MAX_BYTES).decode()
         except (OSError, ValueError):
             continue
         targets = {target for line in _TARGET.findall(text) for target in line.split()}
         is_open = any("%" in one or "$" in one for one in targets) or re.search(r"^-?include\s", text, re.MULTILINE)
-        return None if is_open else targets
-    return None
+        return not is_open and name not in targets
+    return False
+
+
+_CHECKS = {
+    Sort.PATH: (_is_missing_path, "{} is not there"),
+    Sort.PROGRAM: (_is_missing_program, "there is no program {}"),
+    Sort.SCRIPT: (_is_missing_script, "package.json has no script {}"),
+    Sort.TARGET: (_is_missing_target, "the Makefile has no target {}"),
+}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from recollect.model.command import command_of
 
@@ -23,6 +23,7 @@ _BARE = re.compile(r"(?<![\w./:~@-])(?:\./)?(?:[\w@+-][\w@.+-]*/)+[\w@+-][\w@.+-
 _PROMPT = re.compile(r"^[ \t]*[$>#][ \t]+(?=[\w./~-])")
 _NAME = re.compile(r"[A-Za-z][\w.:@/-]*")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]*")
+_PLACEHOLDERS = frozenset("<>{}*…")
 _SCRIPTED = frozenset({"npm", "pnpm", "yarn", "bun"})
 
 
@@ -33,50 +34,34 @@ class Sort(StrEnum):
     TARGET = "target"  # of a Makefile
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     sort: Sort
     name: str
 
 
-def claims(text: str) -> tuple[Claim, ...]:
-    """Each once, in order."""
+def find_claims(text: str) -> tuple[Claim, ...]:
+    """Each once: first those of fenced code, then those of other code, then those of prose."""
     text = text[:_MAX_CHARS]
-    return tuple(dict.fromkeys(_all(text)))[:MAX_CLAIMS]
-
-
-def _all(text: str) -> Iterator[Claim]:
-    for block in _FENCED.finditer(text):
-        for line in block[1].splitlines():
-            if prompted := _PROMPT.match(line):
-                yield from _of_command(line[prompted.end() :], sure=True)
     prose = _FENCED.sub("\n", text)
-    for span in _SPAN.finditer(prose):
-        said = span[1].strip()
-        if _PATH.fullmatch(said):
-            yield Claim(Sort.PATH, said)
-        elif " " in said:
-            prompted = _PROMPT.match(said)
-            yield from _of_command(said[prompted.end() :] if prompted else said, sure=bool(prompted))
-    for bare in _BARE.finditer(_SPAN.sub(" ", prose)):
-        yield Claim(Sort.PATH, bare.group())
+    typed = [line for block in _FENCED.finditer(text) for line in block[1].splitlines() if _PROMPT.match(line)]
+    found = [claim for code in (*typed, *_SPAN.findall(prose)) for claim in _claims_of_code(code.strip())]
+    found += [Claim(Sort.PATH, path) for path in _BARE.findall(_SPAN.sub(" ", prose))]
+    return tuple(dict.fromkeys(found))[:MAX_CLAIMS]
 
 
-def _of_command(said: str, *, sure: bool) -> Iterator[Claim]:
-    """`sure`: it is certainly a command, not just words written as code."""
-    if any(sign in said for sign in "<>{}*…"):
-        return  # a pattern to be filled in
-    command = command_of(said)
-    words = said.split()
-    if command is None or not words:
+def _claims_of_code(code: str) -> Iterator[Claim]:
+    prompt = _PROMPT.match(code)  # without one it may be words that are only written as code
+    command = code[prompt.end() :] if prompt else code
+    words = command.split()
+    if _PATH.fullmatch(code):
+        yield Claim(Sort.PATH, code)
+    elif not words or not _PLACEHOLDERS.isdisjoint(command) or command_of(command) is None:
         return
-    first = words[0]
-    if "/" in first and _PATH.fullmatch(first):
-        yield Claim(Sort.PATH, first)
-    elif first in ("make", "gmake"):
-        targets = [word for word in words[1:2] if _NAME.fullmatch(word)]
-        yield from (Claim(Sort.TARGET, target) for target in targets)
-    elif first in _SCRIPTED and words[1:2] == ["run"]:
-        yield from (Claim(Sort.SCRIPT, script) for script in words[2:3] if _NAME.fullmatch(script))
-    elif _PROGRAM.fullmatch(first) and (sure or any(word.startswith("-") for word in words[1:])):
-        yield Claim(Sort.PROGRAM, first)
+    elif "/" in words[0] and _PATH.fullmatch(words[0]):
+        yield Claim(Sort.PATH, words[0])
+    elif words[0] in ("make", "gmake"):
+        yield from (Claim(Sort.TARGET, name) for name in words[1:2] if _NAME.fullmatch(name))
+    elif words[0] in _SCRIPTED and words[1:2] == ["run"]:
+        yield from (Claim(Sort.SCRIPT, name) for name in words[2:3] if _NAME.fullmatch(name))
+    elif _PROGRAM.fullmatch(words[0]) and (prompt or any(word.startswith("-") for word in words[1:])):
+        yield Claim(Sort.PROGRAM, words[0])

@@ -1,4 +1,4 @@
-"""Asks over HTTP: an endpoint that speaks the OpenAI chat protocol (servers of local models do), or the messages
+"""Models over HTTP: an endpoint that speaks the OpenAI chat protocol (servers of local models do), or the messages
 protocol with a key. Which address, and whether it may be asked, is for the caller."""
 
 from __future__ import annotations
@@ -12,47 +12,24 @@ from recollect.base.post import BadAddress, post_json
 from recollect.model.ask import Answer
 
 MAX_BYTES = 1_000_000
-MAX_TOKENS = 4_096
-"""Of an answer."""
+MAX_TOKENS = 4_096  # of an answer
 
 
 class Protocol(NamedTuple):
     path: str
-    headers: Callable[[str], dict[str, str]]
-    """Made of the key, which may be empty."""
-    counted: tuple[str, ...]
-    """Which numbers of `usage` add up to the cost."""
-    text: Callable[[Any], str | None]
-
-
-def _chat_text(said: Any) -> str | None:
-    match said:
-        case {"choices": [{"message": {"content": str(text)}}, *_]}:
-            return text
-        case _:
-            return None
-
-
-def _messages_text(said: Any) -> str | None:
-    match said:
-        case {"content": [*parts]}:
-            texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-            return "".join(text for text in texts if isinstance(text, str))
-        case _:
-            return None
+    headers: Callable[[str], dict[str, str]]  # made of the key, which may be empty
+    counted: tuple[str, ...]  # which numbers of `usage` add up to the cost
 
 
 CHAT = Protocol(
     "/chat/completions",
     lambda key: {"Authorization": f"Bearer {key}"} if key else {},
     ("prompt_tokens", "completion_tokens"),
-    _chat_text,
 )
 MESSAGES = Protocol(
     "/v1/messages",
     lambda key: {"x-api-key": key, "anthropic-version": "2023-06-01"},
     ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
-    _messages_text,
 )
 
 
@@ -73,16 +50,24 @@ def ask(protocol: Protocol, url: str, *, key: str, model: str, text: str, second
     if len(reply.content) > MAX_BYTES:
         return Answer(problem=f"more than {MAX_BYTES:,} bytes of answer")
     try:
-        said = json.loads(reply.content)
+        answer = json.loads(reply.content)
     except (ValueError, RecursionError):
         return Answer(problem="an answer that cannot be read")
-    usage = said.get("usage") if isinstance(said, dict) else None
-    tokens = _sum(usage, protocol.counted) if isinstance(usage, dict) else None
-    answer = protocol.text(said)
-    if answer is None:
-        return Answer(tokens=tokens, problem="an answer of another shape")
-    return Answer(answer, tokens)
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    counts = [usage.get(name) for name in protocol.counted] if isinstance(usage, dict) else []
+    tokens = sum(count for count in counts if isinstance(count, int) and count >= 0) if counts else None
+    match answer:
+        case {"choices": [{"message": {"content": str(said)}}, *_]}:
+            return Answer(said, tokens)
+        case {"content": [*parts]}:
+            return Answer("".join(map(_part_text, parts)), tokens)
+        case _:
+            return Answer(tokens=tokens, problem="an answer of another shape")
 
 
-def _sum(usage: dict[str, Any], names: tuple[str, ...]) -> int:
-    return sum(count for name in names if isinstance(count := usage.get(name), int) and count >= 0)
+def _part_text(part: Any) -> str:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case _:
+            return ""

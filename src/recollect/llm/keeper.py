@@ -17,10 +17,7 @@ import select
 import signal
 import sys
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from contextlib import suppress
 
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
 _SWEEP_S = 5.0
@@ -88,9 +85,11 @@ def _sweep(program: int) -> None:
     deadline_s = time.monotonic() + _SWEEP_S
     while time.monotonic() < deadline_s:
         for pid in _children():
-            _kill(os.kill, pid)
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         if not os.path.exists(_PROC):
-            _kill(os.killpg, program)
+            with suppress(OSError):
+                os.killpg(program, signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -101,39 +100,22 @@ def _sweep(program: int) -> None:
 
 def _children() -> list[int]:
     """Orphans included. Without /proc there are none, and the process group has to do."""
-    me = os.getpid()
-    try:
-        pids = [int(name) for name in os.listdir(_PROC) if name.isdigit()]
-    except OSError:
-        return []
-    return [pid for pid in pids if _parent(pid) == me]
-
-
-def _parent(pid: int) -> int:
-    try:
-        with open(f"{_PROC}/{pid}/stat", "rb") as file:
-            return int(file.read(4_096).rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def _kill(how: Callable[[int, int], None], pid: int) -> None:
-    try:
-        how(pid, signal.SIGKILL)
-    except OSError:
-        pass
+    found = []
+    for name in os.listdir(_PROC) if os.path.exists(_PROC) else ():
+        with suppress(OSError, ValueError, IndexError), open(f"{_PROC}/{name}/stat", "rb") as file:
+            if int(file.read(4_096).rpartition(b")")[2].split()[1]) == os.getpid():
+                found.append(int(name))
+    return found
 
 
 def _prctl(option: int, value: int) -> None:
     """Linux alone; elsewhere the lifeline and the process group have to do."""
     if not sys.platform.startswith("linux"):
         return
-    try:
+    with suppress(ImportError, OSError, AttributeError):
         import ctypes
 
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        pass
 
 
 if __name__ == "__main__":

@@ -13,14 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import NamedTuple
 
-MAX_BYTES = 1_000_000
-"""Of an answer: hundreds of times what any use asks for."""
+MAX_BYTES = 1_000_000  # of an answer: hundreds of times what any use asks for
 _ENDS_WITHIN_S = 8.0  # more than the keeper takes to sweep
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 _CHUNK = 65_536
@@ -28,10 +25,8 @@ _CODES = {127: "not found", 126: "cannot be run"}
 _LATE = "no answer in time"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    out: bytes = b""
-    """All that it printed, also if it failed; empty if it was stopped."""
+class Run(NamedTuple):
+    out: bytes = b""  # all that it printed, also if it failed; empty if it was stopped
     problem: str = ""
 
 
@@ -55,52 +50,60 @@ def run(argv: Sequence[str], *, text: str, environ: Mapping[str, str], folder: s
     if sys.platform == "win32":
         return Run(problem="programs are not run on this system")
     deadline_s = time.monotonic() + seconds
+    lifeline, ours = os.pipe()  # nothing is ever written: closing our end tells the keeper to stop
     try:
-        with _start(argv, text, environ, folder) as (process, output):
-            out, problem = _read(output, deadline_s)
-            if not problem:
-                code = process.wait(max(0.0, deadline_s - time.monotonic()))
-                problem = "" if code == 0 else _CODES.get(code, f"exit code {code}")
-    except subprocess.TimeoutExpired:
-        return Run(problem=_LATE)
+        process = _start(argv, text, environ, folder, lifeline)
     except (OSError, ValueError) as error:
+        os.close(ours)
         why = error.strerror if isinstance(error, OSError) else str(error)
         return Run(problem=f"cannot be started ({why or type(error).__name__})")
-    return Run(out, problem)
-
-
-@contextmanager
-def _start(
-    argv: Sequence[str], text: str, environ: Mapping[str, str], folder: str
-) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    lifeline, ours = os.pipe()  # nothing is ever written: closing our end tells the keeper to stop
-    process = None
-    try:
-        # A file, not a pipe: a program that does not read, or stops reading, cannot make us wait.
-        with tempfile.TemporaryFile() as question:
-            question.write(text.encode("utf-8", "replace"))
-            question.seek(0)
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", _KEEPER, str(lifeline), *argv],
-                stdin=question,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=dict(environ),
-                cwd=folder,
-                pass_fds=(lifeline,),
-                start_new_session=True,
-            )
-        os.close(lifeline)
-        lifeline = -1
-        assert process.stdout is not None  # noqa: S101 for the type: it was asked for
-        with process.stdout as output:
-            yield process, output
     finally:
-        if lifeline >= 0:
-            os.close(lifeline)
+        os.close(lifeline)
+    try:
+        return _read(process, deadline_s)
+    finally:
         os.close(ours)
-        if process is not None:
+        with process:  # closes its output
             _end(process)
+
+
+def _start(
+    argv: Sequence[str], text: str, environ: Mapping[str, str], folder: str, lifeline: int
+) -> subprocess.Popen[bytes]:
+    # A file, not a pipe: a program that does not read, or stops reading, cannot make us wait.
+    with tempfile.TemporaryFile() as question:
+        question.write(text.encode("utf-8", "replace"))
+        question.seek(0)
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", _KEEPER, str(lifeline), *argv],
+            stdin=question,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environ),
+            cwd=folder,
+            pass_fds=(lifeline,),
+            start_new_session=True,
+        )
+
+
+def _read(process: subprocess.Popen[bytes], deadline_s: float) -> Run:
+    """Until the end, the limit or the deadline."""
+    assert process.stdout is not None  # noqa: S101 for the type: it was asked for
+    read, fd = bytearray(), process.stdout.fileno()
+    while select.select([fd], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
+        piece = os.read(fd, _CHUNK)
+        if not piece:
+            break
+        read += piece
+        if len(read) > MAX_BYTES:
+            return Run(problem=f"more than {MAX_BYTES:,} bytes of output")
+    else:
+        return Run(problem=_LATE)
+    try:
+        code = process.wait(max(0.0, deadline_s - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return Run(problem=_LATE)
+    return Run(bytes(read), "" if code == 0 else _CODES.get(code, f"exit code {code}"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -109,19 +112,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()  # the kernel then kills the program
         process.wait()
-
-
-def _read(output: IO[bytes], deadline_s: float) -> tuple[bytes, str]:
-    """Until the end, the limit or the deadline."""
-    read = bytearray()
-    fd = output.fileno()
-    while True:
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0 or not select.select([fd], [], [], left_s)[0]:
-            return b"", _LATE
-        piece = os.read(fd, _CHUNK)
-        if not piece:
-            return bytes(read), ""
-        read += piece
-        if len(read) > MAX_BYTES:
-            return b"", f"more than {MAX_BYTES:,} bytes of output"
