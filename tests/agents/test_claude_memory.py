@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents import Places, RuleCopy, Skill, agent, claude_memory
+from recollect.agents import Places, RuleCopy, Skill, claude_memory, default_agent
 from recollect.base.errors import NoProject
 from recollect.model.memory import Lane, RuleType
 from tests.values import NOW
 
 HOME = Path("/home/ann")
-claude = agent("claude-code")
+claude = default_agent()
 
 
 def copy(words: str, rule_type: RuleType = RuleType.CORRECTION, *, everywhere: bool = False) -> RuleCopy:
@@ -103,7 +103,7 @@ def test_a_memory_stays_within_what_the_client_shows(words: str):
     one = copy(" ".join(words.split()))
 
     assert len(claude.rule_file_text(one).encode("utf-8", "surrogatepass")) <= 4_096
-    line = claude.rule_index_line(one)
+    [line] = claude.index_lines("", [one])
     assert len(line) <= 200
     assert "\n" not in line
     assert claude.is_rule_file_name(claude.rule_file_name(one))
@@ -127,10 +127,9 @@ def test_words_make_the_client_neither_run_nor_read_anything():
 
 
 def test_the_room_in_an_index_is_what_others_leave():
-    assert claude.index_room("") == (190, 24_000)
-    assert claude.index_room("a\n" * 100)[0] == 90
-    assert claude.index_room("a\n" * 300)[0] == 0
-    assert claude.index_room("ä" * 12_000) == (189, 0)
+    every = [copy(f"Rule {number}") for number in range(30)]
+    found = [len(claude.index_lines(own, every)) for own in ("", "a\n" * 170, "a\n" * 300, "ä" * 11_900, "ä" * 12_000)]
+    assert found == [30, 17, 0, 3, 0]
 
 
 # Skills

@@ -59,14 +59,12 @@ NAMES["codex"] = NAMES["claude-code"]
 
 # What an agent itself must say, where it has an ability; everything else has a default.
 NEEDED = {
-    None: "HOST TITLE PROGRAM ABILITIES FOLDER EVENTS DEEDS SAYS FILES",
+    None: "HOST TITLE ABILITIES FOLDER DEEDS SAYS FILES",
     Ability.TRANSCRIPTS: "utterances may_speak",
     Ability.PAST: "transcripts",
     Ability.PLUGIN: "plugin",
     Ability.SERVER: "server_place",
     Ability.TEACHING: "skill",
-    Ability.OWN_MEMORY: "own_memory rule_file_name is_rule_file_name rule_file_text rule_index_line index_room",
-    Ability.SKILLS: "skills_folder skill_text",
 }
 
 
@@ -84,9 +82,8 @@ def test_an_agent_calls_us_in_one_way(host: str):
     assert len(agent(host).ABILITIES & {Ability.HOOKS, Ability.PLUGIN}) == 1
 
 
-def test_those_with_an_ability_are_found():
-    assert set(hosts(Ability.OWN_MEMORY)) == {host for host in hosts() if Ability.OWN_MEMORY in agent(host).ABILITIES}
-    assert "claude-code" in hosts(Ability.OWN_MEMORY)
+def test_only_the_usual_one_keeps_a_memory_of_its_own_and_reads_skills():
+    assert hosts(Ability.OWN_MEMORY) == hosts(Ability.SKILLS) == ("claude-code",)
 
 
 def rows() -> list[list[str]]:

@@ -60,8 +60,8 @@ def played(
         f'#!/bin/sh\necho "$*" >>{tmp_path}/asked; cat >>{tmp_path}/asked; echo >>{tmp_path}/asked\n{hook}\n'
     )
     script.chmod(mode)
-    plugin = opencode.plugin(Level.USER, places(tmp_path), tmp_path / "home")
-    (tmp_path / "recollect.mjs").write_text(plugin.text.replace("WAIT_MS = 2000", f"WAIT_MS = {wait_ms}"))
+    _, plugin = opencode.plugin(Level.USER, places(tmp_path), tmp_path / "home")
+    (tmp_path / "recollect.mjs").write_text(plugin.replace("WAIT_MS = 2000", f"WAIT_MS = {wait_ms}"))
     (tmp_path / "driver.mjs").write_text(DRIVER)
     ended = subprocess.run(
         [str(NODE), "driver.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True,
@@ -150,8 +150,8 @@ def test_the_quotes_of_the_command_line_are_no_part_of_a_prompt(prompt: str, tex
 def test_its_plugin_and_its_settings_stand_where_it_looks(tmp_path: Path):
     at = places(tmp_path, tmp_path / "shop")
 
-    assert opencode.plugin(Level.USER, at, tmp_path).path == tmp_path / ".config/opencode/plugin/recollect.js"
-    assert opencode.plugin(Level.PROJECT, at, tmp_path).path == tmp_path / "shop/.opencode/plugin/recollect.js"
+    assert opencode.plugin(Level.USER, at, tmp_path)[0] == tmp_path / ".config/opencode/plugin/recollect.js"
+    assert opencode.plugin(Level.PROJECT, at, tmp_path)[0] == tmp_path / "shop/.opencode/plugin/recollect.js"
     assert opencode.server_place(Level.USER, at).path == tmp_path / ".config/opencode/opencode.json"
     assert opencode.folder(places(tmp_path, XDG_CONFIG_HOME="/etc/xdg")) == Path("/etc/xdg/opencode")
     with pytest.raises(NoProject):
@@ -167,6 +167,6 @@ def test_settings_with_comments_are_used_where_there_are_some(tmp_path: Path):
 
 def test_any_name_of_a_home_is_spelt_safely(tmp_path: Path):
     home = Path('/home/it\'s "here"\n')
-    text = opencode.plugin(Level.USER, places(tmp_path), home).text
+    text = opencode.plugin(Level.USER, places(tmp_path), home)[1]
     assert f"const HOOK = {json.dumps(str(home) + '/bin/hook')}\n" in text
     assert "@HOOK@" not in text

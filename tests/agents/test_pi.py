@@ -131,12 +131,12 @@ def test_the_extension_goes_where_pi_looks_for_it_and_knows_its_home(tmp_path: P
     at = Places(tmp_path, tmp_path / "project", {})
     home = tmp_path / 'a "home"'
 
-    own = pi.plugin(Level.USER, at, home)
+    path, text = pi.plugin(Level.USER, at, home)
 
-    assert own.path == tmp_path / ".pi" / "agent" / "extensions" / "recollect.ts"
-    assert f"const INSTALLED_HOME = {json.dumps(str(home))};" in own.text
-    assert pi.plugin(Level.PROJECT, at, home).path == tmp_path / "project" / ".pi" / "extensions" / "recollect.ts"
+    assert path == tmp_path / ".pi" / "agent" / "extensions" / "recollect.ts"
+    assert f"const INSTALLED_HOME = {json.dumps(str(home))};" in text
+    assert pi.plugin(Level.PROJECT, at, home)[0] == tmp_path / "project" / ".pi" / "extensions" / "recollect.ts"
     moved = at._replace(environ={"PI_CODING_AGENT_DIR": "~/elsewhere"})
-    assert pi.plugin(Level.USER, moved, home).path == tmp_path / "elsewhere" / "extensions" / "recollect.ts"
+    assert pi.plugin(Level.USER, moved, home)[0] == tmp_path / "elsewhere" / "extensions" / "recollect.ts"
     with pytest.raises(NoProject):
         pi.plugin(Level.PROJECT, at._replace(project=None), home)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from recollect import agents
+from recollect.agents import model_client
 from recollect.model.ask import Answer
 
-ASKED = agents.model_client()
+ASKED = model_client
 
 
 def printed(**more: object) -> bytes:

@@ -6,7 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-from recollect import agents
+from recollect.agents import model_client
 from recollect.llm import program
 from tests.daemon.real import soon
 from tests.e2e.client import World, binary, one_model
@@ -108,7 +108,7 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
         use("Bash", command="echo x > written"),
         use("Write", file_path=str(world.project / "written"), content="x"),
     )
-    speaks = agents.model_client()
+    speaks = model_client
 
     with StandIn([script, says("Done.")]) as service:
         ran = program.run(
@@ -140,7 +140,7 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
 
 @one_model
 def test_one_that_hangs_is_ended_with_all_that_it_started(world: World):
-    speaks = agents.model_client()
+    speaks = model_client
     with StandIn() as service:
         service.hold(Lane.ASIDE)
         ran = program.run(

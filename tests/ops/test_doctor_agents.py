@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from recollect import __version__
-from recollect.agents import Level, Plugin, agent, claude_code
+from recollect.agents import Level, agent, claude_code
 from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.integrations import agent_checks, agent_pieces
-from recollect.integrations.agent_pieces import is_second_server, plugins_here
+from recollect.integrations.agent_pieces import is_second_server, plugin_here
 from recollect.integrations.receipts import Receipts
 from recollect.model.result import Check, Mark
 from recollect.ops import health, install
@@ -170,7 +170,7 @@ def test_doctor_starts_the_server(app: App):
 
 
 def plugin_file(app: App) -> Path:
-    return agent("opencode").plugin(Level.USER, places(app), app.home.root).path
+    return agent("opencode").plugin(Level.USER, places(app), app.home.root)[0]
 
 
 def of_opencode(app: App) -> list[tuple[Mark, str]]:
@@ -195,13 +195,13 @@ def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: A
 def test_a_plugin_of_another_version_is_renewed(app: App, quick: None, monkeypatch: pytest.MonkeyPatch):
     install.install(app, agent=("opencode",))
     opencode, path = agent("opencode"), plugin_file(app)
-    newer, made = Plugin(path, path.read_text() + "// newer\n"), opencode.plugin
+    newer, made = (path, path.read_text() + "// newer\n"), opencode.plugin
     monkeypatch.setattr(opencode, "plugin", lambda level, *at: newer if level is Level.USER else made(level, *at))
 
     assert (Mark.WARN, f"{path} is of another version of Recollect") in of_opencode(app)
     install.install(app, agent=("opencode",))
 
-    assert path.read_text().startswith(newer.text)
+    assert path.read_text().startswith(newer[1])
     install.uninstall(app)
     assert not path.parent.exists()
 
@@ -226,19 +226,20 @@ def plug(tmp_path: Path, *, version: str = __version__, name: str = NAME, on: bo
     [("recollector@recollect", True, None), ("other@recollect", True, None), (NAME, False, None), (NAME, True, False)],
 )
 def test_only_ours_counts_and_only_where_it_is_on(app: App, tmp_path: Path, name: str, on: bool, own: bool | None):
-    assert plugins_here(app) == ()
+    assert plugin_here(app) is None
     plug(tmp_path, name=name, on=on)
     if own is not None:  # the nearest settings decide
         (Path.cwd() / ".claude").mkdir()
         (Path.cwd() / ".claude" / "settings.local.json").write_text(json.dumps({"enabledPlugins": {name: own}}))
-    assert plugins_here(app) == ()
+    assert plugin_here(app) is None
 
 
 @pytest.mark.parametrize("broken", ["", "[]", "{", '{"plugins": 3}', '{"plugins": {"recollect@recollect": "x"}}'])
 def test_a_list_of_plugins_that_cannot_be_read_is_no_failure(app: App, tmp_path: Path, broken: str):
     plug(tmp_path)
     (tmp_path / "home" / ".claude" / "plugins" / "installed_plugins.json").write_text(broken)
-    assert all(not one.version for one in plugins_here(app))
+    found = plugin_here(app)
+    assert found is None or not found.version
 
 
 def test_a_plugin_is_told_of_and_left_alone(app: App, tmp_path: Path):

@@ -77,7 +77,7 @@ def theirs(app: App, host: str) -> None:
     if Ability.SERVER in speaks.ABILITIES:
         wanted.add(speaks.server_place(Level.USER, here).path)
     if Ability.PLUGIN in speaks.ABILITIES:
-        wanted.add(speaks.plugin(Level.USER, here, app.home.root).path.with_name("other.ts"))
+        wanted.add(speaks.plugin(Level.USER, here, app.home.root)[0].with_name("other.ts"))
     if Ability.HOOKS in speaks.ABILITIES:
         wanted.add(speaks.settings_path(Level.USER, here))
     for path in wanted:

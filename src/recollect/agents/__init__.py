@@ -1,4 +1,4 @@
-"""The agents we serve. Each has a file that knows its events, its shapes and its settings; the rest of the program
+"""The agents we serve. Each has a file that knows its events, its formats and its settings; the rest of the program
 knows only what is declared here.
 
 A new agent is one such file (base_agent.py says what is in it) and one line in `_MODULES`. What not every agent can do
@@ -9,48 +9,145 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from recollect.agents.shapes import (
-    Ability,
-    Addon,
-    Form,
-    Hook,
-    Level,
-    OwnMemory,
-    Places,
-    Plugin,
-    RuleCopy,
-    ServerPlace,
-    Skill,
-    Transcript,
-)
 from recollect.agents.transcript import Cursor, Tail, Utterance
 from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
-from recollect.model.ask import Answer
+from recollect.model.memory import Lane, RuleType
 from recollect.model.session import Event, Reply
 
 if TYPE_CHECKING:
     from recollect.agents.base_agent import Agent
+    from recollect.agents.claude_code import ClaudeCode
 
-__all__ = [
-    "DEFAULT_HOST", "Ability", "Addon", "Cursor", "Form", "Hook", "Level", "ModelClient", "OwnMemory", "Places",
-    "Plugin", "RuleCopy", "ServerPlace", "Skill", "Tail", "Transcript", "Utterance", "addon_hosts", "addons", "agent",
-    "callers", "hosts", "is_able", "model_client", "origin", "parse", "parse_pointer", "render", "utterances",
-    "utterances_by_line",
-]  # fmt: skip
+__all__ = ["Cursor", "Tail", "Utterance"]
 
 _MODULES = {
     "claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode", "pi": "pi",
     "copilot": "copilot",
 }  # fmt: skip
-_ADDONS = ("claude-code",)
-_MODEL_CLIENT = "claude_print"
 DEFAULT_HOST = "claude-code"
+
+
+class Ability(StrEnum):
+    """What an agent can do with us, or we with it, where not every one can."""
+
+    HOOKS = "hooks"  # a settings file of its own names our hooks
+    PLUGIN = "plugin"  # it loads a file of ours, which calls us
+    START = "start"  # what we say at a session's start reaches the model
+    PROMPT = "prompt"  # and so does what we add to a prompt
+    CALLS = "calls"  # and what we say before a tool runs
+    READS = "reads"  # a read of a virtual file can be answered
+    SUBAGENTS = "subagents"  # it reports when a subagent starts, and that one can be told something
+    COMPACTION = "compaction"  # it reports when it compacts
+    END = "end"  # it reports when a session ends
+    NOTICES = "notices"  # it shows a person a line of ours
+    OUTCOMES = "outcomes"  # it says how a call went
+    TRANSCRIPTS = "transcripts"  # what was said can be read afterwards
+    PAST = "past"  # and so can what was said before we came
+    SERVER = "server"  # it can be offered our tools
+    TEACHING = "teaching"  # a file can teach it to use its memory when asked to
+    OWN_MEMORY = "own-memory"  # it keeps a memory of a project that rules can be written into
+    SKILLS = "skills"  # it reads a project's rules as skills
+
+
+class Form(StrEnum):
+    """How a settings file is written."""
+
+    JSON = "json"
+    COMMENTED = "commented"  # JSON with comments and trailing commas
+    TOML = "toml"
+
+
+class Level(StrEnum):
+    """Whose settings."""
+
+    USER = "user"
+    PROJECT = "project"  # the project's, shared through its repository
+    LOCAL = "local"  # the project's, on this machine alone
+
+
+class Places(NamedTuple):
+    """Where a person's files and a project's are."""
+
+    user_home: Path
+    project: Path | None
+    environ: Mapping[str, str]
+
+
+class Hook(NamedTuple):
+    """One event that an agent is asked to report to us."""
+
+    event: str
+    timeout_s: int
+    spinner: str = ""  # what the agent shows while it waits; where it has a field for that
+    is_prompt: bool = False  # a person waits for it with a prompt
+    deadline_ms: int = 0  # where the event's name says nothing to the hook process (wire/hook.py)
+
+
+class ServerPlace(NamedTuple):
+    """Where an agent is told of an MCP server: a member of an object in a file."""
+
+    path: Path
+    keys: tuple[str, ...]  # the way to the object
+    form: Form = Form.JSON
+
+
+class Addon(NamedTuple):
+    """Our plugin in an agent that manages plugins itself."""
+
+    name: str
+    version: str
+    call: Path  # its script: `hook EVENT`, `mcp`
+    update: str  # the agent's own command that renews it
+    remove: str
+
+
+class Transcript(NamedTuple):
+    """One file that a session left, as far as its place and its first lines tell."""
+
+    path: Path
+    session: str = ""
+    agent: str = ""  # the subagent whose transcript it is
+    cwd: str = ""  # where the session began
+    began: Moment | None = None
+    size: int = 0
+    changed: Moment = Moment(0)
+    problem: str = ""  # why it cannot be read
+
+
+class OwnMemory(NamedTuple):
+    """The memory that an agent keeps of a project for itself."""
+
+    base: Path  # the agent's own folder. If it is missing, the agent was never used; below it, folders may be made.
+    folder: Path
+    index_file: str  # the file there that it always reads
+    unread: str = ""  # why it would not read it now, if that is known
+
+
+class RuleCopy(NamedTuple):
+    """A rule to be written into such a memory; its words are harmless already."""
+
+    id: str
+    words: str
+    rule_type: RuleType
+    lane: Lane
+    everywhere: bool  # not for this project alone
+    since: Moment
+
+
+class Skill(NamedTuple):
+    """Rules of one kind, as a skill of a project."""
+
+    topic: str
+    title: str
+    rules: tuple[str, ...]
+    updated: Moment
 
 
 def hosts(able: Ability | None = None) -> tuple[str, ...]:
@@ -61,34 +158,6 @@ def hosts(able: Ability | None = None) -> tuple[str, ...]:
 def callers() -> tuple[str, ...]:
     """Those that can be made to call us; of the others only past sessions are read."""
     return hosts(Ability.PROMPT)
-
-
-class ModelClient(Protocol):
-    """An agent's program, run once to answer one question."""
-
-    def arguments(self, *, model: str, reads: bool, turns: int) -> tuple[str, ...]:
-        """What is added to the command."""
-
-    def environ(self, outer: Mapping[str, str], key: str) -> dict[str, str]:
-        """What it is run with: nothing of the session that we were called from."""
-
-    def read_answer(self, out: bytes) -> Answer: ...
-
-
-def model_client() -> ModelClient:
-    """What is known of the program that MEMORY_LLM_COMMAND names."""
-    return cast(ModelClient, import_module(f"recollect.agents.{_MODEL_CLIENT}"))
-
-
-def addons(places: Places) -> tuple[Addon, ...]:
-    """Ours that are switched on here."""
-    found = (agent(host).addon(places) for host in _ADDONS)
-    return tuple(one for one in found if one is not None)
-
-
-def addon_hosts() -> tuple[str, ...]:
-    """Agents that we have a plugin for."""
-    return _ADDONS
 
 
 def is_able(host: str, ability: Ability) -> bool:
@@ -103,36 +172,35 @@ def agent(host: str) -> Agent:
     return cast("Agent", import_module(f"recollect.agents.{module}").AGENT)
 
 
+def default_agent() -> ClaudeCode:
+    """The one that also keeps a memory of its own, reads skills and manages plugins."""
+    return cast("ClaudeCode", agent(DEFAULT_HOST))
+
+
 def parse(host: str, event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) -> Event:
     """What an agent said, as a value. Raises BadInput, and nothing else, for what cannot be read."""
     return agent(host).parse(event, body, at=at, environ=environ)
 
 
 def parse_pointer(pointer: Mapping[str, object]) -> Event:
-    """An event that a hook left in the spool (wire/spool.py). The host's own file knows which event it is, so it gets
-    what is left of the payload."""
+    """An event that a hook left in the spool (wire/pointer.py), parsed from what is left of its payload."""
 
     def text(name: str) -> str:
         value = pointer.get(name)
         return value if isinstance(value, str) else ""
 
-    calls = pointer.get("tools")
-    ids = [one for one in calls if isinstance(one, str)] if isinstance(calls, list) else []
-    fields = {
-        "session_id": "session", "prompt_id": "prompt", "agent_id": "agent", "agent_type": "agent_type",
-        "source": "source", "transcript_path": "transcript", "cwd": "cwd",
-    }  # fmt: skip
-    left = {
-        **{field: text(name) for field, name in fields.items()},
-        "tool_use_id": ids[0] if ids else "",
-        "tool_calls": [{"tool_use_id": id} for id in ids],
-    }
-    at_ns = pointer.get("at_ns")
+    calls, at_ns = pointer.get("tools"), pointer.get("at_ns")
     if not isinstance(at_ns, int):
         raise BadInput("The pointer does not say when it was left.")
+    ids = [one for one in calls if isinstance(one, str)] if isinstance(calls, list) else []
+    payload = {
+        "session_id": text("session"), "prompt_id": text("prompt"), "agent_id": text("agent"),
+        "agent_type": text("agent_type"), "source": text("source"), "transcript_path": text("transcript"),
+        "cwd": text("cwd"), "tool_use_id": ids[0] if ids else "", "tool_calls": [{"tool_use_id": id} for id in ids],
+    }  # fmt: skip
     environ = {"CLAUDE_PROJECT_DIR": text("project")}
-    host = text("host") or DEFAULT_HOST
-    return parse(host, text("event"), json.dumps(left).encode(), at=Moment(at_ns // 1_000), environ=environ)
+    host, at = text("host") or DEFAULT_HOST, Moment(at_ns // 1_000)
+    return parse(host, text("event"), json.dumps(payload).encode(), at=at, environ=environ)
 
 
 def render(host: str, event: str, reply: Reply) -> bytes:
@@ -153,11 +221,5 @@ def utterances_by_line(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]
         return
     tail.wanted = speaks.may_speak
     for line in tail:
-        said = tuple(speaks.utterances(line))
-        if said:
+        if said := tuple(speaks.utterances(line)):
             yield said
-
-
-def origin(event: Event) -> Path | None:
-    """The transcript that a starting session goes on from; None where it cannot be told which one that is."""
-    return agent(event.host).origin(event)

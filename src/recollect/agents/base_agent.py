@@ -1,8 +1,8 @@
-"""One agent that we serve, as a row: its events, the names of its fields, its tools, where its files stand.
+"""One agent that we serve, as a row: its events, the names of its fields, its tools, where its files are.
 
 A new agent is a subclass of `Agent` that fills in the row and overrides what its client does differently, and one line
-in `agents/__init__.py`. Here stands what most clients have in common: events as JSON with the same field names, hooks
-as entries of a settings file, a reply with `additionalContext`. Reads no state of ours and decides nothing.
+in `agents/__init__.py`. Here is what most clients have in common: events as JSON with the same field names, hooks as
+entries of a settings file, a reply with `additionalContext`. Reads no state of ours and decides nothing.
 """
 
 from __future__ import annotations
@@ -11,24 +11,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from recollect.agents import prompts
+from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts
 from recollect.agents.payload import first, inner, moment, parse_object, text
-from recollect.agents.shapes import (
-    Ability,
-    Addon,
-    Form,
-    Hook,
-    Level,
-    OwnMemory,
-    Places,
-    Plugin,
-    RuleCopy,
-    ServerPlace,
-    Skill,
-    Transcript,
-)
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
@@ -38,25 +24,25 @@ from recollect.model.session import Event, EventName, Reply, SubagentReport, Too
 from recollect.wire.pointer import checksum
 
 _MAX_CONTEXT_CHARS = 10_000
+Line = Mapping[str, object]
 
 
 class Agent:
-    """What stands below the name of an ability is overridden only where an agent has it."""
+    """The methods below the name of an ability are overridden only where an agent has it."""
 
     HOST: ClassVar[str]
     TITLE: ClassVar[str]
-    PROGRAM: ClassVar[str]  # what it is called on the command line
+    PROGRAM: ClassVar[str] = ""  # its command, where that is not the host's name
     ABILITIES: ClassVar[frozenset[Ability]]
     LEVELS: ClassVar[tuple[Level, ...]] = (Level.USER, Level.PROJECT)  # whose settings it has
-    FOLDER: ClassVar[str]  # where its files stand, in the home folder and in a project
+    FOLDER: ClassVar[str]  # where its files are, in the home folder and in a project
     FOLDER_VARIABLE: ClassVar[str] = ""  # the environment variable that moves the one in the home folder
-
     PROJECT_VARIABLE: ClassVar[str] = ""  # the environment variable that names the project's folder
 
-    EVENTS: ClassVar[Mapping[str, EventName]]
-    INJECTS: ClassVar[frozenset[str]]  # events at which added context reaches the model and does nothing else
+    EVENTS: ClassVar[Mapping[str, EventName]] = {}
+    INJECTS: ClassVar[frozenset[str]] = frozenset()  # events at which added context reaches the model, and only that
     FORMS: ClassVar[prompts.Forms] = prompts.Forms()
-    PROMPT_IDS: ClassVar[tuple[str, ...]] = ("prompt_id",)  # fields of an event, the first that is there counts
+    PROMPT_IDS: ClassVar[tuple[str, ...]] = ("prompt_id",)  # fields of an event; the first that is there counts
     WORDS: ClassVar[Mapping[EventName, tuple[str, ...]]] = {}  # fields that hold what was said, where that is no prompt
 
     DEEDS: ClassVar[Mapping[str, Deed]]  # what each of its tools does
@@ -74,11 +60,11 @@ class Agent:
         name = self.event_name(event, payload)
         prompt = text(payload, "prompt") if name is EventName.PROMPT else ""
         said = self.read_prompt(prompt)
-        return Event(
+        parsed = Event(
             name=name,
             host=self.HOST,
             session_id=session_id,
-            at=self.happened_at(payload, at),
+            at=at,
             cwd=text(payload, "cwd"),
             project_folder=environ.get(self.PROJECT_VARIABLE, ""),
             transcript=first(payload, "agent_transcript_path", "transcript_path"),
@@ -86,51 +72,31 @@ class Agent:
             prompt_mark=checksum(prompt),
             agent_id=text(payload, "agent_id"),
             agent_type=text(payload, "agent_type"),
-            source=self.source(event, name, payload),
-            text=said.words or self.words(name, payload),
+            source=first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger"),
+            text=said.words or first(payload, *self.WORDS.get(name, ())),
             plan=said.plan,
-            machine_made=name is EventName.PROMPT and (said.is_machine_made or self.is_machine_made(payload)),
+            machine_made=name is EventName.PROMPT and said.is_machine_made,
             tools=tuple(self.tools(name, payload)),
-            silent_s=self.silent_s(payload),
-            reads_below=self.reads_below(payload),
         )
+        return self.refine(parsed, event, payload)
 
-    def event_name(self, event: str, payload: Mapping[str, object]) -> EventName:
+    def event_name(self, event: str, payload: Line) -> EventName:
         return self.EVENTS.get(event, EventName.OTHER)
 
     def read_prompt(self, prompt: str) -> prompts.Prompt:
         return prompts.read(prompt, self.FORMS)
 
-    def happened_at(self, payload: Mapping[str, object], heard: Moment) -> Moment:
-        return heard
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        """Adds what only this client says, or says in its own way. `event`: its own name of it."""
+        return parsed
 
-    def source(self, event: str, name: EventName, payload: Mapping[str, object]) -> str:
-        return first(payload, "source", "reason" if name is EventName.SESSION_ENDED else "trigger")
-
-    def words(self, name: EventName, payload: Mapping[str, object]) -> str:
-        return first(payload, *self.WORDS.get(name, ()))
-
-    def is_machine_made(self, payload: Mapping[str, object]) -> bool:
-        """Whether the event itself says that no person wrote the prompt."""
-        return False
-
-    def tools(self, name: EventName, payload: Mapping[str, object]) -> Iterator[ToolCall]:
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         if name is EventName.TOOL_CALLED:
             yield self.tool(payload)
 
-    def tool(self, call: Mapping[str, object], *, output: str = "", failed: bool | None = None) -> ToolCall:
-        return ToolCall(
-            id=text(call, "tool_use_id"), name=text(call, "tool_name"), input=inner(call, "tool_input"),
-            output=output, failed=failed,
-        )  # fmt: skip
-
-    def silent_s(self, payload: Mapping[str, object]) -> float | None:
-        """How long ago it was last answered, where it says so."""
-        return None
-
-    def reads_below(self, payload: Mapping[str, object]) -> str:
-        """The folder in which an answer to a virtual read must stand; empty where it may stand anywhere."""
-        return ""
+    def tool(self, call: Line, *, output: str = "", failed: bool | None = None) -> ToolCall:
+        id, name = text(call, "tool_use_id"), text(call, "tool_name")
+        return ToolCall(id=id, name=name, input=inner(call, "tool_input"), output=output, failed=failed)
 
     # What we answer
 
@@ -165,14 +131,14 @@ class Agent:
         return bool(self.REFUSED) and output.startswith(self.REFUSED)
 
     def subagent_report(self, text: str) -> SubagentReport | None:
-        """What a message that no person wrote tells of a subagent; None where it tells of none."""
+        """What a message that no person wrote says about a subagent; None where it is about none."""
         return None
 
     def origin(self, event: Event) -> Path | None:
-        """The transcript that a starting session goes on from; None where it cannot be told which one that is."""
+        """The transcript that a starting session goes on from; None where it is unclear which one that is."""
         return None
 
-    # Where its files stand
+    # Where its files are
 
     def folder(self, places: Places) -> Path:
         """Where it keeps what is its own: there once it was used."""
@@ -184,33 +150,44 @@ class Agent:
         return self.folder(places) if level is Level.USER else project_of(places) / self.FOLDER
 
     def unapproved(self, level: Level, places: Places) -> str:
-        """What a person has still to allow before it calls us, in one sentence; empty where nothing is to be."""
+        """What a person has still to allow before it calls us, in one sentence."""
         return ""
 
     # READS
 
     def answer_folders(self, places: Places) -> tuple[Path, ...]:
-        """Folders of ours among its own, in which such answers stand; none where it reads them anywhere."""
+        """Folders of ours among its own for the answers to virtual reads; none where it reads files anywhere."""
         return ()
 
     # TRANSCRIPTS
 
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def utterances(self, line: Line) -> Iterator[Utterance]:
         raise NotImplementedError
 
     def may_speak(self, line: bytes) -> bool:
         """By a look at a raw line: False only where `utterances` would surely find nothing in it."""
         return True
 
-    def utterance(
-        self, line: Mapping[str, object], voice: Voice, said: str = "", call: ToolCall | None = None
-    ) -> Utterance:
-        at = moment(text(line, "timestamp"))
-        return Utterance(voice=voice, text=storable(said), id=text(line, "id"), call=call, at=at)
+    def line_fields(self, line: Line) -> dict[str, Any]:
+        """What a line says about its utterances besides their words: fields of Utterance."""
+        return {"id": text(line, "id")}
 
-    def prompt_utterances(self, line: Mapping[str, object], written: str) -> Iterator[Utterance]:
+    def utterance(self, line: Line, voice: Voice, said: str = "", call: ToolCall | None = None) -> Utterance:
+        at = moment(text(line, "timestamp"))
+        return Utterance(voice=voice, text=storable(said), call=call, at=at, **self.line_fields(line))
+
+    def prompt_utterances(self, line: Line, written: str) -> Iterator[Utterance]:
         for voice, words in self.read_prompt(written).voices():
             yield self.utterance(line, voice, words)
+
+    def call_utterance(self, line: Line, id: str, name: str, given: Mapping[str, object]) -> Utterance:
+        return self.utterance(line, Voice.TOOL_CALL, call=ToolCall(id=id, name=name, input=given))
+
+    def result_utterance(
+        self, line: Line, id: str, output: str, failed: bool | None, *, refused: bool = False
+    ) -> Utterance:
+        call = ToolCall(id=id, name="", input={}, output=output, failed=failed, refused=refused)
+        return self.utterance(line, Voice.TOOL_RESULT, output, call)
 
     # PAST
 
@@ -222,7 +199,7 @@ class Agent:
 
     SETTINGS_FORM: ClassVar[Form] = Form.JSON
     SETTINGS_FILE: ClassVar[str] = "settings.json"
-    OFF_SWITCH: ClassVar[str] = ""  # the key that switches off every hook of a settings file; empty where it has none
+    OFF_SWITCH: ClassVar[str] = ""  # the key that switches off every hook of a settings file
     TIMEOUT_S: ClassVar[int] = 5  # ten times our own longest deadline, for a machine that is busy
 
     def settings_path(self, level: Level, places: Places) -> Path:
@@ -238,67 +215,21 @@ class Agent:
         spinner = {"statusMessage": hook.spinner} if hook.spinner else {}
         return {"type": "command", "command": command, "timeout": hook.timeout_s, **spinner}
 
-    # PLUGIN
+    # PLUGIN, SERVER, TEACHING. NoProject as above.
 
-    def plugin(self, level: Level, places: Places, home: Path) -> Plugin:
-        """`home`: ours. NoProject as above."""
+    def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
+        """A file of ours that it loads, and its text. `home`: ours."""
         raise NotImplementedError
 
-    def addon(self, places: Places) -> Addon | None:
-        """Our plugin in its own list of plugins, where it is installed and switched on here."""
-        return None
-
-    # SERVER
-
     def server_place(self, level: Level, places: Places) -> ServerPlace:
-        """NoProject as above."""
         raise NotImplementedError
 
     def server_json(self, command: str) -> Mapping[str, object]:
         """A server as its settings spell it, its tools at hand from the first turn on."""
         return {"command": command, "args": []}
 
-    # TEACHING
-
     def skill(self, level: Level, places: Places) -> tuple[Path, str] | None:
-        """A file that teaches it to use its memory when asked to, and its text; None where none can be."""
-        raise NotImplementedError
-
-    # OWN_MEMORY
-
-    def own_memory(self, places: Places) -> OwnMemory:
-        """NoProject where there is none."""
-        raise NotImplementedError
-
-    def rule_files(self, places: Places) -> tuple[Path, ...]:
-        """Where people write rules for it, whether or not they are there."""
-        raise NotImplementedError
-
-    def rule_file_name(self, copy: RuleCopy) -> str:
-        raise NotImplementedError
-
-    def is_rule_file_name(self, name: str) -> bool:
-        raise NotImplementedError
-
-    def rule_file_text(self, copy: RuleCopy) -> str:
-        raise NotImplementedError
-
-    def rule_index_line(self, copy: RuleCopy) -> str:
-        raise NotImplementedError
-
-    def index_room(self, own: str) -> tuple[int, int]:
-        """How many lines and bytes of ours the agent still reads beside what others wrote into its index."""
-        raise NotImplementedError
-
-    # SKILLS
-
-    SKILL_FILE: ClassVar[str] = "SKILL.md"
-
-    def skills_folder(self, places: Places) -> Path:
-        """NoProject where there is none."""
-        raise NotImplementedError
-
-    def skill_text(self, skill: Skill) -> str:
+        """A file that teaches it to use its memory when asked to, and its text; None where there can be none."""
         raise NotImplementedError
 
 
@@ -322,3 +253,8 @@ def joined_text(content: object) -> str:
 
 def blocks(content: object) -> list[Mapping[str, object]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def as_text(value: object) -> str:
+    """A text as it is, anything else as JSON; empty for nothing."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)

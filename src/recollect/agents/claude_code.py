@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from recollect.agents import Ability, Hook, Level, Places, ServerPlace
-from recollect.agents.base_agent import blocks, project_of
+from recollect.agents.base_agent import Line, blocks, project_of
 from recollect.agents.claude_memory import ClaudeMemory
 from recollect.agents.claude_transcripts import PEOPLE, ClaudeTranscripts, shown_output
 from recollect.agents.payload import text
 from recollect.model.act import Deed
-from recollect.model.session import EventName, Reply, SubagentReport, SubagentState, ToolCall
+from recollect.model.session import Event, EventName, Reply, SubagentReport, SubagentState, ToolCall
 
 # Longer output is written to a file by the client, and the model gets a preview. It counts in UTF-16.
 _MAX_OUTPUT_UNITS = 9_999
@@ -30,23 +31,23 @@ _STATES = {
     "completed": SubagentState.COMPLETED, "failed": SubagentState.FAILED, "killed": SubagentState.KILLED,
     "stopped": SubagentState.KILLED, "cancelled": SubagentState.KILLED,
 }  # fmt: skip
-# Each with the first version that surely knows it: an older client that meets an unknown event skips the whole
+# Each event with the first version that surely knows it: an older client that meets an unknown event skips the whole
 # settings file (2.1.325 skips the event alone).
-_HOOKS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("SessionStart", (1, 0, 62)),
-    ("UserPromptSubmit", (1, 0, 54)),
-    ("PreToolUse", (1, 0, 38)),
-    ("PostToolBatch", (2, 1, 152)),
-    ("PostToolUseFailure", (2, 1, 33)),
-    ("SubagentStart", (2, 0, 43)),
-    ("SubagentStop", (1, 0, 41)),
-    ("PreCompact", (1, 0, 48)),
-    ("Stop", (1, 0, 38)),
-    ("PermissionDenied", (2, 1, 89)),
-    ("SessionEnd", (1, 0, 85)),
-)
+_EVENTS: dict[str, tuple[EventName, tuple[int, ...]]] = {
+    "SessionStart": (EventName.SESSION_STARTED, (1, 0, 62)),
+    "UserPromptSubmit": (EventName.PROMPT, (1, 0, 54)),
+    "PreToolUse": (EventName.TOOL_CALLED, (1, 0, 38)),
+    "PostToolBatch": (EventName.TOOLS_RAN, (2, 1, 152)),
+    "PostToolUseFailure": (EventName.TOOL_FAILED, (2, 1, 33)),
+    "SubagentStart": (EventName.SUBAGENT_STARTED, (2, 0, 43)),
+    "SubagentStop": (EventName.SUBAGENT_ENDED, (1, 0, 41)),
+    "PreCompact": (EventName.COMPACTING, (1, 0, 48)),
+    "Stop": (EventName.TURN_ENDED, (1, 0, 38)),
+    "PermissionDenied": (EventName.PERMISSION_DENIED, (2, 1, 89)),
+    "SessionEnd": (EventName.SESSION_ENDED, (1, 0, 85)),
+}
 _BEFORE_BATCHES = "PostToolUse"
-_ASK_VERSION_S = 10
+_VERSION_S = 10
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
@@ -60,20 +61,7 @@ class ClaudeCode(ClaudeTranscripts, ClaudeMemory):
     FOLDER_VARIABLE = "CLAUDE_CONFIG_DIR"
     PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
     OFF_SWITCH = "disableAllHooks"
-    EVENTS = {
-        "SessionStart": EventName.SESSION_STARTED,
-        "UserPromptSubmit": EventName.PROMPT,
-        "PreToolUse": EventName.TOOL_CALLED,
-        "PostToolBatch": EventName.TOOLS_RAN,
-        "PostToolUse": EventName.TOOLS_RAN,
-        "PostToolUseFailure": EventName.TOOL_FAILED,
-        "SubagentStart": EventName.SUBAGENT_STARTED,
-        "SubagentStop": EventName.SUBAGENT_ENDED,
-        "PreCompact": EventName.COMPACTING,
-        "Stop": EventName.TURN_ENDED,
-        "PermissionDenied": EventName.PERMISSION_DENIED,
-        "SessionEnd": EventName.SESSION_ENDED,
-    }
+    EVENTS = {event: name for event, (name, _) in _EVENTS.items()} | {_BEFORE_BATCHES: EventName.TOOLS_RAN}
     # At Stop added context would make the agent go on talking, at PreCompact it would become part of the instructions
     # for the summary.
     INJECTS = frozenset(
@@ -96,22 +84,25 @@ class ClaudeCode(ClaudeTranscripts, ClaudeMemory):
 
     # What it tells us
 
-    def event_name(self, event: str, payload: Mapping[str, object]) -> EventName:
+    def event_name(self, event: str, payload: Line) -> EventName:
         name = super().event_name(event, payload)
         # Compaction is announced as a subagent without a type.
         is_compaction = name is EventName.SUBAGENT_ENDED and not text(payload, "agent_type")
         return EventName.OTHER if is_compaction else name
 
-    def is_machine_made(self, payload: Mapping[str, object]) -> bool:
-        return text(payload, "source") not in PEOPLE
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        is_machine_made = parsed.name is EventName.PROMPT and text(payload, "source") not in PEOPLE
+        silent_s = payload.get("seconds_since_last_response")
+        is_said = (
+            isinstance(silent_s, int | float) and not isinstance(silent_s, bool) and 0 <= silent_s <= _MAX_SILENT_S
+        )
+        return replace(
+            parsed,
+            machine_made=parsed.machine_made or is_machine_made,
+            silent_s=float(str(silent_s)) if is_said else None,
+        )
 
-    def silent_s(self, payload: Mapping[str, object]) -> float | None:
-        value = payload.get("seconds_since_last_response")
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return None
-        return float(value) if 0 <= value <= _MAX_SILENT_S else None
-
-    def tools(self, name: EventName, payload: Mapping[str, object]) -> Iterator[ToolCall]:
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         match name:
             case EventName.TOOL_CALLED | EventName.PERMISSION_DENIED:
                 yield self.tool(payload)
@@ -178,8 +169,10 @@ class ClaudeCode(ClaudeTranscripts, ClaudeMemory):
         return path, Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
 
     def hooks(self, places: Places) -> tuple[Hook, ...]:
-        program = _program(self.PROGRAM, places.environ)
-        events = hook_events(_version(*program, tuple(places.environ.items())) if program else None)
+        import shutil
+
+        program = shutil.which(self.PROGRAM, path=places.environ.get("PATH", os.defpath))
+        events = hook_events(_version(program) if program else None)
         return tuple(Hook(event, self.TIMEOUT_S, is_prompt=event == "UserPromptSubmit") for event in events)
 
 
@@ -195,35 +188,19 @@ def _tagged(text: str, tag: str) -> str:
 
 def hook_events(version: tuple[int, ...] | None) -> tuple[str, ...]:
     """What a client of this version can report; a current one where the version is unknown."""
-    known = [event for event, since in _HOOKS if version is None or version >= since]
-    if "PostToolBatch" not in known:
-        known.append(_BEFORE_BATCHES)
-    return tuple(known)
-
-
-def _program(name: str, environ: Mapping[str, str]) -> tuple[str, int] | None:
-    """Where it is, and which file it is."""
-    import shutil  # only where something is installed: hooks come here too
-
-    path = shutil.which(name, path=environ.get("PATH", os.defpath))
-    try:
-        return (path, os.stat(path).st_mtime_ns) if path else None
-    except OSError:
-        return None
+    known = [event for event, (_, since) in _EVENTS.items() if version is None or version >= since]
+    return tuple(known if "PostToolBatch" in known else [*known, _BEFORE_BATCHES])
 
 
 @cache
-def _version(program: str, changed_ns: int, environ: tuple[tuple[str, str], ...]) -> tuple[int, ...] | None:
-    import subprocess
+def _version(program: str) -> tuple[int, ...] | None:
+    import subprocess  # only where something is installed: hooks come here too
 
     try:
-        told = subprocess.run(
-            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_VERSION_S,
-            env=dict(environ), check=False,
-        )  # fmt: skip
+        said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_VERSION_S)
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION.search(told.stdout.decode("utf-8", "replace"))
+    found = _VERSION.search(said.stdout.decode("utf-8", "replace"))
     return tuple(int(part) for part in found.groups()) if found else None
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from recollect.agents import Addon, OwnMemory, Places, RuleCopy, Skill
@@ -24,8 +24,8 @@ from recollect.model.memory import Lane, RuleType
 _INDEX = "MEMORY.md"
 _INDEX_LINES = 200
 _INDEX_BYTES = 25_000  # it counts in UTF-16, which is never more
-# For what the client itself adds before we look again.
-_SPARE_LINES, _SPARE_BYTES = 10, 1_000
+# For our two marks and the heading, and for what the client itself adds before we look again.
+_SPARE_LINES, _SPARE_BYTES = 13, 1_000
 _LINE_CHARS = 190  # the client asks for "under ~200"
 _FILE_BYTES = 4_000  # of a file longer than 4,096 it shows the beginning; a mark of ours comes after
 _PREFIX = "recollect-"
@@ -51,6 +51,8 @@ _PLUGIN = "recollect"
 
 
 class ClaudeMemory(Agent):
+    SKILL_FILE = "SKILL.md"
+
     def own_memory(self, places: Places) -> OwnMemory:
         """Work trees of a repository share one, which is named after the main one."""
         project, config = project_of(places), self.folder(places)
@@ -85,14 +87,20 @@ class ClaudeMemory(Agent):
             words = clip(words, len(words) * 9 // 10)
         return text
 
-    def rule_index_line(self, copy: RuleCopy) -> str:
-        head = f"- [{_KINDS[copy.rule_type]}]({self.rule_file_name(copy)}) \u2014 "
-        return head + clip(inert(copy.words), _LINE_CHARS - len(head))
-
-    def index_room(self, own: str) -> tuple[int, int]:
+    def index_lines(self, own: str, copies: Sequence[RuleCopy]) -> list[str]:
+        """As many as the agent still reads beside what others wrote into its index."""
         mine = own.strip()
-        lines, size = (mine.count("\n") + 1, len(mine.encode("utf-8"))) if mine else (0, 0)
-        return max(0, _INDEX_LINES - _SPARE_LINES - lines), max(0, _INDEX_BYTES - _SPARE_BYTES - size)
+        lines = _INDEX_LINES - _SPARE_LINES - (mine.count("\n") + 1 if mine else 0)
+        room = _INDEX_BYTES - _SPARE_BYTES - len(mine.encode("utf-8"))
+        found = []
+        for copy in copies[: max(0, lines)]:
+            head = f"- [{_KINDS[copy.rule_type]}]({self.rule_file_name(copy)}) \u2014 "
+            line = head + clip(inert(copy.words), _LINE_CHARS - len(head))
+            room -= len(line.encode("utf-8")) + 2
+            if room < 0:
+                break
+            found.append(line)
+        return found
 
     def skill_text(self, skill: Skill) -> str:
         about = f"{skill.title} that were learnt in this project. Read them before you change or run anything here."
@@ -106,10 +114,14 @@ class ClaudeMemory(Agent):
 
     def _rule_file(self, copy: RuleCopy, words: str) -> str:
         where = "In every project." if copy.everywhere else "In this project."
+        # `user` is who somebody is and what they like, `feedback` how to work, `project` what the code does not say.
+        is_project = copy.rule_type in (RuleType.FAILURE, RuleType.DEVOPS)
+        is_user = copy.rule_type is RuleType.PREFERENCE and copy.everywhere
+        kind = "project" if is_project else "user" if is_user else "feedback"
         return (
             f"---\nname: {self.rule_file_name(copy).removesuffix('.md')}\n"
             f"description: {json.dumps(clip(words, _LINE_CHARS), ensure_ascii=False)}\n"
-            f"metadata:\n  type: {_memory_type(copy)}\n---\n\n{words}\n\n"
+            f"metadata:\n  type: {kind}\n---\n\n{words}\n\n"
             f"**Why:** {_WHY[copy.lane]}, {copy.since.iso()[:10]} ({copy.id}).\n"
             f"**How to apply:** {where}\n"
         )
@@ -121,7 +133,6 @@ class ClaudeMemory(Agent):
                 continue
             last = installs[-1] if isinstance(installs, list) and installs and isinstance(installs[-1], dict) else {}
             return Addon(
-                host=self.HOST,
                 name=name,
                 version=str(last.get("version", "")),
                 call=Path(str(last.get("installPath", ""))) / "scripts" / "call",
@@ -129,17 +140,6 @@ class ClaudeMemory(Agent):
                 remove=f"claude plugin uninstall {name}",
             )
         return None
-
-
-def _memory_type(copy: RuleCopy) -> str:
-    """`user` is who someone is and what he likes, `feedback` how to work, `project` what cannot be read in the code."""
-    match copy.rule_type:
-        case RuleType.PREFERENCE:
-            return "user" if copy.everywhere else "feedback"
-        case RuleType.CORRECTION:
-            return "feedback"
-        case RuleType.FAILURE | RuleType.DEVOPS:
-            return "project"
 
 
 def project_name(root: str) -> str:

@@ -7,15 +7,15 @@ cannot be read back, so where a session was begun is taken from its own lines.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from recollect.agents import Places, Transcript, past_transcripts, prompts
-from recollect.agents.base_agent import Agent, blocks, joined_text
+from recollect.agents.base_agent import Agent, Line, as_text, blocks, joined_text
 from recollect.agents.payload import inner, moment, text
 from recollect.agents.transcript import Utterance, Voice, last_lines
 from recollect.base.moment import Moment
@@ -85,7 +85,7 @@ class ClaudeTranscripts(Agent):
         key, value = head.groups()
         return value in _SPEAKING if key == b"type" else value.startswith((b"hook_", b"queued_command"))
 
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def utterances(self, line: Line) -> Iterator[Utterance]:
         match line.get("type"):
             case "user" | "assistant" as role:
                 if not line.get("isMeta"):
@@ -111,7 +111,7 @@ class ClaudeTranscripts(Agent):
             case _:
                 pass
 
-    def _messages(self, is_user: bool, line: Mapping[str, object], content: object) -> Iterator[Utterance]:
+    def _messages(self, is_user: bool, line: Line, content: object) -> Iterator[Utterance]:
         written = []
         for block in blocks([{"type": "text", "text": content}] if isinstance(content, str) else content):
             match block.get("type"):
@@ -120,23 +120,21 @@ class ClaudeTranscripts(Agent):
                 case "text":
                     yield self.utterance(line, Voice.REPLY, text(block, "text"))
                 case "tool_use":
-                    call = ToolCall(id=text(block, "id"), name=text(block, "name"), input=inner(block, "input"))
-                    yield self.utterance(line, Voice.TOOL_CALL, call=call)
+                    yield self.call_utterance(line, text(block, "id"), text(block, "name"), inner(block, "input"))
                 case "tool_result":
-                    output = shown_output(block.get("content"))
-                    call = ToolCall(
-                        id=text(block, "tool_use_id"), name="", input={}, output=output,
-                        failed=block.get("is_error") is True, refused=line.get("toolDenialKind") in _DENIALS,
+                    result = self.result_utterance(
+                        line, text(block, "tool_use_id"), shown_output(block.get("content")),
+                        block.get("is_error") is True, refused=line.get("toolDenialKind") in _DENIALS,
                     )  # fmt: skip
-                    yield self.utterance(line, Voice.TOOL_RESULT, output, call=call)
-                    if call.failed and (words := self._refusal_words(line, call)):
-                        yield self.utterance(line, Voice.PROMPT, words, call=call)
+                    yield result
+                    if words := self._refusal_words(line, result.call):
+                        yield self.utterance(line, Voice.PROMPT, words, call=result.call)
                 case _:
                     pass
         if any(written):  # an IDE puts what it tells into a block of its own, a hook gets all of them as one text
             yield from self._prompt(line, "\n".join(written), by_person=_is_by_person(line))
 
-    def _prompt(self, line: Mapping[str, object], written: str, *, by_person: bool) -> Iterator[Utterance]:
+    def _prompt(self, line: Line, written: str, *, by_person: bool) -> Iterator[Utterance]:
         if line.get("isCompactSummary") or written.startswith(_CONTINUED):
             yield self.utterance(line, Voice.SUMMARY, written)
             return
@@ -149,30 +147,24 @@ class ClaudeTranscripts(Agent):
         if said.is_machine_made and not is_reminded:
             yield replace(self.utterance(line, Voice.PROMPT, written), machine_made=True)
 
-    def _refusal_words(self, line: Mapping[str, object], call: ToolCall) -> str:
+    def _refusal_words(self, line: Line, call: ToolCall | None) -> str:
         """What the person said when refusing the call. Older clients wrote it only among their own words for the
         model."""
+        if call is None or not call.failed or not (call.refused or self.is_refused(call.output)):
+            return ""
         if call.refused:
             return text(line, "userFeedback")
-        if not self.is_refused(call.output):
-            return ""
         return call.output.partition(_REFUSED_SAYING)[2].partition(_AFTER_REFUSAL)[0].strip()
 
-    def utterance(
-        self, line: Mapping[str, object], voice: Voice, said: str = "", call: ToolCall | None = None
-    ) -> Utterance:
-        return Utterance(
-            voice=voice,
-            text=storable(said),
-            id=text(line, "uuid"),
-            call=call,
-            session=text(line, "sessionId"),
-            prompt_id=text(line, "promptId"),
+    def line_fields(self, line: Line) -> dict[str, Any]:
+        return {
+            "id": text(line, "uuid"),
+            "session": text(line, "sessionId"),
+            "prompt_id": text(line, "promptId"),
             # Older clients wrote a subagent's lines among the others and did not name it.
-            agent_id=text(line, "agentId") or ("sidechain" if line.get("isSidechain") is True else ""),
-            at=moment(text(line, "timestamp")),
-            machine_made=line.get("isApiErrorMessage") is True,
-        )
+            "agent_id": text(line, "agentId") or ("sidechain" if line.get("isSidechain") is True else ""),
+            "machine_made": line.get("isApiErrorMessage") is True,
+        }
 
     # Which ones it left
 
@@ -195,7 +187,7 @@ class ClaudeTranscripts(Agent):
         return found[0] if len(found) == 1 else None
 
 
-def _head(line: Mapping[str, object]) -> past_transcripts.Head:
+def _head(line: Line) -> past_transcripts.Head:
     return past_transcripts.Head(
         text(line, "cwd"), text(line, "sessionId"), text(line, "timestamp"), text(line, "agentId")
     )
@@ -219,15 +211,13 @@ def shown_output(response: object) -> str:
             return "\n".join(part for part in (out, err) if part)
         case {"file": {"content": str(content)}} | {"content": str(content)}:
             return content
-        case str() | list():
+        case list():
             return joined_text(response)
-        case None:
-            return ""
         case _:
-            return json.dumps(response, ensure_ascii=False)
+            return as_text(response)
 
 
-def _is_by_person(line: Mapping[str, object]) -> bool:
+def _is_by_person(line: Line) -> bool:
     """The transcript tells apart how a person entered it."""
     source = text(line, "promptSource")
     return line.get("isSidechain") is not True and source in PEOPLE | {"typed", "queued", "suggestion_accepted"}

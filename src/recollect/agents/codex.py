@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, past_transcripts, prompts
-from recollect.agents.base_agent import Agent, joined_text
-from recollect.agents.payload import first, inner, moment, text
+from recollect.agents.base_agent import Agent, Line, as_text, joined_text
+from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
-from recollect.base.text import counted, storable
+from recollect.base.text import counted
 from recollect.model.act import Deed, Doing
 from recollect.model.session import EventName, ToolCall
 
@@ -34,7 +35,6 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE
 class Codex(Agent):
     HOST = "codex"
     TITLE = "Codex"
-    PROGRAM = "codex"
     ABILITIES = frozenset({
         Ability.HOOKS, Ability.START, Ability.PROMPT, Ability.CALLS, Ability.COMPACTION, Ability.END, Ability.NOTICES,
         Ability.OUTCOMES, Ability.TRANSCRIPTS, Ability.PAST, Ability.SERVER,
@@ -74,10 +74,10 @@ class Codex(Agent):
     FILES = ("path", "file_path")
     REFUSED = ("exec command rejected by user", "patch rejected by user", "rejected by user")
 
-    def tools(self, name: EventName, payload: Mapping[str, object]) -> Iterator[ToolCall]:
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         # How a command ended is not said here; the transcript says it.
         if name in (EventName.TOOL_CALLED, EventName.TOOLS_RAN):
-            yield self.tool(payload, output=_output(payload.get("tool_response")))
+            yield self.tool(payload, output=as_text(payload.get("tool_response")))
 
     def doing(self, call: ToolCall) -> Doing:
         found = super().doing(call)
@@ -91,7 +91,7 @@ class Codex(Agent):
     def may_speak(self, line: bytes) -> bool:
         return any(kind in line[:_HEAD_BYTES] for kind in _SPEAKING)
 
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def utterances(self, line: Line) -> Iterator[Utterance]:
         payload = inner(line, "payload")
         match line.get("type"), payload.get("type"):
             case "compacted", _:
@@ -99,16 +99,13 @@ class Codex(Agent):
             case "response_item", "message":
                 yield from self._messages(line, payload)
             case "response_item", "function_call" | "custom_tool_call" | "local_shell_call":
-                call = ToolCall(id=first(payload, "call_id", "id"), name=text(payload, "name"), input=_input(payload))
-                yield self.utterance(line, Voice.TOOL_CALL, call=call)
+                yield self.call_utterance(line, first(payload, "call_id", "id"), text(payload, "name"), _input(payload))
             case "response_item", "function_call_output" | "custom_tool_call_output":
-                output, failed = _result(payload.get("output"))
-                call = ToolCall(id=text(payload, "call_id"), name="", input={}, output=output, failed=failed)
-                yield self.utterance(line, Voice.TOOL_RESULT, output, call)
+                yield self.result_utterance(line, text(payload, "call_id"), *_result(payload.get("output")))
             case _:
                 pass
 
-    def _messages(self, line: Mapping[str, object], payload: Mapping[str, object]) -> Iterator[Utterance]:
+    def _messages(self, line: Line, payload: Line) -> Iterator[Utterance]:
         kinds = inner(payload, _METADATA).get("content_item_kinds")
         said = joined_text(payload.get("content"))
         match payload.get("role"):
@@ -121,18 +118,9 @@ class Codex(Agent):
             case _:
                 pass
 
-    def utterance(
-        self, line: Mapping[str, object], voice: Voice, said: str = "", call: ToolCall | None = None
-    ) -> Utterance:
+    def line_fields(self, line: Line) -> dict[str, Any]:
         payload = inner(line, "payload")
-        return Utterance(
-            voice=voice,
-            text=storable(said),
-            id=first(payload, "id", "call_id"),
-            call=call,
-            prompt_id=text(inner(payload, _METADATA), "turn_id"),
-            at=moment(text(line, "timestamp")),
-        )
+        return {"id": first(payload, "id", "call_id"), "prompt_id": text(inner(payload, _METADATA), "turn_id")}
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         return past_transcripts.find(within or self.folder(places) / "sessions", _head)
@@ -162,17 +150,13 @@ class Codex(Agent):
         return f"Codex runs {counted(len(waiting), 'hook')} only once you have allowed them: type /hooks in a session."
 
 
-def _head(line: Mapping[str, object]) -> past_transcripts.Head:
+def _head(line: Line) -> past_transcripts.Head:
     """Of the first line, which says where the session was begun."""
     payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
     return past_transcripts.Head(text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"))
 
 
-def _output(response: object) -> str:
-    return response if isinstance(response, str) else "" if response is None else json.dumps(response)
-
-
-def _input(payload: Mapping[str, object]) -> Mapping[str, object]:
+def _input(payload: Line) -> Line:
     """Arguments come as JSON text, a patch as text, a command of older clients in an action."""
     given = first(payload, "arguments", "input")
     try:
@@ -184,7 +168,7 @@ def _input(payload: Mapping[str, object]) -> Mapping[str, object]:
 
 def _result(output: object) -> tuple[str, bool | None]:
     """What the command printed, without the client's heading, and whether it failed."""
-    said = joined_text(output) if isinstance(output, list) else _output(output)
+    said = joined_text(output) if isinstance(output, list) else as_text(output)
     head, _, body = said.partition("Output:\n")
     ended = _ENDED.search(head)
     if ended is None:

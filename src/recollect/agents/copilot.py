@@ -6,15 +6,14 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.agents import Ability, Places, Transcript, past_transcripts
-from recollect.agents.base_agent import Agent, blocks
+from recollect.agents.base_agent import Agent, Line, blocks
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.model.act import Deed
-from recollect.model.session import ToolCall
 
 _SPEAKING = (b'"user.message"', b'"assistant.message"', b'"tool.execution_complete"')
 
@@ -22,11 +21,8 @@ _SPEAKING = (b'"user.message"', b'"assistant.message"', b'"tool.execution_comple
 class Copilot(Agent):
     HOST = "copilot"
     TITLE = "Copilot CLI"
-    PROGRAM = "copilot"
     ABILITIES = frozenset({Ability.TRANSCRIPTS, Ability.PAST})
     FOLDER = ".copilot"
-    EVENTS = {}
-    INJECTS = frozenset()
     DEEDS = {
         "bash": Deed.RUN, "str_replace_editor": Deed.EDIT, "edit": Deed.EDIT, "create": Deed.EDIT, "view": Deed.READ,
         "grep": Deed.SEARCH, "glob": Deed.SEARCH, "web_fetch": Deed.FETCH, "task": Deed.DELEGATE,
@@ -37,7 +33,7 @@ class Copilot(Agent):
     def may_speak(self, line: bytes) -> bool:
         return any(kind in line for kind in _SPEAKING)
 
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def utterances(self, line: Line) -> Iterator[Utterance]:
         data = inner(line, "data")
         match line.get("type"):
             case "user.message":
@@ -46,15 +42,12 @@ class Copilot(Agent):
                 if said := text(data, "content"):
                     yield self.utterance(line, Voice.REPLY, said)
                 for asked in blocks(data.get("toolRequests")):
-                    call = ToolCall(
-                        id=text(asked, "toolCallId"), name=text(asked, "name"), input=inner(asked, "arguments")
+                    yield self.call_utterance(
+                        line, text(asked, "toolCallId"), text(asked, "name"), inner(asked, "arguments")
                     )
-                    yield self.utterance(line, Voice.TOOL_CALL, call=call)
             case "tool.execution_complete":
                 output = text(inner(data, "result"), "content") or first(inner(data, "error"), "message", "code")
-                failed = data.get("success") is False
-                call = ToolCall(id=text(data, "toolCallId"), name="", input={}, output=output, failed=failed)
-                yield self.utterance(line, Voice.TOOL_RESULT, output, call)
+                yield self.result_utterance(line, text(data, "toolCallId"), output, data.get("success") is False)
             case _:
                 pass
 
@@ -62,7 +55,7 @@ class Copilot(Agent):
         return past_transcripts.find(within or self.folder(places) / "session-state", _head)
 
 
-def _head(line: Mapping[str, object]) -> past_transcripts.Head:
+def _head(line: Line) -> past_transcripts.Head:
     data = inner(line, "data") if line.get("type") == "session.start" else {}
     return past_transcripts.Head(text(inner(data, "context"), "cwd"), text(data, "sessionId"), text(line, "timestamp"))
 

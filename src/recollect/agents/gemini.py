@@ -8,17 +8,17 @@ changed; and that it compresses its history is announced at every turn, whether 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, past_transcripts, prompts
-from recollect.agents.base_agent import Agent, blocks, joined_text
+from recollect.agents.base_agent import Agent, Line, as_text, blocks, joined_text
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.model.act import Deed
-from recollect.model.session import EventName, Reply, ToolCall
+from recollect.model.session import Event, EventName, Reply, ToolCall
 
 _READER = "read_file"
 _RUNNER = "run_shell_command"
@@ -36,7 +36,6 @@ _SPEAKING = (b'"type":"user"', b'"type":"gemini"')
 class Gemini(Agent):
     HOST = "gemini"
     TITLE = "Gemini CLI"
-    PROGRAM = "gemini"
     ABILITIES = frozenset({
         Ability.HOOKS, Ability.START, Ability.PROMPT, Ability.READS, Ability.END, Ability.NOTICES, Ability.OUTCOMES,
         Ability.TRANSCRIPTS, Ability.PAST, Ability.SERVER,
@@ -52,6 +51,7 @@ class Gemini(Agent):
         "SessionEnd": EventName.SESSION_ENDED,
     }
     INJECTS = frozenset({"SessionStart", "BeforeAgent"})
+    WORDS = {EventName.TURN_ENDED: ("prompt_response",)}
     FORMS = prompts.Forms(
         machine=(
             "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat.",
@@ -72,7 +72,7 @@ class Gemini(Agent):
 
     # What it tells us
 
-    def event_name(self, event: str, payload: Mapping[str, object]) -> EventName:
+    def event_name(self, event: str, payload: Line) -> EventName:
         name = super().event_name(event, payload)
         if name is EventName.TOOL_CALLED:
             path = text(inner(payload, "tool_input"), "file_path")
@@ -85,31 +85,26 @@ class Gemini(Agent):
     def read_prompt(self, prompt: str) -> prompts.Prompt:
         return super().read_prompt(_without_added(prompt))
 
-    def words(self, name: EventName, payload: Mapping[str, object]) -> str:
-        if name is EventName.TOOL_FAILED:
-            error = inner(payload, "tool_response").get("error")
-            return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
-        return text(payload, "prompt_response") if name is EventName.TURN_ENDED else ""
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        """It reads within its project and its own temporary folder of that project, so an answer to a virtual read is
+        put there, beside its chats."""
+        chats = Path(parsed.transcript).parent
+        own = chats.parent
+        is_own = chats.name == "chats" and own.parent.name == "tmp" and own.parent.parent.name == self.FOLDER
+        error = inner(payload, "tool_response").get("error") if parsed.name is EventName.TOOL_FAILED else None
+        return replace(
+            parsed, text=parsed.text or as_text(error), reads_below=str(own / _OURS / "recalls") if is_own else ""
+        )
 
-    def tools(self, name: EventName, payload: Mapping[str, object]) -> Iterator[ToolCall]:
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         failed = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}.get(name)
-        if failed is None and name is not EventName.TOOL_CALLED:
-            return
-        response = inner(payload, "tool_response").get("llmContent")
-        output = response if isinstance(response, str) else "" if response is None else json.dumps(response)
-        yield self.tool(payload, output=_without_added(output), failed=failed)
+        if failed is not None or name is EventName.TOOL_CALLED:
+            output = as_text(inner(payload, "tool_response").get("llmContent"))
+            yield self.tool(payload, output=_without_added(output), failed=failed)
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         # Merged into the input that was given.
         return {"tool_input": {"file_path": reply.read_instead}} if event == "BeforeTool" and reply.read_instead else {}
-
-    def reads_below(self, payload: Mapping[str, object]) -> str:
-        """It reads within its project and its own temporary folder of that project, beside whose chats an answer
-        stands."""
-        chats = Path(text(payload, "transcript_path")).parent
-        own = chats.parent
-        is_own = chats.name == "chats" and own.parent.name == "tmp" and own.parent.parent.name == self.FOLDER
-        return str(own / _OURS / "recalls") if is_own else ""
 
     def answer_folders(self, places: Places) -> tuple[Path, ...]:
         return tuple(self.folder(places).glob(f"tmp/*/{_OURS}"))
@@ -120,21 +115,20 @@ class Gemini(Agent):
         # A line that sets fields anew holds messages that were there before.
         return not line.startswith(b'{"$set"') and any(kind in line for kind in _SPEAKING)
 
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def utterances(self, line: Line) -> Iterator[Utterance]:
         match line.get("type"):
             case "user":
                 yield from self._by_user(line)
             case "gemini" if line.get("toolCalls"):  # the same message again, now that it has calls
                 for call in blocks(line["toolCalls"]):
-                    asked = ToolCall(id=text(call, "id"), name=text(call, "name"), input=inner(call, "args"))
-                    yield self.utterance(line, Voice.TOOL_CALL, call=asked)
+                    yield self.call_utterance(line, text(call, "id"), text(call, "name"), inner(call, "args"))
             case "gemini":
                 if said := joined_text(line.get("content")):
                     yield self.utterance(line, Voice.REPLY, said)
             case _:
                 pass
 
-    def _by_user(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def _by_user(self, line: Line) -> Iterator[Utterance]:
         """Results of tools stand in the user's role, too."""
         content = line.get("content")
         for part in blocks(content if isinstance(content, list) else [{"text": content}]):
@@ -147,21 +141,19 @@ class Gemini(Agent):
                 yield self.utterance(line, Voice.INJECTION, added.replace("&lt;", "<").replace("&gt;", ">"))
             yield from self.prompt_utterances(line, written)
 
-    def _result(self, line: Mapping[str, object], answered: Mapping[str, object]) -> Utterance:
+    def _result(self, line: Line, answered: Line) -> Utterance:
         response = inner(answered, "response")
-        output = _without_added(first(response, "error", "output")) or (json.dumps(response) if response else "")
+        output = _without_added(first(response, "error", "output")) or as_text(response or None)
         ended = _ENDED.search(output)
         failed = "error" in response or (ended is not None and text(answered, "name") == _RUNNER)
-        output = _FRAME.sub("", output)
-        call = ToolCall(id=text(answered, "id"), name="", input={}, output=output, failed=failed)
-        return self.utterance(line, Voice.TOOL_RESULT, output, call)
+        return self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """A chat names its project by a checksum alone: only that of the project here can be told."""
         project = str(places.project or "")
         known = {hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest(): project} if project else {}
 
-        def head(line: Mapping[str, object]) -> past_transcripts.Head:
+        def head(line: Line) -> past_transcripts.Head:
             cwd = known.get(text(line, "projectHash"), "")
             return past_transcripts.Head(cwd, text(line, "sessionId"), first(line, "startTime", "timestamp"))
 

@@ -11,14 +11,15 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from recollect.agents import Ability, Form, Level, Places, Plugin, ServerPlace, prompts
-from recollect.agents.base_agent import Agent, encode, project_of
+from recollect.agents import Ability, Form, Level, Places, ServerPlace, prompts
+from recollect.agents.base_agent import Agent, Line, encode, project_of
 from recollect.agents.payload import text
 from recollect.base.text import storable
 from recollect.model.act import Deed
-from recollect.model.session import EventName, Reply
+from recollect.model.session import Event, EventName, Reply
 from recollect.wire import stub
 
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
@@ -28,7 +29,6 @@ _OUTPUTS, _OURS = "tool-output", "recollect"
 class OpenCode(Agent):
     HOST = "opencode"
     TITLE = "OpenCode"
-    PROGRAM = "opencode"
     ABILITIES = frozenset({
         Ability.PLUGIN, Ability.START, Ability.PROMPT, Ability.READS, Ability.COMPACTION, Ability.SERVER,
     })  # fmt: skip
@@ -58,11 +58,11 @@ class OpenCode(Agent):
         context = "" if event == "PreToolUse" else self.limit(storable(reply.context))
         return encode({key: one for key, one in (("context", context), ("read", reply.read_instead)) if one})
 
-    def reads_below(self, payload: Mapping[str, object]) -> str:
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
         """Outside the project it asks before it reads, except in the folder of long outputs that the plugin names."""
         own = Path(text(payload, "outputs"))
         is_own = own.is_absolute() and (own.parent.name, own.name) == ("opencode", _OUTPUTS)
-        return str(own / _OURS / "recalls") if is_own else ""
+        return replace(parsed, reads_below=str(own / _OURS / "recalls") if is_own else "")
 
     def answer_folders(self, places: Places) -> tuple[Path, ...]:
         return (_xdg(places, "XDG_DATA_HOME", ".local/share") / _OUTPUTS / _OURS,)
@@ -70,11 +70,10 @@ class OpenCode(Agent):
     def folder(self, places: Places) -> Path:
         return _xdg(places, "XDG_CONFIG_HOME", ".config")
 
-    def plugin(self, level: Level, places: Places, home: Path) -> Plugin:
+    def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
         script = json.dumps(stub.script_path(str(home)), ensure_ascii=False)
         written = Path(__file__).with_name("opencode.js").read_text(encoding="utf-8")
-        path = self.folder_of(level, places) / "plugin" / "recollect.js"
-        return Plugin(path, written.replace('"@HOOK@"', script))
+        return self.folder_of(level, places) / "plugin" / "recollect.js", written.replace('"@HOOK@"', script)
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
         own = self.folder(places) if level is Level.USER else project_of(places)

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from recollect.agents import Transcript
 from recollect.agents.payload import moment
-from recollect.agents.shapes import Transcript
 from recollect.agents.transcript import Tail
 from recollect.base.moment import Moment
 from recollect.base.text import storable

@@ -5,12 +5,13 @@ session files. Learnt from the program itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from recollect.agents import Ability, Level, Places, Plugin, prompts
-from recollect.agents.base_agent import Agent, blocks, encode, joined_text, project_of
-from recollect.agents.payload import first, inner, text
+from recollect.agents import Ability, Level, Places, prompts
+from recollect.agents.base_agent import Agent, Line, blocks, encode, joined_text, project_of
+from recollect.agents.payload import inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.base.text import storable
@@ -25,7 +26,6 @@ _SPEAKING = (b'{"type":"message"', b'{"type":"custom_message"', b'{"type":"compa
 class Pi(Agent):
     HOST = "pi"
     TITLE = "Pi"
-    PROGRAM = "pi"
     ABILITIES = frozenset({
         Ability.PLUGIN, Ability.START, Ability.PROMPT, Ability.CALLS, Ability.READS, Ability.COMPACTION, Ability.END,
         Ability.NOTICES, Ability.OUTCOMES, Ability.TRANSCRIPTS,
@@ -44,6 +44,7 @@ class Pi(Agent):
     }
     # Where the extension puts an answer in front of the model.
     INJECTS = frozenset({"session_start", "input", "tool_call"})
+    WORDS = {EventName.TURN_ENDED: ("text",), EventName.COMPACTING: ("text",)}
     FORMS = prompts.Forms(machine_tags=frozenset({"skill", "file"}), has_commands=True)
     DEEDS = {
         "bash": Deed.RUN, "edit": Deed.EDIT, "write": Deed.EDIT, "read": Deed.READ, "grep": Deed.SEARCH,
@@ -54,31 +55,25 @@ class Pi(Agent):
 
     # What it tells us
 
-    def event_name(self, event: str, payload: Mapping[str, object]) -> EventName:
+    def event_name(self, event: str, payload: Line) -> EventName:
         name = super().event_name(event, payload)
         is_failure = name is EventName.TOOLS_RAN and payload.get("is_error") is True
         return EventName.TOOL_FAILED if is_failure else name
 
-    def happened_at(self, payload: Mapping[str, object], heard: Moment) -> Moment:
-        """When it happened, if it was heard late: lines of a session file from before its start are not its own."""
-        said = payload.get("at_ms")
-        if not isinstance(said, int) or isinstance(said, bool):
-            return heard
-        return Moment(said * 1_000) if 0 <= heard.micros - said * 1_000 <= _LATEST_S * 1_000_000 else heard
+    def refine(self, parsed: Event, event: str, payload: Line) -> Event:
+        # However a session starts, the extension begins with nothing, and what it gets goes into no history.
+        source = {"session_compact": "compact", "session_start": "startup", "session_shutdown": parsed.source}.get(
+            event
+        )
+        said_ms, at = payload.get("at_ms"), parsed.at
+        if isinstance(said_ms, int) and 0 <= at.micros - said_ms * 1_000 <= _LATEST_S * 1_000_000:
+            at = Moment(
+                said_ms * 1_000
+            )  # it was heard late, and a session's lines from before its start are not its own
+        is_made = parsed.name is EventName.PROMPT and text(payload, "source") == "extension"
+        return replace(parsed, at=at, source=source or "", machine_made=parsed.machine_made or is_made)
 
-    def source(self, event: str, name: EventName, payload: Mapping[str, object]) -> str:
-        if event == "session_shutdown":
-            return first(payload, "reason", "source")
-        # However it starts, the extension begins with nothing, and what it gets goes into no history.
-        return {"session_compact": "compact", "session_start": "startup"}.get(event, "")
-
-    def words(self, name: EventName, payload: Mapping[str, object]) -> str:
-        return text(payload, "text")
-
-    def is_machine_made(self, payload: Mapping[str, object]) -> bool:
-        return text(payload, "source") == "extension"
-
-    def tools(self, name: EventName, payload: Mapping[str, object]) -> Iterator[ToolCall]:
+    def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         failed = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}.get(name)
         if text(payload, "tool_use_id"):
             yield self.tool(payload, output=text(payload, "tool_output"), failed=failed)
@@ -97,7 +92,7 @@ class Pi(Agent):
     def may_speak(self, line: bytes) -> bool:
         return line.startswith(_SPEAKING)
 
-    def utterances(self, line: Mapping[str, object]) -> Iterator[Utterance]:
+    def utterances(self, line: Line) -> Iterator[Utterance]:
         match line.get("type"):
             case "message":
                 yield from self._messages(line, inner(line, "message"))
@@ -108,7 +103,7 @@ class Pi(Agent):
             case _:
                 pass
 
-    def _messages(self, line: Mapping[str, object], message: Mapping[str, object]) -> Iterator[Utterance]:
+    def _messages(self, line: Line, message: Line) -> Iterator[Utterance]:
         content = message.get("content")
         match message.get("role"):
             case "user":
@@ -118,12 +113,12 @@ class Pi(Agent):
                     if block.get("type") == "text":
                         yield self.utterance(line, Voice.REPLY, text(block, "text"))
                     elif block.get("type") == "toolCall":
-                        call = ToolCall(id=text(block, "id"), name=text(block, "name"), input=inner(block, "arguments"))
-                        yield self.utterance(line, Voice.TOOL_CALL, call=call)
+                        yield self.call_utterance(
+                            line, text(block, "id"), text(block, "name"), inner(block, "arguments")
+                        )
             case "toolResult" if text(message, "toolName") != _OUR_TOOL:
-                output, failed = joined_text(content), message.get("isError") is True
-                call = ToolCall(id=text(message, "toolCallId"), name="", input={}, output=output, failed=failed)
-                yield self.utterance(line, Voice.TOOL_RESULT, output, call)
+                failed = message.get("isError") is True
+                yield self.result_utterance(line, text(message, "toolCallId"), joined_text(content), failed)
             case "toolResult" | "custom":  # memory is not to be learnt from memory
                 yield self.utterance(line, Voice.INJECTION, joined_text(content))
             case _:
@@ -135,12 +130,11 @@ class Pi(Agent):
         named = places.environ.get(self.FOLDER_VARIABLE, "")
         return places.user_home / named[2:] if named == "~" or named.startswith("~/") else super().folder(places)
 
-    def plugin(self, level: Level, places: Places, home: Path) -> Plugin:
+    def plugin(self, level: Level, places: Places, home: Path) -> tuple[Path, str]:
         within = self.folder(places) if level is Level.USER else project_of(places) / ".pi"
         written = Path(__file__).with_suffix(".ts").read_text(encoding="utf-8")
         named = f"const INSTALLED_HOME = {json.dumps(str(home))};"
-        path = within / "extensions" / "recollect.ts"
-        return Plugin(path, written.replace('const INSTALLED_HOME = "";', named, 1))
+        return within / "extensions" / "recollect.ts", written.replace('const INSTALLED_HOME = "";', named, 1)
 
 
 AGENT = Pi()

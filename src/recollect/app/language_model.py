@@ -16,7 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect import agents, llm
+from recollect import llm
+from recollect.agents import model_client
 from recollect.app.core import App
 from recollect.app.states import SPENT
 from recollect.base.errors import BadInput, NotFound, RecollectError
@@ -174,16 +175,15 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
     path = program.find(words[0], outer.get("PATH", os.defpath), user_home(outer)) if words else ""
     if not path:
         raise BadInput("MEMORY_LLM_COMMAND names no program.", hint="recollect config")
-    client = agents.model_client()
     model = question.model or app.settings.text("MEMORY_LLM_MODEL")
     turns = USES[question.use].turns
-    argv = (path, *words[1:], *client.arguments(model=model, reads=bool(question.reads), turns=turns))
-    environ = client.environ(outer, key)
+    argv = (path, *words[1:], *model_client.arguments(model=model, reads=bool(question.reads), turns=turns))
+    environ = model_client.environ(outer, key)
 
     def send(text: str) -> Answer:
         folder = question.reads or _empty_folder(app)
         run = program.run(argv, text=text, environ=environ, folder=folder, seconds=seconds)
-        answer = client.read_answer(run.out)
+        answer = model_client.read_answer(run.out)
         if not run.problem:
             return answer
         why = f"{run.problem}; {answer.problem}" if run.out and answer.problem else run.problem

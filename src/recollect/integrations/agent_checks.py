@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from recollect import __version__
-from recollect.agents import DEFAULT_HOST, Addon, Level, agent, callers
+from recollect.agents import DEFAULT_HOST, Addon, Level, agent, callers, default_agent
 from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import NoProject, RecollectError
@@ -55,11 +55,11 @@ def checks(app: App) -> Iterator[Check]:
             yield Check(name, Mark.GOOD, f"{piece.what} in {piece.path}")
     for piece in calling:
         yield from _obstacles(app, piece)
-    addons = agent_pieces.plugins_here(app)
-    yield from (_addon_check(one, is_beside=bool(calling)) for one in addons)
-    if not calling:
-        yield from map(_run_addon, addons)
-    if not calling and not addons:
+    addon = agent_pieces.plugin_here(app)
+    if addon:
+        yield _addon_check(addon, is_beside=bool(calling))
+        yield from () if calling else (_run_addon(addon),)
+    elif not calling:
         yield Check("hooks", Mark.WARN, "no agent calls Recollect here", "recollect install")
         return
     script = _script(app)
@@ -67,7 +67,7 @@ def checks(app: App) -> Iterator[Check]:
     if script.mark is not Mark.BAD:
         yield from _run_hooks(calling)
         yield _daemon(app)
-    if calling or not addons:
+    if calling:
         yield _server(app, offering)
 
 
@@ -105,7 +105,7 @@ def _addon_check(one: Addon, *, is_beside: bool) -> Check:
     if one.version != __version__:
         return Check("plugin", Mark.WARN, f"{one.name} is {one.version}, Recollect {__version__}", one.update)
     beside = "; its settings call too, and an event is answered once" if is_beside else ""
-    return Check("plugin", Mark.GOOD, f"{agent(one.host).TITLE} calls through {one.name} {one.version}{beside}")
+    return Check("plugin", Mark.GOOD, f"{default_agent().TITLE} calls through {one.name} {one.version}{beside}")
 
 
 def _script(app: App) -> Check:

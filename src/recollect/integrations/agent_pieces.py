@@ -15,7 +15,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, addon_hosts, addons, agent, callers, is_able
+from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, agent, callers, default_agent, is_able
 from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import BadInput, NoProject, RecollectError
@@ -181,7 +181,9 @@ def agents_here(app: App) -> tuple[str, ...]:
     at = places(app)
     path = at.environ.get("PATH", os.defpath)
     return tuple(
-        host for host in callers() if shutil.which(agent(host).PROGRAM, path=path) or agent(host).folder(at).is_dir()
+        host
+        for host in callers()
+        if shutil.which(agent(host).PROGRAM or host, path=path) or agent(host).folder(at).is_dir()
     )
 
 
@@ -202,9 +204,9 @@ def calls_us(app: App, host: str, level: Level, receipts: Receipts) -> bool:
     )
 
 
-def plugins_here(app: App) -> tuple[Addon, ...]:
-    """Our plugins in agents that manage plugins themselves, where they are switched on. Nothing here changes one."""
-    return addons(places(app))
+def plugin_here(app: App) -> Addon | None:
+    """Our plugin in the agent that manages plugins itself, where it is switched on. Nothing here changes it."""
+    return default_agent().addon(places(app))
 
 
 def is_second_server(folder: Path) -> bool:
@@ -212,13 +214,13 @@ def is_second_server(folder: Path) -> bool:
     everywhere."""
     app = App.open(folder, actor="agent")
     try:
-        return any(_offers_server(app, host, level) for host in addon_hosts() for level in Level)
+        return any(_offers_server(app, level) for level in Level)
     finally:
         app.close()
 
 
-def _offers_server(app: App, host: str, level: Level) -> bool:
+def _offers_server(app: App, level: Level) -> bool:
     with suppress(RecollectError, LeftAlone):
-        found = [one for one in pieces(app, host, level) if isinstance(one, Entries) and one.kind == SERVER]
+        found = [one for one in pieces(app, DEFAULT_HOST, level) if isinstance(one, Entries) and one.kind == SERVER]
         return any(one.standing(one.load(one.look())) for one in found)
     return False

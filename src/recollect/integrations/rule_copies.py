@@ -1,9 +1,9 @@
-"""Rules written where agents read by themselves: in an agent's own memory (rules sync), and as skills of a project.
+"""Rules written where an agent reads by itself: in its own memory (rules sync), and as skills of a project.
 
-Both are managed pieces with one receipt per folder, and off unless their setting is on. Rules sync: the thirty rules
-that rank first, a file each, and a section in the agent's index that takes only the room its limits leave beside the
-lines of others; a rule without a line still has its file. Skills: one per kind of rule of this project, with a manifest
-beside it. How such a file looks is the agent's matter (agents).
+Both are managed pieces with one receipt per folder, and off unless their setting is on. Rules sync writes the thirty
+rules that rank first, a file each, and a section in the agent's index that takes only the room its limits leave beside
+the lines of others; a rule without a line still has its file. Skills: one per kind of rule of this project, with a
+manifest beside it. What such a file looks like is up to the agent (agents/claude_memory.py).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.agents import Ability, OwnMemory, RuleCopy, Skill, agent
+from recollect.agents import OwnMemory, RuleCopy, Skill, default_agent
 from recollect.app.active_rules import load_rules
 from recollect.app.agent_places import places
 from recollect.app.core import App
@@ -24,7 +24,7 @@ from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.text import counted, one_line
-from recollect.integrations import managed, text_section
+from recollect.integrations import managed
 from recollect.integrations.managed import Change, Work
 from recollect.integrations.pieces import OwnFile, Section
 from recollect.integrations.receipts import Receipt, Receipts
@@ -50,16 +50,13 @@ _TOPICS = {
 
 
 class Copies(NamedTuple):
-    """One kind of copies."""
-
     kind: str
     title: str
     setting: str
-    ability: Ability
 
 
-RULES_SYNC = Copies("rules", "Rules sync", "MEMORY_RULES_SYNC", Ability.OWN_MEMORY)
-SKILLS = Copies("skills", "Skills", "MEMORY_SKILLS", Ability.SKILLS)
+RULES_SYNC = Copies("rules", "Rules sync", "MEMORY_RULES_SYNC")
+SKILLS = Copies("skills", "Skills", "MEMORY_SKILLS")
 KINDS = {one.kind: one for one in (RULES_SYNC, SKILLS)}
 
 
@@ -67,14 +64,14 @@ KINDS = {one.kind: one for one in (RULES_SYNC, SKILLS)}
 
 
 def is_trusted(rule: Rule) -> bool:
-    """Words that came from tools, files or pages are shown to an agent with their source beside them. Where they would
-    stand without it they need a person's word, or two sessions that confirm them."""
+    """Words from tools, files or pages are normally shown with their source. Here they stand without it, so they need
+    a person's approval, or two sessions that confirm them."""
     if rule.lane in (Lane.USER, Lane.AGENT) or ACCEPTED_TAG in rule.tags:
         return True
     return len({tag for tag in rule.tags if tag.startswith(SESSION_TAG)}) >= _LEAST_SESSIONS
 
 
-def synced_rules(app: App) -> list[RuleCopy]:
+def _synced_rules(app: App) -> list[RuleCopy]:
     """The most useful first, each sentence once."""
     found: dict[str, RuleCopy] = {}
     for scope, rule in load_rules(app).values():
@@ -85,56 +82,46 @@ def synced_rules(app: App) -> list[RuleCopy]:
     return list(found.values())[:MAX_SYNCED]
 
 
-def skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
-    """Id and words of those of this project's own store; the newest first, each sentence once."""
+def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
+    """Id and words of this project's own rules; the newest first, each sentence once."""
     found: dict[RuleType, dict[str, tuple[str, str]]] = {kind: {} for kind in _TOPICS}
     listed = [rule for scope, rule in load_rules(app).values() if scope is Scope.PROJECT and is_trusted(rule)]
     for rule in sorted(listed, key=lambda one: (one.created_at, one.id), reverse=True):
         if words := one_line(plain(rule.body, _MAX_SKILL_RULE_CHARS)):
             found[rule.rule_type].setdefault(words.casefold(), (rule.id, words))
-    return {kind: list(ours.values())[:_MAX_PER_SKILL] for kind, ours in found.items()}
+    return {kind: list(ours.values())[:_MAX_PER_SKILL] for kind, ours in found.items() if ours}
 
 
 # Which files
 
 
-def receipt_for(app: App, copies: Copies, host: str) -> Receipt:
+def receipt_for(app: App, copies: Copies) -> Receipt:
     """Of the usual folder. NoProject where there is no project."""
-    at = places(app)
-    folder = agent(host).own_memory(at).folder if copies is RULES_SYNC else agent(host).skills_folder(at)
-    return Receipt(copies.kind, host, path=str(folder), root=str(app.require_project().root))
+    keeper, at = default_agent(), places(app)
+    folder = keeper.own_memory(at).folder if copies is RULES_SYNC else keeper.skills_folder(at)
+    return Receipt(copies.kind, keeper.HOST, path=str(folder), root=str(app.require_project().root))
 
 
 def own_memory_of(app: App, receipt: Receipt) -> OwnMemory:
     """The memory that a receipt is about, of any project."""
-    usual = agent(receipt.host).own_memory(places(app)._replace(project=Path(receipt.root)))
+    usual = default_agent().own_memory(places(app)._replace(project=Path(receipt.root)))
     folder = Path(receipt.path)
     return usual if folder == usual.folder else usual._replace(base=folder.parent, folder=folder, unread="")
 
 
-def _wanted_files(app: App, receipt: Receipt) -> tuple[dict[Path, str], int]:
-    """By path, and how many rules they hold."""
-    speaks, folder = agent(receipt.host), Path(receipt.path)
-    files: dict[Path, str] = {}
-    if receipt.kind == RULES_SYNC.kind:
-        copies = synced_rules(app)
-        for one in copies:
-            files.setdefault(folder / speaks.rule_file_name(one), speaks.rule_file_text(one))
-        return files, len(copies)
-    every = skill_rules(app)
-    for kind, rules in every.items():
-        (topic, title), place = _TOPICS[kind], folder / f"auto-{_TOPICS[kind][0]}"
-        source = hashlib.sha256(json.dumps([_SKILL_VERSION, str(kind), rules]).encode("ascii")).hexdigest()
+def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, str]]]) -> Iterator[tuple[Path, str]]:
+    keeper = default_agent()
+    for kind, ours in rules.items():
+        topic, title = _TOPICS[kind]
+        place = folder / f"auto-{topic}"
+        source = hashlib.sha256(json.dumps([_SKILL_VERSION, str(kind), ours]).encode("ascii")).hexdigest()
         made = _made_at(place / _MANIFEST, source) or app.clock.now()
+        yield place / keeper.SKILL_FILE, keeper.skill_text(Skill(topic, title, tuple(words for _, words in ours), made))
         manifest = {
-            "topicId": topic, "sourceHash": source, "memoryCount": len(rules), "generatedAt": made.iso(),
-            "memoryKeys": [id for id, _ in rules],
+            "topicId": topic, "sourceHash": source, "memoryCount": len(ours), "generatedAt": made.iso(),
+            "memoryKeys": [id for id, _ in ours],
         }  # fmt: skip
-        if rules:
-            skill = Skill(topic, title, tuple(words for _, words in rules), made)
-            files[place / speaks.SKILL_FILE] = speaks.skill_text(skill)
-            files[place / _MANIFEST] = json.dumps(manifest)
-    return files, sum(map(len, every.values()))
+        yield place / _MANIFEST, json.dumps(manifest)
 
 
 def _made_at(manifest: Path, source: str) -> Moment | None:
@@ -147,12 +134,12 @@ def _made_at(manifest: Path, source: str) -> Moment | None:
 
 
 def _present_files(receipt: Receipt) -> list[Path]:
-    speaks, folder = agent(receipt.host), Path(receipt.path)
-    if receipt.kind != RULES_SYNC.kind:
+    keeper, folder = default_agent(), Path(receipt.path)
+    if receipt.kind == SKILLS.kind:
         places = (folder / f"auto-{topic}" for topic, _ in _TOPICS.values())
-        return [place / name for place in places if place.is_dir() for name in (speaks.SKILL_FILE, _MANIFEST)]
+        return [place / name for place in places if place.is_dir() for name in (keeper.SKILL_FILE, _MANIFEST)]
     try:
-        return sorted(folder / name for name in os.listdir(folder) if speaks.is_rule_file_name(name))
+        return sorted(folder / name for name in os.listdir(folder) if keeper.is_rule_file_name(name))
     except OSError:
         return []
 
@@ -164,32 +151,18 @@ def _own_file(app: App, receipt: Receipt, path: Path, text: str = "") -> OwnFile
     return OwnFile(kind="copy", path=path, root=root, mode=mode, text=text, is_recorded=False)
 
 
-def _index(app: App, receipt: Receipt, entries: Callable[[str], Sequence[str]]) -> Section:
-    memory = own_memory_of(app, receipt)
-
+def _index(memory: OwnMemory, entries: Callable[[str], list[str]]) -> Section:
     def is_entry(line: str) -> bool:
         """`- [Kind](name) …` that names a file of ours."""
         name = line.partition("](")[2].partition(")")[0]
-        return line.startswith("- [") and agent(receipt.host).is_rule_file_name(name)
+        return line.startswith("- [") and default_agent().is_rule_file_name(name)
 
     path = memory.folder / memory.index_file
     return Section(kind="index", path=path, root=memory.base, entries=entries, is_entry=is_entry)
 
 
-def _fitting(receipt: Receipt, own: str, copies: list[RuleCopy]) -> list[str]:
-    """The lines that the index has room for."""
-    most, room = agent(receipt.host).index_room(own)
-    kept: list[str] = []
-    for line in (agent(receipt.host).rule_index_line(one) for one in copies[: max(0, most - text_section.MARKS)]):
-        room -= len(line.encode("utf-8")) + 2
-        if room < 0:
-            break
-        kept.append(line)
-    return kept
-
-
 def _read(path: Path) -> str:
-    """Empty where there is no such file, or none that can be read."""
+    """Empty where there is no such file, or it cannot be read."""
     try:
         return read_limited(path, swap.MAX_BYTES).decode("utf-8", "replace")
     except OSError:
@@ -200,98 +173,90 @@ def _read(path: Path) -> str:
 
 
 def write(app: App, receipt: Receipt) -> Summary:
-    copies, listed, count = KINDS[receipt.kind], list[str](), 0
-    memory = own_memory_of(app, receipt) if copies is RULES_SYNC else None
+    memory = own_memory_of(app, receipt) if receipt.kind == RULES_SYNC.kind else None
+    keeper, listed, notes = default_agent(), list[str](), list[str]()
     if memory and not memory.base.is_dir():
-        title = agent(receipt.host).TITLE
         raise BadInput(
-            f"{title} has not been used in this project: {memory.base} does not exist.",
+            f"{keeper.TITLE} has not been used in this project: {memory.base} does not exist.",
             hint="Start it once, then retry.",
         )
     if not app.dry_run:
         app.home.prepare()
     with managed.changes(app) as work:
         old = work.receipts.pieces.get(receipt.key, receipt)
-        try:
-            wanted, count = _wanted_files(app, old)
-            for path, text in wanted.items():
-                work.put(_own_file(app, old, path, text))
-            for path in _present_files(old):
-                if path not in wanted:
-                    work.take(_own_file(app, old, path))
-            if memory and (wanted or memory.folder.is_dir()):
+        if memory:
+            rules = _synced_rules(app)
+            wanted = {memory.folder / keeper.rule_file_name(one): keeper.rule_file_text(one) for one in rules}
+            count = len(rules)
+        else:
+            skills = _skill_rules(app)
+            wanted, count = dict(_skill_files(app, Path(old.path), skills)), sum(map(len, skills.values()))
+        if wanted or old.off:  # kept first, so that `uninstall` finds the folder even if writing fails half-way
+            work.receipts.pieces[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
+        for path, text in wanted.items():
+            work.put(_own_file(app, old, path, text))
+        for path in _present_files(old):
+            if path not in wanted:
+                work.take(_own_file(app, old, path))
+        if memory and (wanted or memory.folder.is_dir()):
 
-                def entries(own: str) -> list[str]:
-                    listed[:] = _fitting(old, own, synced_rules(app))
-                    return listed
+            def entries(own: str) -> list[str]:
+                listed[:] = keeper.index_lines(own, rules)
+                return listed
 
-                work.put(_index(app, old, entries))
-        finally:  # also of what was done before something failed
-            if work.changed or old.off or (count and not old.at):
-                at = app.clock.now().iso() if work.changed or not old.at else old.at
-                work.receipts.pieces[old.key] = old._replace(at=at, off=False)
-                if not app.dry_run:
-                    app.log.line(copies.kind, host=old.host, rules=count, changed=work.changed)
-    notes = []
+            work.put(_index(memory, entries))
+        if work.changed and not app.dry_run:
+            work.receipts.pieces[old.key] = old._replace(at=app.clock.now().iso())
+            app.log.line(old.kind, host=old.host, rules=count)
     if memory and len(listed) < count:
         notes.append(f"{memory.index_file} has room for {len(listed)} of {count}; the others have their files.")
     if memory and memory.unread:
-        notes.append(f"{agent(receipt.host).TITLE} does not read them now: {memory.unread}.")
-    return _told(work, receipt, {"on": True, "rules": count, **({"listed": len(listed)} if memory else {})}, notes)
+        notes.append(f"{keeper.TITLE} does not read them now: {memory.unread}.")
+    return _summary(work, receipt, {"on": True, "rules": count, **({"listed": len(listed)} if memory else {})}, notes)
 
 
 def withdraw(app: App, receipt: Receipt, *, off: bool) -> Summary:
     """`off`: a person wants nothing more written there."""
-    copies = KINDS[receipt.kind]
     if off and not app.dry_run:
         app.home.prepare()
     with managed.changes(app) as work:
-        for path in _present_files(receipt):
-            work.take(_own_file(app, receipt, path))
-        if copies is RULES_SYNC and Path(receipt.path).is_dir():
-            work.take(_index(app, receipt, lambda _: ()))
+        _take_all(work, receipt)
         work.receipts.pieces.pop(receipt.key, None)
         if off:
             work.receipts.pieces[receipt.key] = receipt._replace(at="", off=True)
-    is_on = app.settings.switch(copies.setting)
-    notes = [] if is_on else [f"{copies.setting} is off. It is switched on in {app.home.conf}."]
-    return _told(work, receipt, {"on": False}, notes)
+    setting = KINDS[receipt.kind].setting
+    is_on = app.settings.switch(setting)
+    return _summary(
+        work, receipt, {"on": False}, [] if is_on else [f"{setting} is off. Switch it on in {app.home.conf}."]
+    )
+
+
+def _take_all(work: Work, receipt: Receipt) -> None:
+    for path in _present_files(receipt):
+        work.take(_own_file(work.app, receipt, path))
+    if receipt.kind == RULES_SYNC.kind and Path(receipt.path).is_dir():
+        work.take(_index(own_memory_of(work.app, receipt), lambda _: []))
 
 
 def withdraw_all(app: App) -> Iterator[str]:
     """In every project; nothing is remembered of it afterwards."""
     for receipt in Receipts(app).of(*KINDS):
-        told = withdraw(app, receipt, off=False)
-        yield told.summary
-        yield from (note for note in told.notes if note.startswith("Left alone"))
+        done = withdraw(app, receipt, off=False)
+        yield done.summary
+        yield from (note for note in done.notes if note.startswith("Left alone"))
 
 
 def erase(app: App, is_bad: Callable[[str], bool]) -> list[str]:
-    """What holds such words goes, in every project; it can be made again without them. Returns what was left alone."""
+    """Empties each folder that holds such words, in every project; the next sync writes it again without them. Returns
+    what was left alone."""
     with managed.changes(app) as work:
         for receipt in work.receipts.of(*KINDS):
-            bad = [path for path in _present_files(receipt) if is_bad(_read(path))]
-            together = {path.parent for path in bad} if receipt.kind == SKILLS.kind else set()
-            for path in _present_files(receipt):
-                if path in bad or path.parent in together:
-                    work.take(_own_file(app, receipt, path))
-            if receipt.kind == RULES_SYNC.kind:
-                _erase_lines(work, receipt, is_bad, [path.name for path in bad])
+            if any(is_bad(_read(path)) for path in _present_files(receipt)):
+                _take_all(work, receipt)
     return [one.reason for one in work.outcomes if one.change is Change.LEFT]
 
 
-def _erase_lines(work: Work, receipt: Receipt, is_bad: Callable[[str], bool], names: list[str]) -> None:
-    index = _index(work.app, receipt, lambda _: ())
-    try:
-        entries = text_section.parted(_read(index.path), index.is_entry).entries
-    except text_section.Broken:
-        return
-    kept = [line for line in entries if not is_bad(line) and not any(f"]({name})" in line for name in names)]
-    if len(kept) < len(entries):
-        work.put(_index(work.app, receipt, lambda _: kept))
-
-
-def _told(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str]) -> Summary:
+def _summary(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str]) -> Summary:
     written = [str(one.piece.path) for one in work.outcomes if one.change in (Change.ADDED, Change.RENEWED)]
     removed = [str(one.piece.path) for one in work.outcomes if one.change is Change.REMOVED]
     left = [one.reason for one in work.outcomes if one.change is Change.LEFT]

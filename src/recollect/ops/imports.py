@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.agents import DEFAULT_HOST, agent
+from recollect.agents import default_agent
 from recollect.app.agent_places import places
 from recollect.app.core import IMPORT_ACTOR, MAX_TITLE_CHARS, MAX_TOPIC_CHARS, MAX_TOPICS, App
 from recollect.base.errors import BadImport, BadInput, NotFound
@@ -105,7 +105,7 @@ def memory_folder(
 ) -> Summary:
     from recollect.vault import front
 
-    speaks = agent(DEFAULT_HOST)
+    speaks = default_agent()
     memory = None if folder else speaks.own_memory(places(app))
     place = Path(folder) if folder else memory.folder if memory else Path()
     if not place.is_dir():
@@ -136,7 +136,7 @@ def rules_file(
     if file:
         paths: tuple[Path, ...] = (Path(file),)
     else:
-        paths = tuple(path for path in agent(DEFAULT_HOST).rule_files(places(app)) if path.is_file())
+        paths = tuple(path for path in default_agent().rule_files(places(app)) if path.is_file())
         if not paths:
             raise NotFound("There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`")
 

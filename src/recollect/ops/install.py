@@ -88,11 +88,11 @@ def uninstall(
     if app.dry_run:
         return _plan(work, [])
     notes = list(_notes_about(work))
-    plugins = agent_pieces.plugins_here(app)
+    plugin = agent_pieces.plugin_here(app)
     if still:
         notes.append(f"Still called from {', '.join(still)}.")
-    elif plugins:
-        notes += (f"The plugin {one.name} still calls Recollect: `{one.remove}` removes it." for one in plugins)
+    elif plugin:
+        notes.append(f"The plugin {plugin.name} still calls Recollect: `{plugin.remove}` removes it.")
     else:
         notes += rule_copies.withdraw_all(app)
         stub.remove_hook(str(app.home.root))
@@ -195,9 +195,9 @@ def _notes_about(work: Work) -> Iterator[str]:
 
 def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str]:
     yield from filter(None, (agent_of(host).unapproved(level, places(app)) for host in chosen))
-    for one in agent_pieces.plugins_here(app):
-        if one.host in chosen:
-            yield f"The plugin {one.name} calls too; an event is answered once."
+    plugin = agent_pieces.plugin_here(app)
+    if plugin and DEFAULT_HOST in chosen:
+        yield f"The plugin {plugin.name} calls too; an event is answered once."
     yield "Sessions that are running now are not affected; new ones are."
     if level is Level.PROJECT:
         yield f"It names {app.home.root}: for others who share these settings it does nothing. See --local."

@@ -122,7 +122,7 @@ def open_threads(app: App) -> Kept[Memory]:
 def _rebuild_ledger(request: HookRequest, talker: LedgerKey) -> bool:
     """A fork goes on from another session's transcript: what we put in there since its last compaction is known."""
     app, event = request.app, request.event
-    transcript = agents.origin(event)
+    transcript = agents.agent(event.host).origin(event)
     try:
         if transcript is None or transcript.stat().st_size > _MAX_FORK_BYTES:
             return False
