@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.capture.import_filter import import_key, why_left_out
 from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, Says, find_learnings, question, read_answer
-from recollect.capture.promotion import (
+from recollect.capture.lesson_evidence import (
     CONFIRMED_TAG,
     FADED_TAG,
     FADES_DAYS,

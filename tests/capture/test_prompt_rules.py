@@ -333,5 +333,5 @@ def test_parts_lists_and_line_breaks_are_put_together():
 
 
 def test_what_no_table_has_is_an_error():
-    with pytest.raises(AttributeError):
+    with pytest.raises(KeyError):
         _ = Patterns("titles").unheard_of

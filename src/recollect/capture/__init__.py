@@ -3,15 +3,13 @@
 Does not redact, store or merge: it is handed clean text, and `app` and `jobs` write what comes out. Word lists and
 patterns are data (tables.py, data/). Read it in this order:
 
-A prompt becomes rules: `language`, `prompt_text` (what the person said himself), `draft`, `judge` (each sentence by
-itself), `prompt_rules` (the steps), `unsure_prompts` (what a language model is asked), `rule_relations` (the same as
-another rule, or the opposite), `shown_memories` (words that only repeat memory).
+A prompt becomes rules: `language`, `prompt_text` (what the person said themselves), `draft`, `judge` (each sentence by
+itself), `prompt_rules`, `unsure_prompts` (what a language model is asked), `rule_relations` (the same as another rule,
+or the opposite), `shown_memories` (words that only repeat memory).
 
 A turn of a session becomes part of a thread: `turns`, `terms`, `sentence_kinds`, `turn_commands`, `records`, `titles`,
 `topics`, `thread_choice` (which thread), `thread_growth` (what it becomes).
 
-A failure and its fix become a lesson: `command_errors`, `command_likeness`, `workarounds`, `fixes`, `lesson_sources`,
-`promotion`. How calls and turns went: `call_outcomes`. What a session taught: `learnings`, `review`.
-
-Other tools' memories: `others`, `import_filter`.
+A failure and its fix become a lesson: `command_errors`, `command_likeness`, `fixes`, `lesson_evidence`. How calls and
+turns went: `call_outcomes`. What a session taught: `learnings`, `review`. Other tools' memories: `import_filter`.
 """

@@ -1,9 +1,9 @@
-"""What kind of error a command ended with, in words of ours.
+"""What kind of error a command ended with, in our own words.
 
 What a tool prints may have been written by a stranger, and a lesson may become a rule. So nothing of it is ever quoted
 as it stands: an error is known by its shape (data/command_errors.toml). The name in it (a module, a port, a rule, a
-variable) is told where it is a number, well known, of at most two words, or stands in the commands of the lesson; never
-with a word that could be read as an order. An error of no known shape is told by no words.
+variable) is repeated where it is a number, well known, of at most two words, or part of the lesson's commands; never
+with a word that could be read as an order.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from functools import cache, lru_cache
 
 from recollect.capture.tables import Pattern, Patterns, Words, compiled, table
 
-_HEAD_CHARS, _TAIL_CHARS = 2_000, 2_000
-_LINE_CHARS = 300
+_HEAD_CHARS, _TAIL_CHARS, _LINE_CHARS = 2_000, 2_000, 300
 _END_LINES = 12
 _MAX_RULES = 5
-_MAX_NAME_CHARS = 40
-_MAX_NAME_PARTS = 4
-_MAX_BARE_PARTS = 2
+_MAX_NAME_CHARS, _MAX_NAME_PARTS, _MAX_BARE_PARTS = 40, 4, 2
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){0,4}")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATTERNS = Patterns("command_errors")
@@ -50,7 +47,9 @@ class CommandError:
     def told(self, *commands: str) -> str:
         for name in self.names:
             is_in_command = any(name.lower() in command.lower() for command in commands)
-            if self.kind is ErrorKind.LINT or _is_harmless(name) or is_in_command:
+            is_harmless = _PATTERNS.known.fullmatch(name) or _VARIABLE.fullmatch(name)
+            is_short = len(_parts(name)) <= _MAX_BARE_PARTS
+            if self.kind is ErrorKind.LINT or is_harmless or is_short or is_in_command:
                 return self.shape.format(name)
         return without_name(self.shape)
 
@@ -118,13 +117,6 @@ def _is_name(name: str, harmless: frozenset[str] = frozenset()) -> bool:
     is_short = 0 < len(name) <= _MAX_NAME_CHARS and 0 < len(parts) <= _MAX_NAME_PARTS
     orders = _WORDS.orders - (_WORDS.in_variables if _VARIABLE.fullmatch(name) else harmless)
     return is_short and "://" not in name and orders.isdisjoint(parts)
-
-
-def _is_harmless(name: str) -> bool:
-    """Told though no command holds it."""
-    if _PATTERNS.known.fullmatch(name) or _VARIABLE.fullmatch(name):
-        return True
-    return len(_parts(name)) <= _MAX_BARE_PARTS
 
 
 def _parts(name: str) -> list[str]:

@@ -1,22 +1,26 @@
-"""What a command does, and how two commands are related: the same, of one purpose, one a step before the other.
+"""What a command does, and how two commands are related: the same, of one purpose, one a step before the other, or one
+that only hides how the other ended.
 
-And whether a command may be told at all. A lesson is told to an agent, and what a stranger's text made an agent run
-must not come back as advice: no address, nothing that fetches and runs, nothing that destroys.
+And whether a command may be repeated at all. A lesson is shown to an agent, and what a stranger's text made an agent
+run must not come back as advice: no address, nothing that fetches and runs, nothing that destroys.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 
 from recollect.capture.command_errors import CommandError, ErrorKind
-from recollect.capture.tables import Patterns, Words, table
-from recollect.model.command import SPEECH, Command, command_of
+from recollect.capture.tables import Pattern, Patterns, Words, compiled, table
+from recollect.model.command import SPEECH, Command, command_of, undressed_end
 from recollect.model.lesson import MAX_COMMAND_CHARS
 
 _REMOTE_GIT = frozenset({"push", "pull", "fetch", "clone", "submodule", "lfs"})
 _INLINE_CODE = frozenset({"-c", "-e", "-p", "--eval", "-"})
 _PATH = re.compile(r"[\w@.+~-]+(?:/[\w@.+~\[\]()-]+)*")
+_SELECTS = re.compile(r"-(?:t|m|run)")
+_SETS_UP = re.compile(r"cd |export |source |\. |conda ")
 _SHELL_WORDS = frozenset("for while until if done fi".split())
 _INTERPRETERS = frozenset("python node ruby perl bash sh".split())
 _PATTERNS = Patterns("command_likeness")
@@ -26,16 +30,14 @@ _WORDS = Words("command_likeness")
 def only_shows(command: Command) -> bool:
     if command.family in _WORDS.shows or f"{command.family}:{command.verb}" in _WORDS.showing_verbs:
         return True
-    if command.text.startswith("command -v"):
-        return True
-    return command.family in _INTERPRETERS and bool(_INLINE_CODE & {*command.words, command.verb})
+    is_inline = command.family in _INTERPRETERS and not _INLINE_CODE.isdisjoint((*command.words, command.verb))
+    return is_inline or command.text.startswith("command -v")
 
 
 def is_one_off(command: Command) -> bool:
     """A folder made, a commit, a loop: it teaches nothing for the next time."""
-    if command.family in _SHELL_WORDS:
-        return True
-    return command.family in _WORDS.for_once or (command.family == "git" and command.verb not in _REMOTE_GIT)
+    is_local_git = command.family == "git" and command.verb not in _REMOTE_GIT
+    return is_local_git or command.family in _SHELL_WORDS or command.family in _WORDS.for_once
 
 
 def is_check(command: Command) -> bool:
@@ -43,6 +45,10 @@ def is_check(command: Command) -> bool:
     words = f"{command.verb} {' '.join(command.words)}"
     is_reporting = command.family in _WORDS.reporters and _PATTERNS.reporting.search(words) is not None
     return command.family in _WORDS.checkers or is_reporting
+
+
+def is_linter(command: Command) -> bool:
+    return _PATTERNS.lints.search(f"{command.program} {command.verb} {' '.join(command.words[:2])}") is not None
 
 
 def may_change(command: Command) -> bool:
@@ -55,10 +61,6 @@ def is_same(one: Command, two: Command) -> bool:
     return one.family == two.family and one.dress == two.dress and _essence(one) == _essence(two)
 
 
-def is_linter(command: Command) -> bool:
-    return _PATTERNS.lints.search(f"{command.program} {command.verb} {' '.join(command.words[:2])}") is not None
-
-
 def includes(command: Command, other: Command) -> bool:
     """It ends with the other, or has it among its steps."""
     steps = [command, *(step for part in command.dress if (step := command_of(part)))]
@@ -67,32 +69,30 @@ def includes(command: Command, other: Command) -> bool:
 
 def last_step(command: Command) -> str:
     """Without the branch of a git command: a hook that lints looks at every push."""
-    if command.family == "git":
-        return f"git {command.verb}"
-    return command.told.rpartition(" && ")[2].strip()
+    return f"git {command.verb}" if command.family == "git" else command.told.rpartition(" && ")[2].strip()
 
 
 def mends(failed: Command, worked: Command, error: CommandError) -> bool:
     """The command that worked has the same purpose, in another way."""
     if failed.family != worked.family:
         return False
-    if failed.verb == worked.verb and _has_cure(failed, worked, error):
-        return True
     if failed.verb != worked.verb:
         # In another folder too: then it was the folder.
-        return (
-            error.kind is ErrorKind.NO_TARGET and failed.dress == worked.dress and _are_alike(failed.verb, worked.verb)
-        )
+        is_alike = failed.dress == worked.dress and _are_alike(failed.verb, worked.verb)
+        return error.kind is ErrorKind.NO_TARGET and is_alike
+    if _has_cure(failed, worked, error):
+        return True
     if error.kind is ErrorKind.TESTS and set(failed.dress) >= set(worked.dress) and failed.program == worked.program:
         return False  # what it looked at is wrong: no option mends that
-    if error.kind is not ErrorKind.NO_FILE and _has_other_value(failed, worked):
-        return False
-    if error.kind is ErrorKind.NO_FILE and failed.place and worked.place not in ("", failed.place):
-        return True
     lost = set(failed.operands) - {*worked.words}
     more = set(worked.operands) - {*failed.words}
-    if lost:
-        return error.kind is ErrorKind.NO_FILE and _are_moved(lost, more)
+    if error.kind is ErrorKind.NO_FILE:
+        if failed.place and worked.place not in ("", failed.place):
+            return True
+        if lost:
+            return {path.rpartition("/")[2] for path in lost} == {path.rpartition("/")[2] for path in more}
+    elif lost or _has_other_value(failed, worked):
+        return False
     return not more or failed.family in {"git", "docker", "kubectl", "terraform"}
 
 
@@ -100,12 +100,12 @@ def is_typo(failed: Command, worked: Command, error: CommandError) -> bool:
     """The difference is a slip of the finger."""
     ours = (failed.program, failed.verb, *failed.words)
     theirs = (worked.program, worked.verb, *worked.words)
-    if len(ours) != len(theirs) or failed.dress != worked.dress:
+    if error.kind is ErrorKind.OTHER or len(ours) != len(theirs) or failed.dress != worked.dress:
         return False
-    differ = [(one, two) for one, two in zip(ours, theirs, strict=True) if one != two]
     if failed.program != worked.program and failed.program != failed.family:
         return False  # npm and pnpm differ by a letter, and on purpose
-    return error.kind is not ErrorKind.OTHER and len(differ) == 1 and is_slip(*differ[0])
+    differ = [(one, two) for one, two in zip(ours, theirs, strict=True) if one != two]
+    return len(differ) == 1 and is_slip(*differ[0])
 
 
 def is_slip(one: str, two: str) -> bool:
@@ -114,7 +114,9 @@ def is_slip(one: str, two: str) -> bool:
         return False
     if re.sub(r"\d", "", one) == re.sub(r"\d", "", two):
         return False
-    return sorted(one) == sorted(two) or _edit_distance(one, two) == 1
+    same = next(at for at, (left, right) in enumerate(zip(one, two, strict=False)) if left != right)
+    rest, other = one[same:], two[same:]
+    return sorted(one) == sorted(two) or rest[1:] in (other, other[1:]) or rest == other[1:]
 
 
 def is_preparation(step: Command, failed: Command) -> bool:
@@ -132,25 +134,50 @@ def names_error(step: Command, error: CommandError) -> bool:
     said = step.text.lower()
     if error.cure is not None and is_preparation(step, step) and error.cure.search(step.text):
         return True
+    ports = table("command_likeness.toml")["ports"]
     for name in error.names:
         last = re.split(r"[/.:]", name.lower())[-1]
-        if (len(last) >= 3 and last in said) or not _behind_port(name).isdisjoint(said.split()):
+        if (len(last) >= 3 and last in said) or not set(ports.get(name, "").split()).isdisjoint(said.split()):
             return is_preparation(step, step) or not is_check(step)
     return False
 
 
 def is_tellable(text: str) -> bool:
     """Short, printable, and harmless if somebody followed it."""
-    return (
-        0 < len(text) <= MAX_COMMAND_CHARS
-        and text.isprintable()
-        and text.isascii()
-        and _PATTERNS.untellable.search(text) is None
-    )
+    is_plain = 0 < len(text) <= MAX_COMMAND_CHARS and text.isprintable() and text.isascii()
+    return is_plain and _PATTERNS.untellable.search(text) is None
 
 
 def is_tellable_path(path: str) -> bool:
     return len(path) <= MAX_COMMAND_CHARS and _PATH.fullmatch(path) is not None and is_tellable(path)
+
+
+def is_workaround(failed: str, fix: str) -> bool:
+    """The fix makes the failure go away without mending it: what "works" then is never a lesson."""
+    if any(pattern.search(fix) and not pattern.search(failed) for pattern in _workarounds()):
+        return True
+    one, two = command_of(failed), command_of(fix)
+    if one is None or two is None or (one.family, one.verb) != (two.family, two.verb):
+        return False
+    if failed != fix and undressed_end(failed) == undressed_end(fix):
+        return True  # it only shows less
+    steps, fewer = ({part for part in c.dress if " " in part and not _SETS_UP.match(part)} for c in (one, two))
+    gone = [word for word in one.words if word not in two.words]
+    added = [word for word in two.words if word not in one.words]
+    runs_fewer_tests = one.family in _WORDS.selectable and any(map(_SELECTS.fullmatch, added))
+    return fewer < steps or runs_fewer_tests or any(map(_PATTERNS.strict.fullmatch, gone))
+
+
+def hides_result(text: str) -> bool:
+    """Nothing can be said of how it went: errors are thrown away, or only some lines are looked at."""
+    return _PATTERNS.unseen.search(text) is not None
+
+
+def switched_off(file: str, written: str) -> str:
+    """What an edit switches off, as far as what is seen of it says: those lines, or the settings of a check."""
+    if _PATTERNS.check_settings.search(file):
+        return file
+    return "\n".join(line for line in written.splitlines() if _PATTERNS.switches_off.search(line))
 
 
 def _essence(command: Command) -> tuple[str, ...]:
@@ -174,12 +201,12 @@ def _has_cure(failed: Command, worked: Command, error: CommandError) -> bool:
 
 def _has_other_value(one: Command, two: Command) -> bool:
     """Both have an option with different values, so they have different targets. Numbers are only settings."""
-    mine, theirs = _values(one), _values(two)
+    mine, theirs = _option_values(one), _option_values(two)
     differ = [(mine[name], theirs[name]) for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]]
     return any(not (ours.isdigit() and others.isdigit()) for ours, others in differ)
 
 
-def _values(command: Command) -> dict[str, str]:
+def _option_values(command: Command) -> dict[str, str]:
     found = dict(word.split("=", 1) for word in command.words if word.startswith("-") and "=" in word)
     for option, word in pairwise(command.words):
         if option.startswith("-") and "=" not in option and not word.startswith("-"):
@@ -189,26 +216,11 @@ def _values(command: Command) -> dict[str, str]:
 
 def _are_alike(one: str, two: str) -> bool:
     first, second = (re.split(r"[:_-]", verb)[0] for verb in (one, two))
-    return first == second or is_slip(one, two) or _have_one_purpose(first, second)
+    groups = table("command_likeness.toml")["alike_verbs"]
+    return first == second or is_slip(one, two) or any({first, second} <= set(group.split()) for group in groups)
 
 
-def _have_one_purpose(*verbs: str) -> bool:
-    return any(set(verbs) <= set(group.split()) for group in table("command_likeness.toml")["alike_verbs"])
-
-
-def _behind_port(port: str) -> set[str]:
-    return set(table("command_likeness.toml")["ports"].get(port, "").split())
-
-
-def _are_moved(lost: set[str], more: set[str]) -> bool:
-    return {path.rpartition("/")[2] for path in lost} == {path.rpartition("/")[2] for path in more}
-
-
-def _edit_distance(one: str, two: str) -> int:
-    """How many letters were added, left out or changed."""
-    row = list(range(len(two) + 1))
-    for i, left in enumerate(one[:60], 1):
-        row, before = [i], row
-        for j, right in enumerate(two[:60], 1):
-            row.append(min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right)))
-    return row[-1]
+@cache
+def _workarounds() -> tuple[Pattern, ...]:
+    read = table("command_likeness.toml")
+    return tuple(compiled(source, read["parts"]) for source in read["workarounds"])

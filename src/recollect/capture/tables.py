@@ -49,8 +49,6 @@ class Patterns:
 
     def __getattr__(self, name: str) -> Pattern:
         read = table(self._name)
-        if name not in read["patterns"]:
-            raise AttributeError(f"{self._name} has no pattern {name!r}.")
         self.__dict__[name] = found = compiled(read["patterns"][name], read.get("parts", {}))
         return found
 
@@ -62,8 +60,5 @@ class Words:
         self._name = f"{name}.toml"
 
     def __getattr__(self, name: str) -> frozenset[str]:
-        read = table(self._name)
-        if name not in read["words"]:
-            raise AttributeError(f"{self._name} has no words {name!r}.")
-        self.__dict__[name] = found = frozenset(read["words"][name].split())
+        self.__dict__[name] = found = frozenset(table(self._name)["words"][name].split())
         return found

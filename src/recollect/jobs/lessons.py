@@ -13,9 +13,9 @@ from recollect.app.core import App
 from recollect.app.rule_keeping import load_rules
 from recollect.base.errors import RecollectError
 from recollect.base.text import title_from
-from recollect.capture import promotion, rule_relations
+from recollect.capture import lesson_evidence, rule_relations
 from recollect.capture.fixes import Fix, find_fixes
-from recollect.capture.lesson_sources import confirmed_at, is_from_stranger
+from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
 from recollect.jobs.transcripts import Writes
 from recollect.model import lesson
 from recollect.model.act import SessionPart
@@ -61,7 +61,7 @@ def promote_lessons(app: App) -> tuple[str, ...]:
         return ()
 
     def make(store: Store) -> Plan:
-        return promotion.promotion_plan(load_rules(store, *_KEPT), now=app.clock.now())
+        return lesson_evidence.promotion_plan(load_rules(store, *_KEPT), now=app.clock.now())
 
     done = app.commit(Scope.PROJECT, "promote", make, lambda plan: f"{len(plan.changes)} lessons were looked at again.")
     updates = [change for change in done.plan.changes if isinstance(change, Update)]
@@ -77,11 +77,11 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
             (rule for rule in load_rules(store, *_KEPT, Status.ARCHIVED) if _says_same(words, learnt, rule)), None
         )
         if known is not None:
-            again = promotion.seen_again(known, learnt, session, now=now, is_confirmed=confirmed)
+            again = lesson_evidence.seen_again(known, learnt, session, now=now, is_confirmed=confirmed)
             return Plan.of([Update.between(known, again)])
         waits = fix.is_sure or confirmed
         tags = [f"{lesson.SESSION_TAG}{session}"]
-        tags += [promotion.CONFIRMED_TAG] if confirmed else [] if waits else [promotion.FADED_TAG]
+        tags += [lesson_evidence.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_evidence.FADED_TAG]
         rule = Rule(
             id=app.mint.draw("rule"), title=title_from(words), body=words, rule_type=RuleType.FAILURE,
             origin=lesson.ORIGIN, lane=Lane.TOOL, group=session, tags=tuple(tags),
@@ -98,7 +98,7 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
 def _says_same(words: str, learnt: Lesson, rule: Rule) -> bool:
     known = lesson.read(rule.body)
     if known is not None:
-        return promotion.is_same_lesson(known, learnt)
+        return lesson_evidence.is_same_lesson(known, learnt)
     return rule.body.casefold() == words.casefold() or rule_relations.says_same(words, rule.body)
 
 

@@ -17,7 +17,7 @@ from recollect.app.states import SESSION_ENDS
 from recollect.base.moment import Moment
 from recollect.base.text import counted, title_from
 from recollect.capture.learnings import LAST_ACTS, Learning, Says, find_learnings
-from recollect.capture.promotion import FADES_DAYS
+from recollect.capture.lesson_evidence import FADES_DAYS
 from recollect.capture.rule_relations import Relation, relation
 from recollect.jobs import lessons
 from recollect.jobs.transcripts import Writes

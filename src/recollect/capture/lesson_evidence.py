@@ -1,0 +1,223 @@
+"""Which lessons come into force: where a lesson comes from, and what has been seen of it since.
+
+A command that came out of what a tool printed or a file said is no lesson of ours, however well it worked: a stranger's
+text must not come back as advice because an agent once did what it said. Words that every project uses (install, up,
+origin, db) are nobody's. A listing that names a script is no order: it takes two words that stand side by side in both.
+
+A person speaks for a fix by naming it between the failure and what mended it, or by saying after it that this is how
+things are done here, or that it is to be remembered. That counts as much as a second session.
+
+Two sessions never run the same line. Two lessons are the same where the same command fails in the same way and is
+mended by the same thing, whatever paths, branches and messages it was given; what differed is then left out of the
+words. A lesson that says the opposite of one in force takes its place.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from recollect.base.moment import Moment
+from recollect.base.text import title_from
+from recollect.capture.call_outcomes import is_re_ask
+from recollect.capture.command_errors import shape_of, without_name
+from recollect.capture.fixes import Fix
+from recollect.capture.prompt_text import masked
+from recollect.capture.tables import Patterns, Words
+from recollect.model import lesson
+from recollect.model.act import Act, Deed, Speaker
+from recollect.model.command import SPEECH, Command, command_of
+from recollect.model.lesson import How, Lesson, rule_list
+from recollect.model.memory import Rule, Status
+from recollect.model.plan import Change, Plan, Update
+
+MIN_SESSIONS = 2
+FADES_DAYS = 30  # a failure that nobody met for so long has gone away by itself
+FADED_TAG = "faded"
+CONFIRMED_TAG = "confirmed"  # a person spoke for the fix
+_MAX_CHARS = 600  # a longer text is a plan or a log: it names a lot of things
+_LAST_ACTS = 40  # how far behind the fix a word may still speak of it
+_TAG_CHARS = 0xE0000
+_TOKEN = re.compile(r"[^\s\"'`,;()\[\]{}<>]+")
+_OPTION = re.compile(r"--?[a-z][a-z-]{0,20}")
+_ONCE = re.compile(
+    r"[0-9a-f]{7,40}|\d{4}-\d\d-\d\d\S*|\d{6,}|[0-9a-f]{8}-[0-9a-f-]{27}|/tmp/\S*|\.{3}|-[qvs]+|--(?:quiet|verbose|silent)"
+)
+_PUBLIC_NAMES = frozenset("origin upstream main master".split())
+_CUES = Patterns("lesson_evidence")
+_WORDS = Words("lesson_evidence")
+
+
+# Where it comes from
+
+
+def is_from_stranger(learnt: Lesson, acts: Sequence[Act]) -> bool:
+    """`acts`: up to the call that worked."""
+    if learnt.how is How.RULE:
+        return False
+    if learnt.how is How.AFTER and _was_printed(learnt.fix, acts, strict=True):
+        return True
+    commands = (learnt.failed, learnt.fix) if learnt.how is How.INSTEAD else (learnt.failed,)
+    return any(_was_printed(command, acts) for command in commands)
+
+
+def confirmed_at(fix: Fix, acts: Sequence[Act]) -> int | None:
+    """Where the person speaks for the fix; None: nowhere."""
+    for number in range(fix.first + 1, min(len(acts), fix.at + _LAST_ACTS)):
+        act = acts[number]
+        is_prompt = act.speaker is Speaker.PERSON and not act.agent
+        if not is_prompt or len(act.text) > _MAX_CHARS or act.text.rstrip().endswith("?"):
+            continue
+        is_after = number > fix.at
+        if is_after and is_re_ask(act.text):
+            return None
+        # Nobody else spoke between the fix and these words.
+        is_next = is_after and all(one.speaker is not Speaker.PERSON for one in acts[fix.at + 1 : number])
+        if _names_fix(act.text, fix.lesson) or (is_next and _CUES.says_so.search(masked(act.text))):
+            return number
+    return None
+
+
+def _was_printed(command: str, acts: Sequence[Act], *, strict: bool = False) -> bool:
+    """`strict`: what was not seen whole may have held it. A step could be any command; what stands in for one that
+    failed is like it."""
+    pairs = {pair for pair in _word_pairs(command) if not all(map(_is_common, pair))}
+    for act in acts:
+        ran = command_of(act.doing.what) if act.doing is not None and act.doing.deed is Deed.RUN else None
+        if not pairs or (ran is not None and ran.told.endswith(command)):
+            return False  # what it prints itself, or anything after it, does not count
+        if act.speaker is Speaker.PERSON:
+            pairs -= set(_word_pairs(act.text))
+        elif act.speaker is not Speaker.AGENT and (
+            (strict and act.partial) or not pairs.isdisjoint(_word_pairs(act.text))
+        ):
+            return True
+    return False
+
+
+def _word_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """As a reader sees them: without what is invisible, tags and wide letters as the letters they stand for."""
+    if not text.isascii():
+        shown = "".join(chr(ord(char) - _TAG_CHARS) if 0 < ord(char) - _TAG_CHARS < 0x7F else char for char in text)
+        text = "".join(char for char in unicodedata.normalize("NFKC", shown) if unicodedata.category(char) != "Cf")
+    return pairwise(word.rstrip(".:!?").lower() for word in _TOKEN.findall(text))
+
+
+def _is_common(word: str) -> bool:
+    """Options too, as long as they bring no value of their own."""
+    return word in _WORDS.anyones or word in {".", "./...", "&&"} or _OPTION.fullmatch(word) is not None
+
+
+def _names_fix(text: str, learnt: Lesson) -> bool:
+    if learnt.how not in (How.INSTEAD, How.AFTER):
+        return False
+    said = text.casefold()
+    new = [word for word in learnt.fix.split() if learnt.how is How.AFTER or word not in learnt.failed.split()]
+    named = [word.strip("\"'=").casefold() for word in new if not word.startswith("-") and word not in (SPEECH, "&&")]
+    named = [part for word in named for part in word.split("=") if part not in _WORDS.common]
+    if not named:
+        return learnt.fix.casefold() in said
+    # The runner's own name goes without saying: "use the ml env" is `conda run -n ml`.
+    needed = [word for word in named if word not in _WORDS.runners] or named
+    found = [re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", said) for word in needed]
+    return all(one and not _CUES.against.search(said[: one.start()]) for one in found)
+
+
+# What has been seen of it since
+
+
+def seen_in_sessions(rule: Rule) -> tuple[str, ...]:
+    return tuple(tag.removeprefix(lesson.SESSION_TAG) for tag in rule.tags if tag.startswith(lesson.SESSION_TAG))
+
+
+def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
+    """`rules`: all that are active or candidates."""
+    standing = list(rules)
+    changes: list[Change] = []
+    for rule in standing:
+        if rule.status is not Status.CANDIDATE or rule.origin != lesson.ORIGIN:
+            continue
+        if len(seen_in_sessions(rule)) >= MIN_SESSIONS or CONFIRMED_TAG in rule.tags:
+            changes.append(Update.between(rule, replace(rule, status=Status.ACTIVE, reinforced_at=now)))
+            changes += _supersede(rule, standing)
+        elif rule.last_active_at.plus(days=FADES_DAYS).micros <= now.micros:
+            tags = (*rule.tags, FADED_TAG)
+            changes.append(Update.between(rule, replace(rule, status=Status.ARCHIVED, tags=tags)))
+    return Plan.of(changes)
+
+
+def is_same_lesson(one: Lesson, two: Lesson) -> bool:
+    """Errors differ from run to run, lines from session to session; what failed how, and what mended it, do not."""
+    return one.how is two.how and (
+        (one.failed, one.fix) == (two.failed, two.fix) or _lesson_key(one) == _lesson_key(two)
+    )
+
+
+def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confirmed: bool = False) -> Rule:
+    """The rule after the lesson was seen again; unchanged where this session was counted before. A lesson that had
+    faded, or was only counted, waits again."""
+    is_new = session not in seen_in_sessions(rule)
+    told = lesson.read(rule.body)
+    words = _merge(told, again).sentence() if told and (is_new or told.how is How.RULE) else rule.body
+    if not is_new and words == rule.body and (not is_confirmed or CONFIRMED_TAG in rule.tags):
+        return rule
+    added = [f"{lesson.SESSION_TAG}{session}"] if is_new else []
+    added += [CONFIRMED_TAG] if is_confirmed else []
+    back = (is_new or is_confirmed) and rule.status is Status.ARCHIVED and FADED_TAG in rule.tags
+    return replace(
+        rule, body=words, title=title_from(words), last_active_at=now, seen=rule.seen + is_new,
+        tags=tuple(dict.fromkeys((*(tag for tag in rule.tags if not back or tag != FADED_TAG), *added))),
+        status=Status.CANDIDATE if back else rule.status,
+    )  # fmt: skip
+
+
+def _lesson_key(one: Lesson) -> tuple[object, ...] | None:
+    failed = command_of(one.failed)
+    if failed is None:
+        return one.failed, one.fix
+    what = (failed.family, failed.program, failed.verb)
+    if one.how is How.RULE:
+        return what
+    fix = command_of(one.fix)
+    if fix is None:
+        return *what, shape_of(one.error), one.fix
+    # An error of no known kind says little: then the commands must be alike too.
+    known: tuple[object, ...] = (shape_of(one.error),) if one.error else (_lasting_words(failed),)
+    if one.how is How.AFTER:
+        return *what, known, fix.family, fix.verb, _lasting_words(fix)
+    return *what, known, fix.program, fix.verb, _lasting_words(fix) - _lasting_words(failed)
+
+
+def _lasting_words(command: Command) -> frozenset[str]:
+    words = {word.rstrip("/").rpartition("/")[2] if word.startswith(("/", "~", "./")) else word
+             for part in (*command.dress, *command.words) for word in part.split()}  # fmt: skip
+    if command.family == "git":
+        words = {word for word in words if word.startswith("-") or word in _PUBLIC_NAMES}
+    return frozenset(word for word in words if word and not _ONCE.fullmatch(word))
+
+
+def _merge(old: Lesson, new: Lesson) -> Lesson:
+    """What both lessons say; for a linter, the rules of both."""
+    if old.how is How.RULE:
+        return replace(old, fix=rule_list((*old.fix.split(", "), *new.fix.split(", "))))
+    error = old.error if old.error == new.error else without_name(shape_of(old.error))
+    return replace(old, failed=_shared_words(old.failed, new.failed), fix=_shared_words(old.fix, new.fix), error=error)
+
+
+def _shared_words(one: str, two: str) -> str:
+    """Word by word, with dots for what differs; the shorter text where the numbers of words differ."""
+    ours, theirs = one.split(), two.split()
+    if len(ours) != len(theirs):
+        return min(one, two, key=len)
+    return " ".join(mine if mine == yours else SPEECH for mine, yours in zip(ours, theirs, strict=True))
+
+
+def _supersede(new: Rule, standing: list[Rule]) -> Iterator[Change]:
+    told = lesson.read(new.body)
+    for old in standing:
+        known = lesson.read(old.body) if old.status is Status.ACTIVE else None
+        if told and known and (told.failed, told.fix) == (known.fix, known.failed):
+            yield Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))
