@@ -202,7 +202,7 @@ class House:
         return [pointer for _, pointer in spool.drain(self.place)]
 
     def spool_length(self) -> int:
-        return spool.count_waiting(self.place)
+        return spool.count_files(self.place.spool + spool.FOLDER)
 
     def stop(self) -> None:
         """Asks it to end, and waits until it has."""

@@ -68,7 +68,7 @@ class Running:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.desk = Echo()
-        self.server = Server(place, transport.listen(place, TOKEN), TOKEN, self.desk)
+        self.server = Server(place, transport.listen(place, TOKEN), TOKEN, self.desk.answer, self.desk.failed)
         self._thread = threading.Thread(
             target=self.server.serve, args=(lambda: "", lambda: transport.remove_socket(place))
         )
@@ -121,8 +121,8 @@ def test_what_is_printed_counts_as_shown_only_when_it_is_confirmed(running: Runn
 
     assert soon(lambda: running.desk.shown == [b"first"] and not running.server.connections)
     assert soon(lambda: sorted(running.desk.unshown) == [b"second", b"third"])
-    assert (running.server.counters.confirmed, running.server.counters.late) == (1, 2)
-    assert running.server.counters.reasons == {HOOK_GONE: 2}
+    assert (running.server.counters.answered, running.server.counters.late) == (1, 2)
+    assert running.server.counters.late_because == {HOOK_GONE: 2}
 
 
 def test_who_asks_does_not_wait_for_what_comes_after(running: Running):
@@ -236,7 +236,7 @@ def test_a_request_whose_client_gave_up_before_its_turn_is_late_and_not_answered
     for thread in waiting:
         thread.join(PATIENCE_S)
 
-    assert (running.server.counters.late, running.server.counters.reasons) == (1, {STARTING: 1})
+    assert (running.server.counters.late, running.server.counters.late_because) == (1, {STARTING: 1})
     assert running.desk.shown == running.desk.unshown == []
 
 
@@ -272,7 +272,7 @@ def test_some_thousands_of_requests_leave_no_descriptor_behind(running: Running)
 
     assert soon(lambda: running.server.connections == 0 and running.server.active == 0)
     assert soon(lambda: len(os.listdir("/dev/fd")) <= before)
-    assert running.server.counters.confirmed == len(running.desk.shown) == 500
+    assert running.server.counters.answered == len(running.desk.shown) == 500
 
 
 def test_over_tcp_a_wrong_token_is_refused(tmp_path: Path):

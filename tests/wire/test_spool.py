@@ -101,7 +101,7 @@ def test_what_was_left_is_drained_the_oldest_first_and_nothing_is_taken_away(pla
     drained = list(spool.drain(place))
     assert [said["n"] for _, said in drained] == [0, 1, 2, 3, 4]
     assert all(said["at_ns"] == os.stat(path).st_mtime_ns for path, said in drained)
-    assert (spool.count_waiting(place), list(spool.drain(place))) == (5, drained)
+    assert (spool.count_files(place.spool + spool.FOLDER), list(spool.drain(place))) == (5, drained)
 
 
 def test_a_pointer_whose_hook_is_still_running_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch):
@@ -145,5 +145,5 @@ def test_past_the_limit_events_are_counted(place: Place, monkeypatch: pytest.Mon
 
 def test_an_empty_place_is_drained_too(place: Place):
     assert list(spool.drain(place)) == []
-    assert spool.count_lost(place) == spool.count_waiting(place) == 0
+    assert spool.count_lost(place) == spool.count_files(place.spool + spool.FOLDER) == 0
     assert not Path(place.runtime).exists()

@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ NO_PROJECT = "/"
 _MODEL = "MEMORY_EMBEDDING_MODEL"
 _BUSY = "MEMORY_BUSY_TIMEOUT_MS"
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int, int, int]
 
 
 class WarmApp(App):
@@ -87,17 +88,15 @@ class _OpenApp:
     def __init__(self, app: WarmApp) -> None:
         self.app = app
         self.lock = threading.Lock()
-        self.environ: dict[str, str] = {}  # settings in the environment of the session that used it last
-        self.settings_stamp: tuple[object, ...] = ()
+        self.environ: Mapping[str, str] = {}  # of the session that used it last
+        self.settings: Settings | None = None  # as loaded, before our own changes to them
         self.files: tuple[object, ...] = ()
         self.used_s = time.monotonic()
         self.dropped = False  # closed by the last thread that has it
 
 
 class Apps:
-    def __init__(
-        self, home: Home, user_home: Path, clock: Clock, model: Model, *, max_apps: int = MAX_APPS
-    ) -> None:  # fmt: skip
+    def __init__(self, home: Home, user_home: Path, clock: Clock, model: Model, *, max_apps: int = MAX_APPS) -> None:
         self._home = home
         self._user_home = user_home
         self._clock = clock
@@ -106,8 +105,6 @@ class Apps:
         self._open: OrderedDict[tuple[str, str], _OpenApp] = OrderedDict()
         """By key and root of the project; the one used last stands last."""
         self._guard = threading.Lock()
-        self._home_model: tuple[Stamp | None, str] | None = None
-        self._job_settings: dict[str, tuple[tuple[object, ...], Settings]] = {}
 
     # For requests
 
@@ -133,7 +130,7 @@ class Apps:
     def own(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
         """An App that nobody else uses, for requests that take long: no hook waits for it."""
         project = self._project(project_folder or cwd or NO_PROJECT)
-        app = self._new_app(project, load(self._home.conf, project.conf if project else None, environ, hook=True))
+        app = self._new_app(project, self._settings(project, environ))
         app.warm = self._model.is_ready(app.settings.text(_MODEL))
         self._share_vectors(app)
         try:
@@ -167,21 +164,14 @@ class Apps:
     def background_app(self, root: str, *, patient: bool = False) -> WarmApp:
         entry = next((entry for key, entry in reversed(self._entries()) if key[1] == root), None)
         project = entry.app.project if entry else self._project(root) if root != NO_PROJECT else None
-        settings = self._settings_for_jobs(root, project, entry.environ if entry else {})
+        settings = self._settings(project, entry.environ if entry else {})
         if patient:
             settings = _with(settings, _BUSY, str(PATIENT_TIMEOUT_MS))
-        app = self._new_app(project, _with(settings, _MODEL, self._home_model_name()))
+        # The model that the home's settings name now: a project that nobody used since may still have another, and the
+        # two would take turns in loading theirs and in removing each other's vectors.
+        app = self._new_app(project, _with(settings, _MODEL, self._settings(None, {}).text(_MODEL)))
         app.warm = self._model.is_ready(app.settings.text(_MODEL))
         return app
-
-    def _settings_for_jobs(self, root: str, project: Project | None, environ: Mapping[str, str]) -> Settings:
-        """Loaded again only when a file changed: a daemon at rest looks at its vaults twice a second."""
-        conf = project.conf if project else None
-        sources = (stamp(self._home.conf), stamp(conf), tuple(environ.items()))
-        cached = self._job_settings.get(root)
-        if cached is None or cached[0] != sources:
-            cached = self._job_settings[root] = sources, load(self._home.conf, conf, environ, hook=True)
-        return cached[1]
 
     def warm_one(self) -> bool:
         """Gives one cold App its vectors; False where none is left, or none can be."""
@@ -216,13 +206,10 @@ class Apps:
         """Each open project and whether it is warm."""
         return [(entry.app.project.name if entry.app.project else "", entry.app.warm) for _, entry in self._entries()]
 
-    def _home_model_name(self) -> str:
-        """The model that the home's settings name now. Jobs use this one: a project that nobody used since may still
-        have another, and the two would take turns in loading theirs and in removing each other's vectors."""
-        conf = stamp(self._home.conf)
-        if self._home_model is None or self._home_model[0] != conf:
-            self._home_model = conf, load(self._home.conf, None, {}).text(_MODEL)
-        return self._home_model[1]
+    def _settings(self, project: Project | None, environ: Mapping[str, str]) -> Settings:
+        conf = project.conf if project else None
+        ours = tuple((name, value) for name, value in sorted(environ.items()) if name.startswith(PREFIX))
+        return _load_settings(self._home.conf, conf, (stamp(self._home.conf), stamp(conf)), ours)
 
     def _project(self, folder: str) -> Project | None:
         """None for a folder that is gone and has no memory: nothing is made for it."""
@@ -267,20 +254,19 @@ class Apps:
         app = entry.app
         app.notes()  # notes of an earlier request are not for this one
         app.forget_paths()
-        files = tuple(_identity(app.store_path(scope)) for scope in Scope)
+        stamps = [stamp(app.store_path(scope)) for scope in Scope]
+        files = tuple(found and found[2:] for found in stamps)  # those that change when a file is replaced
         if any(before not in (None, now) for before, now in zip(entry.files, files, strict=False)):
             app.close()
             entry.app = app = self._new_app(app.project, app.settings)
         entry.files = files
-        conf = app.project.conf if app.project else None
-        entry.environ = {name: value for name, value in sorted(environ.items()) if name.startswith(PREFIX)}
-        sources = (stamp(self._home.conf), stamp(conf), tuple(entry.environ.items()))
-        if sources != entry.settings_stamp:
+        entry.environ = environ
+        settings = self._settings(app.project, environ)
+        if settings is not entry.settings:
             before = app.settings.text(_MODEL)
-            settings = load(self._home.conf, conf, environ, hook=True)
             app.settings = _with(settings, _BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY))))
             app.warm = app.warm and before == app.settings.text(_MODEL)
-            entry.settings_stamp = sources
+            entry.settings = settings
             self._model.wanted = app.settings.text(_MODEL)
         if not app.warm and self._model.is_ready(app.settings.text(_MODEL)):
             with suppress(ModelError, BadInput):
@@ -302,6 +288,14 @@ def _close_if_dropped(entry: _OpenApp) -> None:
             entry.lock.release()
 
 
+@lru_cache(maxsize=64)
+def _load_settings(
+    home_conf: Path, conf: Path | None, _stamps: tuple[Stamp | None, ...], environ: tuple[tuple[str, str], ...]
+) -> Settings:
+    """Loaded again only when a file changed: a daemon at rest looks at its vaults twice a second."""
+    return load(home_conf, conf, dict(environ), hook=True)
+
+
 def _with(settings: Settings, name: str, value: str) -> Settings:
     return settings._replace(
         values=tuple(one._replace(value=value) if one.name == name else one for one in settings.values)
@@ -314,12 +308,4 @@ def stamp(path: str | Path | None) -> Stamp | None:
         found = os.stat(path) if path is not None else None
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
-
-
-def _identity(path: Path | None) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path) if path is not None else None
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino) if found else None
+    return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev) if found else None

@@ -1,4 +1,4 @@
-"""What a request asks for, and who answers it: one row per request.
+"""What a request asks for, and who answers it.
 
 A hook's error is an answer too: `busy` where trying later helps, `error` otherwise (the hook's pointer then stays);
 neither ever stops the agent. The texts of requests are not logged, only that something failed and where.
@@ -26,19 +26,11 @@ if TYPE_CHECKING:
 
 _RETRY_S = 0.02
 HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
-STOP_ASKED = "it was asked to stop"
-RETIRED = "a newer version asked it to retire"
 
 
 class RequestHandler:
     def __init__(
-        self,
-        apps: Apps,
-        hooks: Hooks,
-        log: Log,
-        *,
-        stop: Callable[[str], None] = lambda _reason: None,
-        status: Callable[[], dict[str, object]] = dict,
+        self, apps: Apps, hooks: Hooks, log: Log, *, stop: Callable[[str], None], status: Callable[[], object]
     ) -> None:
         self._apps = apps
         self._hooks = hooks
@@ -46,29 +38,36 @@ class RequestHandler:
         self._stop = stop
         self._status = status
         self._calls: dict[str, Work] = {}
-        self._rows: dict[str, Callable[[Request], Answer]] = {
-            "hook": self._answer_hook,
-            "ask": self._run_operation,
-            "progress": self._progress,
-            "cancel": self._cancel,
-            "status": lambda _request: Answer(frame.OK, json.dumps(self._status()).encode()),
-            "stop": self._stop_daemon,
-            "retire": self._retire,
-        }
+        self.asked_s = time.monotonic()  # when the daemon was last needed
 
     def answer(self, request: Request) -> Answer:
         if _is_newer(request.header):
-            self._stop(RETIRED)
+            self._stop("a newer version takes over")
             return Answer(frame.RETIRING)
-        row = self._rows.get(request.header.get("op", "hook"))
-        return row(request) if row else Answer(frame.ERROR, b"There is no such request.")
+        op = request.header.get("op", "hook")
+        if op in ("hook", "ask"):  # a look at its status does not keep it alive
+            self.asked_s = time.monotonic()
+        match op:
+            case "hook":
+                return self._answer_hook(request)
+            case "ask":
+                return self._run_operation(request)
+            case "progress" | "cancel":
+                return self._look_at_call(request, cancel=op == "cancel")
+            case "status":
+                return Answer(frame.OK, json.dumps(self._status()).encode())
+            case "stop":
+                self._stop("it was asked to stop")
+                return Answer(frame.OK)
+            case _:
+                return Answer(frame.ERROR, b"There is no such request.")
 
-    def failed(self, problem: Exception) -> None:
-        where = problem.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        at = f"{os.path.basename(where.tb_frame.f_code.co_filename)}:{where.tb_lineno}" if where else ""
-        # The text of an unforeseen error may quote a prompt; its type and place cannot.
+    def report_failure(self, problem: Exception) -> None:
+        """The text of an unforeseen error may quote a prompt; its type and place cannot."""
+        import traceback
+
+        where = traceback.extract_tb(problem.__traceback__)[-1]
+        at = f"{os.path.basename(where.filename)}:{where.lineno}"
         self._log.line("daemon-failed", problem=type(problem).__name__, at=at)
 
     def _answer_hook(self, request: Request) -> Answer:
@@ -98,52 +97,34 @@ class RequestHandler:
     def _run_operation(self, request: Request) -> Answer:
         from recollect.ops import calls  # no hook needs it
 
-        name, work = request.header.get("ask", ""), calls.Work()
+        header, environ = request.header, _environ(request.header)
+        name, work = header.get("ask", ""), calls.Work()
         self._calls[name] = work
         try:
             call = calls.parse_call(request.body)
-            run = self._with_app(request, lambda app: calls.run_call(app, call, work), call.takes_long)
-            return Answer(frame.OK, run)
+            take_app = self._apps.own if call.takes_long else self._apps.app
+            while True:
+                try:
+                    with take_app(environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ) as app:
+                        if call.takes_long:
+                            _check_model(app)
+                        return Answer(frame.OK, calls.run_call(app, call, work))
+                except (StoreBusy, ModelLoading):
+                    # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
+                    # a command or an MCP client can wait.
+                    if time.monotonic() >= request.until_s:
+                        raise
+                    time.sleep(_RETRY_S)
         except RecollectError as problem:
             return Answer(frame.ERROR, calls.encode_error(problem))
         finally:
             self._calls.pop(name, None)
 
-    def _with_app(self, request: Request, run: Callable[[App], bytes], takes_long: bool) -> bytes:
-        environ = _environ(request.header)
-        take_app = self._apps.own if takes_long else self._apps.app
-        while True:
-            try:
-                with take_app(environ.get(frame.PROJECT_VARIABLE, ""), request.header.get("cwd", ""), environ) as app:
-                    if takes_long:
-                        _require_loaded(app)
-                    return run(app)
-            except (StoreBusy, ModelLoading):
-                # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
-                # a command or an MCP client can wait.
-                if time.monotonic() >= request.until_s:
-                    raise
-                time.sleep(_RETRY_S)
-
-    def _progress(self, request: Request) -> Answer:
+    def _look_at_call(self, request: Request, *, cancel: bool) -> Answer:
         work = self._calls.get(request.header.get("ask", ""))
-        return Answer(frame.OK, json.dumps([work.done, work.total] if work else []).encode())
-
-    def _cancel(self, request: Request) -> Answer:
-        work = self._calls.get(request.header.get("ask", ""))
-        if work is not None:
+        if cancel and work is not None:
             work.cancelled = True
-        return Answer(frame.OK)
-
-    def _stop_daemon(self, _request: Request) -> Answer:
-        self._stop(STOP_ASKED)
-        return Answer(frame.OK)
-
-    def _retire(self, request: Request) -> Answer:
-        if version_key(request.header.get("version", "")) <= version_key(__version__):
-            return Answer(frame.ERROR, b"It is not older than you.")
-        self._stop(RETIRED)
-        return Answer(frame.OK)
+        return Answer(frame.OK, json.dumps([work.done, work.total] if work else []).encode())
 
 
 def _is_newer(header: Mapping[str, str]) -> bool:
@@ -167,14 +148,13 @@ def _patience(request: Request) -> Callable[[float], float]:
     return wait
 
 
-def _require_loaded(app: App) -> None:
-    """A long operation can wait for the model; where there is none, it says so in its own way."""
+def _check_model(app: App) -> None:
+    """Raises ModelLoading: a long operation can wait for that. Where there is no model, it says so in its own way."""
     try:
         _ = app.embedder
-    except ModelLoading:
-        raise
-    except (ModelError, BadInput):
-        pass
+    except (ModelError, BadInput) as problem:
+        if isinstance(problem, ModelLoading):
+            raise
 
 
 def version_key(version: str) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from recollect.daemon.apps import Apps, Stamp, stamp
 from recollect.daemon.model_loader import Model
 from recollect.daemon.requests import RequestHandler
 from recollect.daemon.socket_server import Answer, Request, Server
-from recollect.daemon.spool import SpoolDrain, count_lost, count_waiting
+from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
 from recollect.hooks import Hooks
 from recollect.jobs import job_table
 from recollect.jobs.job_table import Every, Job, PerTurn
@@ -35,7 +35,6 @@ from recollect.wire.place import Place, is_usable
 IDLE_SETTING = "MEMORY_DAEMON_IDLE_MINUTES"
 _ONCE = Every(86_400)
 _QUIET_S = 0.25
-_NEEDED_FOR = frozenset({"hook", "ask"})  # a look at its status does not keep it alive
 _JOBS_STOP_WITHIN_S = 0.4
 # How long a thread with work waits for the one that runs; the default of 5 ms is felt in a hook.
 _SWITCH_S = 0.001
@@ -47,21 +46,21 @@ class Service:
     ) -> None:
         self._home = home
         self._place = place
+        self._lock = lock
         self._clock = SystemClock()
-        self._began_s = self._asked_s = time.monotonic()
+        self._began_s = time.monotonic()
         self._began = self._clock.now()
         # For logs: of no project, with the settings of the home alone.
         own = App(home=home, project=None, settings=load(home.conf, None, {}), clock=self._clock, actor="daemon")
         self._log = own.log
         self._model = Model(own.settings.text("MEMORY_EMBEDDING_MODEL"), home.embedding_key)
         self._apps = Apps(home, user_home, self._clock, self._model)
-        self._hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
-        self._spool = SpoolDrain(place, self._hooks, self._log)
-        self._server = Server(place, listener, token, self)
-        self._handler = RequestHandler(
-            self._apps, self._hooks, self._log, stop=self._server.stop, status=self.status
-        )  # fmt: skip
-        self._lock = lock
+        hooks = Hooks(self._apps.app, place.recalls, self._clock, own=self._apps.own)
+        self._spool = SpoolDrain(place, hooks, self._log)
+        self._requests = RequestHandler(
+            self._apps, hooks, self._log, stop=lambda reason: self._server.stop(reason), status=self.status
+        )
+        self._server = Server(place, listener, token, self._answer, self._requests.report_failure)
         self._name = place.address if place.tcp else place.socket
         self._stamps = self._look()
         jobs = [job for job in job_table.JOBS if not isinstance(job.when, PerTurn)]
@@ -70,7 +69,7 @@ class Service:
         self._jobs = Runner(quick, self._apps, self._is_asked, self._log)
         self._slow_jobs = Runner(slow, self._apps, self._is_asked, self._log)
 
-    def run(self, stop_listening: Callable[[], None]) -> str:
+    def run(self, stop_listening: Callable[[], None]) -> None:
         sys.setswitchinterval(_SWITCH_S)
         for number in (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)):
             signal.signal(number, lambda got, _frame: self._server.stop(signal.Signals(got).name))
@@ -83,21 +82,15 @@ class Service:
         self._jobs.stop(_JOBS_STOP_WITHIN_S)
         self._slow_jobs.stop(0.0)  # the model it waits for ends with this process
         self._apps.close()
-        return reason
 
-    def answer(self, request: Request) -> Answer:
-        if request.header.get("op") in _NEEDED_FOR:
-            self._asked_s = time.monotonic()
+    def _answer(self, request: Request) -> Answer:
         try:
-            return self._handler.answer(request)
+            return self._requests.answer(request)
         finally:
             self._jobs.first_answer_given()
 
-    def failed(self, problem: Exception) -> None:
-        self._handler.failed(problem)
-
     def status(self) -> dict[str, object]:
-        counters = self._server.counters
+        now_s = time.monotonic()
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -105,30 +98,22 @@ class Service:
             "home": str(self._home.root),
             "socket": self._place.socket,
             "started_at": self._began.iso(),
-            "uptime_s": round(time.monotonic() - self._began_s, 1),
-            "idle_s": round(time.monotonic() - self._asked_s, 1),
+            "uptime_s": round(now_s - self._began_s, 1),
+            "idle_s": round(now_s - self._requests.asked_s, 1),
             "model": self._model.state,
-            "spooled": count_waiting(self._place),
+            "spooled": count_files(self._place.spool + FOLDER),
             "unanswered": self._spool.received,
             "lost": count_lost(self._place) + self._spool.lost,
             "projects": [{"name": name, "warm": warm} for name, warm in self._apps.names()],
-            "requests": counters.requests,
-            "answered": counters.confirmed,
-            "late": counters.late,
-            "late_because": dict(counters.reasons),
-            "busy": counters.busy,
-            "slow": counters.slow,
-            "refused": counters.refused,
-            "broken": counters.broken,
-            "failed": counters.failed,
+            **vars(self._server.counters),
             "connections": self._server.connections,
             "memory_mb": _memory_mb(),
-            "descriptors": _count("/dev/fd"),
+            "descriptors": count_files("/dev/fd"),
         }
 
     def _is_asked(self) -> bool:
         """Hooks come in bursts: a prompt, then tools."""
-        return self._server.active > 0 or time.monotonic() - self._asked_s < _QUIET_S
+        return self._server.active > 0 or time.monotonic() - self._requests.asked_s < _QUIET_S
 
     def _reason_to_end(self) -> str:
         """Why to end now; empty: no reason. It never restarts itself: the next hook starts a daemon of the code that is
@@ -145,7 +130,7 @@ class Service:
         if not is_usable(os.path.dirname(self._name)):
             return "its runtime folder is no longer private"  # no hook speaks to it any more
         idle_s = load(self._home.conf, None, {}).figure(IDLE_SETTING) * 60
-        return "nobody asked for a while" if time.monotonic() - self._asked_s >= idle_s else ""
+        return "nobody asked for a while" if time.monotonic() - self._requests.asked_s >= idle_s else ""
 
     def _look(self) -> tuple[Stamp | None, Stamp | None]:
         """Of the package's first file, which installing, upgrading and uninstalling all write or remove; and of the
@@ -157,18 +142,12 @@ class Service:
     def _own_jobs(self) -> list[Job]:
         return [
             Job("model", self._model.load, Every(2)),
-            Job("language", self._load_language, _ONCE),
+            Job("language", _load_language, _ONCE),
             Job("warm", self._apps.warm_one, Every(2)),
             Job("spool", self._spool.receive_some, Every(5), light=True),
             Job("tidy", self._tidy, Every(60), light=True),
             Job("begin", self._begin, _ONCE, light=True),
         ]
-
-    def _load_language(self) -> bool:
-        from recollect.app import rule_keeping  # no first answer waits for it
-
-        rule_keeping.load_english()
-        return False
 
     def _tidy(self) -> bool:
         self._apps.close_unused()
@@ -189,6 +168,13 @@ class Service:
         return False
 
 
+def _load_language() -> bool:
+    from recollect.app import rule_keeping  # no first answer waits for it
+
+    rule_keeping.load_english()
+    return False
+
+
 def _memory_mb() -> float | None:
     if sys.platform != "linux":
         return None
@@ -197,10 +183,3 @@ def _memory_mb() -> float | None:
     except (OSError, ValueError, IndexError):
         return None
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
-
-
-def _count(folder: str) -> int:
-    try:
-        return len(os.listdir(folder))
-    except OSError:
-        return 0

@@ -18,13 +18,12 @@ import socket
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
-from recollect.daemon.connection import BufferReader, Connection, Counters, Incomplete
 from recollect.wire import frame
 from recollect.wire.place import Place
 from recollect.wire.transport import SHOWN_CHARS, peer_uid, prove
@@ -63,32 +62,57 @@ class Answer:
     """For a client that confirms: called once, with whether it did. Work that nobody has to wait for belongs here."""
 
 
-class Handler(Protocol):
-    def answer(self, request: Request) -> Answer: ...
+@dataclass(slots=True, eq=False)
+class _Connection:
+    sock: socket.socket
+    admitted: bool  # over TCP only once it has shown the token
+    expires_s: float = 0.0
+    received: bytearray = field(default_factory=bytearray)
+    after: Callable[[bool], None] | None = None  # called when the client has confirmed, or will not any more
+    due_s: float = 0.0  # when the answer had to be there
+    answered_s: float = 0.0
+    waits_long: bool = False  # the thread that answers it asked for time; another has taken its place
 
-    def failed(self, problem: Exception) -> None: ...
+
+@dataclass
+class Counters:
+    """What `status` shows."""
+
+    requests: int = 0
+    answered: int = 0  # of hooks: printed and confirmed
+    late: int = 0  # hooks that had given up when their turn or their answer came, and those that could not print it
+    late_because: Counter[str] = field(default_factory=Counter)
+    busy: int = 0
+    slow: int = 0  # connections that sent nothing in time
+    refused: int = 0
+    broken: int = 0
+    failed: int = 0
 
 
 class Server:
     def __init__(
-        self, place: Place, listener: socket.socket, token: str, handler: Handler, *, workers: int = WORKERS
+        self,
+        place: Place,
+        listener: socket.socket,
+        token: str,
+        handler: Callable[[Request], Answer],
+        report_failure: Callable[[Exception], None],
     ) -> None:
         self._place = place
         self._listener = listener
         self._token = token
         self._handler = handler
-        self._connections: set[Connection] = set()
-        self._active = 0
+        self._report_failure = report_failure
+        self._connections: set[_Connection] = set()
+        self.active = 0  # requests that are being answered or wait for it
         self._long_waits = 0
-        self._queue: queue.SimpleQueue[tuple[Connection, Request] | Callable[[], None] | None] = queue.SimpleQueue()
-        self._answered: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[_Connection, Request] | Callable[[], None] | None] = queue.SimpleQueue()
+        self._answered: queue.SimpleQueue[_Connection] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._stopping = ""
         self._selector = selectors.DefaultSelector()
         self._woken, self._waker = socket.socketpair()
-        self._threads = [
-            threading.Thread(target=self._worker, name=f"answer-{number}", daemon=True) for number in range(workers)
-        ]
+        self._threads = [self._new_worker(number) for number in range(WORKERS)]
         self._began_s = time.monotonic()
         self.counters = Counters()
 
@@ -96,11 +120,6 @@ class Server:
         """From any thread, or a signal's handler. The first reason stands; an empty one is none."""
         self._stopping = self._stopping or reason
         self._wake()
-
-    @property
-    def active(self) -> int:
-        """Requests that are being answered or wait for it."""
-        return self._active
 
     @property
     def connections(self) -> int:
@@ -134,7 +153,7 @@ class Server:
         self._selector.unregister(self._listener)
         self._listener.close()
         until_s = time.monotonic() + STOP_WITHIN_S
-        while (self._connections or self._active) and time.monotonic() < until_s:
+        while (self._connections or self.active) and time.monotonic() < until_s:
             self._poll(0.05)
         for connection in list(self._connections):
             self._close(connection)
@@ -155,7 +174,8 @@ class Server:
                     self._woken.recv(4096)
             else:
                 self._receive(key.data)
-        self._await_confirmations()
+        while not self._answered.empty():
+            self._watch(self._answered.get(), CONFIRM_WITHIN_S)
         now_s = time.monotonic()
         for connection in [one for one in self._connections if one.expires_s < now_s]:
             self.counters.slow += connection.after is None
@@ -178,9 +198,9 @@ class Server:
             elif len(self._connections) >= MAX_CONNECTIONS:
                 self._refuse_as_busy(sock)
             else:
-                self._watch(Connection(sock, 0.0, admitted=not self._place.tcp), REQUEST_WITHIN_S)
+                self._watch(_Connection(sock, admitted=not self._place.tcp), REQUEST_WITHIN_S)
 
-    def _watch(self, connection: Connection, within_s: float) -> None:
+    def _watch(self, connection: _Connection, within_s: float) -> None:
         """Wait for the next bytes of a connection."""
         connection.expires_s = time.monotonic() + within_s
         self._connections.add(connection)
@@ -195,7 +215,7 @@ class Server:
             sock.send(frame.encode_reply(frame.BUSY))
         sock.close()
 
-    def _receive(self, connection: Connection) -> None:
+    def _receive(self, connection: _Connection) -> None:
         try:
             chunk = connection.sock.recv(_CHUNK_BYTES)
         except (BlockingIOError, InterruptedError):
@@ -211,7 +231,7 @@ class Server:
             if connection.admitted or self._check_token(connection):
                 self._parse_request(connection)
 
-    def _check_token(self, connection: Connection) -> bool:
+    def _check_token(self, connection: _Connection) -> bool:
         """Over TCP the first bytes must be a secret that only this user can read."""
         if len(connection.received) < SHOWN_CHARS:
             return False
@@ -224,55 +244,51 @@ class Server:
             self._close(connection)
         return connection.admitted
 
-    def _parse_request(self, connection: Connection) -> None:
+    def _parse_request(self, connection: _Connection) -> None:
         try:
-            header, body = frame.read_request(BufferReader(connection.received).recv)
-        except Incomplete:
+            parsed = frame.parse(connection.received)
+        except frame.BadFrame:
+            self.counters.broken += 1
+            self._close(connection)
+            return
+        if parsed is None:
             if sum(len(one.received) for one in self._connections) > MAX_BUFFERED_BYTES:
                 self._unregister(connection)
                 self._refuse_as_busy(connection.sock)
             return
-        except (frame.BadFrame, ValueError):
-            self.counters.broken += 1
-            self._close(connection)
-            return
+        header, body, _ = parsed
         self.counters.requests += 1
         self._unregister(connection)
         connection.received = bytearray()
         with self._lock:
-            self._active += 1
+            self.active += 1
         until_s = time.monotonic() + _deadline_s(header)
         self._queue.put((connection, Request(header, body, until_s, partial(self._grant_wait, connection))))
 
-    def _await_confirmations(self) -> None:
-        """Of connections whose answer was sent."""
-        while not self._answered.empty():
-            self._watch(self._answered.get(), CONFIRM_WITHIN_S)
-
-    def _unregister(self, connection: Connection) -> None:
+    def _unregister(self, connection: _Connection) -> None:
         self._connections.discard(connection)
         with suppress(KeyError, ValueError):
             self._selector.unregister(connection.sock)
 
-    def _close(self, connection: Connection, *, confirmed: bool = False) -> None:
+    def _close(self, connection: _Connection, *, confirmed: bool = False) -> None:
         self._unregister(connection)
-        connection.close()
+        connection.sock.close()
         after, connection.after = connection.after, None
         if after is not None:
             self._queue.put(partial(self._run_after, connection, after, confirmed))
 
-    def _run_after(self, connection: Connection, after: Callable[[bool], None], confirmed: bool) -> None:
+    def _run_after(self, connection: _Connection, after: Callable[[bool], None], confirmed: bool) -> None:
         """Counted when it is done: a reader of the count then finds in the ledger what was shown."""
         after(confirmed)
         if confirmed:
-            self.counters.confirmed += 1
+            self.counters.answered += 1
         else:
             self._count_late(is_slow=connection.answered_s > connection.due_s)
 
     def _count_late(self, *, is_slow: bool = True) -> None:
         why = STARTING if time.monotonic() - self._began_s < STARTING_S else SLOW
         self.counters.late += 1
-        self.counters.reasons[why if is_slow else HOOK_GONE] += 1
+        self.counters.late_because[why if is_slow else HOOK_GONE] += 1
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -280,7 +296,10 @@ class Server:
 
     # The threads that answer
 
-    def _worker(self) -> None:
+    def _new_worker(self, number: int) -> threading.Thread:
+        return threading.Thread(target=self._work, name=f"answer-{number}", daemon=True)
+
+    def _work(self) -> None:
         while True:
             work = self._queue.get()
             if work is None:
@@ -294,21 +313,21 @@ class Server:
             finally:
                 with self._lock:
                     self._long_waits -= connection.waits_long
-                    self._active -= not connection.waits_long
+                    self.active -= not connection.waits_long
                 self._wake()
             if connection.waits_long:
                 return
 
-    def _answer(self, connection: Connection, request: Request) -> None:
+    def _answer(self, connection: _Connection, request: Request) -> None:
         if time.monotonic() > request.until_s:  # the hook has gone, and its pointer is in the spool
             self._count_late()
-            connection.close()
+            connection.sock.close()
             return
         try:
-            answer = self._handler.answer(request)
+            answer = self._handler(request)
         except Exception as problem:  # noqa: BLE001 the loop's edge: one bad request ends no daemon
             self.counters.failed += 1
-            self._handler.failed(problem)
+            self._report_failure(problem)
             answer = Answer(frame.ERROR)
         if answer.kind == frame.BUSY:
             self.counters.busy += 1
@@ -316,24 +335,24 @@ class Server:
         if not self._reply(connection, answer) and answer.after is not None:
             self._run_guarded(partial(self._run_after, connection, answer.after, False))
 
-    def _grant_wait(self, connection: Connection, seconds: float) -> bool:
+    def _grant_wait(self, connection: _Connection, seconds: float) -> bool:
         """Called by the thread that answers, which then counts as neither free nor active."""
         with self._lock:
             if connection.waits_long or self._stopping or self._long_waits >= MAX_LONG_WAITS:
                 return False
             self._long_waits += 1
-            self._active -= 1
+            self.active -= 1
             connection.waits_long = True
         with suppress(OSError):  # `_reply` notices that it is gone
             connection.sock.settimeout(REPLY_WITHIN_S)
             connection.sock.sendall(frame.encode_reply(frame.WAIT, b"%d" % (seconds * 1_000)))
-        stand_in = threading.Thread(target=self._worker, name=f"answer-+{self._long_waits}", daemon=True)
+        stand_in = self._new_worker(WORKERS + self._long_waits)
         stand_in.start()
         with self._lock:
             self._threads = [*(thread for thread in self._threads if thread.is_alive()), stand_in]
         return True
 
-    def _reply(self, connection: Connection, answer: Answer) -> bool:
+    def _reply(self, connection: _Connection, answer: Answer) -> bool:
         """True: the client has to confirm it, and `after` waits for that."""
         connection.answered_s = time.monotonic()
         try:
@@ -341,10 +360,10 @@ class Server:
             connection.sock.sendall(frame.encode_reply(answer.kind, answer.body))
             connection.sock.setblocking(False)
         except OSError:
-            connection.close()
+            connection.sock.close()
             return False
         if answer.after is None:
-            connection.close()
+            connection.sock.close()
             return False
         connection.after = answer.after
         self._answered.put(connection)
@@ -356,7 +375,7 @@ class Server:
             work()
         except Exception as problem:  # noqa: BLE001 the loop's edge, as above
             self.counters.failed += 1
-            self._handler.failed(problem)
+            self._report_failure(problem)
 
 
 def _deadline_s(header: Mapping[str, str]) -> float:

@@ -97,14 +97,10 @@ def drain(place: Place) -> Iterator[tuple[str, Pointer]]:
 
 def count_lost(place: Place) -> int:
     """How many events left not even a pointer."""
-    return max(file_size(place.spool + "/lost"), 0) + _count(place.spool + _SET_ASIDE)
+    return max(file_size(place.spool + "/lost"), 0) + count_files(place.spool + _SET_ASIDE)
 
 
-def count_waiting(place: Place) -> int:
-    return _count(place.spool + FOLDER)
-
-
-def _count(folder: str) -> int:
+def count_files(folder: str) -> int:
     try:
         return len(os.listdir(folder))
     except OSError:

@@ -51,16 +51,16 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         return _report_failure(f"{problem.message} {problem.hint}", problem.exit_code, place)
     except OSError as problem:
         return _report_failure(f"It cannot listen: {problem}", 1, place)
-    name = _SocketName(place)
+    socket = _find_socket(place)
     try:
         from recollect.daemon.service import Service
 
-        Service(ours, user, place, listener, token, lock).run(stop_listening=lambda: _stop_listening(name))
+        Service(ours, user, place, listener, token, lock).run(stop_listening=lambda: _stop_listening(place, socket))
         spawn.forget_starts(place)  # it ended in good order
     except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
+        _remove_socket(place, socket)
         return _report_failure(f"It cannot go on: {type(problem).__name__}: {problem}", 1, place)
     finally:
-        name.give_up()
         lockfile.release(lock)
     return 0
 
@@ -88,30 +88,24 @@ def _take_lock(place: Place) -> int | None:
     return lock
 
 
-class _SocketName:
-    """The socket's name, given up only while it is ours: after a home was replaced it may be another daemon's."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._mark = self._look()
-
-    def give_up(self) -> None:
-        if self._mark is not None and self._look() == self._mark:
-            transport.remove_socket(self._place)
-        self._mark = None
-
-    def _look(self) -> tuple[int, int] | None:
-        try:
-            found = os.lstat(self._place.address if self._place.tcp else self._place.socket)
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+def _find_socket(place: Place) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(place.address if place.tcp else place.socket)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
-def _stop_listening(name: _SocketName) -> None:
+def _remove_socket(place: Place, ours: tuple[int, int] | None) -> None:
+    """Only while it is ours: after a home was replaced it may be another daemon's."""
+    if ours is not None and _find_socket(place) == ours:
+        transport.remove_socket(place)
+
+
+def _stop_listening(place: Place, ours: tuple[int, int] | None) -> None:
     import threading
 
-    name.give_up()
+    _remove_socket(place, ours)
     # Whatever hangs now, the process does not: what was acknowledged is on the disk already.
     last_resort = threading.Timer(_END_WITHIN_S, os._exit, (0,))
     last_resort.daemon = True
