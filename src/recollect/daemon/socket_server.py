@@ -104,7 +104,8 @@ class Server:
 
     @property
     def connections(self) -> int:
-        return len(self._connections)
+        """Those whose request, or whose confirmation, is still to come."""
+        return len(self._connections) - self.active
 
     def stop(self, reason: str) -> None:
         """From any thread, or a signal's handler. The first reason stands; an empty one is none."""
