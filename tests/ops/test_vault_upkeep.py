@@ -30,8 +30,7 @@ OTHERS = {
 
 
 def held(path: Path) -> dict[str, object]:
-    text = path.read_text()
-    return tags.metadata(text, tags.find(text).get(tags.METADATA)) or {}
+    return tags.metadata(path.read_text()) or {}
 
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:

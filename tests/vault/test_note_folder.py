@@ -63,7 +63,7 @@ def test_a_project_vault_that_leads_out_of_the_project_is_refused(tmp_path: Path
     found = note_folder.scan(vault)
 
     assert found.stamps == {}
-    assert found.refused == (Refusal("memory", "it leads out of the project"),)
+    assert found.refused == [Refusal("memory", "it leads out of the project")]
     with pytest.raises(BadInput):
         note_folder.create(vault, "memory/x.md", "text")
     assert [one.name for one in other.iterdir()] == ["x.md"]

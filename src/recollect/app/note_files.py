@@ -1,16 +1,15 @@
 """The files of notes: where they are, which note each one is, and how a plan changes them.
 
 What is known of a file (its note, its stamp, a hash of its text) is kept as one state per file, written in the same
-transaction as the note itself. A file that was renamed is found again by its text, or by the id in its front matter;
-but no file can claim a note by naming its id while that note's own file is there.
+transaction as the note itself. A file that was renamed is recognized by its text, or by the id in its front matter; but
+no file can claim a note by naming its id while that note's own file is there.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app.states import COLD_FROM, State
@@ -19,9 +18,10 @@ from recollect.base.text import storable
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import FileChange, Plan, Unlink, text_hash
 from recollect.model.result import Scope
-from recollect.vault import layout, note_folder, page, tags
+from recollect.vault import layout, note_folder, page
 from recollect.vault.note_folder import Refusal, Stamp, Vault
-from recollect.vault.page import Dialect, Page
+from recollect.vault.page import Page
+from recollect.vault.tags import Form, form_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recollect.app.core import App
     from recollect.store import Store
 
-SYNC = "note sync"  # the operation that reads files. `undo` does not take it back: the files would bring it again.
+SYNC = "note sync"  # the operation that reads files. It cannot be undone: the files would bring it back.
 WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
 NO_FILE: Stamp = (0, -1, 0)
 UNTRUSTED: Stamp = (0, -2, 0)
@@ -38,30 +38,28 @@ USE_FILES = "Change or remove the file itself; or `recollect note archive NAME`,
 
 
 def vault_of(app: App, scope: Scope) -> Vault:
-    return (
-        layout.user_vault(app.home.vault) if scope is Scope.USER else layout.project_vault(app.require_project().root)
-    )
+    if scope is Scope.USER:
+        return Vault(app.home.vault)
+    root = app.require_project().root
+    return Vault(root / ".ai", (layout.MEMORY, layout.COLD), within=root, mode=0o644)
 
 
 def vault_scopes(app: App) -> tuple[Scope, ...]:
-    """The vaults that there can be here, the user's first."""
+    """The vaults that can exist here, the user's first."""
     return (Scope.USER, Scope.PROJECT) if app.project is not None else (Scope.USER,)
 
 
 def lane_of(scope: Scope) -> Lane:
-    """What lies in a project's tree was perhaps written by a stranger."""
+    """A stranger may have written what lies in a project's tree."""
     return Lane.USER if scope is Scope.USER else Lane.REPOSITORY
 
 
 def file_of(app: App, scope: Scope, memory: Memory) -> Path | None:
-    """The file, where the memory is a note whose file is there: then the file decides what it says."""
+    """The memory's file, if it is a note that has one: then the file decides what it says."""
     if not isinstance(memory, Note) or not memory.path or scope not in vault_scopes(app):
         return None
     path = vault_of(app, scope).base / memory.path
     return path if path.is_file() else None
-
-
-# Files as they were read
 
 
 class NoteFile(NamedTuple):
@@ -70,39 +68,27 @@ class NoteFile(NamedTuple):
     path: str
     stamp: Stamp
     hash: str
+    form: Form
     page: Page
 
 
 def parse(path: str, text: str, stamp: Stamp = UNTRUSTED) -> NoteFile:
-    return NoteFile(path, stamp, text_hash(text), page.read(storable(text), path))
+    clean = storable(text)
+    return NoteFile(path, stamp, text_hash(text), form_of(clean), page.read(clean, path))
 
 
-def read(app: App, scope: Scope, path: str, stamp: Stamp | None = None) -> NoteFile | Refusal:
-    """One file as it is now. The stamp is from before it was read: a save in between is seen at the next look."""
-    vault = vault_of(app, scope)
+def read(app: App, vault: Vault, path: str, stamp: Stamp | None = None) -> NoteFile | Refusal:
+    """The file as it is now. The stamp is from before it was read: a save in between is seen at the next look."""
     stamp = stamp or note_folder.stamp(vault, path) or UNTRUSTED
-    text = note_folder.read(vault, path)
-    if isinstance(text, Refusal):
-        return text
-    most = app.settings.count("MEMORY_MAX_BODY_CHARS")
-    return Refusal(path, f"more than {most:,} characters") if len(text) > most else parse(path, text, stamp)
+    text = read_text(app, vault, path)
+    return text if isinstance(text, Refusal) else parse(path, text, stamp)
 
 
-# What is known of files
-
-
-class Form(StrEnum):
-    """What the background may write into a file."""
-
-    OTHER = ""
-    TAGGED = "tagged"  # how it was used
-    LACKING = "lacking"  # it is of the tag dialect, and lacks some of its tags
-
-
-def form_of(page: Page) -> Form:
-    if page.dialect is not Dialect.TAGS or not tags.begins_with_tag(page.text):
-        return Form.OTHER
-    return Form.TAGGED if tags.completed(page.text, session=0) == page.text else Form.LACKING
+def read_text(app: App, vault: Vault, path: str) -> str | Refusal:
+    text, most = note_folder.read(vault, path), app.settings.count("MEMORY_MAX_BODY_CHARS")
+    if not isinstance(text, Refusal) and len(text) > most:
+        return Refusal(path, f"more than {most:,} characters")
+    return text
 
 
 class Known(NamedTuple):
@@ -118,52 +104,34 @@ NOTE_FILES = State("vault:", Known, "Which note each file of a vault is, and how
 
 
 class KnownFiles:
-    def __init__(self, files: Mapping[str, Known]) -> None:
+    """The files of a vault as they were last read. `present`: those that are there now."""
+
+    def __init__(self, files: Mapping[str, Known], present: Container[str]) -> None:
+        lost = {path: one for path, one in files.items() if path not in present}
         self.files = dict(files)
-        self._ids = {one.id for one in files.values()}
-        self._lost: dict[str, str] = {}
-        """What a lost file can be known by (its hash, its note's id), and its path."""
-        self.gone: list[str] = []
+        self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]
         """Files that were there at the last look, and are not now."""
         self.arrived: list[str] = []
         """Files that were not known before."""
+        self._lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
 
     @classmethod
-    def load(cls, store: Store, under: str = "") -> KnownFiles:
-        """`under`: only those whose paths begin so."""
-        return cls(NOTE_FILES.find_all(store, under))
-
-    def compare(self, present: Iterable[str]) -> None:
-        """Find out which files are gone."""
-        there = set(present)
-        for path, one in self.files.items():
-            if path not in there:
-                self._lost[one.hash] = self._lost[one.id] = path
-                if one.stamp != NO_FILE:
-                    self.gone.append(path)
+    def load(cls, store: Store, present: Container[str] | None = None) -> KnownFiles:
+        files = NOTE_FILES.find_all(store)
+        return cls(files, files if present is None else present)
 
     def find(self, file: NoteFile) -> Known | None:
-        """The note that this file is; None: a new one."""
-        known = self.files.get(file.path)
-        if known is not None:
-            return known
-        path = self._lost.get(file.hash) or self._lost.get(file.page.id)
-        return self.files.get(path) if path else None
+        """The note that this file is, maybe under another name before; None: a new one."""
+        path = self._lost.get(file.hash) or self._lost.get(file.page.id) or ""
+        return self.files.get(file.path) or self.files.get(path)
 
-    def says_the_same(self, file: NoteFile) -> bool:
-        """As this very file did when it was last read."""
+    def is_unchanged(self, file: NoteFile) -> bool:
+        """It says what it said when it was last read."""
         known = self.files.get(file.path)
         return known is not None and known.hash == file.hash and known.stamp != NO_FILE
 
-    def stamp(self, path: str) -> Stamp | None:
-        known = self.files.get(path)
-        return known.stamp if known else None
-
-    def has_note(self, id: str) -> bool:
-        return id in self._ids
-
     def put(self, store: Store | None, files: Mapping[str, Known]) -> None:
-        """Without a store it is only known here."""
+        """Without a store it is not written down."""
         for path, one in files.items():
             old = self._lost.get(one.id)
             if old is not None and old != path:
@@ -171,15 +139,13 @@ class KnownFiles:
             if path not in self.files:
                 self.arrived.append(path)
             self.files[path] = one
-            self._ids.add(one.id)
             if store is not None:
                 NOTE_FILES.write(store, one, path)
 
     def drop(self, store: Store | None, path: str) -> None:
         was = self.files.pop(path, None)
-        if was is not None:
-            self._lost.pop(was.hash, None)
-            self._lost.pop(was.id, None)
+        for key in (was.hash, was.id) if was else ():
+            self._lost.pop(key, None)
         self.gone = [one for one in self.gone if one != path]
         if store is not None:
             NOTE_FILES.remove(store, path)
@@ -188,7 +154,7 @@ class KnownFiles:
 def forget(store: Store, ids: Iterable[str]) -> None:
     """Of notes that are purged: neither their ids nor hashes of what they said."""
     gone = set(ids)
-    for path, one in KnownFiles.load(store).files.items():
+    for path, one in NOTE_FILES.find_all(store).items():
         if one.id in gone:
             NOTE_FILES.remove(store, path)
     for id in gone:
@@ -200,17 +166,15 @@ def forget(store: Store, ids: Iterable[str]) -> None:
 
 class FoundNote(NamedTuple):
     scope: Scope
-    known: KnownFiles
     path: str
     id: str
 
 
 def find_note(app: App, name: str) -> FoundNote:
     scope, memory = app.find(name)
-    known = KnownFiles.load(app.reader(scope))
-    for path, one in known.files.items():
+    for path, one in NOTE_FILES.find_all(app.reader(scope)).items():
         if one.id == memory.id and one.stamp != NO_FILE:
-            return FoundNote(scope, known, path, memory.id)
+            return FoundNote(scope, path, memory.id)
     raise NotFound(f"{memory.title!r} is a {memory.kind}, not a note.", hint="`recollect notes` lists the notes.")
 
 
@@ -244,7 +208,7 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
     """All or none, in the transaction that writes the rest of the plan. Should the process end before that is
     committed, memory follows the files at the next look. Conflict where a file is not what the plan was made from."""
     vault = vault_of(app, scope)
-    texts = [check(vault, change) for change in changes]
+    texts = [_check(vault, change) for change in changes]
     done: list[tuple[FileChange, str, str]] = []
     try:
         for change, (before, after) in zip(changes, texts, strict=True):
@@ -263,13 +227,11 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
     gone = [change.id for change in changes if not change.new_path]
     links = [bridge for bridge in store.bridges(*gone) if bridge.origin == WIKILINK] if gone else []
     if links:
-        store.apply(
-            Plan.of(Unlink(bridge) for bridge in links),
-            app.change_header(SYNC, "Removed links to a note that is gone."),
-        )
+        header = app.change_header(SYNC, "Removed links to a note that is gone.")
+        store.apply(Plan.of(map(Unlink, links)), header)
 
 
-def check(vault: Vault, change: FileChange) -> tuple[str, str]:
+def _check(vault: Vault, change: FileChange) -> tuple[str, str]:
     """The file's text before and after the change."""
     before = "" if not change.old_path else note_folder.read(vault, change.old_path)
     if isinstance(before, Refusal) or (change.old_path and text_hash(before) != change.old_hash):

@@ -11,7 +11,8 @@ Does not find or read files (vault/note_folder.py), does not say what a file mea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +28,7 @@ from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update
 from recollect.model.result import Done, Scope
 from recollect.vault import layout, note_folder, page
-from recollect.vault.note_folder import Refusal, Scan, Stamp
+from recollect.vault.note_folder import Refusal, Scan
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -52,58 +53,65 @@ class Report:
     refused: list[Refusal] = field(default_factory=list)
     problems: list[Refusal] = field(default_factory=list)  # read, with something in them that could not be understood
 
-    def add(self, other: Report) -> None:
-        for name in ("new", "changed", "renamed", "gone", "waiting", "refused", "problems"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
     @property
     def total(self) -> int:
         return self.new + self.changed + self.renamed + self.gone
 
 
+class Command(NamedTuple):
+    """A person's change of files, which is one plan with what it does to their notes."""
+
+    op: str = SYNC
+    summary: str = ""
+    changes: Sequence[FileChange] = ()
+    released: frozenset[str] = frozenset()  # notes that nothing supersedes any more
+
+
+_READING = Command()
+
+
 def quick_look(app: App, scope: Scope) -> Report:
-    """For a hook: changes are read where they are few, in a vault that is quickly looked through; else later."""
+    """For a hook: reads a few changes, in a vault that is quickly looked through; the rest later."""
     seen = note_folder.scan(vault_of(app, scope), QUICK_LOOK_FILES)
     if not seen.is_whole:
         return Report(waiting=QUICK_LOOK_FILES)
-    return refresh(app, scope, seen=seen, most=QUICK_LOOK_CHANGES)
+    return refresh(app, scope, seen=seen, first=QUICK_LOOK_CHANGES)
 
 
 def refresh(
-    app: App,
-    scope: Scope,
-    *,
-    thorough: bool = False,
-    first: int | None = None,
-    seen: Scan | None = None,
-    most: int | None = None,
+    app: App, scope: Scope, *, thorough: bool = False, first: int | None = None, seen: Scan | None = None
 ) -> Report:
     """Read what changed since the last look. `thorough`: compare everything, whatever is known. `first`: only this many
-    files now. `seen`: what there is, where somebody just looked. `most`: nothing, where more has changed."""
-    seen = seen or note_folder.scan(vault_of(app, scope))
+    files now. `seen`: what is there, if that is known."""
+    vault = vault_of(app, scope)
+    seen = seen or note_folder.scan(vault)
     report = Report(refused=list(seen.refused))
     if not seen.stamps and app.store_path(scope) is None:
         return report
-    known = KnownFiles.load(app.reader(scope))
-    known.compare(seen.stamps)
-    changed = [path for path, stamp in seen.stamps.items() if thorough or known.stamp(path) != stamp]
-    if most is not None and len(changed) + len(known.gone) > most:
-        report.waiting = len(changed) + len(known.gone)
-        return report
+    known = KnownFiles.load(app.reader(scope), seen.stamps)
+    stamps = {path: one.stamp for path, one in known.files.items()}
+    changed = [path for path, stamp in seen.stamps.items() if thorough or stamps.get(path) != stamp]
     if first is not None:
         # Files that were read a moment ago, and are only read again to be sure, keep no other waiting.
-        again = [path for path in changed if known.stamp(path) == UNTRUSTED]
-        new = [path for path in changed if known.stamp(path) != UNTRUSTED]
+        again = [path for path in changed if stamps.get(path) == UNTRUSTED]
+        new = [path for path in changed if stamps.get(path) != UNTRUSTED]
         report.waiting = len(new[first:])
         changed = [*new[:first], *again[: 10 * first]]
-    links: dict[str, tuple[str, ...]] = {}
+    updated: list[str] = []
     size = BATCH if first is None else SMALL_BATCH
     for start in range(0, len(changed), size):
-        files = list(_read(app, scope, changed[start : start + size], seen.stamps, report))
-        links |= {one.path: one.page.links for one in files if thorough or not known.says_the_same(one)}
+        files = []
+        for path in changed[start : start + size]:
+            file = note_files.read(app, vault, path, seen.stamps[path])
+            if isinstance(file, Refusal):
+                report.refused.append(file)
+            else:
+                report.problems += [Refusal(path, why) for why in file.page.problems]
+                files.append(file)
+        updated += [one.path for one in files if thorough or not known.is_unchanged(one)]
         update_notes(app, scope, files, known, report, thorough=thorough)
         app.progress(min(start + size, len(changed)), len(changed), "notes")
-    follow_links(app, scope, links, known)
+    follow_links(app, scope, updated, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
     if report.total and not app.dry_run:
@@ -114,124 +122,97 @@ def refresh(
     return report
 
 
-def _read(app: App, scope: Scope, paths: Sequence[str], stamps: dict[str, Stamp], report: Report) -> Iterator[NoteFile]:
-    for path in paths:
-        read = note_files.read(app, scope, path, stamps[path])
-        if isinstance(read, Refusal):
-            report.refused.append(read)
-        else:
-            report.problems += [Refusal(path, why) for why in read.page.problems]
-            yield read
+def change_files(app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str,
+                 released: frozenset[str] = frozenset()) -> Done:  # fmt: skip
+    """Carry out a command. `texts`: what each file says afterwards."""
+    known = KnownFiles.load(app.reader(scope))
+    files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
+    command = Command(op, summary, tuple(texts), released)
+    done = update_notes(app, scope, files, known, Report(), thorough=True, command=command)
+    follow_links(app, scope, [one.path for one in files], known)
+    return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
 def update_notes(
-    app: App,
-    scope: Scope,
-    files: Sequence[NoteFile],
-    known: KnownFiles,
-    report: Report,
-    *,
-    op: str = SYNC,
-    summary: str = "",
-    thorough: bool = False,
-    released: frozenset[str] = frozenset(),
-    file_changes: Sequence[FileChange] = (),
-) -> Done | None:
+    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, *, thorough: bool = False,
+    command: Command = _READING,
+) -> Done | None:  # fmt: skip
     """Notes as their files say, as one change; None: the files say what they said before. `thorough`: compare them with
-    their notes, whatever is known. `released`: notes that nothing supersedes any more. `file_changes`: changes of these
-    files that belong to the same plan."""
-    ids = {change.new_path: change.id for change in file_changes}
+    their notes, whatever is known."""
+    ids = {change.new_path: change.id for change in command.changes}
     fresh: dict[str, Known] = {}
     taken: set[str] = set()
     differing: list[NoteFile] = []
+    before: dict[str, Note] = {}
+    after: dict[str, Note] = {}
     now = app.clock.now()
-    for one in files:
-        was = known.find(one)
-        id = ids.get(one.path) or (was.id if was else new_note_id(app, one, known, taken))
+    for file in files:
+        was = known.find(file)
+        id = ids.get(file.path) or (was.id if was else new_note_id(app, file, taken))
         taken.add(id)
-        fresh[one.path] = Known(id, _trusted(one.stamp, now), one.hash, note_files.form_of(one.page))
-        if thorough or was is None or not known.says_the_same(one):
-            differing.append(one)
-    counts = Report()
+        is_fresh = now.micros - file.stamp[0] // 1_000 <= _FRESH_S * 1e6
+        fresh[file.path] = Known(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
+        if thorough or was is None or not known.is_unchanged(file):
+            differing.append(file)
 
     def make(store: Store) -> Plan:
-        counts.new = counts.changed = counts.renamed = 0
-        drafts = [_draft(store, scope, one, fresh[one.path].id, now, released) for one in differing]
-        notes = _changes(_with_superseded(store, drafts, differing, {**known.files, **fresh}), counts)
-        return Plan.of([*file_changes, *notes])
+        before.clear()
+        after.clear()
+        for file in differing:
+            id = fresh[file.path].id
+            written = min(now, Moment(file.stamp[0] // 1_000)) if file.stamp[1] >= 0 else now
+            stored = store.exact(id)
+            if isinstance(stored, Note):
+                before[id] = stored
+                base = replace(stored, superseded_by=None) if id in command.released else stored
+                after[id] = layout.updated(base, file.page, file.path, written=written)
+            else:
+                after[id] = layout.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
+        _supersede(store, differing, {**known.files, **fresh}, before, after)
+        notes = [Update.between(before[id], new) if id in before else Create(new) for id, new in after.items()]
+        return Plan.of([*command.changes, *notes])
 
     def say(plan: Plan) -> str:
-        return summary or f"Read {counted(len(plan.touched()), 'note')}."
+        return command.summary or f"Read {counted(len(plan.touched()), 'note')}."
 
     store = None if app.dry_run or not fresh else app.writer(scope)
     with store.transaction() if store else nullcontext():
-        actor = lane_of(scope) if op == SYNC else ""
-        done = app.commit(scope, op, make, say, actor=actor) if differing else None
-        for change in file_changes:
+        actor = lane_of(scope) if command.op == SYNC else ""
+        done = app.commit(scope, command.op, make, say, actor=actor) if differing else None
+        for change in command.changes:
             if change.old_path != change.new_path:
                 known.drop(store, change.old_path)
-        known.put(store, {path: one for path, one in fresh.items() if file_changes or known.files.get(path) != one})
-    report.add(counts)
+        known.put(store, {path: one for path, one in fresh.items() if command.changes or known.files.get(path) != one})
+    report.new += len(after) - len(before)
+    report.changed += sum(old != after[id] and old.path == after[id].path for id, old in before.items())
+    report.renamed += sum(old.path != after[id].path for id, old in before.items())
     return done
 
 
-def new_note_id(app: App, file: NoteFile, known: KnownFiles, taken: set[str]) -> str:
-    """The id that stands in the file, where no other note has it; else one of its own."""
+def new_note_id(app: App, file: NoteFile, taken: set[str]) -> str:
+    """The id that stands in the file, where no other memory has it; else a new one."""
     named = file.page.id
-    is_free = (
-        is_id(named)
-        and named.startswith("note_")
-        and not known.has_note(named)
-        and named not in taken
-        and not any(store.exact(named) for _, store in app.scopes())
-    )
-    return named if is_free else app.mint.draw("note")
+    if is_id(named) and named.startswith("note_") and named not in taken and app.exact(named) is None:
+        return named
+    return app.mint.draw("note")
 
 
-class _Draft(NamedTuple):
-    before: Note | None
-    after: Note
-
-
-def _draft(store: Store, scope: Scope, file: NoteFile, id: str, now: Moment, released: frozenset[str]) -> _Draft:
-    written = min(now, Moment(file.stamp[0] // 1_000)) if file.stamp[1] >= 0 else now
-    standing = store.exact(id)
-    if not isinstance(standing, Note):
-        return _Draft(None, layout.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written))
-    free = replace(standing, superseded_by=None) if id in released else standing
-    return _Draft(standing, layout.renewed(free, file.page, file.path, written=written))
-
-
-def _with_superseded(
-    store: Store, drafts: Sequence[_Draft], files: Sequence[NoteFile], known: dict[str, Known]
-) -> list[_Draft]:
+def _supersede(
+    store: Store, files: Sequence[NoteFile], known: Mapping[str, Known], before: dict[str, Note], after: dict[str, Note]
+) -> None:
     """Some notes say which older one they take the place of."""
-    by_id = {draft.after.id: draft for draft in drafts}
     for file in files:
-        wanted = set(file.page.supersedes) if layout.place_of(file.path).status is Status.ACTIVE else set()
+        names = set(file.page.supersedes) if layout.place_of(file.path).status is Status.ACTIVE else set()
         new = known[file.path].id
-        for path, one in known.items() if wanted else ():
-            if one.id == new or not ({page.stem(path), path.removesuffix(".md")} & wanted):
+        for path, one in known.items() if names else ():
+            if one.id == new or not ({page.stem(path), path.removesuffix(".md")} & names):
                 continue
-            note = store.exact(one.id)
-            old = by_id.get(one.id) or (_Draft(note, note) if isinstance(note, Note) else None)
-            if old is not None and old.after.status in (Status.ACTIVE, Status.SUPERSEDED):
-                after = replace(old.after, status=Status.SUPERSEDED, superseded_by=new)
-                by_id[one.id] = _Draft(old.before, after)
-    return list(by_id.values())
-
-
-def _changes(drafts: Sequence[_Draft], counts: Report) -> list[Change]:
-    changes: list[Change] = []
-    for before, after in drafts:
-        if before is None:
-            counts.new += 1
-            changes.append(Create(after))
-        elif before != after:
-            counts.changed += before.path == after.path
-            counts.renamed += before.path != after.path
-            changes.append(Update.between(before, after))
-    return changes
+            stored = store.exact(one.id)
+            if one.id not in after and isinstance(stored, Note):
+                before[one.id] = after[one.id] = stored
+            old = after.get(one.id)
+            if old is not None and old.status in (Status.ACTIVE, Status.SUPERSEDED):
+                after[one.id] = replace(old, status=Status.SUPERSEDED, superseded_by=new)
 
 
 def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> None:
@@ -251,94 +232,64 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
     report.gone += len(gone)
 
 
-def _trusted(stamp: Stamp, now: Moment) -> Stamp:
-    age_s = (now.micros - stamp[0] // 1_000) / 1e6
-    return stamp if age_s > _FRESH_S else UNTRUSTED
-
-
 # Links between notes
 
-Links = Mapping[str, tuple[str, ...]]  # by path: the names that a note speaks of
 
-
-def follow_links(app: App, scope: Scope, links: Links, known: KnownFiles) -> None:
-    """For notes that were just read, and for those that waited for a file that arrived."""
-    if app.dry_run or not (links or known.arrived):
-        return
-    waited = _waited_for(app, scope, known)
+def follow_links(app: App, scope: Scope, paths: Iterable[str], known: KnownFiles) -> None:
+    """Of notes that were just read, and of those that waited for a file that arrived."""
+    arrived = {_name_key(name) for path in known.arrived for name in (page.stem(path), path)}
     known.arrived.clear()
-    links = {**_links_now(app, scope, known, waited), **links}
-    ids = _ids_by_name(known) if links else {}
-    wanted = {
-        known.files[path].id: {ids[name] for name in map(page.normal_name, names) if name in ids}
-        for path, names in links.items()
-    }
+    reader = app.reader(scope)
+    waiting = WANTED_LINKS.find_all(reader) if arrived else {}
+    waited = {key: ids for key, ids in waiting.items() if key in arrived}
+    sources = {known.files[path].id for path in paths}.union(*waited.values())
+    if app.dry_run or not sources:
+        return
+    ids = {page.normal_name(page.stem(path)): one.id for path, one in known.files.items()}
+    ids |= {page.normal_name(path): one.id for path, one in known.files.items()}
     now = app.clock.now()
+    missing: dict[str, set[str]] = defaultdict(set)
 
     def make(store: Store) -> Plan:
         changes: list[Change] = []
-        for source, targets in wanted.items():
+        for source in sources:
+            note = store.exact(source)
+            names = page.links_in(note.body) if note else ()
+            targets = {ids.get(page.normal_name(name), "") for name in names}
+            for name in names:
+                if page.normal_name(name) not in ids:
+                    missing[_name_key(name)].add(source)
             around = store.bridges(source)
             standing = [one for one in around if one.source == source and one.origin == WIKILINK]
             changes += [Unlink(bridge) for bridge in standing if bridge.target not in targets]
-            missing = targets - {bridge.target for bridge in standing} - {source}
-            for target in sorted(target for target in missing if store.exact(target)):
+            for target in sorted(targets - {bridge.target for bridge in standing} - {source, ""}):
                 bridge = Bridge(source, target, BridgeType.SIBLING, 0.5, now, WIKILINK)
-                if not any(other.key == bridge.key for other in around):
+                if store.exact(target) and not any(other.key == bridge.key for other in around):
                     changes.append(Link(bridge))
         return Plan.of(changes)
 
-    if wanted:
-        app.commit(scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
-    missing: dict[str, set[str]] = {}
-    for path, names in links.items():
-        for name in names:
-            if page.normal_name(name) not in ids:
-                missing.setdefault(_waiting_key(name), set()).add(known.files[path].id)
+    app.commit(scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
     if missing or waited:
-        _put_waiting(app.writer(scope), waited, missing)
+        writer = app.writer(scope)
+        with writer.transaction():
+            for key in waited:
+                WANTED_LINKS.remove(writer, key)
+            for key, wanting in missing.items():
+                known_wanting = set(WANTED_LINKS.read(writer, key))
+                if not wanting <= known_wanting:
+                    WANTED_LINKS.write(writer, sorted(known_wanting | wanting)[:_MOST_WAITING], key)
 
 
 def forget_links(store: Store, ids: Iterable[str]) -> None:
     """Of notes that are purged."""
     gone = set(ids)
-    for key, ids in WANTED_LINKS.find_all(store).items():
-        left = [id for id in ids if id not in gone]
+    for key, wanting in WANTED_LINKS.find_all(store).items():
+        left = [id for id in wanting if id not in gone]
         if not left:
             WANTED_LINKS.remove(store, key)
-        elif left != ids:
+        elif left != wanting:
             WANTED_LINKS.write(store, left, key)
 
 
-def _ids_by_name(known: KnownFiles) -> dict[str, str]:
-    ids = {page.normal_name(page.stem(path)): one.id for path, one in known.files.items()}
-    return ids | {page.normal_name(path): one.id for path, one in known.files.items()}
-
-
-def _waited_for(app: App, scope: Scope, known: KnownFiles) -> dict[str, list[str]]:
-    """The notes that waited for a name which is there now, by its key."""
-    waiting = WANTED_LINKS.find_all(app.reader(scope)) if known.arrived else {}
-    names = {name for path in known.arrived for name in (page.stem(path), path)} if waiting else set()
-    return {key: waiting[key] for key in map(_waiting_key, names) if key in waiting}
-
-
-def _links_now(app: App, scope: Scope, known: KnownFiles, waited: Mapping[str, list[str]]) -> Links:
-    """What those notes say now."""
-    sources = {id for ids in waited.values() for id in ids}
-    paths = [path for path, one in known.files.items() if one.id in sources] if sources else []
-    read = (note_files.read(app, scope, path) for path in paths)
-    return {file.path: file.page.links for file in read if isinstance(file, NoteFile)}
-
-
-def _put_waiting(store: Store, arrived: Iterable[str], missing: Mapping[str, set[str]]) -> None:
-    with store.transaction():
-        for key in arrived:
-            WANTED_LINKS.remove(store, key)
-        for key, sources in missing.items():
-            waiting = set(WANTED_LINKS.read(store, key))
-            if not sources <= waiting:
-                WANTED_LINKS.write(store, sorted(waiting | sources)[:_MOST_WAITING], key)
-
-
-def _waiting_key(name: str) -> str:
+def _name_key(name: str) -> str:
     return hashlib.sha256(page.normal_name(name).encode(errors="replace")).hexdigest()[:20]

@@ -11,10 +11,11 @@ import time
 from dataclasses import dataclass, field
 
 from recollect.app.core import App
+from recollect.app.note_files import vault_of
 from recollect.base.errors import RecollectError
 from recollect.jobs import vault_sync
 from recollect.jobs.job_table import Memo
-from recollect.vault import layout, note_folder
+from recollect.vault import note_folder
 from recollect.vault.note_folder import Scan
 
 FEW_FILES = 400
@@ -38,7 +39,7 @@ class _Seen:
 def work(app: App, memo: Memo) -> bool:
     """Looks at the project's vault; where there is no project, at the user's. True: there is more to read."""
     app.actor = "daemon"
-    vault = layout.project_vault(app.project.root) if app.project is not None else layout.user_vault(app.home.vault)
+    vault = vault_of(app, app.scope)
     seen, began_s = memo.get(_Seen), time.monotonic()
     if began_s < seen.due_s and (
         began_s < seen.soon_s or seen.scan is None or not note_folder.has_changed(vault, seen.scan, seen.newest)

@@ -31,7 +31,7 @@ from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import history, memories, notes
 from recollect.ops.table import Arg
-from recollect.vault import page, tags
+from recollect.vault import tags
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -191,7 +191,7 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
     now = forgetting.raise_appreciation(memory, by)
     summary = f"The appreciation of {memory.id} is {now:g}."
     if notes.has_own_tags(app, scope, memory):
-        figure: dict[str, object] = {"appreciation": page.without_point(now)}
+        figure: dict[str, object] = {"appreciation": now}
         return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", summary)
 
     def make(store: Store) -> Plan:

@@ -120,7 +120,7 @@ def memory_folder(
             fields = (
                 {name: one.value for name, one in head.fields.items() if isinstance(one.value, str)} if head else {}
             )
-            sort = _nested_type(text[head.start : head.end]) if head else ""
+            sort = _nested_type(text[: head.end]) if head else ""
             at = Moment(path.stat().st_mtime_ns // 1_000)
             yield foreign.agent_note(path.name, {"type": sort} | fields, text[head.after :] if head else text, at)
 

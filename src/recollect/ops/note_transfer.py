@@ -10,7 +10,7 @@ from typing import Annotated
 from recollect.app import note_files
 from recollect.app.active_rules import load_rules
 from recollect.app.core import App
-from recollect.app.note_files import KnownFiles, NoteFile, vault_of
+from recollect.app.note_files import NOTE_FILES, vault_of
 from recollect.base import swap
 from recollect.base.errors import BadInput, NotFound, StoreReadOnly
 from recollect.base.files import create_new
@@ -18,7 +18,6 @@ from recollect.base.text import counted, storable
 from recollect.integrations import text_section as section
 from recollect.jobs import vault_sync
 from recollect.model.codec import Json
-from recollect.model.memory import Memory
 from recollect.model.plan import FileChange
 from recollect.model.result import Scope, Summary
 from recollect.ops.memories import scope_of
@@ -27,7 +26,6 @@ from recollect.render import markdown
 from recollect.vault import layout, note_folder
 from recollect.vault.note_folder import Refusal, Vault
 
-_PAGE_MODE = 0o600
 _MOST_LISTED = 20
 
 
@@ -44,60 +42,42 @@ def import_notes(
     if "\x00" in source or not place.is_dir():
         raise NotFound(f"There is no folder {source}.", hint="Name a folder that holds .md files.")
     seen = note_folder.scan(Vault(place))
-    known = KnownFiles.load(app.reader(scope))
-    texts = {one.hash for one in known.files.values() if one.stamp != note_files.NO_FILE}
+    known = NOTE_FILES.find_all(app.reader(scope)).values()
+    texts = {one.hash for one in known if one.stamp != note_files.NO_FILE}
     refused, there = list(seen.refused), 0
-    changes: dict[FileChange, NoteFile] = {}
-    taken: set[str] = set()
+    added: dict[FileChange, str] = {}
+    paths: dict[str, None] = {}
+    ids: set[str] = set()
     for number, path in enumerate(seen.stamps, start=1):
-        text = _clean_text(app, Vault(place), path)
+        text = note_files.read_text(app, Vault(place), path)
         if isinstance(text, Refusal):
             refused.append(text)
             continue
-        target = _free_path(app, scope, path, {one.path for one in changes.values()})
-        file = note_files.parse(target, text)
+        text = app.redact_text("note", text)  # it is copied to where agents read it
+        folder, _, name = (f"{layout.MEMORY}/{path}" if project else path).rpartition("/")
+        file = note_files.parse(note_folder.free_path(vault_of(app, scope), folder, name, paths), text)
         if file.hash in texts:
             there += 1
             continue
         texts.add(file.hash)
-        id = vault_sync.new_note_id(app, file, known, taken)
-        taken.add(id)
-        changes[FileChange.between(id, "", "", target, text)] = file
+        id = vault_sync.new_note_id(app, file, ids)
+        ids.add(id)
+        paths[file.path] = None
+        added[FileChange.between(id, "", "", file.path, text)] = text
         app.progress(number, len(seen.stamps))
     change = None
-    many = counted(len(changes), "note")
-    if changes:
-        done = vault_sync.update_notes(
-            app, scope, list(changes.values()), known, vault_sync.Report(), op="import notes",
-            summary=f"Imported {many} from {source}", thorough=True, file_changes=tuple(changes),
-        )  # fmt: skip
-        vault_sync.follow_links(app, scope, {one.path: one.page.links for one in changes.values()}, known)
-        change = done.change if done else None
+    many = counted(len(added), "note")
+    if added:
+        change = vault_sync.change_files(app, scope, added, "import notes", f"Imported {many} from {source}").change
     facts: dict[str, Json] = {
-        "folder": str(place), "imported": [one.path for one in changes.values()], "known": there,
-        "refused": [list(one) for one in refused], "change": change, "dry_run": app.dry_run,
+        "folder": str(place), "imported": list(paths), "known": there, "refused": [list(one) for one in refused],
+        "change": change, "dry_run": app.dry_run,
     }  # fmt: skip
     word = "Would import" if app.dry_run else "Imported"
     notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
     notes += [f"`recollect undo {change}` takes it back."] if change else []
     known_too = f"; {there:,} are there already" if there else ""
     return Summary(f"{word} {many} from {source}{known_too}.", facts, (*notes, *app.notes()))
-
-
-def _clean_text(app: App, source: Vault, path: str) -> str | Refusal:
-    """Without its secrets: it is copied to where agents read it."""
-    text = note_folder.read(source, path)
-    most = app.settings.count("MEMORY_MAX_BODY_CHARS")
-    if isinstance(text, Refusal):
-        return text
-    return Refusal(path, f"more than {most:,} characters") if len(text) > most else app.redact_text("note", text)
-
-
-def _free_path(app: App, scope: Scope, path: str, taken: set[str]) -> str:
-    """Where it was in its folder, below the folder of our notes."""
-    where, _, name = (f"{layout.MEMORY}/{path}" if scope is Scope.PROJECT else path).rpartition("/")
-    target = note_folder.free_path(vault_of(app, scope), where, name)
-    return target if target not in taken else note_folder.free_path(vault_of(app, scope), where, f"{len(taken)}-{name}")
 
 
 def export_notes(app: App, scope: Scope, target: Path) -> Summary:
@@ -111,7 +91,9 @@ def export_notes(app: App, scope: Scope, target: Path) -> Summary:
         try:
             for number, (memory, messages) in enumerate(every, start=1):
                 text = markdown.page(memory, messages, store.bridges(memory.id), names)
-                _write_page(target, memory, names[memory.id], text)
+                folder = target / f"{memory.kind}s"
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                create_new(folder / f"{names[memory.id]}.md", text, mode=0o600)
                 app.progress(number, len(every))
         except OSError as problem:
             raise StoreReadOnly(f"{target} cannot be written: {problem.strerror}.", hint="Name another.") from None
@@ -121,14 +103,8 @@ def export_notes(app: App, scope: Scope, target: Path) -> Summary:
     return Summary(f"{word} {counted(len(every), 'memory', 'memories')} as notes to {target}.", facts)
 
 
-def _write_page(target: Path, memory: Memory, name: str, text: str) -> None:
-    place = target / f"{memory.kind}s"
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    create_new(place / f"{name}.md", text, mode=_PAGE_MODE)
-
-
 def export_rules(app: App, file: Path) -> Summary:
-    """The rules in force between two marks; put there again, they take the place of the older ones."""
+    """The rules in force, between two marks; a second export replaces them."""
     rules = [rule for _, rule in load_rules(app).values()]
     found = swap.look(file)
     try:

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.note_files import FoundNote, KnownFiles, file_of, find_note, lane_of, vault_of, vault_scopes
+from recollect.app.note_files import FoundNote, file_of, find_note, vault_of, vault_scopes
 from recollect.app.states import COLD_FROM
 from recollect.base.errors import BadInput
 from recollect.base.text import counted, storable, title_from
 from recollect.jobs import vault_sync
-from recollect.jobs.vault_sync import Report
 from recollect.model.codec import Json
-from recollect.model.memory import Kind, Lane, Memory, Note, Status
-from recollect.model.plan import FileChange, Plan
+from recollect.model.memory import Kind, Memory, Note, Status
+from recollect.model.plan import FileChange
 from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
-from recollect.ops.memories import Limit
 from recollect.ops.table import Arg
 from recollect.vault import layout, note_folder, page, tags
 from recollect.vault.layout import place_of
@@ -35,7 +32,6 @@ Names = Annotated[
 Text = Annotated[str, Arg("What it says, in Markdown; - reads standard input.", metavar="TEXT", stdin=True)]
 Title = Annotated[str | None, Arg("A title; made from the text if none is given.")]
 Tags = Annotated[tuple[str, ...], Arg("Tags, separated by commas.", metavar="A,B")]
-_SET_ASIDE = (layout.ARCHIVE, layout.INBOX)
 _MOST_LISTED = 20
 
 
@@ -54,10 +50,9 @@ def save(
         raise BadInput("A note waits in the inbox or is always loaded, not both.", hint="Leave one of the two out.")
     scope = memories.scope_of(not project)
     app.require_scope(scope)
-    parts = (layout.MEMORY if project else "", layout.INBOX if inbox else layout.ALWAYS if always else "")
-    change = _new_file(app, scope, _joined(*parts), text, title, tags, group or "")
-    known = KnownFiles.load(app.reader(scope))
-    return _commit(app, scope, known, {change: change.new}, "note save", f"Saved {change.new_path}.")
+    folder = _join(layout.MEMORY if project else "", layout.INBOX if inbox else layout.ALWAYS if always else "")
+    change = _new_file(app, scope, folder, text, title, tags, group or "")
+    return vault_sync.change_files(app, scope, {change: change.new}, "note save", f"Saved {change.new_path}.")
 
 
 def listing(
@@ -66,7 +61,7 @@ def listing(
     status: Annotated[Status | None, Arg("Only those with this status; candidate is the inbox.")] = None,
     tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
     group: Annotated[str | None, Arg("Only those of this group or folder.")] = None,
-    limit: Limit = 50,
+    limit: memories.Limit = 50,
 ) -> Cards:
     return memories.list_kind(app, Kind.NOTE, status or Status.ACTIVE, limit, tag=tag, group=group)
 
@@ -83,20 +78,21 @@ def evolve(
     title: Title = None,
 ) -> Done:
     (old,) = _find_now(app, (name,))
+    old_name = page.stem(old.path)
     if place_of(old.path).status is Status.ARCHIVED:
-        raise BadInput(f"{old.path} is archived.", hint=f"`recollect note restore {page.stem(old.path)}` first.")
+        raise BadInput(f"{old.path} is archived.", hint=f"`recollect note restore {old_name}` first.")
     before = _text(app, old)
     was = page.read(before, old.path)
-    where = old.path.rpartition("/")[0]
-    new = _new_file(app, old.scope, where, text, title, was.tags, was.group, supersedes=page.stem(old.path))
+    folder = old.path.rpartition("/")[0]
+    new = _new_file(app, old.scope, folder, text, title, was.tags, was.group, supersedes=old_name)
     after = page.with_superseded(before, page.stem(new.new_path))
-    changes = {new: new.new, FileChange.between(old.id, old.path, before, old.path, after): after}
+    texts = {new: new.new, FileChange.between(old.id, old.path, before, old.path, after): after}
     summary = f"Saved {new.new_path}, which takes the place of {old.path}."
-    return _commit(app, old.scope, old.known, changes, "note evolve", summary)
+    return vault_sync.change_files(app, old.scope, texts, "note evolve", summary)
 
 
 def archive(app: App, names: Names) -> Done:
-    """How a note was used goes into its file, where that has a place for it and is the user's own."""
+    """How a note was used is written into its file, where that has a place for it and is the user's own."""
     return _move_all(app, names, "note archive", "archived", _archive_folder)
 
 
@@ -109,7 +105,7 @@ def restore(app: App, names: memories.Names) -> Done:
     """A note's file comes back from the archive, cold storage or the inbox, and a superseded note is active again. Any
     other memory comes back whatever put it away."""
     found = [app.find(name) for name in names]
-    are_files = all(note_files.file_of(app, *one) is not None and not memories.went_quiet(one[1]) for one in found)
+    are_files = all(file_of(app, *one) is not None and not memories.went_quiet(one[1]) for one in found)
     if app.actor != "agent" and are_files:  # files are a person's
         return _move_all(app, names, "note restore", "in use again", _original_folder)
     return memories.restore(app, names)
@@ -121,30 +117,26 @@ def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: s
     before = _text(app, note)
     after = edit(before)
     change = FileChange.between(note.id, note.path, before, note.path, after)
-    return _commit(app, note.scope, note.known, {change: after}, op, summary)
+    return vault_sync.change_files(app, note.scope, {change: after}, op, summary)
 
 
 def sync(app: App) -> Summary:
     """Compare every file with its note, whatever is known."""
-    report = Report()
-    for scope in vault_scopes(app):
-        report.add(vault_sync.refresh(app, scope, thorough=True))
+    reports = [vault_sync.refresh(app, scope, thorough=True) for scope in vault_scopes(app)]
+    counts = {name: sum(getattr(one, name) for one in reports) for name in ("new", "changed", "renamed", "gone")}
+    refused = [one for report in reports for one in report.refused]
+    problems = [one for report in reports for one in report.problems]
     facts: dict[str, Json] = {
-        "new": report.new,
-        "changed": report.changed,
-        "renamed": report.renamed,
-        "gone": report.gone,
-        "refused": [list(one) for one in report.refused],
-        "problems": [list(one) for one in report.problems],
+        **counts, "refused": [list(one) for one in refused], "problems": [list(one) for one in problems],
         "dry_run": app.dry_run,
-    }
-    lead = "Would read: " if app.dry_run else "Vaults: "
-    said = f"{report.new:,} new, {report.changed:,} changed, {report.renamed:,} renamed, {report.gone:,} archived."
-    notes = [f"Left out: {storable(path)}: {why}." for path, why in report.refused[:_MOST_LISTED]]
-    notes += [f"In {storable(path)}: {why}." for path, why in report.problems[:_MOST_LISTED]]
-    more = len(report.refused) + len(report.problems) - len(notes)
+    }  # fmt: skip
+    lead = "Would read" if app.dry_run else "Vaults"
+    shown = ", ".join(f"{count:,} {'archived' if name == 'gone' else name}" for name, count in counts.items())
+    notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
+    notes += [f"In {storable(path)}: {why}." for path, why in problems[:_MOST_LISTED]]
+    more = len(refused) + len(problems) - len(notes)
     notes += [f"And {more:,} more; --json has them all."] if more > 0 else []
-    return Summary(lead + said, facts, (*notes, *app.notes()))
+    return Summary(f"{lead}: {shown}.", facts, (*notes, *app.notes()))
 
 
 def checks(app: App) -> list[Check]:
@@ -154,8 +146,8 @@ def checks(app: App) -> list[Check]:
         seen = note_folder.scan(vault_of(app, scope))
         if seen.refused:
             path, why = seen.refused[0]
-            told = f"{counted(len(seen.refused), 'file')} left out; {storable(path)}: {why}"
-            found.append(Check(f"{scope} vault", Mark.WARN, told, "recollect note sync"))
+            detail = f"{counted(len(seen.refused), 'file')} left out; {storable(path)}: {why}"
+            found.append(Check(f"{scope} vault", Mark.WARN, detail, "recollect note sync"))
         elif seen.stamps:
             found.append(Check(f"{scope} vault", Mark.GOOD, counted(len(seen.stamps), "note")))
     return found
@@ -168,43 +160,28 @@ def has_own_tags(app: App, scope: Scope, memory: Memory) -> bool:
 
 
 def _find_now(app: App, names: Sequence[str]) -> list[FoundNote]:
-    """After a look at the files: what will be changed must be known as it is now."""
+    """All of one vault, after a look at the files: what will be changed must be known as it is now."""
     for scope in vault_scopes(app) if not app.dry_run else ():
         vault_sync.refresh(app, scope)
-    found = {note.id: note for note in (find_note(app, name) for name in names)}
-    if len({note.scope for note in found.values()}) > 1:
-        raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")
-    return list(found.values())
-
-
-# Changes
+    found = list(dict.fromkeys(find_note(app, name) for name in names))
+    memories.only_scope(note.scope for note in found)
+    return found
 
 
 def _new_file(
-    app: App,
-    scope: Scope,
-    where: str,
-    text: str,
-    title: str | None,
-    tags: Sequence[str],
-    group: str,
+    app: App, scope: Scope, folder: str, text: str, title: str | None, tags: Sequence[str], group: str,
     supersedes: str = "",
-) -> FileChange:
-    said = app.redact_text("note", text)
-    if not said.strip():
+) -> FileChange:  # fmt: skip
+    body = app.redact_text("note", text)
+    if not body.strip():
         raise BadInput("There is nothing to save: the text is empty.", hint='`recollect note save "What to remember"`')
-    heading = app.redact_title(title) or title_from(said)
+    heading = app.redact_title(title) or title_from(body)
     id = app.mint.draw("note")
     written = page.new_text(
-        said,
-        id=id,
-        title=heading,
-        tags=app.redact_topics(tuple(tags)),
-        group=app.redact_title(group),
-        created=app.clock.now().iso()[:10],
-        supersedes=supersedes,
-    )
-    path = note_folder.free_path(vault_of(app, scope), where, note_folder.name_for(heading))
+        body, id=id, title=heading, tags=app.redact_topics(tuple(tags)), group=app.redact_title(group),
+        created=app.clock.now().iso()[:10], supersedes=supersedes,
+    )  # fmt: skip
+    path = note_folder.free_path(vault_of(app, scope), folder, note_folder.name_for(heading))
     return FileChange.between(id, "", "", path, written)
 
 
@@ -213,33 +190,29 @@ def _move_all(
 ) -> Done:
     """`target_of` says to which folder a note goes, and with which text."""
     notes = _find_now(app, names)
-    changes: dict[FileChange, str] = {}
+    scope = notes[0].scope
+    texts: dict[FileChange, str] = {}
     for note in notes:
         before = _text(app, note)
-        where, after = target_of(app, note, before)
-        path = note.path
-        if path.rpartition("/")[0] != where:
-            path = note_folder.free_path(vault_of(app, note.scope), where, path.rpartition("/")[2])
-        changes[FileChange.between(note.id, note.path, before, path, after)] = after
-    scope, known = notes[0].scope, notes[0].known
-    released = frozenset(note.id for note in notes) if op == "note restore" else frozenset[str]()
-    summary = " ".join(f"{change.new_path} is {state}." for change in changes)
-    return _commit(app, scope, known, changes, op, summary, released)
+        target, after = target_of(app, note, before)
+        folder, _, name = note.path.rpartition("/")
+        path = note.path if folder == target else note_folder.free_path(vault_of(app, scope), target, name)
+        texts[FileChange.between(note.id, note.path, before, path, after)] = after
+    released = frozenset(note.id for note in notes if op == "note restore")
+    summary = " ".join(f"{change.new_path} is {state}." for change in texts)
+    return vault_sync.change_files(app, scope, texts, op, summary, released)
 
 
 def _archive_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
     place = place_of(note.path)
-    _must_be_active(note)
-    return _joined(place.top, layout.ARCHIVE, *place.folders), _with_usage(app, note, text)
+    return _join(place.top, layout.ARCHIVE, *place.folders), _put_away(app, note, text)
 
 
 def _cold_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
-    _must_be_active(note)
-    if (
-        note.scope is Scope.USER and not app.dry_run
-    ):  # first: should we be cut off, the file can still find its way back
+    after = _put_away(app, note, text)
+    if note.scope is Scope.USER and not app.dry_run:  # first, so that an interrupted move can still be undone
         COLD_FROM.write(app.writer(note.scope), note.path.rpartition("/")[0], note.id)
-    return _joined(layout.COLD, *place_of(note.path).folders), _with_usage(app, note, text)
+    return _join(layout.COLD, *place_of(note.path).folders), after
 
 
 def _original_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
@@ -252,48 +225,25 @@ def _original_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
         came_from = COLD_FROM.find(app.reader(note.scope), note.id)
     if came_from is None:
         top = layout.MEMORY if place.top or note.scope is Scope.PROJECT else ""
-        came_from = _joined(top, *(place.folders[1:] if place.first in _SET_ASIDE else place.folders))
+        is_put_away = place.first in (layout.ARCHIVE, layout.INBOX)
+        came_from = _join(top, *(place.folders[1:] if is_put_away else place.folders))
     return came_from, page.with_active(text)
 
 
-def _must_be_active(note: FoundNote) -> None:
+def _put_away(app: App, note: FoundNote, text: str) -> str:
+    """The text with how the note was used, which is never written into a repository."""
     if place_of(note.path).status is Status.ARCHIVED:
         raise BadInput(f"{note.path} is archived already.", hint="`recollect note restore NAME` brings it back.")
-
-
-def _with_usage(app: App, note: FoundNote, text: str) -> str:
-    """Never into a repository."""
     stored = app.reader(note.scope).exact(note.id)
-    if lane_of(note.scope) is not Lane.USER or not isinstance(stored, Note) or tags.METADATA not in tags.find(text):
-        return text
-    return tags.with_metadata(text, layout.usage(stored, page.read(text, note.path)))
-
-
-def _commit(
-    app: App,
-    scope: Scope,
-    known: KnownFiles,
-    changes: dict[FileChange, str],
-    op: str,
-    summary: str,
-    released: frozenset[str] = frozenset(),
-) -> Done:
-    """`changes`: each with the whole text that its file has then."""
-    files = [note_files.parse(change.new_path, text) for change, text in changes.items()]
-    done = vault_sync.update_notes(
-        app, scope, files, known, Report(), op=op, summary=summary, thorough=True, released=released,
-        file_changes=tuple(changes),
-    )  # fmt: skip
-    vault_sync.follow_links(app, scope, {one.path: one.page.links for one in files}, known)
-    return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
+    return layout.with_usage(text, stored) if note.scope is Scope.USER and isinstance(stored, Note) else text
 
 
 def _text(app: App, note: FoundNote) -> str:
-    read = note_folder.read(vault_of(app, note.scope), note.path)
-    if isinstance(read, Refusal):
-        raise BadInput(f"{read.path} cannot be read: {read.why}.", hint="It was left as it is.")
-    return read
+    text = note_folder.read(vault_of(app, note.scope), note.path)
+    if isinstance(text, Refusal):
+        raise BadInput(f"{text.path} cannot be read: {text.why}.", hint="It was left as it is.")
+    return text
 
 
-def _joined(*parts: str) -> str:
-    return "/".join(part for part in parts if part)
+def _join(*parts: str) -> str:
+    return "/".join(filter(None, parts))

@@ -14,7 +14,7 @@ from recollect.agents.transcript import Voice
 from recollect.app import beat_state, session_ledger, toasts
 from recollect.app.active_rules import load_rules
 from recollect.app.core import App
-from recollect.app.note_files import NO_FILE, Known, KnownFiles, vault_scopes
+from recollect.app.note_files import NO_FILE, NOTE_FILES, Known, vault_scopes
 from recollect.app.states import ALLOWED_NOTES
 from recollect.base.errors import NotFound, RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
@@ -207,7 +207,7 @@ def _always_load_files(app: App, scope: Scope) -> dict[str, Known]:
     if app.store_path(scope) is None:
         return {}
     under = f"{layout.MEMORY}/{layout.ALWAYS}/" if scope is Scope.PROJECT else f"{layout.ALWAYS}/"
-    files = KnownFiles.load(app.reader(scope), under=under).files
+    files = NOTE_FILES.find_all(app.reader(scope), under)
     return {path: one for path, one in sorted(files.items()) if one.stamp != NO_FILE}
 
 

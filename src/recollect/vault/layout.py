@@ -1,33 +1,24 @@
 """What a note's file means to memory: its status by the folder it is in, its trust by whose vault it is.
 
-Pure: values in, values out. Reads no file (note_folder.py), writes nothing (jobs/vault_sync.py).
+Pure: reads no file (note_folder.py), writes nothing (jobs/vault_sync.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.model.memory import Lane, Note, Status
-from recollect.vault.note_folder import Vault
-from recollect.vault.page import Page, without_point
+from recollect.vault import tags
+from recollect.vault.page import Page, read
 
 ALWAYS, INBOX, ARCHIVE, COLD = "_always-load", "_inbox", "_archive", "memory-cold"
 MEMORY = "memory"  # the folder of a project's notes; the user's vault needs none
-ORIGIN = "vault"
 
 
-def user_vault(folder: Path) -> Vault:
-    return Vault(folder)
-
-
-def project_vault(root: Path) -> Vault:
-    return Vault(root / ".ai", (MEMORY, COLD), within=root, mode=0o644)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a note lies, as memory sees it."""
 
     top: str  # `memory` or `memory-cold`; empty: neither
@@ -43,11 +34,6 @@ class Place:
             return Status.ARCHIVED
         return Status.CANDIDATE if self.first == INBOX else Status.ACTIVE
 
-    @property
-    def group(self) -> str:
-        """Its folder, for notes that name no group."""
-        return "/".join(folder for folder in self.folders if folder not in (ALWAYS, INBOX, ARCHIVE))
-
 
 def place_of(path: str) -> Place:
     *folders, _name = PurePosixPath(path).parts
@@ -62,45 +48,44 @@ def is_always_loaded(path: str) -> bool:
 
 def new_note(page: Page, path: str, *, id: str, lane: Lane, written: Moment) -> Note:
     blank = Note(
-        id=id, title="", body="", lane=lane, origin=ORIGIN, created_at=written, reinforced_at=written,
+        id=id, title="", body="", lane=lane, origin="vault", created_at=written, reinforced_at=written,
         last_active_at=written,
     )  # fmt: skip
-    return renewed(blank, page, path, written=written)
+    return updated(blank, page, path, written=written)
 
 
-def renewed(note: Note, page: Page, path: str, *, written: Moment) -> Note:
-    """The note as its file says now; how it was used stays. A count in the user's own file may come from elsewhere."""
-    status = place_of(path).status
+def updated(note: Note, page: Page, path: str, *, written: Moment) -> Note:
+    """The note as its file says now; how it was used stays."""
+    place = place_of(path)
+    status = place.status
     if status is Status.ACTIVE and (page.superseded or note.superseded_by is not None):
         status = Status.SUPERSEDED  # what a newer note supersedes stays so, even if its own file does not say it
-    said = replace(
+    folder = "/".join(folder for folder in place.folders if folder not in (ALWAYS, INBOX, ARCHIVE))
+    is_own = note.lane is Lane.USER  # a stranger's file does not put itself above others
+    figure = page.appreciation if is_own and page.appreciation is not None else note.appreciation
+    return replace(
         note,
         title=page.title,
         body=page.body,
         topics=page.words,
         tags=page.tags,
-        group=page.group or place_of(path).group,
+        group=page.group or folder,
         path=path,
         status=status,
         superseded_by=note.superseded_by if status is Status.SUPERSEDED else None,
+        pinned=is_own and page.pinned,
+        frequency=max(note.frequency, page.frequency) if is_own else note.frequency,
+        appreciation=figure,
+        last_active_at=note.last_active_at if page.body == note.body and note.title else written,
     )
-    if note.lane is Lane.USER:  # a stranger's file does not put itself above others
-        said = replace(
-            said,
-            pinned=page.pinned,
-            frequency=max(note.frequency, page.frequency),
-            appreciation=note.appreciation if page.appreciation is None else page.appreciation,
-        )
-    else:
-        said = replace(said, pinned=False)
-    return said if said.body == note.body and note.title else replace(said, last_active_at=written)
 
 
-def usage(note: Note, page: Page) -> dict[str, object]:
-    """How the note was used, for its file's metadata. Sessions may have been counted elsewhere before: the session of
-    the last access never goes back."""
-    seen: dict[str, object] = {}
-    if note.last_session > page.last_session:
-        seen["last_accessed_session"] = note.last_session
-    appreciation = without_point(note.appreciation)
-    return {"frequency": note.frequency, **seen, "appreciation": appreciation, "pinned": note.pinned}
+def with_usage(text: str, note: Note) -> str:
+    """The text with how the note was used, where it has metadata. Sessions may have been counted elsewhere before: the
+    session of the last access never goes back."""
+    if tags.METADATA not in tags.find(text):
+        return text
+    figures: dict[str, object] = {"frequency": note.frequency, "appreciation": note.appreciation, "pinned": note.pinned}
+    if note.last_session > read(text, "").last_session:
+        figures["last_accessed_session"] = note.last_session
+    return tags.with_metadata(text, figures)

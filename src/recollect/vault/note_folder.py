@@ -1,8 +1,8 @@
 """The files of a vault: found, read, made, changed, moved.
 
-No link is followed on the way to a note: what it leads to may be anything. Hidden files and folders are the editor's
-own. A file is only written over if it still is what was read (base/swap.py), made only where there is none, and moved
-in one step, so that what an editor saves meanwhile is never lost. What cannot be taken is told, not raised.
+No link is followed on the way to a note: it may lead anywhere. Hidden files and folders are the editor's own. A file is
+only overwritten if it still is what was read (base/swap.py), made only where there is none, and moved in one step, so
+that what an editor saves meanwhile is never lost. A file that cannot be read is reported, not raised.
 
 Does not look into notes (page.py) and does not know what folders mean to memory (layout.py).
 """
@@ -22,28 +22,25 @@ from typing import NamedTuple
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.files import create_new, read_limited
-from recollect.base.text import one_line
-from recollect.vault.front import is_utf8
+from recollect.base.text import one_line, storable
 
 SUFFIXES = (".md", ".markdown")
 MAX_FILES = 200_000
 MAX_DEPTH = 40
 MAX_BYTES = 5_000_000
 _MAX_NAME_BYTES = 120
-_NAME = attrgetter("name")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)\Z", re.IGNORECASE)  # no files on Windows
-Stamp = tuple[int, int, int]  # when it was written (ns), its size, its number: another once it was changed
+Stamp = tuple[int, int, int]  # when it was written (ns), its size, its inode: different once it was changed
 
 
 class Refusal(NamedTuple):
-    """A file that is not taken, and why: an expected outcome."""
+    """A file that is left out, and why: an expected outcome."""
 
     path: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Vault:
+class Vault(NamedTuple):
     base: Path
     tops: tuple[str, ...] = ("",)  # folders in it that hold notes; the empty one is all of it
     within: Path | None = None
@@ -51,13 +48,13 @@ class Vault:
     mode: int = 0o600  # of new files
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scan:
-    stamps: dict[str, Stamp]  # by path below the vault's base, with slashes
-    refused: tuple[Refusal, ...] = ()
+    stamps: dict[str, Stamp] = field(default_factory=dict)  # by path below the vault's base, with slashes
+    refused: list[Refusal] = field(default_factory=list)
     is_whole: bool = True  # False: there are more
     folders: dict[str, int] = field(default_factory=dict, compare=False)
-    """When something was last put into each or taken away (ns); 0: it is not there."""
+    """When something was last added to each or removed from it (ns); 0: it is not there."""
 
     def newest(self, count: int) -> list[str]:
         """Those that were saved last."""
@@ -66,42 +63,76 @@ class Scan:
 
 def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
     """Every note, or the first `most` of them. Nothing is opened."""
-    walk = _Walk(most)
+    found = Scan()
     for name in vault.tops:
-        top = vault.base / name if name else vault.base
+        top = vault.base / name
         if not top.is_dir():
-            walk.folders[str(top)] = 0
+            found.folders[str(top)] = 0
         elif _leads_out(vault, top):
-            walk.refused.append(Refusal(name, "it leads out of the project"))
+            found.refused.append(Refusal(name, "it leads out of the project"))
         else:
-            walk.down(str(top), name)
-    if len(walk.stamps) <= most:
-        return Scan(walk.stamps, tuple(walk.refused), folders=walk.folders)
-    for path in list(walk.stamps)[most:]:
-        del walk.stamps[path]
-    walk.refused.append(Refusal(".", f"more than {most:,} notes: the rest was left"))
-    return Scan(walk.stamps, tuple(walk.refused), is_whole=False, folders=walk.folders)
+            _scan_folder(found, str(top), name, most)
+    if len(found.stamps) > most:
+        found.is_whole = False
+        found.refused.append(Refusal(".", f"more than {most:,} notes: the rest was left out"))
+        for path in list(found.stamps)[most:]:
+            del found.stamps[path]
+    return found
+
+
+def _scan_folder(found: Scan, top: str, named: str, most: int) -> None:
+    """Everything below it. There may be a hundred thousand files, so little is done for each."""
+    waiting = [(top, named, 0)]
+    while waiting and len(found.stamps) <= most:
+        place, named, depth = waiting.pop()
+        try:
+            found.folders[place] = os.stat(place).st_mtime_ns  # before it is read: later changes are seen next time
+            with os.scandir(place) as listing:
+                entries = sorted(listing, key=attrgetter("name"))
+        except OSError as error:
+            found.refused.append(Refusal(named, _reason(error)))
+            continue
+        lead = f"{named}/" if named else ""
+        for one in entries:
+            path, is_note = lead + one.name, one.name.lower().endswith(SUFFIXES)
+            if one.name[0] == ".":
+                continue
+            if is_note and one.is_file(follow_symlinks=False):
+                if not path.isascii() and storable(path) != path:
+                    found.refused.append(Refusal(path.encode(errors="replace").decode(), "its name is not UTF-8"))
+                    continue
+                with suppress(OSError):  # it is gone by now
+                    status = one.stat(follow_symlinks=False)
+                    found.stamps[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
+            elif one.is_symlink():
+                if is_note or one.is_dir():
+                    found.refused.append(Refusal(path, "a link: notes are files of their own"))
+            elif one.is_dir():
+                if depth < MAX_DEPTH:
+                    waiting.append((one.path, path, depth + 1))
+                else:
+                    found.refused.append(Refusal(path, "it lies too deep"))
 
 
 def has_changed(vault: Vault, seen: Scan, paths: Iterable[str]) -> bool:
-    """A quick look: whether a folder has other files in it by now, or one of these paths was saved. A save of any
-    other file is not noticed."""
-    try:
-        if any(os.stat(place).st_mtime_ns != at for place, at in seen.folders.items() if at):
-            return True
-    except OSError:
-        return True
-    if any(not at and os.path.isdir(place) for place, at in seen.folders.items()):
-        return True
+    """A quick look: whether files came or went in any folder, or one of these paths was saved. A save of any other
+    file is not noticed."""
+    for place, at in seen.folders.items():
+        try:
+            if os.stat(place).st_mtime_ns != at:
+                return True
+        except OSError:
+            if at:
+                return True
     lead = f"{vault.base}{os.sep}"
     return any(_stamp(lead + path) != seen.stamps.get(path) for path in paths)
 
 
 def read(vault: Vault, path: str) -> str | Refusal:
-    """What stands in it; no link on the way, no more than a note can be, UTF-8."""
+    """Its text: no link on the way, no more than a note can be, UTF-8."""
     place = vault.base / path
     try:
-        if os.path.realpath(place) != _straight(vault, place):
+        if os.path.realpath(place) != _direct_path(vault, place):
             return Refusal(path, "a link")
         return read_limited(place, MAX_BYTES).decode("utf-8")
     except UnicodeDecodeError:
@@ -109,27 +140,26 @@ def read(vault: Vault, path: str) -> str | Refusal:
     except FileNotFoundError:
         return Refusal(path, "it is gone")
     except OSError as error:
-        return Refusal(path, (error.strerror or type(error).__name__).lower())
+        return Refusal(path, _reason(error))
 
 
 def change(vault: Vault, path: str, old: str, new: str) -> None:
-    """Write it over what was read. Conflict where somebody saved it meanwhile; theirs stays."""
-    found = swap.look(vault.base / path, within=vault.base)
-    if found.content != old.encode():
-        raise Conflict(f"{path} was saved by someone else just now.", hint="Nothing was written to it. Try again.")
+    """Overwrite what was read. Conflict where somebody saved it meanwhile; theirs stays."""
+    found = _look(vault, path, old)
     if new != old:
         swap.replace(found, new.encode())
 
 
-def free_path(vault: Vault, folder: str, name: str) -> str:
-    """A path in a folder that no file has yet: this name, or the next that is free."""
-    stem, suffix = os.path.splitext(name)
-    for number in range(1, 1_000):
-        shown = name if number == 1 else f"{stem}-{number}{suffix}"
-        path = f"{folder}/{shown}" if folder else shown
-        if not os.path.lexists(vault.base / path):
-            return path
-    raise BadInput(f"There is no free name like {name} in {folder or 'the vault'}.", hint="Give it another title.")
+def remove(vault: Vault, path: str, text: str) -> None:
+    """Remove what `create` made. Conflict where it says something else by now."""
+    swap.remove(_look(vault, path, text))
+
+
+def _look(vault: Vault, path: str, text: str) -> swap.Found:
+    found = swap.look(vault.base / path, within=vault.base)
+    if found.content != text.encode():
+        raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is. Try again.")
+    return found
 
 
 def create(vault: Vault, path: str, text: str) -> None:
@@ -137,36 +167,34 @@ def create(vault: Vault, path: str, text: str) -> None:
     place = vault.base / path
     try:
         _make_folders(vault, place.parent)
-        if not create_new(place, text, mode=vault.mode):
-            raise Conflict(f"There is another file at {path} by now.", hint="Nothing was written.")
+        is_made = create_new(place, text, mode=vault.mode)
     except OSError as error:
         raise _not_writable(path, error) from error
+    if not is_made:
+        raise Conflict(f"There is another file at {path} by now.", hint="Nothing was written.")
 
 
 def move(vault: Vault, path: str, target: str) -> None:
-    """Under this very name; Conflict where another file has it. Whatever stands under the old name at that instant is
+    """To exactly this name; Conflict where another file has it. Whatever is under the old name at that instant is
     moved; what is saved there afterwards stays there."""
-    place = vault.base / target
+    create(vault, target, "")  # the name is ours now
     try:
-        _make_folders(vault, place.parent)
-        if not create_new(place, "", mode=vault.mode):  # the name is ours now
-            raise Conflict(f"There is another file at {target} by now.", hint=f"{path} was left where it is.")
-        try:
-            os.replace(vault.base / path, place)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(place)
-            raise
+        os.replace(vault.base / path, vault.base / target)
     except OSError as error:
+        with suppress(OSError):
+            os.unlink(vault.base / target)
         raise _not_writable(path, error) from error
 
 
-def remove(vault: Vault, path: str, text: str) -> None:
-    """Remove what `create` made. Conflict where it says something else by now."""
-    found = swap.look(vault.base / path, within=vault.base)
-    if found.content != text.encode():
-        raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is.")
-    swap.remove(found)
+def free_path(vault: Vault, folder: str, name: str, taken: Iterable[str] = ()) -> str:
+    """A path in a folder that no file has yet: this name, or the next that is free."""
+    stem, suffix = os.path.splitext(name)
+    for number in range(1, 1_000):
+        shown = name if number == 1 else f"{stem}-{number}{suffix}"
+        path = f"{folder}/{shown}" if folder else shown
+        if path not in taken and not os.path.lexists(vault.base / path):
+            return path
+    raise BadInput(f"There is no free name like {name} in {folder or 'the vault'}.", hint="Give it another title.")
 
 
 def stamp(vault: Vault, path: str) -> Stamp | None:
@@ -182,7 +210,7 @@ def _stamp(place: str) -> Stamp | None:
 
 
 def name_for(title: str) -> str:
-    """A file's name that any system takes, and a person knows again."""
+    """A file name that every system accepts and a person recognizes."""
     words = re.sub(r"[^\w]+", "-", one_line(title).lower()).strip("-_")
     while len(words.encode()) > _MAX_NAME_BYTES:
         words = words[: len(words) * 3 // 4].rstrip("-_")
@@ -191,65 +219,13 @@ def name_for(title: str) -> str:
     return f"{words}.md"
 
 
-class _Walk:
-    """Everything below a folder. A look at a hundred thousand files: what is done for each is little."""
-
-    def __init__(self, most: int) -> None:
-        self.stamps: dict[str, Stamp] = {}
-        self.folders: dict[str, int] = {}
-        self.refused: list[Refusal] = []
-        self.most = most
-
-    def down(self, top: str, named: str) -> None:
-        waiting = [(top, named, 0)]
-        while waiting and len(self.stamps) <= self.most:
-            place, named, depth = waiting.pop()
-            try:
-                self.folders[place] = os.stat(place).st_mtime_ns  # before it is read: what comes then is seen again
-                with os.scandir(place) as listing:
-                    found = sorted(listing, key=_NAME)
-            except OSError as error:
-                self.refused.append(Refusal(named, (error.strerror or type(error).__name__).lower()))
-                continue
-            lead = f"{named}/" if named else ""
-            for one in found:
-                name = one.name
-                if name[0] == ".":
-                    continue
-                if name.endswith(SUFFIXES) or name.lower().endswith(SUFFIXES):
-                    self._file(one, lead + name, waiting, depth)
-                elif one.is_dir():
-                    self._folder(one, lead + name, waiting, depth)
-
-    def _file(self, one: os.DirEntry[str], path: str, waiting: list[tuple[str, str, int]], depth: int) -> None:
-        if one.is_file(follow_symlinks=False):
-            if not path.isascii() and not is_utf8(path):
-                self.refused.append(Refusal(path.encode(errors="replace").decode(), "its name is not UTF-8"))
-                return
-            try:
-                status = one.stat(follow_symlinks=False)
-            except OSError:
-                return  # it is gone by now
-            self.stamps[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
-        elif one.is_symlink() or one.is_dir():
-            self._folder(one, path, waiting, depth)
-
-    def _folder(self, one: os.DirEntry[str], path: str, waiting: list[tuple[str, str, int]], depth: int) -> None:
-        if one.is_symlink():
-            self.refused.append(Refusal(path, "a link: notes are files of their own"))
-        elif depth < MAX_DEPTH:
-            waiting.append((one.path, path, depth + 1))
-        else:
-            self.refused.append(Refusal(path, "it lies too deep"))
-
-
 def _make_folders(vault: Vault, folder: Path) -> None:
     """Those on the way that are not there yet, none of them a link."""
     missing, here = [], folder
     while not here.is_dir():
         missing.append(here)
         here = here.parent
-    if here.is_relative_to(vault.base) and os.path.realpath(here) != _straight(vault, here):
+    if here.is_relative_to(vault.base) and os.path.realpath(here) != _direct_path(vault, here):
         raise OSError(0, "a symbolic link where a folder was expected", str(here))
     for one in reversed(missing):
         os.mkdir(one, 0o700 if vault.within is None else 0o755)
@@ -257,15 +233,18 @@ def _make_folders(vault: Vault, folder: Path) -> None:
         raise OSError(0, "it leads out of the project", str(folder))
 
 
-def _straight(vault: Vault, place: Path) -> str:
-    """Where it is if no link stands between the vault and it."""
+def _direct_path(vault: Vault, place: Path) -> str:
+    """Where it is if there is no link between the vault and it."""
     return os.path.join(os.path.realpath(vault.base), *place.relative_to(vault.base).parts)
 
 
 def _leads_out(vault: Vault, folder: Path) -> bool:
-    return vault.within is not None and not Path(os.path.realpath(folder)).is_relative_to(
-        os.path.realpath(vault.within)
-    )
+    within = vault.within
+    return within is not None and not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(within))
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
 
 
 def _not_writable(path: str, error: OSError) -> BadInput:
