@@ -1,35 +1,34 @@
-"""What a terminal is given: lines with a tone, tables and boxes. How they look is up to the command line."""
+"""What a terminal is given: lines with a tone, tables and boxes. The command line lays them out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Tone(StrEnum):
-    PLAIN = "plain"
-    TITLE = "title"
+    """The value is the style in the words of `rich`."""
+
+    PLAIN = ""
+    TITLE = "bold"
     DIM = "dim"
-    GOOD = "good"
-    WARN = "warn"
-    BAD = "bad"
-    COMMAND = "command"
+    GOOD = "green"
+    WARN = "yellow"
+    BAD = "bold red"
+    COMMAND = "cyan"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     text: str = ""
     tone: Tone = Tone.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """Text word for word, in a frame."""
 
     title: str

@@ -1,13 +1,13 @@
-"""Why something was found or shown, and why other things were not: in sentences, and the numbers for those who ask."""
+"""Why something was found or shown, and why other things were not: in sentences, with the numbers on request."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
-from recollect.model.codec import Json
 from recollect.model.memory import Status
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
 from recollect.model.result import Found, Reasons, Scope
@@ -49,38 +49,43 @@ _DROPS = {
 }
 
 
+_EVENTS = {
+    "prompt": "Shown with the prompt",
+    "session-started": "Shown at",
+    "subagent-started": "Shown to a subagent",
+    "tool-called": "Shown before a tool call",
+}
+_PROVED = {
+    "ratings": "rated {}",
+    "went_well": "followed by work that went well {}",
+    "went_badly": "followed by work that failed {}",
+}
+
+
 def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool) -> str:
-    """`parts`: the components of its score. `text`: what was found of it, to name the words that it shares."""
-    asked = "the prompt" if unasked else "your question"
+    """`parts`: the components of its score. `text`: what was found, to name the words that it shares."""
     if how == "by id":
         return "Because you asked for it by its id."
     if how == ALWAYS_LOADED:
         return "Because it is loaded every time."
     if how == ABOUT_CALL:
-        return (
-            "Because it names what the call does." if "named" in parts else "Because its meaning is close to the call."
-        )
-    reasons = ["the language model chose it"] if "pass 1" in parts else []
-    near = parts.get("near", 0.0)
-    if near >= _RELATED:
-        reasons.append(f"its meaning is {'close' if near >= _CLOSE else 'related'} to {asked}")
-    if parts.get("cover", 0.0) > 0:
-        shared = shared_words(question, text)
-        reasons.append(
-            f"it shares {_join([f'`{word}`' for word in shared])}" if shared else f"it shares words with {asked}"
-        )
-    if parts.get("time", 0.0) > 0:
-        reasons.append("it is from the time you asked about")
-    if parts.get("focus", 0.0) > 0:
-        reasons.append("it is in focus")
-    if not reasons:
-        reasons.append(f"the conversation around it is about {asked}")
+        return f"Because {'it names what the call does' if 'named' in parts else 'its meaning is close to the call'}."
+    asked, near = "the prompt" if unasked else "your question", parts.get("near", 0.0)
+    shared = _join([f"`{word}`" for word in shared_words(question, text)]) or f"words with {asked}"
+    reasons = {
+        "the language model chose it": "pass 1" in parts,
+        f"its meaning is {'close' if near >= _CLOSE else 'related'} to {asked}": near >= _RELATED,
+        f"it shares {shared}": parts.get("cover", 0.0) > 0,
+        "it is from the time you asked about": parts.get("time", 0.0) > 0,
+        "it is in focus": parts.get("focus", 0.0) > 0,
+    }
+    hold = [reason for reason, holds in reasons.items() if holds]
     less = " It counts less because it often did not help." if parts.get("relevance", 1.0) < _USEFUL else ""
-    return f"Because {_join(reasons)}.{less}"
+    return f"Because {_join(hold) or f'the conversation around it is about {asked}'}.{less}"
 
 
 def drop_sentence(reason: str, *, unasked: bool) -> str:
-    """The reason as `recall` gives it, in plain words; without a capital and a full stop."""
+    """The reason that `recall` gave, in plain words, without a capital and a full stop."""
     known = _DROPS.get(reason.partition(" (")[0])
     if known is not None:
         return known.format(asked="the prompt" if unasked else "your question")
@@ -90,28 +95,25 @@ def drop_sentence(reason: str, *, unasked: bool) -> str:
 
 
 def shared_words(question: str, text: str) -> list[str]:
-    """The words of the question that say most, where the text has them too: names first, then long words."""
-    lowered = text.casefold()
+    """The words of the question that say most, where the text has them, too, or a longer form of them (`deploys` for
+    `deploy`): names first, then long words."""
     words = dict.fromkeys(word for word in _WORD.findall(question) if word.casefold() not in SMALL_TALK)
-    found = [word for word in words if len(word) > 3 and _has_word(lowered, word.casefold())]
+    found = [
+        word for word in words
+        if len(word) > 3 and re.search(rf"(?<!\w){re.escape(word.casefold())}", text.casefold())
+    ]  # fmt: skip
     found.sort(key=lambda word: (word.isalpha() and word.islower(), -len(word)))
     return found[:_MAX_SHARED_WORDS]
 
 
-def _has_word(text: str, word: str) -> bool:
-    """Or a longer form of it: `deploys` for `deploy`."""
-    return re.search(rf"(?<!\w){re.escape(word)}", text) is not None
-
-
 def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 # As blocks
 
 
 def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
-    """The result of a search."""
     if not found.found:
         yield Line("Nothing matches.", Tone.DIM)
     for number, one in enumerate(found.found, start=1):
@@ -128,7 +130,7 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
         if found.numbers:
             yield Line(f"  {_numbers(one.hit.score, dict(one.hit.components))}", Tone.DIM)
         if one.hit.stale:
-            yield Line(f"  Files it speaks of changed since: {', '.join(one.hit.stale)}", Tone.WARN)
+            yield Line(f"  Files it mentions have changed since: {', '.join(one.hit.stale)}", Tone.WARN)
     yield from _drop_lines([(drop.id, drop.reason) for drop in found.drops], unasked=False, numbers=found.numbers)
     for line in left_out_lines(found):
         yield Line(line, Tone.DIM)
@@ -138,74 +140,52 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
 
 def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
     """The result of `why`."""
-    if reasons.now:
-        yield from _usefulness(dict(reasons.now), reasons)
+    now = dict(reasons.now)
+    proved = [text.format(counted(int(count), "time")) for name, text in _PROVED.items() if (count := now.get(name))]
+    if proved:
+        yield Line(f"So far it was {_join(proved)}.")
+    if now and reasons.numbers:
+        yield Line(", ".join(f"{name} {value:g}" for name, value in now.items()), Tone.DIM)
+    if now and reasons.quiet:
+        id = reasons.memory[-_SHORT_ID:]
+        yield Line(f"It never helped, so it is not shown unasked any more. `recollect restore {id}`", Tone.WARN)
     if not reasons.recalls:
         yield Line("Nothing was recalled yet.", Tone.DIM)
     for recall in reasons.recalls:
         yield from _recall(recall, reasons)
 
 
-def _usefulness(now: Mapping[str, float], reasons: Reasons) -> Iterator[Block]:
-    counts = (
-        (now.get("ratings"), "rated {}"),
-        (now.get("went_well"), "followed by work that went well {}"),
-        (now.get("went_badly"), "followed by work that failed {}"),
-    )
-    told = [text.format(counted(int(count), "time")) for count, text in counts if count]
-    if told:
-        yield Line(f"So far it was {_join(told)}.")
-    if reasons.numbers:
-        yield Line(", ".join(f"{name} {value:g}" for name, value in reasons.now), Tone.DIM)
-    if reasons.quiet:
-        yield Line(
-            f"It never helped, so it is not shown unasked any more. `recollect restore {reasons.memory[-_SHORT_ID:]}`",
-            Tone.WARN,
-        )
-
-
-def _recall(recall: Mapping[str, Json], reasons: Reasons) -> Iterator[Block]:
-    unasked = "event" in recall
-    at = str(recall["at"])[:16].replace("T", " ")
+def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
+    unasked, how = "event" in recall, str(recall["how"])
     asked = clip(str(recall["query"]), 300)
-    if not unasked:
-        yield Line(f"{at}  You asked: {asked}", Tone.TITLE)
-    else:
-        yield Line(f"{at}  {_EVENTS.get(str(recall['event']), str(recall['event']))}: {asked}", Tone.TITLE)
-        if not recall.get("delivered", True):
-            yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
-    hits, how = _listed(recall, "hits", reasons.memory), str(recall["how"])
+    what = _EVENTS.get(recall["event"], recall["event"]) if unasked else "You asked"
+    yield Line(f"{str(recall['at'])[:16].replace('T', ' ')}  {what}: {asked}", Tone.TITLE)
+    if not recall.get("delivered", True):
+        yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
+    hits, drops = ([row for row in recall[name] if not reasons.memory or row["id"] == reasons.memory]
+                   for name in ("hits", "dropped"))  # fmt: skip
     for hit in hits:
-        parts = hit["components"] if isinstance(hit["components"], dict) else {}
-        numbers = {name: float(value) for name, value in parts.items() if isinstance(value, int | float)}
-        yield Line(f"  {hit['title']}  (source: {hit['lane']})  {str(hit['id'])[-_SHORT_ID:]}")
+        yield Line(f"  {hit['title']}  (source: {hit['lane']})  {hit['id'][-_SHORT_ID:]}")
         if hit.get("passage"):
             yield Line(f"      {hit['passage']}", Tone.DIM)
         text = f"{hit['title']}\n{hit.get('passage', '')}"
-        yield Line(f"      {hit_sentence(numbers, how=how, question=asked, text=text, unasked=unasked)}")
+        sentence = hit_sentence(hit["components"], how=how, question=asked, text=text, unasked=unasked)
+        yield Line(f"      {sentence}")
         if reasons.numbers:
-            yield Line(f"      {_numbers(float(str(hit['score'])), numbers)}", Tone.DIM)
+            yield Line(f"      {_numbers(hit['score'], hit['components'])}", Tone.DIM)
     if not hits and not reasons.memory:
         yield Line("  Nothing was found.", Tone.DIM)
-    drops = [(str(drop["id"]), str(drop["reason"])) for drop in _listed(recall, "dropped", reasons.memory)]
-    yield from _drop_lines(drops, unasked=unasked, numbers=reasons.numbers, indent="  ")
+    left_out = [(drop["id"], drop["reason"]) for drop in drops]
+    yield from _drop_lines(left_out, unasked=unasked, numbers=reasons.numbers, indent="  ")
     if reasons.numbers:
         told = f", {recall['chars']} characters, session {recall['session']}" if unasked else ""
         yield Line(f"  {recall['id']}: by {how}, {recall['ms']} ms{told}", Tone.DIM)
-    elif how not in _USUAL and how not in (ALWAYS_LOADED, ABOUT_CALL):
+    elif how not in (*_USUAL, ALWAYS_LOADED, ABOUT_CALL):
         yield Line(f"  Searched by {how}.", Tone.DIM)
 
 
-_EVENTS = {
-    "prompt": "Shown with the prompt",
-    "session-started": "Shown at",
-    "subagent-started": "Shown to a subagent",
-    "tool-called": "Shown before a tool call",
-}
-
-
 def _drop_lines(drops: Sequence[tuple[str, str]], *, unasked: bool, numbers: bool, indent: str = "") -> Iterator[Block]:
-    """Those that were left out for the same reason together."""
+    """One line for each reason."""
     if numbers:
         yield from (Line(f"{indent}Left out: {id} ({reason})", Tone.DIM) for id, reason in drops)
         return
@@ -219,9 +199,3 @@ def _drop_lines(drops: Sequence[tuple[str, str]], *, unasked: bool, numbers: boo
 
 def _numbers(score: float, parts: Mapping[str, float]) -> str:
     return f"score {score:.2f}: " + ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
-
-
-def _listed(recall: Mapping[str, Json], name: str, memory: str) -> list[dict[str, Json]]:
-    found = recall[name]
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-    return [row for row in rows if not memory or row["id"] == memory]

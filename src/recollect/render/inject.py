@@ -1,8 +1,7 @@
-"""What is put in front of an agent unasked, as text.
+"""The texts that are put in front of an agent.
 
-Every text is fenced with a nonce, says that it is remembered data, and names the lane of each memory. Stored words
-are made harmless first (harmless.py). Whole entries only, within a limit of characters that is always far below what
-hosts cut at.
+Every text is fenced with a nonce, says that it is remembered data, and names the source of each memory. Stored words
+are made harmless first (harmless.py). Whole entries only, within a limit of characters far below what hosts cut at.
 
 Does not choose (recall, ops), does not know how a host wraps it (agents).
 """
@@ -12,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from recollect.base.moment import Moment
@@ -35,13 +34,13 @@ _REMINDERS_CHARS = 1_000
 _RULE_CHARS = 300
 _REMINDER_CHARS = 200
 _PASSAGE_CHARS = 100
-_ANSWER_CHARS = 250  # 240 of passages, and what stands between two of them
+_ANSWER_CHARS = 250  # 240 of passages, and the separator between two of them
 _TITLE_CHARS = 80
 _NOTICE_TITLE_CHARS = 40
 _NOTICE_CHARS = 200
 _HEAD_CHARS = 40
 _AROUND = 420  # what a host or the protocol puts around an answer
-READ_ROOM = READ_CHARS - _AROUND
+ANSWER_CHARS = READ_CHARS - _AROUND
 _FINGERPRINT_CHARS = 24  # a shorter line could be anyone's
 
 SECTIONS = (
@@ -52,12 +51,12 @@ SECTIONS = (
 )
 _POINTERS = "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
 _NO_ROOM = "over the limit of characters"
+_UNITS = ((24 * 60, "day"), (60, "hour"))  # in minutes
 
 _LABEL = "remembered data, not a message; [source] is where the words came from"
-_OPENED = re.compile(r"\[recollect ([0-9a-f]{8}): ")
 _BLOCK = re.compile(r"\[recollect ([0-9a-f]{8}): .*?(?:\[/recollect \1\]|\Z)", re.DOTALL)
 _ID = r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}"
-# Entries that tell what a memory says name its kind or end in its id; a headline (`- <id> [lane]`) only names it.
+# Entries that say what is in a memory name its kind or end in its id; a headline (`- <id> [lane]`) only names it.
 _ENTRY = re.compile(
     rf"^- (?:\w+ (?P<hit>{_ID}(?:#\w+(?:\.\d+)?)?) \[|\[\w+\] .*\((?P<rule>{_ID})\)(?:: .*)?$)", re.MULTILINE
 )
@@ -66,9 +65,9 @@ _ENTRY = re.compile(
 @dataclass(frozen=True, slots=True)
 class Injection:
     text: str  # empty: there is nothing to say
-    shown: tuple[str, ...] = ()  # the ledger's marks of what the text tells
+    shown: tuple[str, ...] = ()  # the ledger's marks of what the text says
     left_out: tuple[Drop, ...] = ()
-    notice: str = ""  # for the person's eyes
+    notice: str = ""  # for the person
 
 
 NOTHING = Injection("")
@@ -86,7 +85,7 @@ def session_start(
     nonce: str,
     now: Moment,
 ) -> Injection:
-    """Notes that are always loaded, rules, the heartbeat, open threads: in this order, as far as there is room."""
+    """Always-loaded notes, rules, the heartbeat and open threads, in this order, as far as there is room."""
     page = _Page(nonce, START_CHARS)
     page.add_always_loaded(always)
     page.add_rules(rules)
@@ -95,20 +94,19 @@ def session_start(
         page.add(f"Heartbeat: {beat} ({heart.meaning})")
     if threads:
         page.add("Open threads:")
-        named = {turn_mark(thread.id) for thread in threads if not _is_short(thread)}
-        page.add_entries((turn_mark(thread.id), _thread_line(thread, now)) for thread in threads)
-        # A headline that does not tell all of a thread does not count as shown: a prompt may still bring the thread.
-        page.shown = [mark for mark in page.shown if mark not in named]
+    for thread in threads:
+        page.add(_thread_line(thread, now), turn_mark(thread.id))
+        # A headline that does not say all of a thread does not count as shown: a prompt may still bring the thread.
+        if not _is_short(thread) and turn_mark(thread.id) in page.shown:
+            page.shown.remove(turn_mark(thread.id))
     return page.injection()
 
 
 def rules_again(rules: Sequence[Rule], *, always: Sequence[Memory] = (), nonce: str) -> Injection:
-    """After the agent lost what it was shown: the notes that are always loaded, and the rules."""
+    """For an agent that lost what it was shown: the always-loaded notes, and the rules."""
     page = _Page(nonce, START_CHARS)
     page.add_always_loaded(always)
-    notes = len(page.shown)
-    page.add_rules(rules)
-    again = len(page.shown) - notes
+    again = page.add_rules(rules)
     notice = f"\U0001f504 Recollect: {counted(again, 'rule')} re-loaded after context compaction" if again else ""
     return page.injection(notice)
 
@@ -131,13 +129,13 @@ def prompt(
     content: bool = True,
     reader: str = "the agent",
 ) -> Injection:
-    """Nothing where there is nothing to show. Without content: only which memories there are, and how to read one.
-    `reader`: whom the notice names."""
+    """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names."""
     page = _Page(nonce, max_chars)
     paused = f" ({_pause(heart)})" if heart is not None and heart.has_paused else ""
     page.reserved = max(len(_POINTERS), _HEAD_CHARS) + len(paused)
     listed = hits if content else {hit.memory.id: hit for hit in hits}.values()
-    page.add_entries((hit.mark, _hit_line(hit) if content else _pointer_line(hit.memory)) for hit in listed)
+    for hit in listed:
+        page.add(_hit_line(hit) if content else _pointer_line(hit.memory), hit.mark)
     if not page.shown:
         return NOTHING
     titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
@@ -149,15 +147,16 @@ def prompt(
 
 
 def subagent(rules: Sequence[Rule], hits: Sequence[Hit], *, nonce: str) -> Injection:
-    """Rules may take two thirds; what was found for the task the rest."""
+    """Rules may take two thirds of the room, what was found for the task the rest."""
     page = _Page(nonce, _SUBAGENT_CHARS)
     found = [hit for hit in hits if hit.memory.id not in {rule.id for rule in rules}]
     page.reserved = _SUBAGENT_CHARS // 3 if found else 0
     page.add_rules(rules)
     page.reserved = 0
     if found:
-        page.add("Remembered of this task:")
-        page.add_entries((hit.mark, _hit_line(hit)) for hit in found)
+        page.add("Remembered about this task:")
+    for hit in found:
+        page.add(_hit_line(hit), hit.mark)
     return page.injection() if page.shown else NOTHING
 
 
@@ -165,15 +164,16 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
     page = _Page(nonce, _REMINDERS_CHARS)
     if rules:
         page.add("Bears on this call:")
-        page.add_entries((rule.id, clip(_rule_line(rule, _REMINDER_CHARS), _REMINDER_CHARS + 60)) for rule in rules)
+    for rule in rules:
+        page.add(clip(_rule_line(rule, _REMINDER_CHARS), _REMINDER_CHARS + 60), rule.id)
     return page.injection()
 
 
 def read(
     recalled: Recalled, *, nonce: str, now: Moment, ask: str = READ, archived: str = "`recollect recall --archived`"
 ) -> Injection:
-    """A recall that was asked for, by its virtual name or by a tool, in the shape of every recall, fenced like the
-    rest. `ask`: how the reader asks, with {} for the question; `archived`: how for what was archived on purpose."""
+    """A recall that was asked for, by a virtual file or by a tool. `ask`: how the reader asks, with {} for the
+    question; `archived`: how to ask for what was archived on purpose."""
     text = _fence(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
     return Injection(text, tuple(dict.fromkeys(one.hit.turn_mark for one in recalled.found.found)))
 
@@ -189,38 +189,37 @@ def json_chars(value: Json) -> int:
 
 
 def _fence(nonce: str, make: Callable[[int], str]) -> str:
-    """Within our fence, made for fewer characters until it fits as JSON, where a newline takes two."""
-    chars = READ_ROOM
-    while True:
+    """Made for fewer characters until it fits as JSON, where a newline takes two."""
+    chars = over = ANSWER_CHARS
+    text = ""
+    while over > 0 and chars > _AROUND:
         page = _Page(nonce, chars)
         page.lines.append(neutral(make(page.room())))
         text = page.injection().text
-        over = json_chars(text) - READ_ROOM
-        if over <= 0 or chars <= _AROUND:
-            return text
+        over = json_chars(text) - ANSWER_CHARS
         chars -= max(50, over // 2)
+    return text
 
 
 # What was ours
 
 
 def is_ours(text: str) -> bool:
-    return _OPENED.search(text) is not None
+    return _BLOCK.search(text) is not None
 
 
 def without_ours(text: str) -> str:
-    """What remains of a text when everything that we put in is taken out."""
     return _BLOCK.sub("", text) if "[recollect " in text else text
 
 
 def marks_shown(text: str) -> tuple[str, ...]:
-    """What our blocks in this text tell of, as the ledger enters it, in order."""
+    """The ledger's marks of what our blocks in this text say, in order."""
     entries = (entry for block in _BLOCK.finditer(text) for entry in _ENTRY.finditer(block.group()))
     return tuple(dict.fromkeys(entry["hit"] or entry["rule"] for entry in entries))
 
 
 def fingerprints(text: str) -> frozenset[str]:
-    """One for each line that says something: an echo of ours is known by its lines, without its fence too."""
+    """One for each line that says something, so that an echo of ours is recognised without its fence, too."""
     lines = (re.sub(r"\W+", " ", line).strip().casefold() for line in text.splitlines())
     return frozenset(
         hashlib.blake2b(line.encode(), digest_size=6).hexdigest() for line in lines if len(line) >= _FINGERPRINT_CHARS
@@ -231,7 +230,7 @@ def fingerprints(text: str) -> frozenset[str]:
 
 
 class _Page:
-    """Takes whole lines while there is room, and remembers which memories came in and which did not."""
+    """Takes whole lines while there is room, and remembers which memories got in and which did not."""
 
     def __init__(self, nonce: str, max_chars: int) -> None:
         self._open, self._close = f"[recollect {nonce}: {_LABEL}]", f"[/recollect {nonce}]"
@@ -245,43 +244,40 @@ class _Page:
         used = len(self._open) + len(self._close) + 2 + sum(_units(line) + 1 for line in self.lines)
         return self._max_chars - used - self.reserved
 
-    def add(self, line: str) -> None:
+    def add(self, line: str, mark: str = "") -> None:
+        """`mark`: the memory's mark in the ledger, for a line that says what is in one."""
         if _units(line) < self.room():
             self.lines.append(line)
-
-    def add_entries(self, entries: Iterable[tuple[str, str]]) -> None:
-        """Each with its mark in the ledger."""
-        for mark, line in entries:
-            if _units(line) < self.room():
-                self.lines.append(line)
-                self.shown.append(mark)
-            else:
-                self.left_out.append(Drop(memory_of(mark), _NO_ROOM))
+            self.shown += [mark] if mark else []
+        elif mark:
+            self.left_out.append(Drop(memory_of(mark), _NO_ROOM))
 
     def add_always_loaded(self, notes: Sequence[Memory]) -> None:
-        """Few notes are told whole; of many each as much as there is room for."""
+        """A few notes come whole; of many, each as much as there is room for."""
         if notes:
             self.add(f"Loaded {len(notes)} always-load entries")
-            most = max(_RULE_CHARS, _ALWAYS_CHARS // len(notes) - _TITLE_CHARS)
-            self.add_entries((note.id, _note_line(note, most)) for note in notes)
+        for note in notes:
+            self.add(_note_line(note, max(_RULE_CHARS, _ALWAYS_CHARS // len(notes) - _TITLE_CHARS)), note.id)
 
-    def add_rules(self, rules: Sequence[Rule]) -> None:
-        """The first ones as far as there is room, then in their sections."""
+    def add_rules(self, rules: Sequence[Rule]) -> int:
+        """The first ones as far as there is room, by section; returns how many."""
         room = self.room() - sum(len(name) + 2 for _, name in SECTIONS) - 80
-        kept: list[Rule] = []
+        kept: list[tuple[Rule, str]] = []
         for rule in rules:
-            room -= _units(_rule_line(rule, _RULE_CHARS)) + 1
+            line = _rule_line(rule, _RULE_CHARS)
+            room -= _units(line) + 1
             if room >= 0:
-                kept.append(rule)
+                kept.append((rule, line))
             else:
                 self.left_out.append(Drop(rule.id, _NO_ROOM))
         for rule_type, name in SECTIONS:
-            of_type = [rule for rule in kept if rule.rule_type is rule_type]
+            of_type = [(rule, line) for rule, line in kept if rule.rule_type is rule_type]
             if of_type:
-                self.lines += [f"{name}:", *(_rule_line(rule, _RULE_CHARS) for rule in of_type)]
-                self.shown += [rule.id for rule in of_type]
+                self.lines += [f"{name}:", *(line for _, line in of_type)]
+                self.shown += [rule.id for rule, _ in of_type]
         if len(kept) < len(rules):
             self.lines.append(f"({len(rules) - len(kept):,} more: read .ai/recall/<words> for those on a subject)")
+        return len(kept)
 
     def injection(self, notice: str = "") -> Injection:
         if not self.lines:
@@ -297,10 +293,8 @@ def _units(text: str) -> int:
 
 def _pause(heart: Heartbeat) -> str:
     minutes = heart.since_last * BEAT_MINUTES
-    spent = counted(minutes, "minute") if minutes < 120 else counted(round(minutes / 60), "hour")
-    if minutes >= 2 * 24 * 60:
-        spent = counted(round(minutes / 24 / 60), "day")
-    return f"{heart.meaning}: {spent} since the last prompt"
+    size, unit = next(((size, unit) for size, unit in _UNITS if minutes >= 2 * size), (1, "minute"))
+    return f"{heart.meaning}: {counted(round(minutes / size), unit)} since the last prompt"
 
 
 def _rule_line(rule: Memory, max_chars: int) -> str:
@@ -309,9 +303,8 @@ def _rule_line(rule: Memory, max_chars: int) -> str:
 
 def _note_line(note: Memory, max_chars: int) -> str:
     title, text = plain(note.title, _TITLE_CHARS), plain(note.body, max_chars)
-    if text.startswith(title.rstrip("\u2026")):
-        return f"- [{note.lane}] {text} ({note.id})"
-    return f"- [{note.lane}] {title} ({note.id}): {text}"
+    said = f"{text} ({note.id})" if text.startswith(title.rstrip("\u2026")) else f"{title} ({note.id}): {text}"
+    return f"- [{note.lane}] {said}"
 
 
 def _thread_line(thread: Memory, now: Moment) -> str:
@@ -320,7 +313,7 @@ def _thread_line(thread: Memory, now: Moment) -> str:
 
 
 def _is_short(memory: Memory) -> bool:
-    """A headline says all that it says."""
+    """Whether a headline says all of it."""
     body = memory.body.strip()
     text, most = (body, _PASSAGE_CHARS) if body else (memory.title, _TITLE_CHARS)
     return len(text) <= 10 * most and plain(text, most) == plain(text, 10 * most)

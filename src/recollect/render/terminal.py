@@ -1,4 +1,4 @@
-"""Results for a person: short, the important first, and what to do next."""
+"""Results for a person: short, the important part first, and what to do next."""
 
 from __future__ import annotations
 
@@ -30,25 +30,23 @@ def blocks(result: results.Result, *, now: Moment) -> Iterator[Block]:
 
 
 def short_ids(text: str) -> str:
-    """Whole ids are for programs; a person reads their last six digits."""
+    """A person reads the last six digits of an id; whole ids are for programs."""
     return _WHOLE_ID.sub(r"\1", text)
 
 
 def short_ago(then: Moment, now: Moment) -> str:
     """For a column: `5 min`, `3 h`, `12 d`."""
     minutes = max(0, now.micros - then.micros) // 60_000_000
-    if minutes < 1:
-        return "now"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h" if minutes < 24 * 60 else f"{minutes // 1_440} d"
+    units = ((1_440, "d"), (60, "h"), (1, "min"))
+    return next((f"{minutes // size} {unit}" for size, unit in units if minutes >= size), "now")
 
 
 def _table(rows: Sequence[Mapping[str, object]], *, numbered: bool = False) -> Table:
     """Columns that are empty in every row are left out. Numbers stand for the rows in the next command."""
-    names = [name for name in rows[0] if any(row[name] for row in rows)]
-    cells = [tuple(short_ids(str(row[name])) for name in names) for row in rows]
-    if not numbered:
-        return Table(tuple(names), tuple(cells))
-    return Table(("", *names), tuple((str(number), *row) for number, row in enumerate(cells, start=1)))
+    if numbered:
+        rows = [{"": number, **row} for number, row in enumerate(rows, start=1)]
+    names = tuple(name for name in rows[0] if any(row[name] for row in rows))
+    return Table(names, tuple(tuple(short_ids(str(row[name])) for name in names) for row in rows))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[Block]:
@@ -95,28 +93,27 @@ def _shown(shown: results.Shown, now: Moment) -> Iterator[Block]:
     yield Line(memory.title, Tone.TITLE)
     marks = [memory.kind, memory.status, "everywhere" if shown.card.scope is Scope.USER else "project"]
     yield Line(f"{memory.id}  {', '.join(marks)}{', pinned' if memory.pinned else ''}", Tone.DIM)
-    when = ago(memory.last_active_at, now)
-    facts = [f"importance {shown.card.importance}", f"source: {memory.lane}", f"active {when}"]
+    facts = [
+        f"importance {shown.card.importance}",
+        f"source: {memory.lane}",
+        f"active {ago(memory.last_active_at, now)}",
+    ]
     facts += [f"topics: {', '.join(memory.topics)}"] if memory.topics else []
     facts += [f"file: {memory.path}"] if isinstance(memory, Note) else []
     yield Line("; ".join(facts), Tone.DIM)
     if memory.superseded_by:
         yield Line(f"Replaced by {memory.superseded_by}", Tone.WARN)
-    yield Line()
-    yield Line(memory.body)
+    yield from (Line(), Line(memory.body))
     if shown.later:
-        yield Line()
-        yield Line(f"Messages ({len(shown.messages)})", Tone.TITLE)
+        yield from (Line(), Line(f"Messages ({len(shown.messages)})", Tone.TITLE))
         yield from (Line(f"[{said.at.iso()[:16]} {said.source}] {said.content}") for said in shown.later)
     if shown.bridges:
-        yield Line()
-        yield Line("Links", Tone.TITLE)
+        yield from (Line(), Line("Links", Tone.TITLE))
         for bridge, title in shown.bridges:
             arrow, other = ("->", bridge.target) if bridge.source == memory.id else ("<-", bridge.source)
             yield Line(f"{arrow} {clip(title, _TITLE_CHARS)} ({bridge.type})  {other[-SHORT_ID:]}")
     if shown.merged:
-        yield Line()
-        yield Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM)
+        yield from (Line(), Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM))
 
 
 def _recalled(recalled: results.Recalled, now: Moment) -> Iterator[Block]:
@@ -128,7 +125,7 @@ def _done(done: results.Done, _now: Moment) -> Iterator[Block]:
         yield Line("Dry run: nothing was written.", Tone.WARN)
         yield from (Line(f"  {short_ids(line)}") for line in plan_lines(done.plan))
     else:
-        # Whoever pins something gets the whole id; elsewhere the last digits are enough.
+        # `pin` shows the whole id; elsewhere the last digits are enough.
         summary = done.summary if done.summary.startswith("Pinned as ") else short_ids(done.summary)
         yield Line(summary, Tone.GOOD if done.change else Tone.PLAIN)
     yield from _notes(done.notes)
@@ -141,11 +138,10 @@ def plan_lines(plan: plans.Plan) -> list[str]:
 def _change_line(change: plans.Change) -> str:
     match change:
         case plans.Create(memory, _) | plans.Remove(memory, _):
-            verb = "create" if isinstance(change, plans.Create) else "remove"
-            return f"{verb} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
+            return f"{type(change).__name__.lower()} {memory.id}: {clip(memory.title, _TITLE_CHARS)}"
         case plans.Update(id, before, after):
-            was, now = ({name: clip(one_line(str(side[name])), 40) for name in after} for side in (before, after))
-            return f"update {id}: {', '.join(f'{name}: {was[name]} -> {now[name]}' for name in after)}"
+            values = [{name: clip(one_line(str(side[name])), 40) for name in after} for side in (before, after)]
+            return f"update {id}: {', '.join(f'{name}: {values[0][name]} -> {values[1][name]}' for name in after)}"
         case plans.Move(message_ids, source, target):
             return f"move {len(message_ids)} messages from {source} to {target}"
         case plans.Say(id, messages):
@@ -153,18 +149,15 @@ def _change_line(change: plans.Change) -> str:
         case plans.Unsay(id, messages):
             return f"take {counted(len(messages), 'message')} out of {id}"
         case plans.Link(bridge) | plans.Unlink(bridge):
-            verb = "link" if isinstance(change, plans.Link) else "unlink"
-            return f"{verb} {bridge.source} -> {bridge.target} ({bridge.type})"
+            return f"{type(change).__name__.lower()} {bridge.source} -> {bridge.target} ({bridge.type})"
         case plans.Alias(old, new):
             return f"from now on {old} answers as {new}"
         case plans.Unalias(old, new):
             return f"{old} no longer answers as {new}"
-        case plans.FileChange(_, "", path):
-            return f"write {path}"
-        case plans.FileChange(_, path, ""):
-            return f"remove {path}"
-        case plans.FileChange(_, path, target):
+        case plans.FileChange(_, path, target) if path and target:
             return f"change {path}" if path == target else f"move {path} to {target}"
+        case plans.FileChange(_, path, target):
+            return f"remove {path}" if path else f"write {target}"
 
 
 def _history(history: results.History, now: Moment) -> Iterator[Block]:
@@ -187,20 +180,20 @@ def _history(history: results.History, now: Moment) -> Iterator[Block]:
 
 
 def _suggested(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:
-    if suggested.merges:
-        yield Line(f"Could be merged ({suggested.totals['merge_candidates']:,})", Tone.TITLE)
-        yield _table([{"WHY": m["reason"], "KEPT": m["thread_a"], "OTHER": m["thread_b"]} for m in suggested.merges])
-    if suggested.splits:
-        yield Line(f"Could be split ({suggested.totals['split_candidates']:,})", Tone.TITLE)
-        yield _table([
-            {"WHY": s["reason"], "BY": _strings(s["topics_to_split"]), "ID": s["thread_id"]} for s in suggested.splits
-        ])  # fmt: skip
-    if suggested.hints:
-        yield Line("Related topics never recalled", Tone.TITLE)
-        rows = [
-            {"TOPIC": h["topic"], "LAST": h["last_mentioned"], "THREADS": h["thread_count"]} for h in suggested.hints
-        ]
-        yield _table(rows)
+    total = suggested.totals
+    merges = [{"WHY": m["reason"], "KEPT": m["thread_a"], "OTHER": m["thread_b"]} for m in suggested.merges]
+    splits = [
+        {"WHY": s["reason"], "BY": _strings(s["topics_to_split"]), "ID": s["thread_id"]} for s in suggested.splits
+    ]
+    hints = [{"TOPIC": h["topic"], "LAST": h["last_mentioned"], "THREADS": h["thread_count"]} for h in suggested.hints]
+    sections: list[tuple[str, Sequence[Mapping[str, object]]]] = [
+        (f"Could be merged ({total.get('merge_candidates', 0):,})", merges),
+        (f"Could be split ({total.get('split_candidates', 0):,})", splits),
+        ("Related topics never recalled", hints),
+    ]
+    for title, rows in sections:
+        if rows:
+            yield from (Line(title, Tone.TITLE), _table(rows))
     yield Line(f"{suggested.health['active_threads']} active threads. {suggested.health['recommendation']}.")
     if suggested.applied and suggested.dry_run:
         yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
@@ -239,14 +232,18 @@ def _overview(overview: results.Overview, _now: Moment) -> Iterator[Block]:
         kept = sum(count for name, count in overview.captured.items() if name in _KEPT)
         yield Line(f"{counted(heard, 'prompt')} heard, {kept:,} of them with a rule to keep.", Tone.DIM)
     if overview.quiet:
-        gone = counted(overview.quiet, "memory", "memories")
-        yield Line(f"{gone} muted, shown only when asked for: `recollect rules --quiet`, `threads --quiet`.", Tone.DIM)
+        muted = counted(overview.quiet, "memory", "memories")
+        yield Line(f"{muted} muted, shown only when asked for: `recollect rules --quiet`, `threads --quiet`.", Tone.DIM)
     if overview.focus:
         yield Line("In focus: " + ", ".join(f'"{point["topic"]}"' for point in overview.focus))
-    written = [f"{name.capitalize()}: {state}." for name, state in overview.mirrors.items() if state != "off"]
-    yield from (Line(line, Tone.DIM) for line in written)
-    if overview.embedding is not None:
-        yield from _embedding(overview.embedding)
+    for name, state in overview.mirrors.items():
+        if state != "off":
+            yield Line(f"{name.capitalize()}: {state}.", Tone.DIM)
+    if (found := overview.embedding) is not None and found.problem:
+        yield Line(f"Searching by words alone: {found.problem} `recollect doctor`.", Tone.WARN)
+    elif found is not None and (found.waiting or found.others):
+        left = f"{max(found.waiting, found.others):,} of {found.passages:,} passages"
+        yield Line(f"{left} are found by their words alone so far; `recollect reindex` reads them now.", Tone.DIM)
     if overview.llm:
         yield Line(_llm_spending(overview.llm), Tone.DIM)
     if overview.set_aside:
@@ -268,15 +265,6 @@ def _counted_kinds(counts: Counts) -> str:
     return ", ".join(parts) or "nothing yet"
 
 
-def _embedding(found: results.Embedding) -> Iterator[Block]:
-    """Nothing where all is as it should be."""
-    if found.problem:
-        yield Line(f"Searching by words alone: {found.problem} `recollect doctor`.", Tone.WARN)
-    elif found.waiting or found.others:
-        left = f"{max(found.waiting, found.others):,} of {found.passages:,} passages"
-        yield Line(f"{left} are found by their words alone so far; `recollect reindex` reads them now.", Tone.DIM)
-
-
 def _llm_spending(llm: Mapping[str, Json]) -> str:
     if not llm["on"] and not llm["calls"]:
         return "Language models: off."
@@ -289,12 +277,12 @@ def _verified(verified: results.Verified, _now: Moment) -> Iterator[Block]:
     if not verified.stores:
         yield Line("There is no database yet.", Tone.DIM)
     for scope, path, findings in verified.stores:
-        if not findings:
+        if findings:
+            yield Line(f"{scope}: {counted(len(findings), 'finding')} ({path})", Tone.BAD)
+            yield Table(("PROBLEM", "TABLE", "KEY"), tuple((f.problem, f.table, f.key) for f in findings))
+            yield Line("`recollect reindex` rebuilds what can be rebuilt; `recollect recover` brings back the rest.")
+        else:
             yield Line(f"{scope}: sound ({path})", Tone.GOOD)
-            continue
-        yield Line(f"{scope}: {counted(len(findings), 'finding')} ({path})", Tone.BAD)
-        yield Table(("PROBLEM", "TABLE", "KEY"), tuple((f.problem, f.table, f.key) for f in findings))
-        yield Line("`recollect reindex` rebuilds what can be rebuilt; `recollect recover` brings back the rest.")
 
 
 def _checkup(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:

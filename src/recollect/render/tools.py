@@ -1,13 +1,14 @@
-"""What an agent's tools answer: text, and data beside it where the answer is data.
+"""What the MCP tools answer: text, and structured data where there is some.
 
-The whole answer, written as JSON, stays under 8,000 characters: a long memory is given in pages, of a long report the
-first entries and how many there are. Stored words are fenced and made harmless (inject.py, harmless.py).
+The whole answer, written as JSON, stays under 8,000 characters: a long memory comes in pages, and of a long report the
+first entries and how many were left out. Stored words are fenced and made harmless (inject.py, harmless.py).
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip
@@ -17,7 +18,7 @@ from recollect.render import inject
 from recollect.render.harmless import neutral, plain
 
 _ASK = 'ai_recall("{}")'
-_SAID_CHARS = 1_500
+_SUMMARY_CHARS = 1_500
 _LISTED = 50
 _MOST_ENTRIES = 200
 _TITLE_CHARS = 80
@@ -30,15 +31,17 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
         case Shown():
             return _text(inject.show(result, nonce=nonce, now=now, ask=_ASK, offset=offset))
         case Suggested():
-            return _data(result.as_json(), ("merge_candidates", "split_candidates"))
-        case Compacted():
-            return _data(_compacted(result), ("actions",))
+            data = result.as_json()
+            return _data(data, merge_candidates=len(result.merges), split_candidates=len(result.splits))
+        case Compacted(actions=actions):  # there may be a hundred thousand actions: only the first are encoded
+            data = replace(result, actions=actions[:_MOST_ENTRIES]).as_json()
+            return _data({**data, "summary": result.summary}, actions=len(actions))
         case Overview():
-            return _data(_status(result), ("focus",))
+            return _data(_status(result), focus=len(result.focus))
         case Done(summary, _, _, _, dry_run, notes):
-            return _text(_said(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes))
+            return _text(_join(f"Dry run: nothing was written. {summary}" if dry_run else summary, notes))
         case Summary(summary, _, notes):
-            return _text(_said(summary, notes))
+            return _text(_join(summary, notes))
         case Cards(cards):
             listed: list[Json] = [
                 {"id": card.memory.id, "title": plain(card.memory.title, _TITLE_CHARS), "kind": str(card.memory.kind)}
@@ -46,15 +49,15 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
             ]
             return {"text": "", "data": {"memories": listed}}
         case _:
-            return _data({"result": encode(result)}, ())
+            return _data({"result": encode(result)})
 
 
 def _text(text: str) -> dict[str, Json]:
     return {"text": text, "data": None}
 
 
-def _said(summary: str, notes: tuple[str, ...]) -> str:
-    return clip(neutral("\n".join((summary, *notes))), _SAID_CHARS)
+def _join(summary: str, notes: tuple[str, ...]) -> str:
+    return clip(neutral("\n".join((summary, *notes))), _SUMMARY_CHARS)
 
 
 def _status(overview: Overview) -> dict[str, Json]:
@@ -72,36 +75,16 @@ def _status(overview: Overview) -> dict[str, Json]:
     }
 
 
-def _data(data: dict[str, Json], lists: tuple[str, ...]) -> dict[str, Json]:
-    """Data is told twice, as data and as text: some agents read the one, some the other."""
-    for name in lists:
-        entries = data.get(name)
-        if isinstance(entries, list) and len(entries) > _MOST_ENTRIES:
-            data = _cut(data, name, entries[:_MOST_ENTRIES], len(entries))
-    text = json.dumps(data, ensure_ascii=False)
-    while inject.json_chars(text) + len(text) > inject.READ_ROOM:
-        longest = max(lists, key=lambda name: inject.json_chars(data.get(name)), default="")
-        entries = data.get(longest)
-        if not isinstance(entries, list) or not entries:
-            data = {"summary": clip(text, 1_000)}
-            return {"text": json.dumps(data, ensure_ascii=False), "data": data}
-        data = _cut(data, longest, entries[: len(entries) * 3 // 4], len(entries))
-        text = json.dumps(data, ensure_ascii=False)
-    return {"text": text, "data": data}
-
-
-def _compacted(compacted: Compacted) -> dict[str, Json]:
-    """Only what will be told is made: there may be a hundred thousand actions."""
-    first = replace(compacted, actions=compacted.actions[:_MOST_ENTRIES])
-    told: dict[str, Json] = {**first.as_json(), "summary": compacted.summary}
-    left = len(compacted.actions) - len(first.actions)
-    return told | ({"left_out": {"actions": left}} if left else {})
-
-
-def _cut(data: dict[str, Json], name: str, kept: list[Json], of: int) -> dict[str, Json]:
-    """Fewer entries, and how many are left out in all."""
-    before = data.get("left_out")
-    left = before if isinstance(before, dict) else {}
-    counted = left.get(name, 0)
-    out = (counted if isinstance(counted, int) else 0) + of - len(kept)
-    return {**data, name: kept, "left_out": {**left, name: out}}
+def _data(data: dict[str, Any], **totals: int) -> dict[str, Json]:
+    """Sent twice, as data and as text, because some agents read the one and some the other. `totals`: the lists that
+    may be cut until both fit, and how many entries there are of each."""
+    while True:
+        left_out = {name: total - len(data[name]) for name, total in totals.items() if total > len(data[name])}
+        sent = {**data, **({"left_out": left_out} if left_out else {})}
+        text = json.dumps(sent, ensure_ascii=False)
+        if inject.json_chars(text) + len(text) <= inject.ANSWER_CHARS:
+            return {"text": text, "data": sent}
+        longest = max(totals, key=lambda name: len(data[name]), default="")
+        if not longest or not data[longest]:
+            return _data({"summary": clip(text, 1_000)})
+        data = {**data, longest: data[longest][: len(data[longest]) * 3 // 4]}
