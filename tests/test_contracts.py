@@ -79,7 +79,7 @@ BREACHES = [
     ("render", "from recollect.base import clock", "Rooms that decide take only"),
     ("cli", "import recollect.store", "Doors call operations"),
     ("ops", "import apsw", "apsw belongs to the store"),
-    ("ops", "from rich.table import Table", "click and rich belong"),
+    ("ops", "import click", "click belongs"),
     ("store", "import re2", "re2 belongs to redact"),
     ("attic", "", "Every room stands in its row"),
 ]

@@ -11,8 +11,8 @@ import click
 import pytest
 
 from recollect.base.settings import SETTINGS
+from recollect.cli.main import group_rows
 from recollect.cli.op_command import command_of, parameters
-from recollect.cli.tree import group_rows
 from recollect.ops.table import OPS, Effect, Op
 from tests.cli.run import parsed
 from tools import make_tree

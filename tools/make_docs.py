@@ -18,9 +18,8 @@ from recollect import __version__
 from recollect.base import errors
 from recollect.base.errors import RecollectError
 from recollect.base.settings import SETTINGS, Narrow, Setting, expected
-from recollect.cli.main import program
+from recollect.cli.main import group_rows, program
 from recollect.cli.op_command import Parameter, command_of, flags_of, parameters
-from recollect.cli.tree import group_rows
 from recollect.mcp.tool_list import TOOLS, Tool
 from recollect.ops.table import OPS, Group, Op
 

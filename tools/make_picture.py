@@ -15,7 +15,7 @@ from rich.text import Text
 
 from recollect.app.core import App
 from recollect.cli.demo import demo
-from recollect.cli.output import STYLES, lines
+from recollect.cli.output import lines
 from recollect.render.blocks import Tone
 from recollect.render.terminal import blocks
 
@@ -49,7 +49,7 @@ def _fixed(text: str) -> str:
 def picture(shown: list[tuple[str, Tone]]) -> str:
     console = Console(record=True, width=_WIDTH, file=io.StringIO(), highlight=False, force_terminal=True)
     for text, tone in [("$ recollect demo", Tone.COMMAND), *shown]:
-        console.print(Text(text, style=STYLES[tone]))
+        console.print(Text(text, style=tone.value))
     svg = console.export_svg(title="recollect demo", theme=MONOKAI, unique_id="demo")
     # No picture of ours loads a font from elsewhere.
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

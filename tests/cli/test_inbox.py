@@ -43,11 +43,10 @@ def test_a_rule_is_put_in_other_words(waiting: list[str]):
 
 
 @needs_pty
-def test_a_wrong_key_is_taken_back_and_others_do_nothing(waiting: list[str]):
-    _, shown = with_keys("inbox", keys=[b"x", b"s", b"a", b"u", b"q"])
+def test_other_keys_do_nothing(waiting: list[str]):
+    _, shown = with_keys("inbox", keys=[b"x", b"s", b"q"])
     assert in_force() == set()
-    assert "Undid" in shown
-    assert len(run("inbox", "--json").json) == len(waiting)
+    assert "0 decided, 3 left." in shown
 
 
 def test_without_a_terminal_it_is_a_list(waiting: list[str]):

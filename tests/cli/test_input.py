@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.base.errors import BadInput
-from recollect.cli.interactive import editable_text, read_edited
+from recollect.cli.interactive import read_edited
 from tests.cli.run import pinned, program, run
 from tests.cli.terminal import at_terminal, needs_pty
-from tests.values import thread
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links, shells and pipes are another matter there")
 
@@ -160,10 +158,9 @@ def test_an_editor_that_saves_nothing_changes_nothing():
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("t = t.replace('--- the text', '')", "line that divides"),
-        ("t = t.replace('Title:', 'Name:')", "is missing"),
+        ("t = t.replace('Title:', 'Name:')", "must begin with the lines"),
         ("t = t.replace('Title: x', 'Title:')", "title is empty"),
-        ("t = ''", "line that divides"),
+        ("t = ''", "must begin with the lines"),
         ("sys.exit(3)", "Editing failed"),
     ],
 )
@@ -188,12 +185,9 @@ def test_without_a_terminal_options_are_asked_for():
     assert "--body" in ran.err
 
 
-def test_what_is_written_out_is_read_back():
-    for body in ("", "x", "x\n", "a\n--- the text begins below this line ---\nb", "Title: y\n"):
-        memory = thread("A: title", topics=("a", "b c"), body=body)
-        assert read_edited(editable_text(memory)) == {"title": "A: title", "topics": "a, b c", "body": body}
-
-
-def test_a_head_without_its_lines_is_refused():
-    with pytest.raises(BadInput, match="missing"):
-        read_edited("Title: x\n--- the text begins below this line ---\nbody\n")
+@pytest.mark.parametrize("written", ["", "Title: x\n", "Title: x\nbody\n", "Title: x\nTopics: y\nbody\n"])
+def test_a_text_without_its_head_is_refused(written: str):
+    assert read_edited(written) is None
+    assert read_edited("Title: x: y\nTopics: a, b\n\nTitle: z\n\n") == {
+        "title": "x: y", "topics": "a, b", "body": "Title: z\n",
+    }  # fmt: skip

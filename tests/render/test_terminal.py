@@ -12,7 +12,7 @@ from recollect.model.memory import Memory
 from recollect.model.plan import Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
 from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Summary
-from recollect.render.blocks import Box, Line, Table, Tone
+from recollect.render.blocks import Line, Table, Tone
 from recollect.render.explain import drop_sentence, found_blocks, hit_sentence, reason_blocks, shared_words
 from recollect.render.recall_text import ago
 from recollect.render.terminal import blocks, plan_lines
@@ -23,13 +23,7 @@ from tests.values import NOW, thread
 def text(result: Result) -> str:
     rows = []
     for block in blocks(result, now=NOW):
-        match block:
-            case Line(words, _):
-                rows.append(words)
-            case Box(title, words):
-                rows += [title, words]
-            case Table(columns, cells):
-                rows += ["  ".join(row) for row in (columns, *cells)]
+        rows += [block.text] if isinstance(block, Line) else ["  ".join(row) for row in (block.columns, *block.rows)]
     return "\n".join(rows)
 
 

@@ -1,7 +1,7 @@
 """`recollect demo`: an agent that is corrected once and does not repeat the mistake.
 
-Everything goes through the real hooks and operations, in a scratch home that is gone afterwards and with a clock of its
-own. Nothing of the user's is read or written, no agent is started and no network is used.
+Everything goes through the real hooks and operations, in a scratch home with a clock of its own. Nothing of the user's
+is read or written, no agent is started, and no network is used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from recollect import agents
 from recollect.app.core import App
@@ -22,14 +22,13 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.hooks import Hooks
-from recollect.model.plan import Create
-from recollect.model.result import Done, Step, Summary, Tour
+from recollect.model.result import Step, Summary, Tour
 from recollect.model.session import EventName, Pointer
-from recollect.ops.table import OPS, Arg
+from recollect.ops.table import OPS
 from recollect.render.terminal import short_ids
 
 _DAY_S = 86_400
-_HOOK_WITHIN_S = 60.0
+_HOOK_TIMEOUT_S = 60.0
 _CORRECTION = "no, we use pnpm here, not npm"
 _TASK = "add a package for dates and run the tests"
 _FAILS = "pnpm test"
@@ -47,7 +46,7 @@ _ENDING = ("That was a scratch home, and it is gone. To give your own agents thi
 
 
 class Stage:
-    """One project in a home of its own, and an agent whose sessions are written down for it."""
+    """One project in a home of its own, and an agent whose sessions are written for it."""
 
     def __init__(self, folder: Path, name: str, *, begin: Moment, actor: str = "user") -> None:
         self.folder, self._transcripts = folder / name, folder / "transcripts"
@@ -69,11 +68,11 @@ class Stage:
 
     @contextmanager
     def app(self, _project: str, _cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
-        """For the hooks: always the same one."""
+        """What the hooks ask for: always the same one."""
         yield self.own
 
     def play(self, session: str, messages: Sequence[tuple[str, Mapping[str, object]]]) -> None:
-        """Write a session's messages (role, block) down as the agent would have, and read it to its end."""
+        """Write a session's messages (role, block) as the agent would have, and read it to its end."""
         path = self._transcripts / f"{session}.jsonl"
         with path.open("a", encoding="utf-8") as file:
             for role, block in messages:
@@ -96,7 +95,7 @@ class Stage:
             "session_id": session, "cwd": str(self.folder), "hook_event_name": event, **fields,
             "transcript_path": str(self._transcripts / f"{session}.jsonl"),
         }  # fmt: skip
-        deadline = time.monotonic() + _HOOK_WITHIN_S
+        deadline = time.monotonic() + _HOOK_TIMEOUT_S
         body = json.dumps(payload).encode()
         answer = self._hooks.answer(agents.DEFAULT_HOST, event, body, {}, str(self.folder), deadline)
         answer.after(True)
@@ -111,18 +110,13 @@ def operate(name: str, app: App, *args: Any, **options: Any) -> Any:
     return next(op for op in OPS if op.name == name).function(app, *args, **options)
 
 
-def demo(
-    app: App,
-    *,
-    full: Annotated[bool, Arg("Also show pins, redaction, search by meaning, merging, focus, other projects.")] = False,
-) -> Tour:
+def demo(app: App) -> Tour:
     begin = app.clock.now().plus(seconds=-_DAY_S - 600)
     with (
         tempfile.TemporaryDirectory(prefix="recollect-demo-") as scratch,
         Stage(Path(scratch), "shop", begin=begin) as shop,
-        Stage(Path(scratch), "blog", begin=begin) as blog,
     ):
-        return Tour((*_story(shop), *(_rest(shop, blog) if full else ())), _ENDING)
+        return Tour(tuple(_story(shop)), _ENDING)
 
 
 def _story(shop: Stage) -> Iterator[Step]:
@@ -153,31 +147,3 @@ def _story(shop: Stage) -> Iterator[Step]:
         "It is about to run `npm install`, so the rule is repeated. Why?", "recollect why", operate("why", shop.own)
     )
     yield Step("Every change can be taken back.", "recollect undo", operate("undo", shop.own))
-
-
-def _rest(shop: Stage, blog: Stage) -> Iterator[Step]:
-    app = shop.own
-    staging = "Deploys go to staging first; the smoke test must pass before production."
-    smoke = "The smoke test is `make smoke`; it needs DATABASE_URL=postgres://shop:correct-horse@db/shop."
-    first: Done = operate("pin", app, staging, topics=("deploy",))
-    yield Step("Keep something word for word.", f'recollect pin "{staging}" --topics deploy', first)
-    second: Done = operate("pin", app, smoke, topics=("deploy", "tests"))
-    yield Step("A password is never stored.", f'recollect pin "{smoke}" --topics deploy,tests', second)
-    a, b = _created(first), _created(second)
-    question = "how do we ship a new version"
-    yield Step(
-        "Ask as an agent would: the question and the answer share no words.",
-        f"recollect recall {question} --limit 1",
-        operate("recall", app, (question,), limit=1),
-    )
-    yield Step("Merge two memories.", f"recollect merge {a[-6:]} {b[-6:]}", operate("merge", app, a, b))
-    yield Step("And take it back.", "recollect undo", operate("undo", app))
-    yield Step("Memories on the topic in focus come first.", "recollect focus tests", operate("focus", app, "tests"))
-    yield Step("What could be tidied up.", "recollect suggestions", operate("suggestions", app))
-    yield Step("Nothing is done in secret.", "recollect log", operate("log", app))
-    elsewhere = operate("search", blog.own, ("deploy", "pnpm"))
-    yield Step("Another project sees none of this.", "cd ../blog && recollect search deploy pnpm", elsewhere)
-
-
-def _created(done: Done) -> str:
-    return next(change.memory.id for change in done.plan.changes if isinstance(change, Create))

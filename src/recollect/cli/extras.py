@@ -1,13 +1,13 @@
-"""Commands that are no operations: completion, mcp, hook, logs, bench."""
+"""Commands that are not operations: completion, mcp, logs, hook, bench, daemon."""
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,9 +15,12 @@ from recollect.base.errors import NotFound, RecollectError
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
 from recollect.base.text import json_visible, visible
+from recollect.wire.place import Place, find_place
 
-_HOOK_WITHIN_S = 10.0  # loading the model takes most of it
+_HOOK_TIMEOUT_S = 10.0  # loading the model takes most of it
+_START_TIMEOUT_S = 10.0
 _CLONE = Path(__file__).resolve().parents[3]
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.command()
@@ -30,14 +33,12 @@ def completion(shell: str) -> None:
     zsh    eval "$(recollect completion zsh)"    in ~/.zshrc
     fish   recollect completion fish | source    in config.fish
     """
-    from click.shell_completion import get_completion_class
+    from click import shell_completion
 
     from recollect.cli.main import program
 
-    found = get_completion_class(shell)
-    if found is None:
-        raise click.UsageError(f"No completion is known for {shell!r}.")
-    click.echo(found(program, {}, "recollect", "_RECOLLECT_COMPLETE").source())
+    kind = getattr(shell_completion, f"{shell.title()}Complete")
+    click.echo(kind(program, {}, "recollect", "_RECOLLECT_COMPLETE").source())
 
 
 @click.command()
@@ -56,18 +57,13 @@ def mcp() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 def logs(follow: bool, session: str, limit: int, as_json: bool) -> None:
-    """What was decided, one line per decision, the newest last."""
+    """What was decided, one line per decision, newest last."""
     from recollect.base import log
 
     folder = Home(home()).logs
-
-    def lines() -> Iterator[str]:
-        coming = log.LogFollower(folder, session)  # first, so that no line is lost while the rest is printed
-        yield from log.read_last(folder, limit=limit, session=session)
-        if follow:
-            yield from coming
-
-    for line in lines():
+    coming = log.LogFollower(folder, session)  # first, so that no line is lost while the rest is printed
+    earlier = log.read_last(folder, limit=limit, session=session)
+    for line in itertools.chain(earlier, coming if follow else ()):
         click.echo(json_visible(json.dumps(log.parse_line(line), ensure_ascii=False)) if as_json else visible(line))
 
 
@@ -80,35 +76,28 @@ def logs(follow: bool, session: str, limit: int, as_json: bool) -> None:
 )
 def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
     """Answer one event from standard input in this process. Agents call `<home>/bin/hook`, which asks the daemon."""
-    if prepare:
-        _prepare_hook()
+    if prepare:  # for a plugin that finds the program and no hook to call yet
+        from recollect.wire import stub
+
+        at = Home(home())
+        at.prepare()
+        if not stub.is_current(str(at.root), sys.executable):
+            stub.write_hook(str(at.root), sys.executable)
         return
     if not event:
         raise click.UsageError("Missing argument 'EVENT'.")
 
+    from recollect.cli.op_command import current_folder
     from recollect.hooks import Hooks, open_once
 
-    try:
-        cwd = os.getcwd()
-    except FileNotFoundError:
-        raise NotFound("The current folder no longer exists.", hint="Go to one that does.") from None
-    deadline = time.monotonic() + _HOOK_WITHIN_S
+    deadline = time.monotonic() + _HOOK_TIMEOUT_S
     answer = Hooks(open_once).answer(
-        host, event, sys.stdin.buffer.read(), environment(), cwd, deadline, lambda seconds: time.monotonic() + seconds
-    )
+        host, event, sys.stdin.buffer.read(), environment(), str(current_folder()), deadline,
+        lambda seconds: time.monotonic() + seconds,
+    )  # fmt: skip
     if answer.stdout:
         click.echo(answer.stdout)
     answer.after(keep)
-
-
-def _prepare_hook() -> None:
-    """For a plugin that finds the program and no hook to call yet."""
-    from recollect.wire import stub
-
-    at = Home(home())
-    at.prepare()
-    if not stub.is_current(str(at.root), sys.executable):
-        stub.write_hook(str(at.root), sys.executable)
 
 
 def bench() -> click.Command:
@@ -123,3 +112,92 @@ def bench() -> click.Command:
     from bench.cli import bench as commands
 
     return commands
+
+
+# The daemon
+
+
+@click.group()
+def daemon() -> None:
+    """The process that answers hooks: one per user. It starts with the first hook and ends when nobody needs it."""
+
+
+@daemon.command()
+@_as_json
+def start(as_json: bool) -> int:
+    """Start it now, rather than at the next hook, and without the pause that follows repeated failures."""
+    from recollect.daemon import control
+    from recollect.wire import spawn, stub
+
+    Home(home()).prepare()
+    place = _place()
+    spawn.forget_starts(place)
+    if not spawn.ensure_daemon(place, sys.executable, stub.PACKAGE, time.monotonic() + _START_TIMEOUT_S):
+        why = spawn.read_starts(place).why
+        message = f"The daemon did not start{': ' if why else '.'}{why}"
+        raise RecollectError(message, hint="`recollect daemon run` shows more; so may the log.")
+    found = control.status(place)
+    if found is None:
+        raise RecollectError("The daemon does not answer.", hint="`recollect daemon stop` ends it.")
+    _show(found, as_json)
+    return 0
+
+
+@daemon.command()
+@_as_json
+def stop(as_json: bool) -> int:
+    """Stop it; the next hook starts a new one."""
+    from recollect.daemon import control
+
+    ended = control.stop(_place())
+    if ended is control.Ended.ALIVE:
+        raise RecollectError("The daemon does not answer and was not ended.", hint="End the process by hand.")
+    if as_json:
+        click.echo(json.dumps({"daemon": str(ended)}))
+    else:
+        click.echo(f"The daemon {'is' if ended is control.Ended.NOT_RUNNING else 'was'} {ended}.")
+    return 0
+
+
+@daemon.command()
+@_as_json
+def status(as_json: bool) -> int:
+    """What it holds and what it did; exit code 3 if none is running."""
+    from recollect.daemon import control
+    from recollect.wire import spawn
+
+    found = control.status(_place())
+    slow = spawn.explain_starts(_place())
+    if found is None:
+        hint = "`recollect daemon start` starts one at once." if slow else "The next hook starts one."
+        raise NotFound(f"No daemon is running{f'; {slow}' if slow else ''}.", hint=hint)
+    _show(found | ({"restarts": slow} if slow else {}), as_json)
+    return 0
+
+
+@daemon.command()
+def run() -> int:
+    """Be the daemon, in the foreground, until Ctrl-C."""
+    from recollect.daemon.startup import run_daemon
+
+    return run_daemon(environment())
+
+
+def _place() -> Place:
+    return find_place(str(home()), environment())
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        click.echo(json_visible(json.dumps(found, ensure_ascii=False, indent=2)))
+        return
+    projects = [
+        f"{one['name'] or 'no project'}{'' if one['warm'] else ' (words alone so far)'}"
+        for one in found.pop("projects", [])
+    ]
+    click.echo(f"The daemon is running, process {found.pop('pid')}.")
+    for name, value in (found | {"projects": ", ".join(projects) or "none open"}).items():
+        if isinstance(value, dict):
+            value = "; ".join(f"{why} ({count})" for why, count in value.items())
+        if value != "":
+            click.echo(visible(f"{name.replace('_', ' '):<16} {value}"))

@@ -1,17 +1,165 @@
-"""The program: finds the command, runs it, and turns every error into one message and an exit code."""
+"""The program: finds the command, runs it, and turns every error into one message and an exit code.
+
+The tree of commands is made from OPS. Help is printed from the table alone; a command is built when it is called.
+`recollect --help` shows the everyday commands and names the groups of the rest, which `recollect help GROUP` lists.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Literal, NoReturn, TextIO
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
 from recollect import __version__
 from recollect.base.errors import RecollectError
 from recollect.base.text import json_visible, visible
-from recollect.cli.tree import Tree
+from recollect.ops.table import OPS, Group, Op
+
+
+class Extra(NamedTuple):
+    """A command that is not an operation: it runs a process, or shows how Recollect works."""
+
+    name: str
+    group: Group
+    summary: str
+
+
+EXTRAS = (
+    Extra("daemon", Group.AGENTS, "The process that answers hooks: start, stop, status, run."),
+    Extra("mcp", Group.AGENTS, "Serve memory to an agent over MCP; agents start this themselves."),
+    Extra("logs", Group.AGENTS, "What was decided and when, one line per decision; -f follows."),
+    Extra("hook", Group.DEVELOPERS, "Answer one event from standard input, as an agent would get it."),
+    Extra("bench", Group.DEVELOPERS, "Measure speed, recall, crashes and damage (in a clone only)."),
+    Extra("completion", Group.DEVELOPERS, "Print the completion script for a shell."),
+)
+PARENTS = {
+    "import": "Read past sessions, or what another memory kept.",
+    "inbox": "Decide on rules that were heard and wait for you.",
+    "note": "Write, show and put away notes.",
+    "rule": "Add a rule; `recollect rules` lists them.",
+}
+"""Commands that have commands below them."""
+_PLURALS = {"rules": "rule", "notes": "note"}
+_HELP = "help"
+
+
+class Tree(click.Group):
+    """One level of the tree; `path` holds the words that lead to it."""
+
+    path: tuple[str, ...] = ()
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _closed_pipe_is_no_error():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _closed_pipe_is_no_error():
+            return super().invoke(ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = dict.fromkeys(op.name.split()[len(self.path)] for op in _below(self.path))
+        return [*names, *(extra.name for extra in EXTRAS), _HELP] if not self.path else [*names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        path = (*self.path, cmd_name)
+        for op in OPS:
+            for alias in (op.name, *op.aliases):
+                name, *implied = alias.split(" --")  # `delete --delete`: the options that a name implies follow it
+                if name.split() == [*path]:
+                    from recollect.cli.op_command import command_of
+
+                    return command_of(op, name=cmd_name, implied=[f"--{option}" for option in implied])
+        if _below(path):
+            return _parent(path)
+        if cmd_name in (extra.name for extra in EXTRAS):
+            found: click.Command | Callable[[], click.Command]
+            found = getattr(import_module("recollect.cli.extras"), cmd_name)
+            return found if isinstance(found, click.Command) else found()
+        return _help if cmd_name == _HELP else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.path:
+            with formatter.section("Commands"):
+                formatter.write_dl([(op.name.split()[-1], op.summary) for op in _below(self.path)])
+            return
+        with formatter.section("Everyday commands"):
+            firsts = [(op.name.split()[0], op.summary) for op in OPS if op.everyday]
+            formatter.write_dl([(first, PARENTS.get(first, summary)) for first, summary in firsts])
+        with formatter.section("The rest, by group (recollect help GROUP)"):
+            formatter.write_dl([(group.name.lower(), group.value) for group in Group])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        singular = _PLURALS.get(name)
+        if singular and args[1:] and any(op.name == f"{singular} {args[1]}" for op in OPS):
+            name, args = singular, [singular, *args[1:]]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
+            meant = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+            raise click.UsageError(f"There is no command {name!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def group_rows(group: Group) -> list[tuple[str, str]]:
+    """The commands of a group with their summaries."""
+    every: list[Op | Extra] = [*OPS, *EXTRAS]
+    return [(one.name, one.summary) for one in every if one.group is group]
+
+
+@click.command(_HELP)
+@click.argument("group", required=False, type=click.Choice([group.name.lower() for group in Group]))
+@click.pass_context
+def _help(ctx: click.Context, group: str | None) -> None:
+    """List the commands of a group, each with what it does."""
+    if group is None:
+        click.echo(ctx.find_root().get_help())
+        return
+    chosen = Group[group.upper()]
+    formatter = click.HelpFormatter(width=min(100, ctx.make_formatter().width))
+    formatter.write_text(chosen.value)
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_dl(group_rows(chosen))
+    formatter.write_paragraph()
+    formatter.write_text("`recollect COMMAND --help` shows a command's options and an example.")
+    click.echo(formatter.getvalue(), nl=False)
+
+
+@contextmanager
+def _closed_pipe_is_no_error() -> Iterator[None]:
+    """`recollect log | head -1` ends well; click would exit with code 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        # What is still buffered goes nowhere, or Python complains about it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise click.exceptions.Exit(0) from None
+
+
+def _below(path: tuple[str, ...]) -> list[Op]:
+    return [op for op in OPS if (words := tuple(op.name.split()))[: len(path)] == path and words != path]
+
+
+def _parent(path: tuple[str, ...]) -> Tree:
+    parent = Tree(name=path[-1], help=PARENTS[path[0]])
+    parent.path = path
+    if path == ("inbox",):
+        from recollect.cli.interactive import add_review
+
+        add_review(parent)
+    return parent
+
 
 _EPILOG = "First steps: `recollect demo` shows what it does; `recollect install` connects your agents."
 
@@ -23,8 +171,7 @@ def program() -> None:
 
 
 def main() -> NoReturn:
-    _speak_utf8()
-    as_json = "--json" in sys.argv
+    _prepare_streams()
     try:
         sys.exit(program.main(prog_name="recollect", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as help_wanted:
@@ -32,45 +179,39 @@ def main() -> NoReturn:
         sys.exit(0)
     except click.UsageError as problem:
         hint = f"`{problem.ctx.command_path} --help` shows how." if problem.ctx else ""
-        _fail(problem.format_message(), hint, 2, "BadInput", as_json)
+        _fail(problem.format_message(), hint, 2, "BadInput")
     except click.ClickException as problem:
-        _fail(problem.format_message(), "", problem.exit_code, "BadInput", as_json)
+        _fail(problem.format_message(), "", problem.exit_code, "BadInput")
     except (click.Abort, KeyboardInterrupt):
-        _fail("Stopped. What was finished stays; `recollect log` shows it.", "", 130, "Stopped", as_json)
+        _fail("Stopped. What was finished stays; `recollect log` shows it.", "", 130, "Stopped")
     except RecollectError as problem:
-        _fail(problem.message, problem.hint, problem.exit_code, type(problem).__name__, as_json)
+        _fail(problem.message, problem.hint, problem.exit_code, type(problem).__name__)
     except Exception as problem:
         from recollect.base.settings import environment
 
         if environment().get("RECOLLECT_DEBUG"):
             raise
-        said = f"Something went wrong that should not: {type(problem).__name__}: {problem}"
-        _fail(said, "Set RECOLLECT_DEBUG=1 to see where, and please report it.", 1, "Bug", as_json)
+        message = f"Something unexpected went wrong: {type(problem).__name__}: {problem}"
+        _fail(message, "Set RECOLLECT_DEBUG=1 to see where, and please report it.", 1, "Bug")
 
 
-def _fail(message: str, hint: str, code: int, name: str, as_json: bool) -> NoReturn:
-    if as_json:
+def _fail(message: str, hint: str, code: int, name: str) -> NoReturn:
+    if "--json" in sys.argv:
         import json
 
         document = {"error": {"type": name, "message": message, "hint": hint, "exit_code": code}}
         click.echo(json_visible(json.dumps(document, ensure_ascii=False)), err=True)
     else:
-        click.echo(visible(f"recollect: {message}"), err=True)
-        if hint:
-            click.echo(visible(f"  {hint}"), err=True)
+        click.echo(visible(f"recollect: {message}" + (f"\n  {hint}" if hint else "")), err=True)
     sys.exit(code)
 
 
-def _speak_utf8() -> None:
-    """Whatever the locale: what cannot be spelt is escaped, never a crash. A stream that was closed is empty."""
-    sys.stdin = sys.stdin or _nothing("r")
-    sys.stdout = sys.stdout or _nothing("w")
-    sys.stderr = sys.stderr or _nothing("w")
+def _prepare_streams() -> None:
+    """UTF-8 whatever the locale: what cannot be spelt is escaped. A stream that was closed is empty."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def _nothing(mode: Literal["r", "w"]) -> TextIO:
-    return open(os.devnull, mode, encoding="utf-8")
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

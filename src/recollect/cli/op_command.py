@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import click
 
 from recollect.app.core import App
-from recollect.base.errors import BadInput, NotFound
+from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.text import one_line, visible
+from recollect.cli import interactive
 from recollect.cli.output import Bar, print_result
 from recollect.model.result import Checkup, Verified
 from recollect.ops.table import Arg, Effect, Op
 
-_MAX_STDIN_CHARS = 20_000_000
+_MAX_STDIN_BYTES = 20_000_000
 _NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
 
 
@@ -37,16 +38,18 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
     hints = typing.get_type_hints(function, include_extras=True)
     found = []
     for name, given in list(inspect.signature(function).parameters.items())[1:]:
-        inner, *marks = typing.get_args(hints[name])
+        kind, *marks = typing.get_args(hints[name])
+        if isinstance(kind, types.UnionType):
+            kind = next(part for part in typing.get_args(kind) if part is not type(None))
         arg = next(mark for mark in marks if isinstance(mark, Arg))
         required = given.default is inspect.Parameter.empty
         positional = given.kind is not inspect.Parameter.KEYWORD_ONLY
-        found.append(Parameter(name, _bare(inner), arg, required, positional, None if required else given.default))
+        found.append(Parameter(name, kind, arg, required, positional, None if required else given.default))
     return found
 
 
 def command_of(op: Op, *, name: str = "", implied: Sequence[str] = ()) -> click.Command:
-    """As called by `name`, an alias where that is not its own, which implies some options."""
+    """`name`: how it was called, where that is an alias. `implied`: the options that an alias stands for."""
     wanted = parameters(op.function)
     inputs: list[click.Parameter] = [_argument(p) if p.positional else _option(p) for p in wanted]
     inputs.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
@@ -55,8 +58,8 @@ def command_of(op: Op, *, name: str = "", implied: Sequence[str] = ()) -> click.
     if op.erases:
         inputs.append(click.Option(["--yes", "-y"], is_flag=True, help="Do not ask."))
 
-    def run(as_json: bool, dry_run: bool = False, yes: bool = False, **values: Any) -> int:
-        return _run(op, wanted, values, as_json=as_json, dry_run=dry_run, yes=yes)
+    def run(as_json: bool, dry_run: bool = False, yes: bool = False, **given: Any) -> int:
+        return _run(op, values_from(wanted, given), as_json=as_json, dry_run=dry_run, yes=yes)
 
     # \b keeps click from wrapping: columns stay columns, and an example can be copied.
     positional = "\n".join(f"  {p.arg.metavar:<10} {p.arg.help}" for p in wanted if p.positional)
@@ -81,18 +84,13 @@ class _Command(click.Command):
         return super().parse_args(ctx, [*self._implied, *args])
 
 
-def _run(op: Op, wanted: list[Parameter], values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
-    values = values_from(wanted, values)
-    app = App.open(_here(), dry_run=dry_run, progress=Bar())
+def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
+    app = App.open(current_folder(), dry_run=dry_run, progress=Bar())
     try:
         if op.name == "edit":
-            from recollect.cli.interactive import edit_in_editor
-
-            values = edit_in_editor(app, values)
+            values = interactive.edit_in_editor(app, values)
         if op.name == "install" and not as_json:
-            from recollect.cli.interactive import choose_agents
-
-            values = choose_agents(app, values)
+            values = interactive.choose_agents(app, values)
         if any(values[name] for name in op.erases) and not (yes or dry_run):
             _ask_before_erasing(op, app, values)
         result = op.function(app, **values)
@@ -109,7 +107,7 @@ def values_from(wanted: list[Parameter], given: dict[str, Any]) -> dict[str, Any
     return {p.name: _value(p, given[p.name]) for p in wanted}
 
 
-def _here() -> Path:
+def current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -128,25 +126,17 @@ def _ask_before_erasing(op: Op, app: App, values: dict[str, Any]) -> None:
     click.confirm("This cannot be undone. Go on?", abort=True, err=True)
 
 
-def _bare(kind: Any) -> Any:
-    if isinstance(kind, types.UnionType):
-        return next(part for part in typing.get_args(kind) if part is not type(None))
-    return kind
-
-
 def _argument(p: Parameter) -> click.Argument:
     shown = p.arg.metavar or p.name.upper()
-    many = p.arg.many
-    completes = _complete_ids if shown in _NAMES_A_MEMORY else None
     return click.Argument(
-        [p.name], required=p.required, nargs=-1 if many else 1,
-        metavar=shown if not many else f"{shown}..." if p.required else f"[{shown}]...",
-        shell_complete=completes,
+        [p.name], required=p.required, nargs=-1 if p.arg.many else 1,
+        metavar=shown if not p.arg.many else f"{shown}..." if p.required else f"[{shown}]...",
+        shell_complete=_complete_ids if shown in _NAMES_A_MEMORY else None,
     )  # fmt: skip
 
 
 def flags_of(p: Parameter) -> str:
-    """How an option is spelt. A switch that is on unless told otherwise has a second name that turns it off."""
+    """How an option is spelt. A switch that is on by default has a second name that turns it off."""
     flag = p.name.replace("_", "-")
     return f"--{flag}/--no-{flag}" if p.default is True else f"--{flag}"
 
@@ -167,8 +157,7 @@ def _option(p: Parameter) -> click.Option:
 
 
 def _value(p: Parameter, given: Any) -> Any:
-    if given is None:
-        return _from_stdin() if p.arg.stdin and p.default == "-" else p.default
+    given = p.default if given is None else given
     if p.arg.stdin and given == "-":
         return _from_stdin()
     for member in _members(p.type):
@@ -180,11 +169,9 @@ def _value(p: Parameter, given: Any) -> Any:
 
 
 def _from_stdin() -> str:
-    raw = sys.stdin.buffer.read(_MAX_STDIN_CHARS + 1)
-    if len(raw) > _MAX_STDIN_CHARS:
-        raise BadInput(
-            f"Standard input holds more than {_MAX_STDIN_CHARS:,} bytes.", hint="Keep the part that matters."
-        )
+    raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
+    if len(raw) > _MAX_STDIN_BYTES:
+        raise BadInput(f"Standard input has more than {_MAX_STDIN_BYTES:,} bytes.", hint="Keep the part that matters.")
     return raw.decode("utf-8", errors="replace")
 
 
@@ -193,14 +180,11 @@ def _members(kind: Any) -> list[Any]:
 
 
 def _complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from recollect.base.errors import RecollectError
-
     try:
         app = App.open(Path.cwd(), dry_run=True)
         known = [id for _, store in app.scopes() for id, _ in store.near(incomplete)]
         app.close()
     except (RecollectError, OSError):
         return []
-    return [id for id in known if id.startswith(incomplete)] + [
-        id[-6:] for id in known if incomplete and id[-6:].startswith(incomplete)
-    ]
+    short = [id[-6:] for id in known if incomplete]
+    return [id for id in (*known, *short) if id.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""What a terminal is given: lines with a tone, tables and boxes. The command line lays them out."""
+"""What a terminal is given: lines with a tone, and tables. The command line lays them out."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Tone(StrEnum):
-    """The value is the style in the words of `rich`."""
+    """The value is how a terminal shows it: a colour, or how heavy the letters are."""
 
     PLAIN = ""
     TITLE = "bold"
     DIM = "dim"
     GOOD = "green"
     WARN = "yellow"
-    BAD = "bold red"
+    BAD = "red"
     COMMAND = "cyan"
 
 
@@ -28,11 +28,4 @@ class Table(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
 
-class Box(NamedTuple):
-    """Text word for word, in a frame."""
-
-    title: str
-    text: str
-
-
-Block = Line | Table | Box
+Block = Line | Table

@@ -13,7 +13,7 @@ from recollect.model import result as results
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
-from recollect.render.blocks import Block, Box, Line, Table, Tone
+from recollect.render.blocks import Block, Line, Table, Tone
 from recollect.render.explain import found_blocks, reason_blocks
 from recollect.render.recall_text import ago, recall_text
 
@@ -315,11 +315,13 @@ def _tour(tour: results.Tour, now: Moment) -> Iterator[Block]:
     for number, step in enumerate(tour.steps, start=1):
         yield Line(f"{number}. {step.why}", Tone.TITLE)
         yield Line(step.command if step.command.startswith(">") else f"$ {step.command}", Tone.COMMAND)
-        shown = blocks(step.result, now=now)
         if step.box:
-            yield Box(step.box, "\n".join(block.text for block in shown if isinstance(block, Line)))
-        else:
-            yield from shown
+            yield Line(f"╭─ {step.box}", Tone.DIM)
+        for block in blocks(step.result, now=now):
+            if step.box and isinstance(block, Line):
+                yield from (Line(f"│ {line}", block.tone) for line in block.text.splitlines())
+            else:
+                yield block
         yield Line()
     yield from (Line(line, Tone.TITLE if number == 0 else Tone.COMMAND) for number, line in enumerate(tour.ending))
 
