@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture.import_filter import import_key, why_left_out
 from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, Says, find_learnings, question, read_answer
 from recollect.capture.lesson_evidence import (
     CONFIRMED_TAG,
@@ -21,7 +20,6 @@ from recollect.capture.lesson_evidence import (
     seen_in_sessions,
 )
 from recollect.model.act import Act, Deed, Doing, Speaker
-from recollect.model.foreign_memory import ForeignMemory
 from recollect.model.lesson import ORIGIN, How, Lesson, read
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.plan import Plan, Update
@@ -291,36 +289,3 @@ def test_what_had_faded_waits_again_and_what_was_rejected_stays_away():
 def test_a_plan_that_was_carried_out_has_no_more_to_do():
     done = replace(lesson(NPM, "s-1", "s-2"), status=Status.ACTIVE)
     assert promotion_plan([done], now=NOW) == Plan.empty()
-
-
-# What is worth bringing over from another memory.
-
-
-def foreign(body: str, key: str = "k") -> ForeignMemory:
-    return ForeignMemory(key, "", body)
-
-
-@pytest.mark.parametrize(
-    ("one", "reason"),
-    [
-        (foreign(""), "empty"),
-        (foreign("12345 !!"), "empty"),
-        (foreign("ok then"), "too short"),
-        (foreign('{"tool": "Bash", "input": {"command": "ls"}}'), "made by a machine"),
-        (foreign("<task-notification>done</task-notification>"), "made by a machine"),
-        (foreign("This is a test of the memory"), "test data"),
-        (foreign("Prefer tabs over spaces", key="test_preference_1"), "test data"),
-        (foreign("0x3f 0x4a 0x99 ab cd ef 1213 88 99 1029 8812 =="), "no words"),
-        (ForeignMemory("k", "", "A record of all the tools", junk="raw"), "raw"),
-        (foreign("Prefer tabs over spaces"), ""),
-        (foreign("テストは必ず書く"), ""),
-        (foreign("The latest test run takes nine minutes"), ""),
-    ],
-)
-def test_what_is_worth_nothing_is_named(one: ForeignMemory, reason: str):
-    assert why_left_out(one) == reason
-
-
-def test_texts_that_differ_in_numbers_and_marks_alone_are_alike():
-    assert import_key("Session 12: All 3 tests passed!") == import_key("session 7 - all 41 tests passed")
-    assert import_key("Use tabs") != import_key("Use spaces")

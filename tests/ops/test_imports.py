@@ -15,6 +15,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadImport, BadInput, NotFound
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
+from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
 from recollect.model.memory import Kind, Lane, Memory, RuleType, Status
 from recollect.model.result import Scope
 from recollect.ops import history, imports, inbox
@@ -261,3 +262,36 @@ def test_a_broken_line_changes_nothing_and_is_named(app: App, tmp_path: Path, li
     with pytest.raises(BadImport, match="line 2"):
         imports.mcp_memory(app, str(tmp_path / "m.jsonl"))
     assert kept(app) == []
+
+
+# What is worth bringing over from another memory.
+
+
+def foreign(body: str, key: str = "k") -> ForeignMemory:
+    return ForeignMemory(key, "", body)
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (foreign(""), "empty"),
+        (foreign("12345 !!"), "empty"),
+        (foreign("ok then"), "too short"),
+        (foreign('{"tool": "Bash", "input": {"command": "ls"}}'), "made by a machine"),
+        (foreign("<task-notification>done</task-notification>"), "made by a machine"),
+        (foreign("This is a test of the memory"), "test data"),
+        (foreign("Prefer tabs over spaces", key="test_preference_1"), "test data"),
+        (foreign("0x3f 0x4a 0x99 ab cd ef 1213 88 99 1029 8812 =="), "no words"),
+        (ForeignMemory("k", "", "A record of all the tools", junk="raw"), "raw"),
+        (foreign("Prefer tabs over spaces"), ""),
+        (foreign("テストは必ず書く"), ""),
+        (foreign("The latest test run takes nine minutes"), ""),
+    ],
+)
+def test_what_is_worth_nothing_is_named(one: ForeignMemory, reason: str):
+    assert why_left_out(one) == reason
+
+
+def test_texts_that_differ_in_numbers_and_marks_alone_are_alike():
+    assert words_key("Session 12: All 3 tests passed!") == words_key("session 7 - all 41 tests passed")
+    assert words_key("Use tabs") != words_key("Use spaces")

@@ -11,5 +11,5 @@ A turn of a session becomes part of a thread: `turns`, `terms`, `sentence_kinds`
 `topics`, `thread_choice` (which thread), `thread_growth` (what it becomes).
 
 A failure and its fix become a lesson: `command_errors`, `command_likeness`, `fixes`, `lesson_evidence`. How calls and
-turns went: `call_outcomes`. What a session taught: `learnings`, `review`. Other tools' memories: `import_filter`.
+turns went: `call_outcomes`. What a session taught: `learnings`, `review`.
 """

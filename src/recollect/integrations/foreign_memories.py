@@ -1,28 +1,47 @@
-"""Memories of other programs, from what each keeps to values of ours. A format is a row of `DATABASES`, or a function.
-
-Reads nothing itself, and does not judge what is worth having.
-"""
+"""Memories of other programs: from what each keeps to values of ours, and which of them are not worth importing. A
+format is a row of `DATABASES`, or a function. Reads no file itself."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.text import one_line
-from recollect.model.foreign_memory import ForeignLink, ForeignMemory
 from recollect.model.memory import BridgeType, Kind, Lane, RuleType
 
-Row = Mapping[str, object]
+Row = Mapping[Any, object]
+_MAX_RULE_CHARS = 600
 
 
-class Database(NamedTuple):
-    file: str  # where the program keeps it, in the home folder
-    holds: str
-    tables: tuple[tuple[str, Callable[[Row], ForeignMemory]], ...]
-    needs: frozenset[str]  # columns without which a table is not theirs
+@dataclass(frozen=True, slots=True)
+class ForeignMemory:
+    key: str  # its name in the other program; the same each time it is read
+    title: str
+    body: str
+    kind: Kind = Kind.THREAD
+    lane: Lane = Lane.AGENT
+    rule_type: RuleType = RuleType.PREFERENCE
+    topics: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    at: Moment | None = None
+    project: str = ""  # whose it is there, as that program spells it; empty: everybody's
+    junk: str = ""  # why it is not worth having, where its own program says so
+
+
+class ForeignLink(NamedTuple):
+    """How two of them are connected, by their keys."""
+
+    source: str
+    target: str
+    word: str
+
+    @property
+    def type(self) -> BridgeType:
+        return next((kind for pattern, kind in _LINK_TYPES if pattern.search(self.word)), BridgeType.SIBLING)
 
 
 # claude-mem: observations and summaries of sessions
@@ -37,14 +56,14 @@ def _observation(row: Row) -> ForeignMemory:
     facts = "\n".join(f"- {fact}" for fact in _texts(row, "facts"))
     parts = (_text(row, "subtitle"), _text(row, "narrative", "text", "content"), facts)
     return ForeignMemory(
-        f"observation {row.get('id')}", _text(row, "title", "subtitle"), "\n\n".join(part for part in parts if part),
-        topics=_texts(row, "concepts"), tags=(kind,) if (kind := _text(row, "type", "kind")) else (),
+        f"observation {row.get('id')}", _text(row, "title", "subtitle"), "\n\n".join(filter(None, parts)),
+        topics=_texts(row, "concepts"), tags=tuple(filter(None, [_text(row, "type", "kind")])),
         at=_moment(row, "created_at_epoch", "created_at"), project=_text(row, "project"),
     )  # fmt: skip
 
 
 def _summary(row: Row) -> ForeignMemory:
-    body = "\n".join(f"{name}: {said}" for column, name in _SUMMARY_PARTS.items() if (said := _text(row, column)))
+    body = "\n".join(f"{name}: {text}" for column, name in _SUMMARY_PARTS.items() if (text := _text(row, column)))
     return ForeignMemory(
         f"summary {row.get('id')}", _text(row, "request", "completed"), body, tags=("summary",),
         at=_moment(row, "created_at_epoch", "created_at"), project=_text(row, "project"),
@@ -71,9 +90,8 @@ def _keyed_value(row: Row) -> ForeignMemory:
         value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         pass  # plain text
-    title = value.get("title") if isinstance(value, dict) else ""
     return ForeignMemory(
-        _text(row, "key") or f"memory {row.get('id')}", title.strip() if isinstance(title, str) else "",
+        _text(row, "key") or f"memory {row.get('id')}", _text(value, "title") if isinstance(value, dict) else "",
         _words(value, _MAX_DEPTH), kind=Kind.RULE if sort in _RULE_TYPES else Kind.THREAD,
         rule_type=_RULE_TYPES.get(sort, RuleType.PREFERENCE), tags=(sort,) if sort and sort not in _RULE_TYPES else (),
         at=_moment(row, "timestamp"), project="" if _text(row, "scope") == "universal" else _text(row, "project_id"),
@@ -84,19 +102,22 @@ def _keyed_value(row: Row) -> ForeignMemory:
 def _words(value: object, depth: int) -> str:
     if isinstance(value, str):
         return value.strip()
-    fields = _WORD_FIELDS if isinstance(value, dict) and depth else ()
-    return next((said for name in fields if (said := _words(value.get(name), depth - 1))), "")  # type: ignore[attr-defined]
+    fields = [value.get(name) for name in _WORD_FIELDS] if isinstance(value, dict) and depth else []
+    return next((words for field in fields if (words := _words(field, depth - 1))), "")
+
+
+class Database(NamedTuple):
+    file: str  # where the program keeps it, in the home folder
+    holds: str
+    tables: dict[str, Callable[[Row], ForeignMemory]]
 
 
 DATABASES = {
     "claude-mem": Database(
-        ".claude-mem/claude-mem.db", "observations",
-        (("observations", _observation), ("session_summaries", _summary)), frozenset({"id"}),
+        ".claude-mem/claude-mem.db", "observations", {"observations": _observation, "session_summaries": _summary}
     ),
-    "claude-recall": Database(
-        ".claude-recall/claude-recall.db", "memories", (("memories", _keyed_value),), frozenset({"key", "value"})
-    ),
-}  # fmt: skip
+    "claude-recall": Database(".claude-recall/claude-recall.db", "memories", {"memories": _keyed_value}),
+}
 
 
 # The reference memory server of the Model Context Protocol: entities with observations, and relations, one per line
@@ -110,28 +131,23 @@ _LINK_TYPES = (
 )
 
 
-def entity_or_relation(line: Row) -> ForeignMemory | ForeignLink | None:
+def entity_or_relation(line: Any) -> ForeignMemory | ForeignLink | None:
     """None for what is neither."""
-    match line.get("type"):
-        case "entity":
-            seen = line.get("observations")
-            said = [one.strip() for one in seen if isinstance(one, str)] if isinstance(seen, list) else []
-            name, sort = _text(line, "name"), _text(line, "entityType")
-            return ForeignMemory(name, name, "\n".join(filter(None, said)), topics=(sort,) if sort else ())
-        case "relation":
-            return ForeignLink(_text(line, "from"), _text(line, "to"), _text(line, "relationType"))
+    match line:
+        case {"type": "entity", **fields}:
+            seen = fields.get("observations")
+            texts = [one.strip() for one in seen if isinstance(one, str)] if isinstance(seen, list) else []
+            name, topics = _text(fields, "name"), tuple(filter(None, [_text(fields, "entityType")]))
+            return ForeignMemory(name, name, "\n".join(filter(None, texts)), topics=topics)
+        case {"type": "relation", **fields}:
+            return ForeignLink(_text(fields, "from"), _text(fields, "to"), _text(fields, "relationType"))
         case _:
             return None
-
-
-def link_type(word: str) -> BridgeType:
-    return next((kind for pattern, kind in _LINK_TYPES if pattern.search(word)), BridgeType.SIBLING)
 
 
 # A file of an agent's own memory: a few fields, and what it noted. Such words are the agent's, not the user's
 
 _RULE_SORTS = frozenset({"feedback", "user"})
-_MAX_RULE_CHARS = 600
 _AFTERWORD = re.compile(r"^\*\*(?:why|how to apply):?\*\*", re.I | re.M)
 
 
@@ -146,7 +162,7 @@ def agent_note(name: str, fields: Mapping[str, str], body: str, at: Moment | Non
 
 # A file of rules for agents, in Markdown: each item of a list is one, under the heading it stands below
 
-_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,3}[.)])\s+(?P<said>\S.*)")
+_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,3}[.)])\s+(?P<text>\S.*)")
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.+?)\s*#*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _OURS = re.compile(r"<!-- recollect (begin|end)")
@@ -174,27 +190,27 @@ def rule_items(markdown: str) -> list[ForeignMemory]:
         if title := _HEADING.match(line):
             heading, is_open = one_line(title["title"]), False
         elif item := _ITEM.match(line):
-            found.append((heading, [item["said"]]))
+            found.append((heading, [item["text"]]))
             is_open = True
         elif is_open and line.strip() and line[0].isspace():
             found[-1][1].append(line.strip())
         else:
             is_open = False
-    return [_rule(topic, one_line(" ".join(said))) for topic, said in found]
+    return [_rule(topic, one_line(" ".join(lines))) for topic, lines in found]
 
 
-def is_order(said: str) -> bool:
-    return _ORDER.match(said.lstrip("`*_ ")) is not None
+def is_order(text: str) -> bool:
+    return _ORDER.match(text.lstrip("`*_ ")) is not None
 
 
-def _rule(topic: str, said: str) -> ForeignMemory:
-    words = _EMPHASIS.sub(r"\2", said)
+def _rule(topic: str, text: str) -> ForeignMemory:
+    words = _EMPHASIS.sub(r"\2", text)
     junk = "too long for a rule" if len(words) > _MAX_RULE_CHARS else ""
     topics = (topic,) if topic else ()
     return ForeignMemory(words, "", words, kind=Kind.RULE, lane=Lane.REPOSITORY, topics=topics, junk=junk)
 
 
-# Cells of a table of others, whatever a program put there
+# Cells of a table, whatever a program put there
 
 _MILLIS_FROM = 100_000_000_000  # from here on a number of seconds would be in the year 5138: it counts milliseconds
 
@@ -229,3 +245,40 @@ def _moment(row: Row, *names: str) -> Moment | None:
         except (ValueError, OverflowError):
             continue
     return None
+
+
+# What is not worth importing, and what says the same
+
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_MIN_WORDS = 3
+_MIN_LETTERS = 10
+_MIN_LETTER_SHARE = 0.5  # a text with a smaller share of letters is a dump
+_MARKUP = re.compile(
+    r"\s*(?:[{\[]\s*[\"{\[]|<(?:task-notification|system-reminder|local-command|command-name|bash-|[a-z]+-mem\b)|\[?\d{4}-\d\d-\d\dT)"
+)
+_TEST = re.compile(
+    r"\b(?:lorem ipsum|foo bar|asdf|(?:this is|just) a test|test (?:memory|value|data|preference))\b", re.I
+)
+_TEST_KEY = re.compile(r"(?:^|[_-])test(?:[_-]|$)", re.I)
+
+
+def why_left_out(one: ForeignMemory) -> str:
+    """Empty where it is worth having."""
+    text = one.body or one.title
+    letters = len(_LETTER.findall(text))
+    # Scripts without spaces say much in few characters.
+    is_short = text.isascii() and (letters < _MIN_LETTERS or len(_WORD.findall(text)) < _MIN_WORDS)
+    reasons = {
+        "empty": not letters,
+        "test data": _TEST_KEY.search(one.key) or _TEST.search(text),
+        "made by a machine": _MARKUP.match(text),
+        "too short": is_short,
+        "no words": letters < _MIN_LETTER_SHARE * len(re.sub(r"\s", "", text)),
+    }
+    return one.junk or next((reason for reason, is_true in reasons.items() if is_true), "")
+
+
+def words_key(text: str) -> str:
+    """Equal for texts that differ only in numbers, case and punctuation."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"\d+", "0", text.casefold())).strip()
