@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from recollect.agents import DEFAULT_HOST, Transcript
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion, fill_vectors
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
@@ -81,7 +81,7 @@ class _Player:
         self._session, self._began = part.session, part.new[0].at
         self._app.past.stand(self._began)
         self._fill()
-        self._shown = set(load_rules(self._app))
+        self._shown = set(rules_in_force(self._app))
 
     def _fill(self) -> None:
         """Live, the daemon makes the vectors between two sessions."""

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.base.errors import BadInput, StoreBusy
 from recollect.base.moment import Moment
 from recollect.hooks import Received
@@ -267,5 +267,5 @@ def test_an_agent_that_calls_in_two_ways_is_told_once_and_heard_once(app: App, t
     assert [bool(one.raw) for one in said] == [True, False]
     assert [bool(one.raw) for one in later] == [False, False], "the rule was told at the start"
     assert sorted(events(app)) == ["prompt", "prompt", "session-started"]
-    (kept,) = [rule for _, rule in load_rules(app).values() if "npm" in rule.title + rule.body]
+    (kept,) = [rule for _, rule in rules_in_force(app).values() if "npm" in rule.title + rule.body]
     assert kept.seen == 1

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from recollect.app import session_ledger
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion
 from recollect.app.session_ledger import Showing
 from recollect.base.clock import FixedClock
@@ -185,7 +185,7 @@ def test_what_went_quiet_is_not_shown_unasked_but_found_when_asked_for(app: App,
     assert mind.found is not None
     assert [(drop.id, drop.reason) for drop in mind.found.drops if drop.id == told.id] == [(told.id, "went quiet")]
     assert open_threads(app) == {}
-    assert load_rules(app) == {}
+    assert rules_in_force(app) == {}
     assert find_reminders(app, call, seen=set(), until_s=time.monotonic() + 60)[1] == []
     assert told.id in [one.hit.memory.id for one in recall.search(app, ("deploys", "staging")).found]
     assert said.id in [card.memory.id for card in rules.listing(app).cards]
@@ -226,7 +226,7 @@ def test_reviving_brings_it_back_and_can_be_undone(app: App, quiet: tuple[Memory
 
     done = memories.restore(app, (told.id, said.id))
 
-    assert list(load_rules(app)) == [said.id]
+    assert list(rules_in_force(app)) == [said.id]
     assert list(open_threads(app)) == [told.id]
     assert memories.restore(app, (told.id,)).change is None
     assert done.change is not None

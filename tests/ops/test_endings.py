@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from recollect.app import notices
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.jobs import job_table, session_end, transcripts
@@ -151,7 +151,7 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
 
     assert (one.body, one.status, one.lane, one.group) == (FACT, Status.CANDIDATE, Lane.AGENT, "s-1")
     assert [card.memory.id for card in inbox.listing(app).cards] == [one.id]
-    assert load_rules(app) == {}
+    assert rules_in_force(app) == {}
     mind = search_unasked(app, TimedQuestion(app, "SameSite cookie.ts", time.monotonic() + 60), seen=set(), limit=5)
     assert mind.hits == ()
     assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]

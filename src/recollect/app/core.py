@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from itertools import count
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.base import project as projects
 from recollect.base.clock import Clock, SystemClock
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recollect.lifecycle.strength import AgeRules
     from recollect.model.result import Entry
     from recollect.redact import Redactor
-    from recollect.store import ChangeHeader, Store, Tuning
+    from recollect.store import ChangeHeader, Store
 
 MAX_TITLE_CHARS = 200
 MAX_TOPIC_CHARS = 80
@@ -41,42 +41,27 @@ IMPORT_ACTOR = "import"  # in the journal: words that somebody else kept before 
 _TRIES = 3  # a plan made from a state that another process changed meanwhile is made anew
 
 
-class Progress(Protocol):
-    """Told how far a long operation is. `what` names what is counted, its unit first."""
-
-    def __call__(self, done: float, total: float, what: str = "") -> None: ...
+Progress = Callable[..., None]
+"""Told how far a long operation is: done, total, and what is counted, its unit first."""
 
 
-def _silent(done: float, total: float, what: str = "") -> None:
-    pass
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class App:
-    fills_vectors = True  # a recall gives a few passages the vectors that they lack
-    turn_vectors: dict[str, list[bytes]] | None = None
-    """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
+    home: Home
+    project: Project | None
+    settings: Settings
+    clock: Clock
+    actor: str = "user"
+    dry_run: bool = False
+    progress: Progress = lambda done, total, what="": None
 
-    def __init__(
-        self,
-        *,
-        home: Home,
-        project: Project | None,
-        settings: Settings,
-        clock: Clock,
-        actor: str = "user",
-        dry_run: bool = False,
-        progress: Progress = _silent,
-    ) -> None:
-        self.home = home
-        self.project = project
-        self.settings = settings
-        self.clock = clock
-        self.wall_clock = clock
-        """Of logs; another than `clock` where that stands in the past."""
-        self.actor = actor
-        self.dry_run = dry_run
-        self.progress = progress
-        self.mint = Mint(clock)
+    fills_vectors = True  # a recall gives a few passages the vectors that they lack
+
+    def __post_init__(self) -> None:
+        self.wall_clock = self.clock  # of logs; another than `clock` where that stands in the past
+        self.mint = Mint(self.clock)
+        self.turn_vectors: dict[str, list[bytes]] | None = None
+        """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
         self._open: dict[tuple[Path | None, bool], Store] = {}
         self._found: Counter[str] = Counter()
         self._redactor: Redactor | None = None
@@ -135,7 +120,7 @@ class App:
                 yield scope, self.reader(scope)
 
     def share_vectors(self, other: App) -> None:
-        """Of another App for the same place: those that it has in memory."""
+        """Uses the vectors that another App for the same place has in memory."""
         for (path, read_only), store in other._open.items():
             if read_only and path is not None:
                 self._opened(path, read_only=True).share_vectors(store)
@@ -164,7 +149,6 @@ class App:
         return scope, a, b
 
     def require_scope(self, scope: Scope) -> None:
-        """Asked before anything is made."""
         if scope is Scope.PROJECT:
             self.require_project()
 
@@ -183,14 +167,18 @@ class App:
         return folder / "memory.db"
 
     def _opened(self, path: Path | None, *, read_only: bool) -> Store:
-        from recollect.store import Store
+        from recollect.store import Store, Tuning
 
         key = (path, read_only)
         if key not in self._open:
+            tuning = Tuning(
+                busy_timeout_ms=self.settings.count("MEMORY_BUSY_TIMEOUT_MS"),
+                journal_days=self.settings.count("MEMORY_JOURNAL_DAYS"),
+            )
             try:
                 if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
                     path = None  # its first write never happened
-                self._open[key] = Store(path, self._tuning(), read_only=read_only and path is not None)
+                self._open[key] = Store(path, tuning, read_only=read_only and path is not None)
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
                     raise
@@ -198,14 +186,6 @@ class App:
 
                 raise recovery.set_aside(self, path, problem) from None
         return self._open[key]
-
-    def _tuning(self) -> Tuning:
-        from recollect.store import Tuning
-
-        return Tuning(
-            busy_timeout_ms=self.settings.count("MEMORY_BUSY_TIMEOUT_MS"),
-            journal_days=self.settings.count("MEMORY_JOURNAL_DAYS"),
-        )
 
     # Text in
 
@@ -226,11 +206,10 @@ class App:
 
     def redact_topics(self, topics: tuple[str, ...]) -> tuple[str, ...]:
         if len(topics) > MAX_TOPICS:
-            raise BadInput(
-                f"{len(topics)} topics are given; at most {MAX_TOPICS} are kept.", hint="Name the main ones."
-            )
-        taken = (one_line(self.redact_text("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
-        return tuple(dict.fromkeys(topic for topic in taken if topic))
+            message = f"{len(topics)} topics are given; at most {MAX_TOPICS} are kept."
+            raise BadInput(message, hint="Name the main ones.")
+        cleaned = (one_line(self.redact_text("topic", topic, max_chars=MAX_TOPIC_CHARS)) for topic in topics)
+        return tuple(dict.fromkeys(topic for topic in cleaned if topic))
 
     @property
     def embedder(self) -> Embedder:
@@ -246,7 +225,7 @@ class App:
         return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
 
     def hide_secrets(self, text: str) -> str:
-        """As it may be told again. Where there is no home yet none is made: these marks are like no others."""
+        """As it may be told again. Where there is no home yet, none is made, and its marks match no others."""
         from recollect.redact import Redactor
 
         redactor = self.redactor if self.home.root.exists() else Redactor(bytes.fromhex(fresh_key()))
@@ -268,11 +247,9 @@ class App:
         except (OSError, ValueError):
             key = fresh_key()
         if not self.dry_run:
-            try:
+            with suppress(OSError, HomeRefused):  # the write that follows will say what is wrong with the home
                 self.home.prepare()
                 write_private(path, key + "\n")
-            except (OSError, HomeRefused):
-                pass  # the write that follows will say what is wrong with the home
         return bytes.fromhex(key)
 
     # Plans out
@@ -282,8 +259,10 @@ class App:
     ) -> Done:
         """Makes a plan from the state as it is, and applies it unless this is a dry run. `actor`: whose words it keeps,
         where that is not who runs this process."""
-        for tries_left in count(_TRIES - 1, -1):
-            store = self._store_for_plan(scope)
+        if self.dry_run:
+            self.require_scope(scope)
+        for attempt in range(1, _TRIES + 1):
+            store = self.reader(scope) if self.dry_run else self.writer(scope)
             plan = self.redact_plan(self._anchored(scope, make(store)))
             summary = say(plan) if plan else "Nothing to change."
             if self.dry_run or not plan:
@@ -294,7 +273,7 @@ class App:
                     wrote = store.apply(plan, act)
                     self._write_files(scope, store, plan)
             except Conflict:
-                if not tries_left:
+                if attempt == _TRIES:
                     raise
                 continue
             self.log.line(op, change=act.change, scope=scope, memories=",".join(plan.touched()[:5]))
@@ -312,9 +291,8 @@ class App:
         with store.transaction():
             plan = store.undo(entry.change, act)
             if plan.files and self.actor == "agent":
-                raise BadInput(
-                    f"{entry.change} changed a note's file, which is a person's.", hint="Ask the user to undo it."
-                )
+                message = f"{entry.change} changed a note's file, which is a person's."
+                raise BadInput(message, hint="Ask the user to undo it.")
             self._write_files(scope, store, plan)
         self.log.line("undo", change=act.change, undoes=entry.change, scope=scope)
         return Done(summary, plan, scope, act.change, dry_run=False)
@@ -341,7 +319,7 @@ class App:
         return ChangeHeader(change, op, str(actor or self.actor), one_line(summary)[:300], self.clock.now(), undoes)
 
     def notes(self) -> tuple[str, ...]:
-        """What a person should know beside the answer."""
+        """What was kept out since the last call, for a person."""
         found = ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in sorted(self._found.items()))
         self._found.clear()
         return (f"Kept out: {found}.",) if found else ()
@@ -364,12 +342,6 @@ class App:
             archive_after_days=figure("MEMORY_ARCHIVE_AFTER_DAYS"),
             reinforcement=figure("MEMORY_REINFORCEMENT"),
         )
-
-    def _store_for_plan(self, scope: Scope) -> Store:
-        if not self.dry_run:
-            return self.writer(scope)
-        self.require_scope(scope)
-        return self.reader(scope)
 
     def redact_plan(self, plan: Plan) -> Plan:
         from recollect.app.redaction_gate import clean_plan

@@ -21,14 +21,14 @@ from recollect.base.moment import Moment
 from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
 from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
-from recollect.model.memory import Kind, Status
+from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
 from recollect.model.query import Hit, Piece, Query
 from recollect.model.result import Found, Recollection, Scope
 from recollect.recall import floor, matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
 from recollect.recall.matching import Match, Ref, TermScores
-from recollect.recall.priority import Focus, evidence, priority
+from recollect.recall.priority import Focus, evidence, is_quiet, priority, relevance
 from recollect.recall.time_words import asked_time
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ WITH_NEIGHBOURS = 60  # of the best: whose neighbours are looked up
 WITH_GROUP = 300  # of the best: whose groups are looked up
 CANDIDATES = 12  # of the best: checked for whether they are relevant to a prompt
 FOCUSED = 40  # memories in focus that are candidates whatever the question says
+_MAX_RULES = 300
 _PAGE = 20  # units read whole at a time
 _MAX_READ = 400
 _SECOND_DEPTH = 15  # times as deep, where filters or one very long memory leave less than was asked for
@@ -118,6 +119,23 @@ def _fill_some_vectors(app: App, scopes: Sequence[Scope]) -> None:
 def _with_changed_files(app: App, scope: Scope, hit: Hit) -> Hit:
     stale = anchors.changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
     return replace(hit, stale=stale) if stale else hit
+
+
+def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
+    """By id, the ones that proved themselves first; without those that went quiet."""
+    query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
+    found = [
+        (scope, rule)
+        for scope, store in app.scopes()
+        for rule in store.find(query)
+        if isinstance(rule, Rule) and not is_quiet(rule)
+    ]
+
+    def order(kept: tuple[Scope, Rule]) -> tuple[bool, float, int, Moment]:
+        _, rule = kept
+        return rule.pinned, relevance(rule.ratings, rule.outcomes), rule.seen, rule.last_active_at
+
+    return {rule.id: (scope, rule) for scope, rule in sorted(found, key=order, reverse=True)}
 
 
 # The engine

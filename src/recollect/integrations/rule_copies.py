@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.agents import OwnMemory, RuleCopy, Skill, default_agent
-from recollect.app.active_rules import load_rules
 from recollect.app.agent_places import places
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.base import swap
 from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
@@ -74,7 +74,7 @@ def is_trusted(rule: Rule) -> bool:
 def _synced_rules(app: App) -> list[RuleCopy]:
     """The most useful first, each sentence once."""
     found: dict[str, RuleCopy] = {}
-    for scope, rule in load_rules(app).values():
+    for scope, rule in rules_in_force(app).values():
         words = plain(rule.body, _MAX_RULE_CHARS)
         if words and is_trusted(rule):
             one = RuleCopy(rule.id, words, rule.rule_type, rule.lane, scope is Scope.USER, rule.created_at)
@@ -85,7 +85,7 @@ def _synced_rules(app: App) -> list[RuleCopy]:
 def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
     """Id and words of this project's own rules; the newest first, each sentence once."""
     found: dict[RuleType, dict[str, tuple[str, str]]] = {kind: {} for kind in _TOPICS}
-    listed = [rule for scope, rule in load_rules(app).values() if scope is Scope.PROJECT and is_trusted(rule)]
+    listed = [rule for scope, rule in rules_in_force(app).values() if scope is Scope.PROJECT and is_trusted(rule)]
     for rule in sorted(listed, key=lambda one: (one.created_at, one.id), reverse=True):
         if words := one_line(plain(rule.body, _MAX_SKILL_RULE_CHARS)):
             found[rule.rule_type].setdefault(words.casefold(), (rule.id, words))

@@ -2,7 +2,7 @@
 
 A prompt is seen twice, by its hook and in the transcript, and either may come first: a daemon can be held up. Whoever
 comes first claims the prompt and captures it, in one transaction; the other finds the claim and settles it. Prompts are
-known by their session and a check sum; their words are kept nowhere.
+known by their session and a checksum; their words are kept nowhere.
 """
 
 from __future__ import annotations
@@ -26,38 +26,36 @@ def claim_prompt(app: App, session: str, text: str) -> bool:
 
 
 def prompt_mark(text: str) -> str:
-    """A check sum of a prompt, however it is spaced."""
+    """A checksum of a prompt, however it is spaced."""
     return checksum(" ".join(text.split())[:_COMPARED_CHARS])
 
 
-def capture_late_prompts(app: App, sitting: SessionPart) -> Writes | None:
-    found = [act for act in sitting.new if act.speaker is Speaker.PERSON and not act.agent and not sitting.agent]
+def capture_late_prompts(app: App, part: SessionPart) -> Writes | None:
+    found = [act for act in part.new if act.speaker is Speaker.PERSON and not act.agent and not part.agent]
     if not found:
         return None
     claims = CLAIMED_PROMPTS.read(app.reader(app.scope))
     # Judging a prompt takes long; one that its hook has claimed need not be judged.
     drafts = [
-        None if claims.get(_key(sitting.session, act.text), 0) > 0 else rule_keeping.read_prompt(app, act.text)
+        None if claims.get(_key(part.session, act.text), 0) > 0 else rule_keeping.read_prompt(app, act.text)
         for act in found
     ]
 
     def write() -> None:
         for act, judged in zip(found, drafts, strict=True):
-            if not _claim(app, _key(sitting.session, act.text), -1, is_past=sitting.past):
+            if not _claim(app, _key(part.session, act.text), -1, is_past=part.past):
                 continue
-            if not sitting.past:
-                session_ledger.record_message(app, sitting.session, sitting.host, act.at)
+            if not part.past:
+                session_ledger.record_message(app, part.session, part.host, act.at)
                 beat_state.record_late_interaction(app, act.at)
             draft = judged or rule_keeping.read_prompt(app, act.text)
             try:
-                notice = rule_keeping.capture_prompt(
-                    app, draft, session=sitting.session, at=act.at, refuses=act.refuses
-                )
+                notice = rule_keeping.capture_prompt(app, draft, session=part.session, at=act.at, refuses=act.refuses)
             except RecollectError as problem:
-                app.log.line("not-kept", of="capture", session=sitting.session, problem=problem.message)
+                app.log.line("not-kept", of="capture", session=part.session, problem=problem.message)
                 continue
             is_news = abs(app.clock.now().micros - act.at.micros) < _NEWS_S * 1_000_000
-            if notice and not sitting.past and is_news:
+            if notice and not part.past and is_news:
                 notices.add(app, notice)
 
     return write

@@ -32,15 +32,17 @@ MAX_AT_ONCE = 5
 _KEPT = (Status.ACTIVE, Status.CANDIDATE)
 
 
-def learn_lessons(app: App, sitting: SessionPart) -> Writes | None:
-    if app.project is None or not sitting.new:
+def learn_lessons(app: App, part: SessionPart) -> Writes | None:
+    if app.project is None or not part.new:
         return None  # "fails here" says nothing where there is no project
     found: list[tuple[Fix, bool]] = []
-    for fix in find_fixes(sitting.acts):
-        said_at = confirmed_at(fix, sitting.acts)
-        is_new = max(fix.at, said_at or 0) >= sitting.new_from
-        is_ours = is_new and not is_from_stranger(fix.lesson, sitting.acts[: fix.at + 1])
-        if is_ours and _is_safe(app, fix.lesson.sentence()):
+    for fix in find_fixes(part.acts):
+        said_at = confirmed_at(fix, part.acts)
+        is_new = max(fix.at, said_at or 0) >= part.new_from
+        words = fix.lesson.sentence()
+        # Nothing hidden, no tag, no secret; otherwise it is not told at all.
+        is_safe = plain(words, 2 * len(words)) == words and app.redactor.clean(words).text == words
+        if is_new and is_safe and not is_from_stranger(fix.lesson, part.acts[: fix.at + 1]):
             found.append((fix, said_at is not None))
     if not found:
         return None
@@ -48,9 +50,9 @@ def learn_lessons(app: App, sitting: SessionPart) -> Writes | None:
     def write() -> None:
         for fix, confirmed in found[:MAX_AT_ONCE]:
             try:
-                _learn(app, fix, sitting.session, confirmed)
+                _learn(app, fix, part.session, confirmed)
             except RecollectError as problem:
-                app.log.line("not-kept", of="lesson", session=sitting.session, problem=problem.message)
+                app.log.line("not-kept", of="lesson", session=part.session, problem=problem.message)
 
     return write
 
@@ -69,14 +71,11 @@ def promote_lessons(app: App) -> tuple[str, ...]:
 
 
 def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
-    learnt, words = fix.lesson, fix.lesson.sentence()
+    learnt, words, now = fix.lesson, fix.lesson.sentence(), app.clock.now()
 
     def make(store: Store) -> Plan:
-        now = app.clock.now()
-        known = next(
-            (rule for rule in load_rules(store, *_KEPT, Status.ARCHIVED) if _says_same(words, learnt, rule)), None
-        )
-        if known is not None:
+        rules = load_rules(store, *_KEPT, Status.ARCHIVED)
+        for known in (rule for rule in rules if _says_same(words, learnt, rule)):
             again = lesson_evidence.seen_again(known, learnt, session, now=now, is_confirmed=confirmed)
             return Plan.of([Update.between(known, again)])
         waits = fix.is_sure or confirmed
@@ -90,8 +89,8 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
         )  # fmt: skip
         return Plan.of([Create(rule)])
 
-    said = "A failure and what mended it were seen."
-    done = app.commit(Scope.PROJECT, "learn", make, lambda _: said, actor=Lane.TOOL)
+    summary = "A failure and what mended it were seen."
+    done = app.commit(Scope.PROJECT, "learn", make, lambda _: summary, actor=Lane.TOOL)
     app.log.line("lesson", session=session, how=learnt.how, confirmed=confirmed, changed=len(done.plan.changes))
 
 
@@ -100,8 +99,3 @@ def _says_same(words: str, learnt: Lesson, rule: Rule) -> bool:
     if known is not None:
         return lesson_evidence.is_same_lesson(known, learnt)
     return rule.body.casefold() == words.casefold() or rule_relations.says_same(words, rule.body)
-
-
-def _is_safe(app: App, words: str) -> bool:
-    """Nothing hidden, no tag, no secret; otherwise it is not told at all."""
-    return plain(words, 2 * len(words)) == words and app.redactor.clean(words).text == words

@@ -45,11 +45,11 @@ _DID_CHARS = 40_000  # of what the agent said and ran in one turn
 _WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False, Ending.AGENT_FAILURE: False}
 
 
-def record_outcomes(app: App, sitting: SessionPart) -> Writes | None:
-    if not sitting.new:
+def record_outcomes(app: App, part: SessionPart) -> Writes | None:
+    if not part.new:
         return None
-    sights = app.reader(app.scope).memories_shown(sitting.session, sitting.agent)
-    ended = find_outcomes(sitting, sights, agents.agent(sitting.host).subagent_report)
+    shown = app.reader(app.scope).memories_shown(part.session, part.agent)
+    ended = find_outcomes(part, shown, agents.agent(part.host).subagent_report)
     judged = [replace(one.outcome, shown=find_used(app, one)) for one in ended]
     found = [outcome for outcome in judged if outcome.shown or outcome.kind is not Ending.SUCCESS]
     if not found:
@@ -63,7 +63,7 @@ def record_outcomes(app: App, sitting: SessionPart) -> Writes | None:
             _propose(app)
         if new:
             kinds = Counter(str(outcome.kind).replace("-", "_") for outcome in new)
-            app.log.line("outcomes", session=sitting.session, **kinds)
+            app.log.line("outcomes", session=part.session, **kinds)
 
     return write
 
@@ -74,10 +74,8 @@ def record(app: App, outcome: Outcome) -> bool:
     def clean(text: str) -> str:
         return shorten(app.redactor.clean(text).text)
 
-    kept = replace(
-        outcome, actor=clean(outcome.actor), action=clean(outcome.action), next_state=clean(outcome.next_state)
-    )
-    return app.writer(app.scope).put_outcome(kept)
+    actor, action, next_state = map(clean, (outcome.actor, outcome.action, outcome.next_state))
+    return app.writer(app.scope).put_outcome(replace(outcome, actor=actor, action=action, next_state=next_state))
 
 
 def _propose(app: App) -> None:

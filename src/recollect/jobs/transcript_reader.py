@@ -19,7 +19,7 @@ from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
 from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.base.text import storable
-from recollect.model.act import Act, Doing, Speaker
+from recollect.model.act import Act, Speaker
 from recollect.model.session import ToolCall
 from recollect.render import inject
 from recollect.wire.pointer import file_size
@@ -100,7 +100,7 @@ def read_end(app: App, host: str, transcript: str) -> list[Act]:
 def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
     if said.voice in (Voice.QUEUED, Voice.SENT, Voice.UNQUEUED) or (reading.sent and said.text == reading.sent):
         said = _out_of_queue(reading, said)
-    call, doing, refused = said.call, None, False
+    call, doing, refused, id = said.call, None, False, said.id
     if said.voice is Voice.INJECTION:
         _hold(reading.printed, dict.fromkeys(inject.fingerprints(said.text)), _PRINTS_HELD)
         return None
@@ -110,17 +110,19 @@ def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
     speaker = _SPEAKERS.get(said.voice)
     if speaker is None:
         return None
-    id = said.id
     if speaker is Speaker.TOOL and call is not None:
         asked = reading.last_tool = reading.calls.pop(call.id, None)
-        doing = _clean_doing(app, agents.agent(host).doing(asked), reading) if asked else None
+        doing = agents.agent(host).doing(asked) if asked else None
+        if doing is not None:
+            what = _shorten(_redact(app, doing.what, reading), MAX_CHARS)
+            doing = replace(doing, what=what, files=tuple(_redact(app, file, reading) for file in doing.files))
         refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
         id = call.id or id
     elif call is not None and not _is_refused_by_person(call, reading.last_tool):
         return None
     elif said.machine_made:
         speaker = Speaker.MACHINE
-    text = _clean(app, said.text, reading)
+    text = clean(app, said.text, reading)
     if not text and doing is None:
         return None
     return Act(
@@ -134,23 +136,18 @@ def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
 
 def _out_of_queue(reading: Reading, said: Utterance) -> Utterance:
     """As a prompt, where it is sent now; else as an empty prompt, which is left out."""
-    nothing = replace(said, voice=Voice.PROMPT, text="")
     reading.sent = ""
-    match said.voice:
-        case Voice.QUEUED:
-            reading.queued.append(said)
-        case Voice.UNQUEUED if reading.queued:
-            reading.queued.popleft()
-        case Voice.SENT if reading.queued:
-            # Older clients do not say what they send. A person's words go first.
-            wanted = [one for one in reading.queued if one.machine_made == said.machine_made]
-            first = next((one for one in wanted if said.text in ("", one.text)), reading.queued[0])
-            reading.queued.remove(first)
-            reading.sent = first.text
-            return replace(said, voice=Voice.PROMPT, text=reading.sent)
-        case _:
-            pass
-    return nothing
+    if said.voice is Voice.QUEUED:
+        reading.queued.append(said)
+    elif said.voice is Voice.UNQUEUED and reading.queued:
+        reading.queued.popleft()
+    elif said.voice is Voice.SENT and reading.queued:
+        # Older clients do not say what they send. A person's words go first.
+        alike = [one for one in reading.queued if one.machine_made == said.machine_made]
+        first = next((one for one in alike if said.text in ("", one.text)), reading.queued[0])
+        reading.queued.remove(first)
+        reading.sent = first.text
+    return replace(said, voice=Voice.PROMPT, text=reading.sent)
 
 
 def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
@@ -159,36 +156,24 @@ def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
     return call.refused or (asked is not None and asked.id == call.id and "__" not in asked.name)
 
 
-def clean(app: App, text: str) -> str:
-    """Redacted before it is cut: nobody recognises half a secret."""
-    text = inject.without_ours(app.redactor.clean(storable(_within(text, _LOOKED_AT_CHARS))).text)
-    return _within(text.strip(), MAX_CHARS)
-
-
-def _clean(app: App, text: str, reading: Reading) -> str:
-    text = _within(inject.without_ours(_redacted(app, text, reading)).strip(), MAX_CHARS)
-    if reading.printed:
+def clean(app: App, text: str, reading: Reading | None = None) -> str:
+    """Without secrets and without what we injected, and not too long."""
+    text = _shorten(inject.without_ours(_redact(app, text, reading)).strip(), MAX_CHARS)
+    if reading is not None and reading.printed:
         lines = text.splitlines()
         text = "\n".join(line for line in lines if not inject.fingerprints(line) & reading.printed.keys()).strip()
     return text
 
 
-def _clean_doing(app: App, doing: Doing, reading: Reading) -> Doing:
-    return replace(
-        doing,
-        what=_within(_redacted(app, doing.what, reading), MAX_CHARS),
-        files=tuple(_redacted(app, file, reading) for file in doing.files),
-    )
-
-
-def _redacted(app: App, text: str, reading: Reading) -> str:
-    cleaned = app.redactor.clean(storable(_within(text, _LOOKED_AT_CHARS)))
-    if cleaned.found:
+def _redact(app: App, text: str, reading: Reading | None) -> str:
+    """Redacted before it is cut to what is kept: nobody recognises half a secret."""
+    cleaned = app.redactor.clean(storable(_shorten(text, _LOOKED_AT_CHARS)))
+    if cleaned.found and reading is not None:
         reading.found.update(dict(cleaned.found))
     return cleaned.text
 
 
-def _within(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     """Without its middle, where it is long: commands say at the end what went wrong. Cut at lines' ends, so that a
     secret is left whole or out."""
     if len(text) <= most:

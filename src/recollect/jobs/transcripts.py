@@ -2,8 +2,7 @@
 
 The transcript is the truth. Each one is read from its cursor, and what is new is shown to the jobs that run per turn.
 Each of them looks first (and may take its time), and returns what to write: all of them write together in one
-transaction with the cursor, so that nothing is recorded twice or lost when the process is killed. A job that fails is
-logged and left out of this look.
+transaction with the cursor, so that nothing is recorded twice or lost when the process is killed.
 
 Hooks leave pointers, which say where to look and what just happened there. A pointer that was never left costs only
 time: now and then every known transcript is compared with its cursor.
@@ -14,8 +13,9 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
@@ -25,7 +25,6 @@ from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.states import CURSORS, EVENTS_READ, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
-from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, vault_upkeep
 from recollect.jobs.job_table import JOBS, Memo, PerTurn
 from recollect.model.act import SessionPart
@@ -41,23 +40,22 @@ TurnJob = Callable[[App, SessionPart], Writes | None]
 SETTLED_S = 1.0  # agents write their transcripts a moment after the hook
 ABANDONED_S = 600.0  # a transcript that has not changed for so long, when another session begins: its agent was killed
 MOST_BYTES = 2_000_000
+COMPARE_S = 60.0  # how often transcripts are compared with their cursors
 _READINGS_HELD = 20
 _POINTERS_AT_ONCE = 100
 _MOST_POINTERS = 10_000
-COMPARE_S = 60.0  # how often the transcripts of a store are compared with their cursors
 
 
 @dataclass(slots=True)
 class ReadingState:
-    """What is remembered between two looks; in memory alone. Lost, it costs one more look at the end of a
-    transcript."""
+    """What is remembered of a store's transcripts between two looks; in memory alone. Lost, it costs one more look at
+    the end of a transcript."""
 
     readings: OrderedDict[str, transcript_reader.Reading] = field(default_factory=OrderedDict)
     notes: vault_upkeep.Pending = field(default_factory=vault_upkeep.Pending)
     sizes: dict[str, int] = field(default_factory=dict)
     """How long transcripts were at the last look: a last line that is not complete yet is no news."""
-    compared_s: dict[Path | None, float] = field(default_factory=dict)
-    """When the transcripts of a store were last compared with their cursors."""
+    compared_s: float = -COMPARE_S  # when transcripts were last compared with their cursors
 
     def reading(self, app: App, one: ReadTranscript) -> transcript_reader.Reading:
         found = self.readings.pop(one.path, None)
@@ -79,22 +77,26 @@ def work(app: App, memo: Memo) -> bool:
 
 
 def read_some(app: App, state: ReadingState) -> bool:
-    """A few pointers, the oldest first; where there are none, what was written without one. True: there is more to do
-    at once."""
+    """Follows a few pointers, the oldest first; where there are none, reads what was written without one. True: there
+    is more to do at once."""
     store = app.writer(app.scope)
-    found = store.events(after=EVENTS_READ.read(store), limit=_POINTERS_AT_ONCE)
     now = app.clock.now()
-    settled = list(takewhile(lambda one: _is_settled(one[1].at, now), found))
+    found = store.events(after=EVENTS_READ.read(store), limit=_POINTERS_AT_ONCE)
+    # A time in the future comes from a clock that was set back since; it would be waited for until then.
+    settled = list(takewhile(lambda one: not 0 <= now.micros - one[1].at.micros < SETTLED_S * 1_000_000, found))
     if not settled:
         return _read_unannounced(app, store, state) or vault_upkeep.write_some(app, state.notes)
-    by_transcript: OrderedDict[str, list[Pointer]] = OrderedDict()
+    by_transcript: dict[str, list[Pointer]] = {}
     for _, pointer in settled:
         by_transcript.setdefault(pointer.transcript, []).append(pointer)
+    by_transcript.pop("", None)
     more = False
     for path, pointers in by_transcript.items():
-        if path:
-            names = frozenset(pointer.name for pointer in pointers)
-            more |= _read_one(app, store, state, _live_transcript(store, path, pointers[-1]), names)
+        known, last = CURSORS.find(store, cursor_key(path)), pointers[-1]
+        if known is None or not known.is_live:
+            known = ReadTranscript(path=path)
+        one = replace(known, session=last.session, host=last.host, agent=last.agent, cwd=last.cwd or known.cwd)
+        more |= _read_one(app, store, state, one, {pointer.name for pointer in pointers})
     if any(pointer.name == EventName.SESSION_STARTED for _, pointer in settled):
         state.notes.session_began = True
         _end_abandoned(app, store, state, {pointer.session for _, pointer in settled})
@@ -119,22 +121,10 @@ def last_read(store: Store) -> tuple[str, str] | None:
     return next(((one.path, one.session) for one in reversed(live_transcripts(store)) if not one.agent), None)
 
 
-def _is_settled(at: Moment, now: Moment) -> bool:
-    """A time in the future comes from a clock that was set back since; it would be waited for until then."""
-    return not 0 <= now.micros - at.micros < SETTLED_S * 1_000_000
-
-
-def _live_transcript(store: Store, path: str, last: Pointer) -> ReadTranscript:
-    known = CURSORS.find(store, cursor_key(path))
-    if known is None or not known.is_live:
-        known = ReadTranscript(path=path)
-    return replace(known, session=last.session, host=last.host, agent=last.agent, cwd=last.cwd or known.cwd)
-
-
 def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:
     """Reads on in transcripts that grew although nobody said so. True: there is more in one of them."""
     now_s = time.monotonic()
-    if now_s - state.compared_s.get(store.path, -COMPARE_S) < COMPARE_S:
+    if now_s - state.compared_s < COMPARE_S:
         return False
     more = False
     for one in live_transcripts(store):
@@ -142,16 +132,16 @@ def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:
         if size < 0 and one.last.ended:
             CURSORS.remove(store, cursor_key(one.path))  # its agent removed it
         elif size > 0 and size not in (one.last.cursor.offset, state.sizes.get(one.path)):
-            if _read_one(app, store, state, one, frozenset()):
+            if _read_one(app, store, state, one, set()):
                 more = True
             else:
                 state.sizes[one.path] = size
     if not more:
-        state.compared_s[store.path] = now_s
+        state.compared_s = now_s
     return more
 
 
-def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, names: frozenset[str]) -> bool:
+def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, events: Set[str]) -> bool:
     """True: there is more in this transcript."""
     reading = state.reading(app, one)
     before = reading.cursor.offset
@@ -164,19 +154,19 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
     fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in new.values()]
     if not before and fresh and not one.agent:
         session_ledger.set_start(store, one.session, fresh[0].at, now=app.clock.now())
-    sitting = SessionPart(
+    part = SessionPart(
         host=one.host, session=one.session, agent=one.agent, cwd=one.cwd, transcript=one.path,
-        acts=(*reading.acts, *fresh), new_from=len(reading.acts), compacting=EventName.COMPACTING in names,
-        turned=EventName.TURN_ENDED in names, ended=EventName.SESSION_ENDED in names and not one.agent and not more,
+        acts=(*reading.acts, *fresh), new_from=len(reading.acts), compacting=EventName.COMPACTING in events,
+        turned=EventName.TURN_ENDED in events, ended=EventName.SESSION_ENDED in events and not one.agent and not more,
     )  # fmt: skip
-    ended = sitting.ended or (one.last.ended and not fresh)
+    ended = part.ended or (one.last.ended and not fresh)
     after = replace(one.with_part(ReadPart("", reading.cursor, ended)), read_at=app.clock.now())
 
     def write_cursor() -> None:
         CURSORS.write(store, after, cursor_key(one.path))
         store.put_acts(list(new))
 
-    run_turn_jobs(app, store, sitting, write_cursor)
+    run_turn_jobs(app, store, part, write_cursor)
     reading.acts.extend(fresh)
     return more
 
@@ -187,30 +177,30 @@ def _end_abandoned(app: App, store: Store, state: ReadingState, now_open: set[st
     for one in live_transcripts(store):
         if one.last.ended or one.agent or one.session in now_open or changed_at(one.path) > still.micros:
             continue
-        seen = tuple(state.reading(app, one).acts)
-        sitting = SessionPart(
-            host=one.host, session=one.session, transcript=one.path, acts=seen, new_from=len(seen), ended=True
+        acts = tuple(state.reading(app, one).acts)
+        part = SessionPart(
+            host=one.host, session=one.session, transcript=one.path, acts=acts, new_from=len(acts), ended=True
         )  # fmt: skip
         after = one.with_part(replace(one.last, ended=True))
-        run_turn_jobs(app, store, sitting, lambda after=after: CURSORS.write(store, after, cursor_key(after.path)))  # type: ignore[misc]
+        run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
         vault_upkeep.session_ended(app, state.notes, one.session)
 
 
-def run_turn_jobs(app: App, store: Store, sitting: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
-    """Shows what is new to every job, and writes what they say together with the cursor. Names those that failed."""
+def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
+    """Shows what is new to every job, and writes what they return together with the cursor. A job that fails is logged
+    and left out. Returns the names of those that failed."""
     left, failed = dict(_turn_jobs()), []
     while True:
         name = ""
         try:
             writes = []
             for name, job in left.items():
-                found = job(app, sitting)
-                if found is not None:
-                    writes.append((name, found))
+                writes.append((name, job(app, part)))
             with store.transaction():
                 for each, write in writes:
                     name = each
-                    write()
+                    if write is not None:
+                        write()
                 name = ""
                 write_cursor()
         except (StoreBusy, StoreFull, StoreDamaged):
@@ -219,7 +209,7 @@ def run_turn_jobs(app: App, store: Store, sitting: SessionPart, write_cursor: Wr
             if not name:
                 raise
             said = problem.message if isinstance(problem, RecollectError) else type(problem).__name__
-            app.log.line("job-failed", job=name, session=sitting.session, problem=said)
+            app.log.line("job-failed", job=name, session=part.session, problem=said)
             del left[name]
             failed.append(name)
             continue

@@ -1,7 +1,7 @@
 """What is done in sessions becomes threads.
 
 Turn by turn: `capture` makes a record of it and decides where it belongs; here the few threads it may belong to are
-prepared up, and the record is written as one message, one change per turn, so that each can be undone. When more of the
+prepared, and the record is written as one message, one change per turn, so that each can be undone. When more of the
 same turn is read later, its message is replaced. What this costs does not grow with the store: a handful of threads is
 found by words and by the session's own mark, and only those are read.
 """
@@ -56,26 +56,26 @@ class PreparedTurn:
     asked: QuestionVector | None = None  # None where there is no model: words and files go on alone
 
 
-def record_turns(app: App, sitting: SessionPart) -> Writes | None:
+def record_turns(app: App, part: SessionPart) -> Writes | None:
     """Subagents report to the agent that sent them, and that is in its own transcript."""
-    if sitting.agent or not sitting.acts:
+    if part.agent or not part.acts:
         return None
-    waited = _mark(app.reader(app.scope), sitting.session).waiting
-    start = next((at for at, act in enumerate(sitting.acts) if waited and act.id == waited), sitting.new_from)
-    found = list(split_turns(sitting.acts, start, finished=sitting.ended or sitting.compacting))
+    waited = _mark(app.reader(app.scope), part.session).waiting
+    start = next((at for at, act in enumerate(part.acts) if waited and act.id == waited), part.new_from)
+    found = list(split_turns(part.acts, start, finished=part.ended or part.compacting))
     done = sum(len(turn.new) for turn in found)
-    waiting = sitting.acts[start + done].id if start + done < len(sitting.acts) else ""
-    if not done and start == len(sitting.acts):
+    waiting = part.acts[start + done].id if start + done < len(part.acts) else ""
+    if not done and start == len(part.acts):
         return None
-    prepared = _with_vectors(app, [_prepare(app, sitting, turn) for turn in found])
+    prepared = _with_vectors(app, [_prepare(app, part, turn) for turn in found])
 
     def write() -> None:
         store = app.writer(app.scope)
         left_out = _left_out(store, prepared)
-        threads = [_place(app, sitting, one, left_out) for one in prepared]
-        mark = _mark(store, sitting.session)
+        threads = [_place(app, part, one, left_out) for one in prepared]
+        mark = _mark(store, part.session)
         if mark.waiting != waiting:
-            _write_mark(store, sitting.session, replace(mark, waiting=waiting))
+            _write_mark(store, part.session, replace(mark, waiting=waiting))
         # Only for the next look: turns of one look are told apart by words and files, as where passages get vectors.
         for thread, one in zip(threads, prepared, strict=True):
             if app.turn_vectors is not None and thread and one.asked is not None:
@@ -87,10 +87,10 @@ def record_turns(app: App, sitting: SessionPart) -> Writes | None:
 # Looking: nothing is locked, and it may take its time
 
 
-def _prepare(app: App, sitting: SessionPart, turn: Turn) -> PreparedTurn:
-    told = session_ledger.texts_shown(app, sitting.session)
+def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
+    told = session_ledger.texts_shown(app, part.session)
     roots = [f"{app.project.root}/"] if app.project else []
-    roots += [f"{sitting.cwd}/"] if sitting.cwd else []
+    roots += [f"{part.cwd}/"] if part.cwd else []
     own = replace(turn, acts=tuple(_own_act(act, told, roots) for act in turn.acts))
     made = make_record(own)
     is_echo = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
@@ -138,10 +138,10 @@ def _left_out(store: Store, prepared: Sequence[PreparedTurn]) -> frozenset[str]:
     return frozenset(ids[:last]) - spoken.keys()
 
 
-def _place(app: App, sitting: SessionPart, prepared: PreparedTurn, left_out: frozenset[str]) -> str:
+def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozenset[str]) -> str:
     """The thread that it went to, if any."""
     store = app.writer(app.scope)
-    mark = _mark(store, sitting.session)
+    mark = _mark(store, part.session)
     prepared = _continued(store, prepared, mark)
     entry = prepared.entry
     begun = store.threads_of([entry.id]).get(entry.id, "")
@@ -157,11 +157,11 @@ def _place(app: App, sitting: SessionPart, prepared: PreparedTurn, left_out: fro
     if isinstance(decision, Leave):
         count_captured(app, f"threads: {decision.reason}")
         return ""
-    thread = _write(app, sitting, entry, decision, candidates)
+    thread = _write(app, part, entry, decision, candidates)
     threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
-    _write_mark(store, sitting.session, replace(mark, turn=entry.id, threads=threads))
-    if not sitting.agent:
-        session_ledger.record_own_turn(store, sitting.session, turn_mark(thread, entry.id), now=app.clock.now())
+    _write_mark(store, part.session, replace(mark, turn=entry.id, threads=threads))
+    if not part.agent:
+        session_ledger.record_own_turn(store, part.session, turn_mark(thread, entry.id), now=app.clock.now())
     return thread
 
 
@@ -238,7 +238,7 @@ def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
 # Writing
 
 
-def _write(app: App, sitting: SessionPart, entry: Entry, decision: Continue | Open, candidates: list[Candidate]) -> str:
+def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open, candidates: list[Candidate]) -> str:
     """The id of the thread that it went to."""
     new_id = app.mint.draw("thread") if isinstance(decision, Open) else decision.thread.id
 
@@ -257,10 +257,10 @@ def _write(app: App, sitting: SessionPart, entry: Entry, decision: Continue | Op
             changes += [Unsay(new_id, replaced)] if replaced else []
             changes += [Say(new_id, (message,)), Update.between(standing, thread)]
         else:
-            thread, message = thread_growth.open_thread(new_id, sitting.session, entry)
+            thread, message = thread_growth.open_thread(new_id, part.session, entry)
             changes.append(Create(thread, (message,)))
         others = [one.thread for one in candidates if one.thread.id != new_id]
-        ties = thread_links(entry.about, others, decision, session=sitting.session)
+        ties = thread_links(entry.about, others, decision, session=part.session)
         joined = {end for bridge in (store.bridges(new_id) if ties else ()) for end in (bridge.source, bridge.target)}
         return Plan.of([*changes, *(_link(thread, tie) for tie in ties if tie.target.id not in joined)])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from recollect.app import note_files
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.app.note_files import NOTE_FILES, vault_of
 from recollect.base import swap
 from recollect.base.errors import BadInput, NotFound, StoreReadOnly
@@ -105,7 +105,7 @@ def export_notes(app: App, scope: Scope, target: Path) -> Summary:
 
 def export_rules(app: App, file: Path) -> Summary:
     """The rules in force, between two marks; a second export replaces them."""
-    rules = [rule for _, rule in load_rules(app).values()]
+    rules = [rule for _, rule in rules_in_force(app).values()]
     found = swap.look(file)
     try:
         parts = section.parted(found.text, markdown.is_rule_line)

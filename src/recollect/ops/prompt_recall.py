@@ -12,9 +12,8 @@ from dataclasses import replace
 
 from recollect import agents
 from recollect.app import beat_state, notices, session_ledger, toasts
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
-from recollect.app.memory_search import search
+from recollect.app.memory_search import rules_in_force, search
 from recollect.app.question_vector import TimedQuestion
 from recollect.app.states import RECENT_PROMPTS, SeenPrompt
 from recollect.base.errors import RecollectError, StoreDamaged
@@ -62,7 +61,7 @@ def brief_subagent(request: HookRequest) -> HookReply:
     """A subagent begins with nothing: the rules, and what memory has on its task."""
     app, event = request.app, request.event
     talker = session_ledger.talker(app, event)
-    rules = load_rules(app)
+    rules = rules_in_force(app)
     question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
     outcome = _search_in_time(request, question, talker, SUBAGENT_HITS) if question else NOT_SEARCHED
     said = inject.subagent([rule for _, rule in rules.values()], outcome.hits, nonce=fresh_key()[:8])

@@ -12,8 +12,8 @@ from typing import Annotated, TypeVar
 from recollect import agents
 from recollect.agents.transcript import Voice
 from recollect.app import beat_state, session_ledger, toasts
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.app.note_files import NO_FILE, NOTE_FILES, Known, vault_scopes
 from recollect.app.states import ALLOWED_NOTES
 from recollect.base.errors import NotFound, RecollectError, StoreDamaged
@@ -52,7 +52,7 @@ def start_session(request: HookRequest) -> HookReply:
     if event.source != "compact":
         toasts.show_session(app, event)
     talker = _begin(request)
-    rules = load_rules(app)
+    rules = rules_in_force(app)
     has_history = (event.source == "resume" and is_known) or (
         event.source == "fork" and _rebuild_ledger(request, talker)
     )

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from recollect.app import session_ledger
-from recollect.app.active_rules import load_rules
 from recollect.app.core import App
-from recollect.app.memory_search import search
+from recollect.app.memory_search import rules_in_force, search
 from recollect.app.question_vector import TimedQuestion
 from recollect.app.session_ledger import Showing
 from recollect.base.errors import UnknownId
@@ -78,7 +77,7 @@ def _remind(request: HookRequest, call: ToolCall) -> HookReply:
 def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[Outcome, list[Rule]]:
     """The rules that are about this very call, at most three, none that was `seen`."""
     about = read_call(call.name, call.input)
-    rules = {id: pair for id, pair in load_rules(app).items() if id not in seen}
+    rules = {id: pair for id, pair in rules_in_force(app).items() if id not in seen}
     named = rules_about([rule for _, rule in rules.values()], about)[:MAX_REMINDERS]
     weights = {rule.id: 1.0 for rule in named}
     if about.programs and len(weights) < min(MAX_REMINDERS, len(rules)) and app.settings.switch("MEMORY_RECALL"):
