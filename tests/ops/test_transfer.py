@@ -15,7 +15,7 @@ from recollect.base.errors import BadImport, BadInput, Conflict, NotFound, Recol
 from recollect.model.memory import Anchor, BridgeType, Lane, Rating
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from recollect.ops import history, memories, rules, transfer
+from recollect.ops import history, memories, rules
 from recollect.ops.transfer import checksum, export, import_jsonl
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, kept, made, pinned, states
@@ -47,10 +47,12 @@ def test_an_export_comes_back_the_same_in_another_home_once(app: App, open_app: 
     export(app, FILE)
     other = open_app(home=tmp_path / "other")
 
+    before = files(Path.cwd())
     told = import_jsonl(other, FILE)
     again = import_jsonl(other, FILE)
 
     assert (told.facts["known"], again.facts["new"]) == (0, 0)
+    assert files(Path.cwd()) == before
     assert states(other) == states(app)
     export(other, "again.jsonl")
     assert Path("again.jsonl").read_bytes() == Path(FILE).read_bytes()
@@ -131,20 +133,25 @@ def test_a_file_that_is_not_there(app: App, name: str):
 # Bad files: a whole one of seven lines, then one thing wrong with it.
 
 Lines = list[dict[str, Any]]
+_whole: list[bytes] = []
 
 
 def lines_of(file: str) -> Lines:
-    return [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in Path(file).read_bytes().splitlines()]
 
 
-def whole(app: App) -> Lines:
-    a, b, c = pinned(app, "a"), pinned(app, "b"), pinned(app, "c")
-    memories.link(app, a, b)
-    memories.merge(app, a, c)
-    export(app, "whole.jsonl")
-    found = lines_of("whole.jsonl")
-    assert [line["type"] for line in found] == ["header", "memory", "memory", "memory", "bridge", "alias", "end"]
-    return found
+@pytest.fixture
+def whole(app: App) -> bytes:
+    """Written once for all tests."""
+    if not _whole:
+        a, b, c = pinned(app, "a"), pinned(app, "b"), pinned(app, "c")
+        memories.link(app, a, b)
+        memories.merge(app, a, c)
+        export(app, "whole.jsonl")
+        _whole.append(Path("whole.jsonl").read_bytes())
+    types = [json.loads(line)["type"] for line in _whole[0].splitlines()]
+    assert types == ["header", "memory", "memory", "memory", "bridge", "alias", "end"]
+    return _whole[0]
 
 
 def write(lines: Lines, *, honest: bool = True) -> None:
@@ -160,90 +167,66 @@ def write(lines: Lines, *, honest: bool = True) -> None:
 
 
 def refused(open_app: Opens, home: Path, line: int, problem: str) -> None:
-    """BadImport with the line's number, dry or not, and nothing is written."""
-    for dry_run in (True, False):
-        other = open_app(home=home, dry_run=dry_run)
-        with pytest.raises(BadImport, match=problem) as found:
-            import_jsonl(other, FILE)
-        assert found.value.line == line
-        assert f"{FILE}, line {line}: " in found.value.message
-        assert len(found.value.message) < 400
-        assert states(other) == {}
-        other.close()
+    """BadImport with the line's number, and nothing is written."""
+    other = open_app(home=home)
+    with pytest.raises(BadImport, match=problem) as found:
+        import_jsonl(other, FILE)
+    assert found.value.line == line
+    assert f"{FILE}, line {line}: " in found.value.message
+    assert len(found.value.message) < 400
+    assert states(other) == {}
+
+
+def forged(where: int, **fields: Any) -> Callable[[Lines], Lines]:
+    return lambda lines: [{**line, **(fields if at == where else {})} for at, line in enumerate(lines)]
+
+
+def memory_with(**fields: Any) -> Callable[[Lines], Lines]:
+    return lambda lines: forged(2, memory={**lines[2]["memory"], **fields})(lines)
 
 
 @pytest.mark.parametrize(
-    ("change", "line", "problem"),
+    ("change", "honest", "line", "problem"),
     [
-        (lambda lines: lines[:-1], 7, "ends too early"),
-        (lambda lines: [*lines[:2], {**lines[2], "messages": []}, *lines[3:]], 3, "checksum does not hold"),
-        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], 7, "missing or were changed"),
-        (lambda lines: [*lines[:5], *lines[6:]], 6, "missing or were changed"),
-        (lambda lines: [*lines, lines[1]], 8, "more after the end"),
-        (lambda lines: lines[1:], 1, "not a recollect-jsonl file"),
+        (lambda lines: lines[:-1], False, 7, "ends too early"),
+        (forged(2, messages=[]), False, 3, "checksum does not hold"),
+        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], False, 7, "missing or were changed"),
+        (lambda lines: [*lines[:5], *lines[6:]], False, 6, "missing or were changed"),
+        (lambda lines: [*lines, lines[1]], False, 8, "more after the end"),
+        (lambda lines: lines[1:], False, 1, "not a recollect-jsonl file"),
+        (lambda lines: forged(2, memory=lines[1]["memory"], messages=[])(lines), True, 3, "came before"),
+        *(
+            (change, True, line, problem)
+            for change, line, problem in [
+                (forged(0, version=2), 1, "version 2 is not known"),
+                (forged(0, format="x"), 1, "not a recollect-jsonl file"),
+                (forged(2, type="poem"), 3, "type 'poem' is not known"),
+                (forged(2, type=["memory"]), 3, "is not known"),
+                (forged(2, memory=[]), 3, "an object is wanted"),
+                (forged(2, memory=None), 3, "NoneType"),
+                (forged(2, messages=[1]), 3, "int"),
+                (forged(4, bridge={}), 5, "source: missing"),
+                (forged(5, new="thread_20200101_000000_000000"), 6, "no memory has the id"),
+                (memory_with(kind="poem"), 3, "kind"),
+                (memory_with(colour="red"), 3, "colour: no such field"),
+                (memory_with(weight=float("nan")), 3, "finite"),
+                (memory_with(seen=2**70), 3, "seen"),
+                (memory_with(created_at="yesterday"), 3, "created_at"),
+                (memory_with(topics=[[1]]), 3, "topics"),
+                (memory_with(id="../../x"), 3, "no id"),
+                (memory_with(id="thread_20260201_083000_abc123\n"), 3, "no id"),
+                (memory_with(body="x" * 1_000_001), 3, "at most 1,000,000"),
+                (memory_with(weight="x" * 10_000_000), 3, "weight"),
+                (memory_with(weight=json.loads("[" * 300 + "]" * 300)), 3, "weight"),
+            ]
+        ),
     ],
 )
-def test_a_damaged_file_changes_nothing(
-    app: App, open_app: Opens, tmp_path: Path, change: Callable[[Lines], Lines], line: int, problem: str
-):
-    write(change(whole(app)), honest=False)
-    refused(open_app, tmp_path / "other", line, problem)
-
-
-def forged(where: int, **fields: Any) -> Callable[[Lines], None]:
-    return lambda lines: lines[where].update(fields)
-
-
-def memory_with(**fields: Any) -> Callable[[Lines], None]:
-    return lambda lines: lines[2]["memory"].update(fields)
-
-
-def same_twice(lines: Lines) -> None:
-    lines[2]["memory"] = lines[1]["memory"]
-    lines[2]["messages"] = []
-
-
-@pytest.mark.parametrize(
-    ("change", "line", "problem"),
-    [
-        (forged(0, version=2), 1, "version 2 is not known"),
-        (forged(0, format="x"), 1, "not a recollect-jsonl file"),
-        (forged(2, type="poem"), 3, "type 'poem' is not known"),
-        (forged(2, type=None), 3, "type None is not known"),
-        (forged(2, type=["memory"]), 3, "is not known"),
-        (forged(2, memory=[]), 3, "an object is wanted"),
-        (forged(2, memory="kind"), 3, "an object is wanted"),
-        (forged(2, memory=None), 3, "NoneType"),
-        (forged(2, messages=[1]), 3, "int"),
-        (forged(2, messages=5), 3, "int"),
-        (forged(4, bridge={}), 5, "source: missing"),
-        (forged(5, new="thread_20200101_000000_000000"), 6, "no memory has the id"),
-        (memory_with(kind="poem"), 3, "kind"),
-        (memory_with(colour="red"), 3, "colour: no such field"),
-        (memory_with(weight=float("nan")), 3, "finite"),
-        (memory_with(weight=float("inf")), 3, "finite"),
-        (memory_with(seen=-1), 3, "seen"),
-        (memory_with(seen=2**70), 3, "seen"),
-        (memory_with(created_at="yesterday"), 3, "created_at"),
-        (memory_with(status="dead"), 3, "status"),
-        (memory_with(topics="a"), 3, "topics: a list is wanted"),
-        (memory_with(topics=[[1]]), 3, "topics"),
-        (memory_with(id="../../x"), 3, "no id"),
-        (memory_with(id=""), 3, "no id"),
-        (memory_with(id="thread_20260201_083000_abc123\n"), 3, "no id"),
-        (memory_with(body=None), 3, "body: a text is wanted"),
-        (memory_with(body="x" * 1_000_001), 3, "at most 1,000,000"),
-        (memory_with(weight="x" * 10_000_000), 3, "weight"),
-        (memory_with(weight=json.loads("[" * 300 + "]" * 300)), 3, "weight"),
-        (same_twice, 3, "came before"),
-    ],
-)
-def test_a_line_that_says_something_else_is_refused(
-    app: App, open_app: Opens, tmp_path: Path, change: Callable[[Lines], None], line: int, problem: str
-):
-    lines = whole(app)
-    change(lines)
-    write(lines)
+def test_a_file_with_one_bad_line_is_refused(
+    open_app: Opens, tmp_path: Path, whole: bytes, change: Callable[[Lines], Lines], honest: bool, line: int,
+    problem: str,
+):  # fmt: skip
+    write(change([json.loads(text) for text in whole.splitlines()]), honest=honest)
     refused(open_app, tmp_path / "other", line, problem)
 
 
@@ -253,15 +236,11 @@ def test_a_line_that_says_something_else_is_refused(
         (b"", 1, "ends too early"),
         (b"\n\n  \n", 1, "ends too early"),
         (b"\xff\xfe", 1, "not UTF-8"),
-        (b"PK\x03\x04\x00\x00", 1, "not JSON"),
         (b"null\n", 1, "not a JSON object"),
         (b"{}\n", 1, "not a recollect-jsonl file"),
         (b"{" * 1_000 + b"\n", 1, "not JSON"),
-        (b"[" * 1_000 + b"]" * 1_000 + b"\n", 1, "nested too deeply|not a JSON object"),
         (b"[" * 100_000 + b"]" * 100_000 + b"\n", 1, "nested too deeply"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"\n", 1, "nested too deeply"),
-        (b'{"a":' * 900 + b"1" + b"}" * 900 + b"\n", 1, "nested too deeply|not a recollect-jsonl file"),
-        (b"1" * 5_000 + b"\n", 1, "not JSON"),
         (b'{"a": "\\ud800"}\n', 1, "surrogates|not a recollect-jsonl file"),
         (b"x" * 10_000_000 + b"\n", 1, "not JSON"),
     ],
@@ -272,44 +251,29 @@ def test_a_file_of_something_else_is_refused(open_app: Opens, tmp_path: Path, co
     refused(open_app, tmp_path / "other", line, problem)
 
 
-def test_the_number_of_a_bad_line_is_exact_among_blank_ones(app: App, open_app: Opens, tmp_path: Path):
-    whole(app)
-    lines = Path("whole.jsonl").read_bytes().splitlines(keepends=True)
+def test_the_number_of_a_bad_line_is_exact_among_blank_ones(open_app: Opens, tmp_path: Path, whole: bytes):
+    lines = whole.splitlines(keepends=True)
     Path(FILE).write_bytes(lines[0] + b"\n\n" + lines[1] + b'{"type": "\xff"}\n' + b"".join(lines[2:]))
     refused(open_app, tmp_path / "other", 5, "not UTF-8")
 
 
-def test_a_line_beyond_the_limit_is_refused(open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(transfer, "MAX_LINE_BYTES", 1_000)
-    Path(FILE).write_bytes(b'{"a": "' + b"x" * 2_000 + b'"}\n')
-    refused(open_app, tmp_path / "other", 1, "longer than 1,000 bytes")
-
-
-def test_a_mark_at_the_front_and_windows_line_ends_do_no_harm(app: App, open_app: Opens, tmp_path: Path):
-    whole(app)
-    Path(FILE).write_bytes(b"\xef\xbb\xbf" + Path("whole.jsonl").read_bytes().replace(b"\n", b"\r\n"))
+def test_a_mark_at_the_front_and_windows_line_ends_do_no_harm(open_app: Opens, tmp_path: Path, whole: bytes):
+    Path(FILE).write_bytes(b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"))
     other = open_app(home=tmp_path / "other")
-    import_jsonl(other, FILE)
-    assert states(other) == states(app)
+    assert import_jsonl(other, FILE).facts["new"] == 5
+    assert {card.memory.body for card in memories.threads(other).cards} >= {"b"}
 
 
-def test_an_import_that_clashes_with_what_is_here_says_so(app: App, open_app: Opens, tmp_path: Path):
-    lines = whole(app)
-    taken = thread("here", id=lines[1]["memory"]["id"].replace("thread_2026", "thread_2025"))
+def test_an_import_that_clashes_with_what_is_here_says_so(open_app: Opens, tmp_path: Path, whole: bytes):
+    Path(FILE).write_bytes(whole)
+    first = json.loads(whole.splitlines()[1])
     other = open_app(home=tmp_path / "other")
-    heard = messages(taken, "x")[0]
-    taken_message = replace(heard, id=lines[1]["messages"][0]["id"])
-    other.writer(Scope.PROJECT).apply(plan(Create(taken, (taken_message,))), act())
+    taken = thread("here")
+    (heard,) = messages(taken, "x")
+    other.writer(Scope.PROJECT).apply(plan(Create(taken, (replace(heard, id=first["messages"][0]["id"]),))), act())
     before = states(other)
 
     with pytest.raises(Conflict):
-        import_jsonl(other, "whole.jsonl")
+        import_jsonl(other, FILE)
 
     assert states(other) == before
-
-
-def test_reading_an_import_leaves_the_file_alone(app: App, open_app: Opens, tmp_path: Path):
-    whole(app)
-    before = files(Path.cwd())
-    import_jsonl(open_app(home=tmp_path / "other"), "whole.jsonl")
-    assert files(Path.cwd()) == before

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from recollect.agents import Transcript
 from recollect.app import rule_keeping
-from recollect.app.anchors import COMMIT
 from recollect.app.core import IMPORT_ACTOR, App
 from recollect.app.states import CURSORS, ReadPart, ReadTranscript
 from recollect.base.clock import Clock
@@ -130,9 +129,11 @@ def _as_it_was(was: Change, change: Change, root: Path) -> Change:
     if not isinstance(change, Create) or not change.memory.anchors:
         return was
     created = change.memory.created_at.micros
-    files = (anchor for anchor in change.memory.anchors if anchor.path != COMMIT)
-    anchors = (one if changed_at(root / one.path, created + 1) <= created else replace(one, hash="") for one in files)
-    return Create(replace(change.memory, anchors=tuple(anchors)), change.messages)
+    anchors = tuple(
+        one if changed_at(root / one.path, created + 1) <= created else replace(one, hash="")
+        for one in change.memory.anchors
+    )
+    return Create(replace(change.memory, anchors=anchors), change.messages)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Memories as a file: JSONL, one value a line, each with a checksum, and a last line that counts them.
+"""Memories as a file: JSONL, one value per line, each with a checksum, and a last line that counts them.
 
 An import reads the whole file before it writes anything, so a damaged one changes nothing; ids are kept, so
 reading the same file twice adds nothing.
@@ -10,10 +10,8 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +21,7 @@ from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, storable
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
 from recollect.model.memory import Bridge, Lane, Message
-from recollect.model.plan import Alias, Change, Create, Link, Plan
+from recollect.model.plan import Alias, Create, Link, Plan
 from recollect.model.result import Scope, Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
@@ -33,14 +31,14 @@ if TYPE_CHECKING:
 
 FORMAT = "recollect-jsonl"
 VERSION = 1
-MAX_LINE_BYTES = 64_000_000
 _MAX_PROBLEM_CHARS = 200
 _BATCH = 200
+_HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
 
 
 class Shape(StrEnum):
     JSONL = "jsonl"  # everything, with checksums: what `import jsonl` reads
-    MARKDOWN = "markdown"  # a folder of notes, one a memory
+    MARKDOWN = "markdown"  # a folder of notes, one per memory
     AGENTS_MD = "agents-md"  # the rules in force, as a section of a file that agents read
 
 
@@ -58,11 +56,8 @@ def export(
     if shape is not Shape.JSONL:
         from recollect.ops import note_transfer
 
-        return (
-            note_transfer.export_notes(app, scope, target)
-            if shape is Shape.MARKDOWN
-            else note_transfer.export_rules(app, target)
-        )
+        is_folder = shape is Shape.MARKDOWN
+        return note_transfer.export_notes(app, scope, target) if is_folder else note_transfer.export_rules(app, target)
     if os.path.lexists(target):
         raise BadInput(f"{file} is there already.", hint="Name a new file; nothing is overwritten.")
     total = sum(count for _, _, count in app.reader(scope).counts().by_kind_and_status)
@@ -79,6 +74,43 @@ def export(
     return Summary(f"{word} {counted(total, 'memory', 'memories')} to {file}.", facts)
 
 
+def _write(app: App, scope: Scope, target: Path, total: int) -> None:
+    """A new private file, whole or not there at all."""
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as out:
+            digest, count = hashlib.sha256(), 0
+            for data in _values(app, scope):
+                mark = checksum(data)
+                digest.update(mark.encode())
+                out.write(canonical(data | {"sha256": mark}) + "\n")
+                app.progress(min(count, total), total, "memories")
+                count += 1
+            out.write(canonical({"type": "end", "lines": count, "sha256": digest.hexdigest()}) + "\n")
+            out.flush()
+            os.fsync(handle)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _values(app: App, scope: Scope) -> Iterator[dict[str, Json]]:
+    store = app.reader(scope)
+    at = app.clock.now().iso()
+    yield {"type": "header", "format": FORMAT, "version": VERSION, "scope": str(scope), "at": at}
+    for memory, messages in store.each():
+        yield {"type": "memory", "memory": encode(memory), "messages": encode(messages)}
+    for bridge in store.bridges():
+        yield {"type": "bridge", "bridge": encode(bridge)}
+    for memory, _ in store.each():
+        for old in store.aliases(memory.id):
+            yield {"type": "alias", "old": old, "new": memory.id}
+
+
+def checksum(data: dict[str, Json]) -> str:
+    return hashlib.sha256(canonical({k: v for k, v in data.items() if k != "sha256"}).encode()).hexdigest()
+
+
 def import_jsonl(
     app: App,
     file: Annotated[str, Arg("The file to read.", metavar="FILE")],
@@ -91,166 +123,72 @@ def import_jsonl(
         raise NotFound(f"There is no file {file}.", hint="`recollect export FILE` writes one.")
     scope = scope_of(user)
     app.require_scope(scope)
-    total = _checked(app.reader(scope), _read(app, source, lane), source.name)
+    reader = app.reader(scope)
+    changes = _read(app, reader, source, lane)
+    new = [change for change in changes if not _is_known(reader, change)]
+    total, known = len(changes), len(changes) - len(new)
+    facts: dict[str, Json] = {"lines": total, "new": len(new), "known": known, "dry_run": app.dry_run}
     if app.dry_run:
-        known = sum(_is_known(app.reader(scope), change) for _, change in _read(app, source, lane))
-        facts: dict[str, Json] = {"lines": total, "new": total - known, "known": known, "dry_run": True}
-        return Summary(f"Would import {total - known:,} of {total:,} lines; {known:,} are there already.", facts)
-    store = app.writer(scope)
-    change, added, done = app.mint.draw("change"), 0, 0
+        return Summary(f"Would import {len(new):,} of {total:,} lines; {known:,} are there already.", facts)
+    store, change = app.writer(scope), app.mint.draw("change")
     header = app.change_header("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
-    lines = (item for _, item in _read(app, source, lane))
-    while batch := tuple(islice(lines, _BATCH)):
-        fresh = Plan(tuple(item for item in batch if not _is_known(store, item)))
-        if fresh:
-            store.apply(app.redact_plan(fresh), header)
-        added += len(fresh.changes)
-        done += len(batch)
-        app.progress(done, total, "memories")
-    app.log.line("import", change=change, scope=scope, lines=total, added=added)
-    facts = {"lines": total, "new": added, "known": total - added, "change": change, "dry_run": False}
-    note = ("`recollect undo` takes it back.",) if added else ()
-    return Summary(
-        f"Imported {added:,} of {total:,} lines; {total - added:,} were there already.", facts, (*note, *app.notes())
-    )
+    for start in range(0, len(new), _BATCH):
+        store.apply(app.redact_plan(Plan(tuple(new[start : start + _BATCH]))), header)
+        app.progress(min(total, known + start + _BATCH), total, "memories")
+    app.log.line("import", change=change, scope=scope, lines=total, added=len(new))
+    notes = ("`recollect undo` takes it back.",) if new else ()
+    summary = f"Imported {len(new):,} of {total:,} lines; {known:,} were there already."
+    return Summary(summary, facts | {"change": change}, (*notes, *app.notes()))
 
 
-def _write(app: App, scope: Scope, target: Path, total: int) -> None:
-    """A new private file, whole or not there at all."""
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as out:
-            for number, line in enumerate(_lines(app, scope)):
-                out.write(line + "\n")
-                app.progress(min(number, total), total, "memories")
-            out.flush()
-            os.fsync(handle)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
-
-
-def _lines(app: App, scope: Scope) -> Iterator[str]:
-    store = app.reader(scope)
-    digest = hashlib.sha256()
-    count = 0
-
-    def line(data: dict[str, Json]) -> str:
-        nonlocal count
-        mark = checksum(data)
-        digest.update(mark.encode())
-        count += 1
-        return canonical(data | {"sha256": mark})
-
-    at = app.clock.now().iso()
-    yield line({"type": "header", "format": FORMAT, "version": VERSION, "scope": str(scope), "at": at})
-    for memory, messages in store.each():
-        yield line({"type": "memory", "memory": encode(memory), "messages": encode(messages)})
-    for bridge in store.bridges():
-        yield line({"type": "bridge", "bridge": encode(bridge)})
-    for memory, _ in store.each():
-        for old in store.aliases(memory.id):
-            yield line({"type": "alias", "old": old, "new": memory.id})
-    yield canonical({"type": "end", "lines": count, "sha256": digest.hexdigest()})
-
-
-def checksum(data: dict[str, Json]) -> str:
-    return hashlib.sha256(canonical({k: v for k, v in data.items() if k != "sha256"}).encode()).hexdigest()
-
-
-def _checked(store: Store, lines: Iterator[tuple[int, Change]], name: str) -> int:
-    """How many changes the file asks for. All of it is read before anything is written, and what a line leans
-    on must be here or in an earlier one: a batch that failed would leave those before it behind."""
-    total = 0
-    known: set[str] = set()
-    for number, change in lines:
-        total += 1
-        brought: list[str] = []
-        needed: list[str] = []
-        match change:
-            case Create(memory, messages):
-                brought = [memory.id, *(m.id for m in messages)]
-            case Link(bridge):
-                needed = [bridge.source, bridge.target]
-            case Alias(_, new):
-                needed = [new]
-            case _:
-                pass
-        for id in brought:
-            if id in known:
-                raise BadImport(name, number, f"{id} came before", hint=_HINT)
-            known.add(id)
-        for id in needed:
-            if id not in known and store.exact(id) is None:
-                raise BadImport(name, number, f"no memory has the id {clip(id, 80)!r}", hint=_HINT)
-    return total
-
-
-_HINT = "Nothing was imported. `recollect export FILE` writes a whole file."
-
-
-@contextmanager
-def _naming_line(name: str, number: int) -> Iterator[None]:
-    """Whatever is wrong is told with the line's number."""
-    try:
-        yield
-    except RecursionError:
-        raise BadImport(name, number, "it is nested too deeply", hint=_HINT) from None
-    except BadInput as problem:
-        raise BadImport(name, number, problem.message, hint=problem.hint) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise BadImport(name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT) from None
-
-
-def _read(app: App, source: Path, lane: Lane | None) -> Iterator[tuple[int, Change]]:
-    """Every line as the change it asks for; BadImport with the line's number at the first that is wrong."""
+def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Create | Link | Alias]:
+    """What every line asks for; BadImport with the line's number at the first that is wrong. What a line leans on must
+    be here or in an earlier line."""
     digest, count, ended, number = hashlib.sha256(), 0, False, 0
-    for number, text in _text_lines(source):
-        change = None
-        with _naming_line(source.name, number):
+    changes: list[Create | Link | Alias] = []
+    ids: set[str] = set()
+    try:
+        for at, raw in enumerate(source.read_bytes().split(b"\n"), start=1):
+            if not raw.strip():
+                continue
+            number = at
             if ended:
                 raise ValueError("there is more after the end")
-            data = _parsed(text)
-            mark, kind = checksum(data), data.get("type")
+            data = _parse(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             if not count:
                 _check_header(data)
-            if kind == "end":
+            if data.get("type") == "end":
+                ended = True
                 if data.get("lines") != count or data.get("sha256") != digest.hexdigest():
                     raise ValueError("lines are missing or were changed")
-                ended = True
-            else:
-                if mark != data.get("sha256"):
-                    raise ValueError("its checksum does not hold: the line was changed")
-                digest.update(mark.encode())
-                change = _change(app, data, lane) if count else None
-                count += 1
-        if change is not None:
-            yield number, change
-    if not ended:
-        raise BadImport(source.name, number + 1, "the file ends too early", hint=_HINT)
-
-
-def _text_lines(source: Path) -> Iterator[tuple[int, str]]:
-    """Numbered from one; blank ones are left out. Decoded one at a time, so that the number is exact."""
-    number = 0
-    try:
-        with source.open("rb") as file:
-            while raw := file.readline(MAX_LINE_BYTES + 1):
-                number += 1
-                if len(raw) > MAX_LINE_BYTES:
-                    raise BadImport(source.name, number, f"longer than {MAX_LINE_BYTES:,} bytes", hint=_HINT)
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                if line:
-                    yield number, line
+                continue
+            mark = checksum(data)
+            if mark != data.get("sha256"):
+                raise ValueError("its checksum does not hold: the line was changed")
+            digest.update(mark.encode())
+            if count:
+                changes.append(_change(app, data, lane))
+                _check_ids(store, changes[-1], ids)
+            count += 1
+        number += 1
+        if not ended:
+            raise ValueError("the file ends too early")
+    except RecursionError:
+        raise BadImport(source.name, number, "it is nested too deeply", hint=_HINT) from None
     except UnicodeDecodeError:
         raise BadImport(source.name, number, "it is not UTF-8 text", hint=_HINT) from None
+    except BadInput as problem:
+        raise BadImport(source.name, number, problem.message, hint=problem.hint) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise BadImport(source.name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT) from None
     except OSError as problem:
         raise NotFound(f"{source} cannot be read: {problem.strerror}.") from None
+    return changes
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(line: str) -> dict[str, Any]:
     try:
-        data = json.loads(text)
+        data = json.loads(line)
     except ValueError as problem:
         raise ValueError(f"it is not JSON ({problem})") from None
     if not isinstance(data, dict):
@@ -266,7 +204,7 @@ def _check_header(data: dict[str, Any]) -> None:
         raise BadInput(f"version {found} is not known", hint="Upgrade Recollect.")
 
 
-def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Change:
+def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Create | Link | Alias:
     match data["type"]:
         case "memory":
             memory, messages = decode_memory(data["memory"]), decode(tuple[Message, ...], data["messages"])
@@ -287,7 +225,25 @@ def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Change:
             raise ValueError(f"type {other!r} is not known")
 
 
-def _is_known(store: Store, change: Change) -> bool:
+def _check_ids(store: Store, change: Create | Link | Alias, ids: set[str]) -> None:
+    """`ids`: those of the memories and messages in earlier lines."""
+    needed: tuple[str, ...] = ()
+    match change:
+        case Create(memory, messages):
+            for id in (memory.id, *(m.id for m in messages)):
+                if id in ids:
+                    raise ValueError(f"{id} came before")
+                ids.add(id)
+        case Link(bridge):
+            needed = (bridge.source, bridge.target)
+        case Alias(_, new):
+            needed = (new,)
+    for id in needed:
+        if id not in ids and store.exact(id) is None:
+            raise ValueError(f"no memory has the id {clip(id, 80)!r}")
+
+
+def _is_known(store: Store, change: Create | Link | Alias) -> bool:
     """A memory that is here with other words keeps them."""
     match change:
         case Create(memory):
@@ -297,5 +253,3 @@ def _is_known(store: Store, change: Change) -> bool:
         case Alias(old, _):
             found = store.get(old)
             return found is not None and found.id != old
-        case _:
-            return False
