@@ -17,7 +17,7 @@ from recollect.app.question_vector import TimedQuestion, fill_vectors
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
 from recollect.capture.shown_memories import is_used
-from recollect.jobs.session_import import Importer, ImportReport, PastApp
+from recollect.jobs.session_import import Importer, PastApp
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.query import Hit
 from recollect.model.result import Scope
@@ -48,7 +48,7 @@ def replay_sessions(app: App, transcripts: Sequence[Transcript]) -> list[Asked]:
     past = PastApp(app, app.require_project(), app.settings, "Replayed past sessions")
     player = _Player(past)
     try:
-        Importer(past, DEFAULT_HOST, ImportReport(), lambda _size: None, player.play).read(transcripts)
+        Importer(past, DEFAULT_HOST, lambda _size: None, player.play).read(transcripts)
     finally:
         past.close()
     return player.asked
@@ -79,7 +79,7 @@ class _Player:
 
     def _begin(self, part: SessionPart) -> None:
         self._session, self._began = part.session, part.new[0].at
-        self._app.past.stand(self._began)
+        self._app.set_time(self._began)
         self._fill()
         self._shown = set(rules_in_force(self._app))
 
@@ -94,7 +94,7 @@ class _Player:
             return  # words answer alone, as they would have
 
     def _ask(self, session: str, act: Act) -> Asked:
-        self._app.past.stand(act.at)
+        self._app.set_time(act.at)
         limit = self._app.settings.count("MEMORY_PROMPT_HITS")
         question = TimedQuestion(self._app, act.text, time.monotonic() + _NO_HURRY_S)
         found = search_unasked(self._app, question, seen=self._shown, limit=limit)

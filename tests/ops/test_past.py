@@ -716,7 +716,7 @@ def test_it_says_what_is_remembered_now(app: App):
     assert one_project(answer)["remembers"]["rules"] == 1
     assert "  rule: " in answer.summary
     assert len(rules(app, Scope.USER)) == 1
-    assert any("1 rule more for every project" in note for note in answer.notes)
+    assert any(note.endswith("takes the rules for every project back.") for note in answer.notes)
     assert any(note.startswith("`recollect undo change_") for note in answer.notes)
 
 

@@ -20,8 +20,7 @@ from recollect.base.text import storable
 
 _SUFFIX = ".jsonl"
 _HEAD_LINES = 40
-_MAX_DEPTH = 5
-"""Folders below the one that is searched; one more than agents make, for where all of it was copied somewhere."""
+_MAX_DEPTH = 5  # folders below the one that is searched; one more than agents make, in case all of it was copied
 
 
 class Head(NamedTuple):
@@ -33,36 +32,33 @@ class Head(NamedTuple):
     agent: str = ""
 
 
-def find(within: Path, read_head: Callable[[Mapping[str, object]], Head]) -> Iterator[Transcript]:
+ReadHead = Callable[[Mapping[str, object]], Head]
+
+
+def find(within: Path, read_head: ReadHead) -> Iterator[Transcript]:
     """Every transcript below a folder, or one file."""
     if within.is_dir():
-        yield from _below(within, _MAX_DEPTH, read_head)
+        yield from _find_below(within, _MAX_DEPTH, read_head)
     elif os.path.lexists(within):
         yield _read(within, read_head)
 
 
-def _below(folder: Path, depth: int, read_head: Callable[[Mapping[str, object]], Head]) -> Iterator[Transcript]:
+def _find_below(folder: Path, depth: int, read_head: ReadHead) -> Iterator[Transcript]:
     try:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+        found = sorted(folder.iterdir())
     except OSError as problem:
         yield Transcript(folder, problem=problem.strerror or "cannot be read")
         return
-    for entry in found:
-        path, is_named = Path(entry.path), entry.name.endswith(_SUFFIX)
-        if entry.is_symlink():
-            if is_named or os.path.isdir(path):
-                yield Transcript(path, problem="a link")
-        elif entry.is_dir(follow_symlinks=False):
-            if is_named:
-                yield Transcript(path, problem="not a file")
-            elif depth > 1:
-                yield from _below(path, depth - 1, read_head)
-        elif is_named:
+    for path in found:
+        if path.name.endswith(_SUFFIX):
             yield _read(path, read_head)
+        elif path.is_symlink() and path.is_dir():
+            yield Transcript(path, problem="a link")
+        elif path.is_dir() and depth > 1:
+            yield from _find_below(path, depth - 1, read_head)
 
 
-def _read(path: Path, read_head: Callable[[Mapping[str, object]], Head]) -> Transcript:
+def _read(path: Path, read_head: ReadHead) -> Transcript:
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):

@@ -18,7 +18,7 @@ from recollect.agents import Transcript
 from recollect.app import rule_keeping
 from recollect.app.core import IMPORT_ACTOR, App
 from recollect.app.states import CURSORS, ReadPart, ReadTranscript
-from recollect.base.clock import Clock
+from recollect.base.clock import FixedClock
 from recollect.base.errors import Conflict
 from recollect.base.moment import Moment
 from recollect.base.project import Project
@@ -37,24 +37,10 @@ if TYPE_CHECKING:
     from recollect.store import ChangeHeader, Store
 
 Step = Callable[[int], None]
+# Smaller than what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar.
 PIECE_BYTES = 300_000
-"""Smaller than what is read live at once: live sessions wait for the lock meanwhile, and a person for the bar."""
-_RULES_SHOWN = 5
+_MAX_RULES_SHOWN = 5
 _BEFORE_AGENTS = Moment.parse("2020-01-01")  # an earlier time is a mistake of some clock
-
-
-class PastClock:
-    """Stands where it is told to, never later than the real one."""
-
-    def __init__(self, real: Clock) -> None:
-        self.real = real
-        self.at = real.now()
-
-    def now(self) -> Moment:
-        return self.at
-
-    def stand(self, at: Moment) -> None:
-        self.at = min(at, self.real.now())
 
 
 class PastApp(App):
@@ -63,11 +49,12 @@ class PastApp(App):
     today, or everything that is imported would be asleep at once."""
 
     fills_vectors = False  # nearly all of an import's time; words find everything at once
+    clock: FixedClock
 
     def __init__(self, app: App, project: Project, settings: Settings, summary: str) -> None:
-        self.past = PastClock(app.clock)
+        clock = FixedClock(app.clock.now())
         super().__init__(
-            home=app.home, project=project, settings=settings, clock=self.past, actor=app.actor, dry_run=app.dry_run
+            home=app.home, project=project, settings=settings, clock=clock, actor=app.actor, dry_run=app.dry_run
         )
         self.wall_clock = app.clock
         # Two stores, two changes: an undo is of one store.
@@ -77,6 +64,9 @@ class PastApp(App):
         self._embedder = app._embedder
         self.turn_vectors = {}
         self._paths: dict[Scope, Path] = {}
+
+    def set_time(self, at: Moment) -> None:
+        self.clock.at = min(at, self.wall_clock.now())
 
     def store_path(self, scope: Scope) -> Path | None:
         """Looked up once: an import asks for it a hundred times per megabyte, and each look reads a folder."""
@@ -142,7 +132,7 @@ class ImportReport:
 
     sessions: set[str] = field(default_factory=set)
     bytes: int = 0
-    said: Counter[str] = field(default_factory=Counter)  # acts by who spoke
+    acts: Counter[str] = field(default_factory=Counter)  # by who spoke
     copies: int = 0
     damaged: int = 0
     secrets: Counter[str] = field(default_factory=Counter)
@@ -150,76 +140,63 @@ class ImportReport:
     rules: list[str] = field(default_factory=list)  # dry run alone: the first few that would be kept
     failed: Counter[str] = field(default_factory=Counter)  # jobs that failed, and on how many pieces
     known: int = 0  # transcripts with nothing new in them
-    first: Moment | None = None
-    last: Moment | None = None
+    times: tuple[Moment, ...] = ()  # of the first and the last act
 
 
 class Importer:
-    """One import into one project's store."""
+    """One import into one project's store. `before` is called with each piece just before it is recorded."""
 
     def __init__(
-        self,
-        app: PastApp,
-        host: str,
-        report: ImportReport,
-        step: Step,
-        before: Callable[[SessionPart], None] | None = None,
+        self, app: PastApp, host: str, step: Step, before: Callable[[SessionPart], None] = lambda _part: None
     ) -> None:
-        """`before` is called with each piece just before it is recorded."""
         self._app, self._host, self._step, self._before = app, host, step, before
-        self._report = report
         self._store: Store = app.reader(Scope.PROJECT) if app.dry_run else app.writer(Scope.PROJECT)
-        self._known = {one.path: one for one in CURSORS.find_all(self._store).values()}
-        self._undone: dict[str, bool] = {}
-        self._seen: set[int] = set()
-        """Acts of this very import: a dry run writes none down."""
+        self._seen: set[int] = set()  # acts of this very import: a dry run writes none down
+        self.report = ImportReport()
 
-    def read(self, transcripts: Sequence[Transcript]) -> None:
+    def read(self, transcripts: Sequence[Transcript]) -> ImportReport:
+        read_before = {one.path: one for one in CURSORS.find_all(self._store).values()}
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
             path = str(one.path)
-            known = self._known.get(path) or ReadTranscript(path=path, session=one.session)
-            if known.is_live or self._store.session(one.session) is not None:  # it is or will be read live
-                is_read = True
-            else:
-                known = replace(known, parts=tuple(takewhile(self._is_standing, known.parts)))
+            known = read_before.get(path) or ReadTranscript(path=path, session=one.session)
+            is_read = known.is_live or self._store.session(one.session) is not None  # it is or will be read live
+            if not is_read:
+                standing = takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
+                known = replace(known, parts=tuple(standing))
                 is_read = known.last.cursor.offset == one.size and (known.last.ended or not self._is_over(one))
             if is_read:
-                self._report.known += 1
+                self.report.known += 1
                 self._step(one.size)
             else:
                 self._step(min(one.size, known.last.cursor.offset))
                 self._read_one(one, known)
-
-    def _is_standing(self, part: ReadPart) -> bool:
-        if part.change not in self._undone:
-            self._undone[part.change] = is_undone(self._store, part.change)
-        return not self._undone[part.change]
+        return self.report
 
     def _read_one(self, one: Transcript, known: ReadTranscript) -> None:
-        app, cursor = self._app, known.last.cursor
-        reading = Reading()
-        if 0 < cursor.offset <= one.size:  # else it is not the file that it was
-            reading = transcript_reader.read_back(app, self._host, one.path, cursor)
+        reading, report = Reading(), self.report
+        if 0 < known.last.cursor.offset <= one.size:  # else it is not the file that it was
+            reading = transcript_reader.read_back(self._app, self._host, one.path, known.last.cursor)
             reading.found.clear()
         more = True
         while more:
-            before = reading.cursor.offset
-            new = transcript_reader.read_next(app, self._host, one.path, reading, session="", max_bytes=PIECE_BYTES)
-            at = reading.cursor.offset
-            more = at - before > PIECE_BYTES or at < before
+            start = reading.cursor.offset
+            new = transcript_reader.read_next(
+                self._app, self._host, one.path, reading, session="", max_bytes=PIECE_BYTES
+            )
+            size = reading.cursor.offset - start
+            more = size > PIECE_BYTES or size < 0
             keys = [act_key(act) for act in new]
             fresh = self._fresh(new, one)
-            self._report.copies += len(set(keys)) - len(fresh)
+            report.copies += len(set(keys)) - len(fresh)
             # What a fork copied tells what went before.
             copied = next((number for number, key in enumerate(keys) if key in fresh), len(new))
             reading.acts.extend(new[:copied])
-            is_over = not more and self._is_over(one)
-            known = self._record(one, known, reading, fresh, is_over)
+            known = self._record(one, known, reading, fresh, is_over=not more and self._is_over(one))
             reading.acts.extend(new[copied:])
-            self._report.bytes += max(0, at - before)
-            self._step(max(0, at - before))
-        self._report.damaged += reading.damaged
-        self._report.secrets.update(reading.found)
+            report.bytes += max(0, size)
+            self._step(max(0, size))
+        report.damaged += reading.damaged
+        report.secrets.update(reading.found)
 
     def _fresh(self, new: Sequence[Act], one: Transcript) -> dict[int, Act]:
         now = self._app.wall_clock.now()
@@ -236,32 +213,35 @@ class Importer:
         return not one.agent and one.changed <= still and self._store.session(one.session) is None
 
     def _record(
-        self, one: Transcript, known: ReadTranscript, reading: Reading, fresh: dict[int, Act], is_over: bool
+        self, one: Transcript, known: ReadTranscript, reading: Reading, fresh: dict[int, Act], *, is_over: bool
     ) -> ReadTranscript:
         change = self._app.changes[Scope.PROJECT]
         after = known.with_part(ReadPart(change, reading.cursor, is_over))
-        sitting = SessionPart(
+        part = SessionPart(
             host=self._host, session=one.session, agent=one.agent, cwd=one.cwd, transcript=str(one.path),
             acts=(*reading.acts, *fresh.values()), new_from=len(reading.acts),
             ended=is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended)), past=True,
         )  # fmt: skip
-        self._count(one, fresh)
+        if fresh:
+            self._seen.update(fresh)
+            self.report.sessions.add(one.session)
+            self.report.acts.update(str(act.speaker) for act in fresh.values())
+            times = [*self.report.times, *(act.at for act in fresh.values())]
+            self.report.times = (min(times), max(times))
+
+        def write() -> None:
+            self._write_cursor(known, after)
+            self._store.put_acts(list(fresh), change)
+
         if self._app.dry_run:
-            self._preview(sitting)
-        elif fresh or sitting.ended:
-            if self._before is not None:
-                self._before(sitting)
-            self._app.past.stand(max(act.at for act in sitting.acts))
-
-            def write_cursor() -> None:
-                self._write_cursor(known, after)
-                self._store.put_acts(list(fresh), change)
-
-            self._report.failed.update(run_turn_jobs(self._app, self._store, sitting, write_cursor))
+            self._preview(part)
+        elif fresh or part.ended:
+            self._before(part)
+            self._app.set_time(max(act.at for act in part.acts))
+            self.report.failed.update(run_turn_jobs(self._app, self._store, part, write))
         elif after.last.cursor != known.last.cursor or is_over:
             with self._store.transaction():
-                self._write_cursor(known, after)
-        self._seen.update(fresh)
+                write()
         return after
 
     def _write_cursor(self, before: ReadTranscript, after: ReadTranscript) -> None:
@@ -272,22 +252,11 @@ class Importer:
             raise Conflict("Another import reads the same sessions.", hint="Wait for it, or run this one again later.")
         CURSORS.write(self._store, after, cursor_key(after.path))
 
-    def _count(self, one: Transcript, fresh: dict[int, Act]) -> None:
-        if not fresh:
-            return
-        report = self._report
-        report.sessions.add(one.session)
-        report.said.update(str(act.speaker) for act in fresh.values())
-        times = [act.at for act in fresh.values()]
-        report.first = min([*times, report.first] if report.first else times)
-        report.last = max([*times, report.last] if report.last else times)
-
-    def _preview(self, sitting: SessionPart) -> None:
-        for act in sitting.new:
-            if act.speaker is not Speaker.PERSON or act.agent or sitting.agent:
-                continue
-            verdict = rule_keeping.read_prompt(self._app, act.text).verdict
-            dropped = verdict.action is Action.DROPPED
-            self._report.prompts[f"dropped: {verdict.reason}" if dropped else str(verdict.action)] += 1
-            if not dropped and len(self._report.rules) < _RULES_SHOWN:
-                self._report.rules.append(verdict.rule)
+    def _preview(self, part: SessionPart) -> None:
+        for act in part.new:
+            if act.speaker is Speaker.PERSON and not act.agent and not part.agent:
+                verdict = rule_keeping.read_prompt(self._app, act.text).verdict
+                is_dropped = verdict.action is Action.DROPPED
+                self.report.prompts[f"dropped: {verdict.reason}" if is_dropped else str(verdict.action)] += 1
+                if not is_dropped and len(self.report.rules) < _MAX_RULES_SHOWN:
+                    self.report.rules.append(verdict.rule)

@@ -219,7 +219,7 @@ def _other_agents(app: App, work: Work) -> Iterator[str]:
 def _past_sessions(app: App) -> Iterator[str]:
     from recollect.ops import past_sessions
 
-    everywhere, here = past_sessions.left_behind(app)
+    everywhere, here = past_sessions.count_past(app)
     if here:
         yield f"{counted(here, 'past session')} of {app.require_project().name} found: `{_IMPORT}` reads them."
     elif everywhere:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from recollect.agents import DEFAULT_HOST, Ability, Transcript, hosts
 from recollect.agents import agent as agent_of
@@ -35,19 +35,16 @@ from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
-_TITLES = 3
+_MAX_TITLES = 3
 _TITLE_CHARS = 70
-_THREADS_READ = 50_000
-_RULES_READ = 5_000
-
-
-@dataclass(slots=True)
-class Chosen:
-    by_project: dict[str, tuple[Project, list[Transcript]]] = field(default_factory=dict)
-    left: Counter[str] = field(default_factory=Counter)  # transcripts that are not read, by the reason
-
-
+_MAX_THREADS = 50_000
+_MAX_RULES = 5_000
 _AGENTS = ", ".join(hosts(Ability.PAST))
+
+
+class Chosen(NamedTuple):
+    by_project: dict[str, tuple[Project, list[Transcript]]]
+    left: Counter[str]  # transcripts that are not read, by the reason
 
 
 def import_past(
@@ -65,7 +62,11 @@ def import_past(
         raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
     if not all:
         app.require_project()
-    chosen = choose(app, path, day(since), all=all, host=host)
+    try:
+        day = Moment.parse(since) if since else None
+    except (ValueError, OverflowError):
+        raise BadInput(f"--since {since!r} is no day.", hint="Write it as 2026-01-31.") from None
+    chosen = choose(app, path, day, all=all, host=host)
     sessions = sum(len(found) for _, found in chosen.by_project.values())
     total = sum(one.size for _, found in chosen.by_project.values() for one in found)
     done = 0
@@ -75,16 +76,15 @@ def import_past(
         done += size
         app.progress(min(done, total) / 1e6, total / 1e6, f"MB of {counted(sessions, 'session')}")
 
-    told = [_read(app, host, project, found, step) for project, found in chosen.by_project.values()]
+    read = [_read(app, host, project, found, step) for project, found in chosen.by_project.values()]
     app.progress(total / 1e6, total / 1e6, "MB")
-    facts: dict[str, Json] = {
-        "projects": [dict(one.facts) for one in told], "left_out": dict(chosen.left), "dry_run": app.dry_run,
-    }  # fmt: skip
-    notes = [note for one in told for note in one.notes]
+    facts: dict[str, Json] = {"projects": [dict(one.facts) for one in read], "left_out": dict(chosen.left)}
+    notes = [note for one in read for note in one.notes]
     if chosen.left:
         notes.append("Left out: " + ", ".join(f"{many:,} ({why})" for why, many in chosen.left.most_common()) + ".")
     nothing = f"{agent_of(host).TITLE} left no sessions {'here' if all or path else 'of this project'}."
-    return Summary("\n\n".join(one.summary for one in told) or nothing, facts, tuple(notes))
+    summary = "\n\n".join(one.summary for one in read) or nothing
+    return Summary(summary, {**facts, "dry_run": app.dry_run}, tuple(notes))
 
 
 def catch_up(app: App) -> Summary:
@@ -99,28 +99,25 @@ def catch_up(app: App) -> Summary:
     return Summary(f"{read} events read." if read else "Everything is read.", {"read": read}, app.notes())
 
 
-def left_behind(app: App) -> tuple[int, int]:
+def count_past(app: App) -> tuple[int, int]:
     """How many past sessions there are, and how many of them are this project's."""
     listed = [one for one in agent_of(DEFAULT_HOST).transcripts(places(app)) if not one.problem and not one.agent]
-    key, known = app.project.key if app.project else "", _Projects()
-    return len(listed), sum((found := known.of_folder(one.cwd)) is not None and found.key == key for one in listed)
+    key, find = app.project.key if app.project else "", _project_finder()
+    return len(listed), sum((found := find(one.cwd)) is not None and found.key == key for one in listed)
 
 
 # Which transcripts
 
 
-class _Projects:
-    """Whose a folder is; looked up once."""
+def _project_finder() -> Callable[[str], Project | None]:
+    """Whose a folder is; each is looked up once."""
+    home = user_home(environment())
 
-    def __init__(self) -> None:
-        self._user_home = user_home(environment())
-        self._known: dict[str, Project | None] = {}
+    @cache
+    def find(cwd: str) -> Project | None:
+        return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
 
-    def of_folder(self, cwd: str) -> Project | None:
-        if cwd not in self._known:
-            is_place = os.path.isabs(cwd) and "\x00" not in cwd
-            self._known[cwd] = projects.find(Path(cwd), self._user_home) if is_place else None
-        return self._known[cwd]
+    return find
 
 
 def choose(
@@ -130,12 +127,12 @@ def choose(
     within = Path(os.path.abspath(path)) if path else None
     if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
         raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
-    chosen, known, unread = Chosen(), _Projects(), []
+    chosen, find, unread = Chosen({}, Counter()), _project_finder(), []
     for one in agent_of(host).transcripts(places(app), within):
         if one.problem:
             unread.append(one)
             continue
-        project, is_there, why = known.of_folder(one.cwd), os.path.isdir(one.cwd), "older"
+        project, is_there, why = find(one.cwd), os.path.isdir(one.cwd), "older"
         if all and (project is None or not is_there):
             why = "of no project" if project is None else "of folders that are gone"
             project = None
@@ -153,117 +150,99 @@ def choose(
     return chosen
 
 
-def day(said: str | None) -> Moment | None:
-    if not said:
-        return None
-    try:
-        return Moment.parse(said)
-    except (ValueError, OverflowError):
-        raise BadInput(f"--since {said!r} is no day.", hint="Write it as 2026-01-31.") from None
-
-
 # One project
 
 
 def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Summary:
-    ours = app.project is not None and project.key == app.project.key
-    settings = app.settings if ours else load(app.home.conf, project.conf, environment())
+    is_ours = app.project is not None and project.key == app.project.key
+    settings = app.settings if is_ours else load(app.home.conf, project.conf, environment())
     past = PastApp(app, project, settings, f"Read past sessions of {agent_of(host).TITLE}")
-    report = ImportReport()
     try:
-        everywhere = _rules_everywhere(past)
-        Importer(past, host, report, step).read(found)
-        everywhere = _rules_everywhere(past) - everywhere
+        report = Importer(past, host, step).read(found)
         if not app.dry_run:
             past.log.line(
                 "import", host=host, change=past.changes[Scope.PROJECT], sessions=len(report.sessions),
-                bytes=report.bytes, acts=sum(report.said.values()), copies=report.copies,
+                bytes=report.bytes, acts=report.acts.total(), copies=report.copies,
             )  # fmt: skip
-        return _result(past, project, report, everywhere)
+        return _summarize(past, project, report)
     finally:
         past.close()
 
 
-def _rules_everywhere(past: PastApp) -> int:
-    return sum(count for kind, _, count in past.reader(Scope.USER).counts().by_kind_and_status if kind == Kind.RULE)
-
-
-def _result(past: PastApp, project: Project, read: ImportReport, everywhere: int) -> Summary:
-    many = len(read.sessions)
-    word = "Would read" if past.dry_run else "Read"
-    span = f", {read.first.iso()[:10]} to {read.last.iso()[:10]}" if read.first and read.last else ""
-    said = f"{read.said['person']:,} prompts, {read.said['tool']:,} tool calls"
-    head = f"{word} {counted(many, 'past session')} of {project.name} ({read.bytes / 1e6:,.1f} MB{span}): {said}."
+def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary:
+    many = len(report.sessions)
+    span = f", {report.times[0].iso()[:10]} to {report.times[1].iso()[:10]}" if report.times else ""
+    size = f"{report.bytes / 1e6:,.1f} MB{span}"
+    said = f"{report.acts['person']:,} prompts, {report.acts['tool']:,} tool calls"
+    verb = "Would read" if past.dry_run else "Read"
+    head = f"{verb} {counted(many, 'past session')} of {project.name} ({size}): {said}."
     if not many:
-        head = f"Nothing new in {counted(read.known, 'transcript')} of {project.name}."
+        head = f"Nothing new in {counted(report.known, 'transcript')} of {project.name}."
     facts: dict[str, Json] = {
-        "project": project.name, "sessions": many, "bytes": read.bytes, "acts": dict(read.said),
-        "copies": read.copies, "damaged_lines": read.damaged, "secrets": dict(read.secrets), "known": read.known,
-        "failed": dict(read.failed),
+        "project": project.name, "sessions": many, "bytes": report.bytes, "acts": dict(report.acts),
+        "copies": report.copies, "damaged_lines": report.damaged, "secrets": dict(report.secrets),
+        "known": report.known, "failed": dict(report.failed),
     }  # fmt: skip
-    notes = [*_problems(read)]
+    notes = [*_problems(report)]
     if past.dry_run:
-        facts |= {"prompts": dict(read.prompts), "rules": [*read.rules]}
-        return Summary("\n".join((head, *_preview(read))), facts, tuple(notes))
-    if past.reader(Scope.PROJECT).log(limit=1, change=past.changes[Scope.PROJECT]):
-        notes.append(f"`recollect undo {past.changes[Scope.PROJECT]}` takes it back.")
+        facts |= {"prompts": dict(report.prompts), "rules": [*report.rules]}
+        return Summary("\n".join((head, *_preview(report))), facts, tuple(notes))
+    for scope, what in ((Scope.PROJECT, "it"), (Scope.USER, "the rules for every project")):
+        if past.reader(scope).log(limit=1, change=past.changes[scope]):
+            notes.append(f"`recollect undo {past.changes[scope]}` takes {what} back.")
     waiting = question_vector.read_vector_status(past).waiting
     if waiting:
         notes.append(
             f"{counted(waiting, 'passage')} can be found by words now, and by meaning once the daemon has made the"
             " vectors; `recollect reindex` makes them at once."
         )
-    if everywhere:
-        also = f"`recollect undo {past.changes[Scope.USER]}` takes those back"
-        notes.append(f"{counted(everywhere, 'rule')} more for every project; {also}.")
     remembers, lines = _remembered(past)
-    facts |= {
-        "changes": {str(scope): change for scope, change in past.changes.items()}, "remembers": remembers,
-        "vectors_missing": waiting,
-    }  # fmt: skip
+    changes: dict[str, Json] = {str(scope): change for scope, change in past.changes.items()}
+    facts |= {"changes": changes, "remembers": remembers, "vectors_missing": waiting}
     return Summary("\n".join((head, *lines)), facts, tuple(notes))
 
 
-def _preview(read: ImportReport) -> Iterator[str]:
+def _preview(report: ImportReport) -> Iterator[str]:
     """Of a dry run: rules, what waits, and what is dropped, by the reason."""
-    for what, many in read.prompts.most_common():
+    for what, many in report.prompts.most_common():
         yield f"  {many:>6,} {'prompts ' if what.startswith('dropped') else 'rules '}{what}"
-    if read.copies:
-        yield f"  {read.copies:>6,} copies of what stands in another transcript"
-    if read.said["machine"]:
-        yield f"  {read.said['machine']:>6,} prompts that no person wrote"
-    yield from _titles("rule", read.rules)
+    if report.copies:
+        yield f"  {report.copies:>6,} copies of what stands in another transcript"
+    if report.acts["machine"]:
+        yield f"  {report.acts['machine']:>6,} prompts that no person wrote"
+    yield from _titles("rule", report.rules)
 
 
-def _problems(read: ImportReport) -> Iterator[str]:
-    if read.secrets:
-        kinds = ", ".join(f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(read.secrets.items()))
-        yield f"Kept out: {kinds}."
-    if read.damaged:
-        yield f"{counted(read.damaged, 'line')} could not be read and stayed out."
-    for name, many in read.failed.items():
+def _problems(report: ImportReport) -> Iterator[str]:
+    if report.secrets:
+        kinds = (f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(report.secrets.items()))
+        yield f"Kept out: {', '.join(kinds)}."
+    if report.damaged:
+        yield f"{counted(report.damaged, 'line')} could not be read and stayed out."
+    for name, many in report.failed.items():
         yield f"{name} failed on {counted(many, 'piece')}; `recollect logs` says how."
 
 
 def _remembered(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     """What is remembered about this project now."""
     store, now = past.reader(Scope.PROJECT), past.wall_clock.now()
-    threads = store.find(Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_THREADS_READ))
+    threads = store.find(Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_MAX_THREADS))
     by_status = Counter(status_at(one, now=now, rules=past.age_rules) for one in threads)
     faded = [f"{by_status[one]:,} {one}" for one in (Status.SUSPENDED, Status.ARCHIVED) if by_status[one]]
-    active = store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_RULES_READ))
+    active = store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES))
     lessons = sum(isinstance(one, Rule) and one.rule_type is RuleType.FAILURE for one in active)
-    waiting = len(store.find(Query(statuses=(Status.CANDIDATE,), limit=_RULES_READ)))
+    waiting = len(store.find(Query(statuses=(Status.CANDIDATE,), limit=_MAX_RULES)))
     counts: dict[str, Json] = {
         "threads": len(threads), "threads_by_status": {str(one): many for one, many in sorted(by_status.items())},
         "rules": len(active) - lessons, "lessons": lessons, "inbox": waiting,
     }  # fmt: skip
     asleep = f" ({', '.join(faded)} by age)" if faded else ""
-    said = f"{counted(len(threads), 'thread')}{asleep}, {counted(len(active) - lessons, 'rule')}"
-    lines = [f"Now remembered here: {said}, {counted(lessons, 'lesson')}; {waiting:,} in the inbox."]
-    lines += _titles("rule", [one.title for one in active[:_TITLES]])
-    lines += _titles("thread", [one.title for one in threads[:_TITLES]])
-    return counts, lines
+    kinds = f"{counted(len(threads), 'thread')}{asleep}, {counted(len(active) - lessons, 'rule')}"
+    return counts, [
+        f"Now remembered here: {kinds}, {counted(lessons, 'lesson')}; {waiting:,} in the inbox.",
+        *_titles("rule", [one.title for one in active[:_MAX_TITLES]]),
+        *_titles("thread", [one.title for one in threads[:_MAX_TITLES]]),
+    ]
 
 
 def _titles(kind: str, titles: Iterable[str]) -> list[str]:
