@@ -1,11 +1,9 @@
 """Values as plain JSON, and back, by their types alone: dataclasses, NamedTuples, enums, moments, and lists, dicts and
 sets of them. One mechanism for the database, the journal, exports, session state and answers.
 
-A memory's fields are described once, in model/memory.py; FIELDS is that description as a table.
-
-A dataclass becomes an object, a NamedTuple a list; one whose JSON has another shape says so itself (`as_json`).
-Decoding is strict, because imported files come this way: it raises ValueError, naming the field. What a dataclass has a
-default for may be missing; what it does not know may not be there.
+A dataclass becomes an object, a NamedTuple a list; a class whose JSON has another shape has an `as_json`. Decoding is
+strict, because imported files come this way: it raises ValueError, naming the field. Fields with a default may be
+missing; unknown fields are refused. A memory's fields are described once, in model/memory.py; FIELDS is that table.
 """
 
 from __future__ import annotations
@@ -56,8 +54,8 @@ def encode_field(value: Any, name: str) -> Any:
 
 
 def decode(kind: type[T], data: Any) -> T:
-    read: Callable[[Any], T] = decoder(cast(Any, kind))
-    return read(data)
+    value: T = decoder(cast(Any, kind))(data)
+    return value
 
 
 def canonical(value: Json) -> str:
@@ -67,9 +65,7 @@ def canonical(value: Json) -> str:
 
 def take(data: Any, name: str, parse: Decoder) -> Any:
     """One field of an object."""
-    if not isinstance(data, Mapping):
-        raise ValueError(f"an object is wanted, not {type(data).__name__}")
-    if name not in data:
+    if name not in _object(data):
         raise ValueError(f"{name}: missing")
     try:
         return parse(data[name])
@@ -79,7 +75,7 @@ def take(data: Any, name: str, parse: Decoder) -> Any:
 
 @cache
 def decoder(kind: Any) -> Decoder:
-    """What reads this type out of JSON."""
+    """Reads this type out of JSON."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
@@ -92,7 +88,7 @@ def decoder(kind: Any) -> Decoder:
         inner = decoder(only)
         return lambda data: None if data is None else inner(data)
     if origin is tuple and parts[-1] is not ...:
-        return _row(tuple, tuple(map(decoder, parts)))
+        return _row(tuple, parts)
     if origin in (tuple, list, frozenset):
         one = decoder(parts[0])
         return lambda data: origin([one(part) for part in _list(data)])
@@ -102,8 +98,7 @@ def decoder(kind: Any) -> Decoder:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind
     if isinstance(kind, type) and issubclass(kind, tuple):
-        hints = get_type_hints(kind, include_extras=True)
-        return _row(lambda cells: kind(*cells), tuple(decoder(hint) for hint in hints.values()))
+        return _row(lambda cells: kind(*cells), tuple(get_type_hints(kind, include_extras=True).values()))
     if is_dataclass(kind):
         return _dataclass(kind)
     raise TypeError(f"{kind} has no JSON form")
@@ -119,16 +114,18 @@ def _dataclass(kind: Any) -> Decoder:
             if name not in data:
                 raise ValueError(f"{name}: missing")
             if name not in known:
-                raise ValueError(f"{name}: no such field")
+                raise ValueError(f"{name}: no such field of a {kind.__name__.lower()}")
         return kind(**{name: take(data, name, known[name]) for name in data})
 
     return read
 
 
-def _row(make: Decoder, cells: tuple[Decoder, ...]) -> Decoder:
+def _row(make: Decoder, kinds: tuple[Any, ...]) -> Decoder:
+    cells = tuple(map(decoder, kinds))
+
     def read(data: Any) -> Any:
         if len(_list(data)) != len(cells):
-            raise ValueError(f"a list of {len(cells)} is wanted")
+            raise ValueError(f"expected a list of {len(cells)}")
         return make([cell(part) for cell, part in zip(cells, data, strict=True)])
 
     return read
@@ -139,63 +136,32 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind))
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"a text is wanted, not {type(value).__name__}")
-    return value
+def _checked(wanted: str, is_wanted: Callable[[Any], bool], make: Decoder | None = None) -> Decoder:
+    def read(value: Any) -> Any:
+        if not is_wanted(value):
+            raise ValueError(f"expected {wanted}, not {repr(value)[:60]}")
+        return make(value) if make else value
 
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"true or false is wanted, not {value!r}")
-    return value
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
-        raise ValueError(f"a whole number is wanted, not {value!r}")
-    return value
-
-
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST:
-        raise ValueError(f"a whole number from 0 is wanted, not {value!r}")
-    return value
-
-
-def _marks(value: Any) -> str:
-    if set(_text(value)) - {"+", "-"}:
-        raise ValueError(f"only + and - are wanted, not {value!r}")
-    return str(value)
-
-
-def _figure(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise ValueError(f"a finite number is wanted, not {value!r}")
-    return float(value)
+    return read
 
 
 def _moment(value: Any) -> Moment:
-    moment = Moment.parse(_text(value))
+    moment = Moment.parse(_SIMPLE[str](value))
     moment.iso()  # an offset can push the last day of the calendar past its end
     return moment
 
 
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"a list is wanted, not {type(value).__name__}")
-    return value
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"an object is wanted, not {type(value).__name__}")
-    return value
-
-
+_list = _checked("a list", lambda value: isinstance(value, list))
+_object = _checked("an object", lambda value: isinstance(value, Mapping))
 _SIMPLE: dict[Any, Decoder] = {
-    str: _text, bool: _flag, int: _whole, Count: _count, Marks: _marks, float: _figure, Moment: _moment,
-}  # fmt: skip
+    str: _checked("a text", lambda value: isinstance(value, str)),
+    bool: _checked("true or false", lambda value: isinstance(value, bool)),
+    int: _checked("a whole number", lambda value: type(value) is int and -(2**63) <= value < 2**63),
+    Count: _checked("a whole number from 0", lambda value: type(value) is int and 0 <= value < _MOST),
+    Marks: _checked("a text of + and -", lambda value: isinstance(value, str) and not set(value) - {"+", "-"}),
+    float: _checked("a finite number", lambda value: type(value) in (int, float) and math.isfinite(value), float),
+    Moment: _moment,
+}
 
 
 class Field(NamedTuple):
@@ -228,17 +194,11 @@ USAGE = frozenset(one.name for one in FIELDS.values() if one.used)
 
 def decode_memory(data: Mapping[str, Any]) -> Memory:
     kind: Kind = take(data, "kind", Kind)
-    known = {one.name: one.decode for one in FIELDS_OF[kind]}
-    unknown = sorted(data.keys() - known.keys() - {"kind"})
-    if unknown:
-        raise ValueError(f"{unknown[0]}: no such field of a {kind}")
-    read: dict[str, Any] = {name: take(data, name, parse) for name, parse in known.items() if name in data}
-    for name in ("id", "title", "body", "created_at"):
-        if name not in read:
-            raise ValueError(f"{name}: missing")
-    read.setdefault("reinforced_at", read["created_at"])
-    read.setdefault("last_active_at", read["reinforced_at"])
-    return KINDS[kind](**read)
+    read = {name: value for name, value in data.items() if name != "kind"}
+    if "created_at" in read:
+        read.setdefault("reinforced_at", read["created_at"])
+        read.setdefault("last_active_at", read["reinforced_at"])
+    return decode(KINDS[kind], read)
 
 
 def content_hash(memory: Memory) -> str:

@@ -1,7 +1,7 @@
-"""What a store knows of a question before anyone ranks: where its words stand, and what lies near it.
+"""What a store knows about a question before anyone ranks: where its words are, and what is near it.
 
-Memories, messages and passages are named by their row numbers here; only what is shown is read whole. What is ranked
-is a unit: a memory's body, by the memory's number, or one message of it, by the message's number below zero.
+Memories, messages and passages are named by row numbers; only what is shown is read whole. What is ranked is a unit: a
+memory's body (the memory's number) or one message of it (the message's number below zero).
 """
 
 from __future__ import annotations
@@ -15,42 +15,38 @@ from recollect.base.moment import Moment
 
 @dataclass(frozen=True, slots=True)
 class TermEvidence:
-    """One term of the question, and how strongly it stands in each passage."""
+    """One term of the question, and how strong it is in each passage."""
 
     term: str
-    passages: int  # in how many passages of this store it stands: what makes it rare or common
-    rows: tuple[tuple[int, float], ...]
-    """(passage, strength): frequency against length, without the rarity, in the store's own unit."""
-    unit: float = 1.0  # what one of them is worth; what a term gives at most is the same in every store
+    passages: int  # how many passages of this store have it: whether it is rare or common
+    rows: tuple[tuple[int, float], ...]  # (passage, strength): frequency against length, without rarity
+    unit: float = 1.0  # converts the store's strengths: a term's maximum is then the same in every store
 
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    passages: int  # how many there are in the store
+    passages: int  # of the whole store
     terms: tuple[TermEvidence, ...]
 
 
-# NamedTuples from here on: hundreds are made for a question, at a third of a frozen dataclass's time.
+# NamedTuples from here on: a question makes hundreds, and a frozen dataclass takes three times as long.
 class Owner(NamedTuple):
-    """Whose passage it is."""
-
     memory: int
     unit: int
-    voice: int  # how much of the passage is somebody speaking of himself, in percent
+    voice: int  # how much of the passage is in the first person, in percent
 
 
 class Nearness(NamedTuple):
-    """How near a unit's meaning is: its nearest passage, and the middle of all of them."""
+    """How near a unit's meaning is."""
 
-    best: float
-    middle: float
+    best: float  # of its nearest passage
+    middle: float  # of the mean of its passages
     memory: int
-    voiced: float  # as `best`, what is said in the first person counting more where the question asks for that
+    voiced: float  # like `best`, with passages in the first person counting more where the question asks for them
 
 
 class Background(NamedTuple):
-    """How near all passages of a store are to a question, or an even sample of them: what one that is about it stands
-    out from."""
+    """How near the passages of a store are to a question on the whole, from an even sample."""
 
     passages: int = 0
     total: float = 0.0
@@ -65,13 +61,13 @@ NO_BACKGROUND = Background()
 
 @dataclass(frozen=True, slots=True)
 class VectorEvidence:
-    near: Mapping[int, Nearness]  # by unit: those nearest to the question, and those that were asked about
+    near: Mapping[int, Nearness]  # by unit
     missing: int  # how many passages have no vector of this model yet
     background: Background = NO_BACKGROUND
 
 
 class PassageEvidence(NamedTuple):
-    """Where a passage stands in the text of its unit, and how near it is."""
+    """Where a passage is in the text of its unit, and how near it is."""
 
     unit: int
     passage: int
@@ -81,11 +77,10 @@ class PassageEvidence(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a unit stands among those of its group, in the order they came: the turns of a thread, the memories of a
-    session."""
+    """A unit's place in its group: among the turns of a thread, or the memories of a session."""
 
     group: str
     before: tuple[int, ...]  # nearest first
     after: tuple[int, ...]
     size: int = 0  # of the body, in bytes; 0 for a message
-    times: tuple[Moment, ...] = ()  # when it came, and when it was last spoken of
+    times: tuple[Moment, ...] = ()  # created, last active

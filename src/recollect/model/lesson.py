@@ -1,5 +1,5 @@
-"""A failure and what mended it, worded by us alone: two commands and the kind of error. What is written is read back
-the same, so a lesson needs no other place to be kept in than a rule's wording."""
+"""A failure and its fix, in our own words: two commands and the kind of error. A sentence parses back to its lesson, so
+a lesson is stored as the wording of a rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from enum import StrEnum
 ORIGIN = "outcome"
 SESSION_TAG = "session:"
 MAX_COMMAND_CHARS = 120
-MAX_ERROR_CHARS = 80
 
 
 class How(StrEnum):
@@ -32,7 +31,7 @@ class Lesson:
         return _SENTENCES[self.how].format(failed=self.failed, fix=self.fix, error=error)
 
 
-_SENTENCES = {  # the longer of two that begin alike first: they are read in this order
+_SENTENCES = {  # parsed in this order: of two that begin alike, the longer first
     How.RULE: "`{failed}` fails here{error} where code breaks `{fix}`.",
     How.AFTER: "`{failed}` fails here{error}; it works after `{fix}`.",
     How.INSTEAD: "`{failed}` fails here{error}; `{fix}` works.",
@@ -41,14 +40,12 @@ _PARTS = {"failed": "(?P<failed>[^`]+)", "fix": "(?P<fix>[^`]+)", "error": '(?: 
 _SHAPES = {how: re.compile(said.replace(".", r"\.").format(**_PARTS)) for how, said in _SENTENCES.items()}
 
 
-MOST_RULES = 8
-
-
 def rule_list(names: Iterable[str]) -> str:
-    return ", ".join(list(dict.fromkeys(names))[:MOST_RULES])
+    return ", ".join(list(dict.fromkeys(names))[:8])
 
 
 def read(text: str) -> Lesson | None:
+    """None: it is not a lesson."""
     for how, shape in _SHAPES.items():
         if found := shape.fullmatch(text):
             return Lesson(found["failed"], found["fix"], how, found["error"] or "")

@@ -11,7 +11,7 @@ from recollect.base.moment import Moment
 PINNED_TAG = "pinned"
 PIN_SOURCE = "agent_pin"
 LEARNING_TAG = "learning"
-ACCEPTED_TAG = "accepted"  # a person put it in force, whatever lane its words came by
+ACCEPTED_TAG = "accepted"  # put in force by a person, whatever its source
 
 
 class Kind(StrEnum):
@@ -21,8 +21,8 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """A stored `archived` was decided on purpose: by a person, a compaction, a review, or a file's place. That age has
-    archived a thread is never stored; whoever reads it works that out (lifecycle/strength.py)."""
+    """A stored `archived` was decided: by a person, a compaction, a review, or a file's place. That age has archived a
+    thread is never stored but computed (lifecycle/strength.py)."""
 
     ACTIVE = "active"
     SUSPENDED = "suspended"
@@ -61,7 +61,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A file the memory speaks of, with the hash it had then (empty: not hashed)."""
+    """A file the memory is about, with the hash it had then (empty: not hashed)."""
 
     path: str
     hash: str = ""
@@ -70,15 +70,15 @@ class Anchor:
 Count = Annotated[int, "a whole number from 0"]
 Marks = Annotated[str, "only + and -"]
 
-# What a field is beside its type; codec.FIELDS is the table that the codec, rows, hashes and the redaction follow.
-USED = {"used": True}  # counted as memories are used, not said by anyone: it changes without a new content
-MADE = {"made": True}  # made up by the program, never anyone's words
-RARE = {"used": True, "rare": True}  # also: most memories have none, so it has no column of its own
+# Properties of fields; the codec, rows, hashes and redaction follow codec.FIELDS, the table of them.
+USED = {"used": True}  # counts use: not part of the content
+MADE = {"made": True}  # made by the program, never anyone's words
+RARE = {"used": True, "rare": True}  # and most memories have none, so it has no column of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The order of the fields is that of the JSON and of the columns."""
+    """Fields are in the order of the JSON and of the columns."""
 
     kind: ClassVar[Kind]
 
@@ -89,18 +89,18 @@ class Memory:
     tags: tuple[str, ...] = ()
     status: Status = field(default=Status.ACTIVE, metadata=MADE)
     weight: float = field(default=1.0, metadata=USED)
-    """As it was at `reinforced_at`. What it is now is lifecycle.strength."""
+    """As of `reinforced_at`; lifecycle.strength computes what it is now."""
     pinned: bool = False
     boost: float = 0.0  # what a pin adds above 1; survives every reinforcement
-    seen: Count = 1  # how often it was said: duplicates merge into one memory with a count
-    frequency: Count = field(default=0, metadata=USED)  # how often it was surfaced
+    seen: Count = 1  # how often it was said: duplicates are merged
+    frequency: Count = field(default=0, metadata=USED)  # how often it was shown
     last_session: Count = field(default=0, metadata=USED)
     activations: Count = field(default=0, metadata=USED)
     ratings: tuple[Rating, ...] = ()
     outcomes: Marks = field(default="", metadata=RARE)
-    """How it went each time after it was put in front of an agent unasked, the oldest first: + well, - badly."""
+    """What followed each time it was shown unasked, oldest first: + went well, - badly."""
     appreciation: float = field(default=0.0, metadata=RARE)
-    """What is added to its forgetting score, given by a person or by a review that kept it."""
+    """Added to its forgetting score by a person, or by a review that kept it."""
     origin: str = ""
     lane: Lane = field(default=Lane.USER, metadata=MADE)
     superseded_by: str | None = field(default=None, metadata=MADE)
@@ -168,19 +168,19 @@ class Bridge:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """At most one bridge of a type from one memory to another."""
+        """At most one bridge of each type leads from one memory to another."""
         return (self.source, self.target, self.type)
 
 
 class Sketch(NamedTuple):
-    """What ageing looks at, and no more: many are read at once, and none of their words."""
+    """What ageing needs to know about a thread: many are read at once, without their words."""
 
     seq: int
     id: str
     status: Status
     weight: float
     pinned: bool
-    reinforced_us: int  # as Moment.micros: a hundred thousand Moments would cost more than all they are needed for
+    reinforced_us: int  # as Moment.micros: a hundred thousand Moments would cost too much
     active_us: int
     lane: Lane
 

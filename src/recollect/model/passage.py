@@ -1,8 +1,7 @@
 """Cuts a memory into passages: the pieces that are indexed, embedded and shown.
 
-A passage is a range of the body or of one message, so no text is stored twice. Long text is cut at
-a paragraph, else a sentence, else a word; never in the middle of one unless it has no end. A turn record is cut part
-by part: a passage has one role, and the labels are not indexed.
+A passage is a range of the body or of one message, so no text is stored twice. Long text is cut at a paragraph, else a
+sentence, else a word. A turn record is cut part by part: a passage has one role, and labels are not indexed.
 """
 
 from __future__ import annotations
@@ -14,42 +13,40 @@ from typing import NamedTuple
 from recollect.model.memory import Memory, Message
 from recollect.model.record import parts
 
-MAX_CHARS = 250  # about 45 words: one thing said. A memory is judged by the middle of them, too
+MAX_CHARS = 250  # about 45 words: one statement
 _BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
 
 
 class Span(NamedTuple):
-    """`message_id` empty: of the body."""
-
-    message_id: str
+    message_id: str  # empty: of the body
     start: int
     length: int
-    voice: int = 0  # how much of it is somebody speaking of himself, in percent
+    voice: int = 0  # how much of it is in the first person, in percent
 
     def of(self, text: str) -> str:
         return text[self.start : self.start + self.length]
 
 
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
-    """Never empty: a memory without text is still found by its title. A message that only repeats the
-    body (as a pin's does) is not indexed twice."""
+    """Never empty: a memory without text is still found by its title. A message that repeats the body is left out."""
     found = tuple(_spans("", memory.body)) or (Span("", 0, 0),)
     return found + spans_said(memory, messages)
 
 
 def spans_said(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Of these messages alone."""
-    found: list[Span] = []
-    for message in messages:
-        if message.content not in memory.body:
-            found += _spans(message.id, message.content)
-    return tuple(found)
+    added = (message for message in messages if message.content not in memory.body)
+    return tuple(span for message in added for span in _spans(message.id, message.content))
 
 
 def _spans(message_id: str, text: str) -> Iterator[Span]:
-    for begin, end in [(part.start, part.end) for part in parts(text)] or [(0, len(text))]:
-        for start, length in _cut(text[:end], begin):
-            yield Span(message_id, start, length, voice(text[start : start + length]))
+    for start, limit in [(part.start, part.end) for part in parts(text)] or [(0, len(text))]:
+        while limit - start > MAX_CHARS:
+            end = _break_before(text, start, start + MAX_CHARS)
+            yield Span(message_id, start, end - start, voice(text[start:end]))
+            start = end
+        if text[start:limit].strip():
+            yield Span(message_id, start, limit - start, voice(text[start:limit]))
 
 
 def embeddable(title: str, text: str) -> str:
@@ -57,20 +54,9 @@ def embeddable(title: str, text: str) -> str:
     return text if not title or title.rstrip("\u2026") in text else f"{title}\n{text}"
 
 
-def _cut(text: str, start: int) -> Iterator[tuple[int, int]]:
-    while len(text) - start > MAX_CHARS:
-        end = _break_before(text, start, start + MAX_CHARS)
-        yield start, end - start
-        start = end
-    if text[start:].strip():
-        yield start, len(text) - start
-
-
 def _break_before(text: str, start: int, limit: int) -> int:
-    floor = start + MAX_CHARS // 2
     for pattern in _BREAKS:
-        ends = [m.end() for m in pattern.finditer(text, floor, limit)]
-        if ends:
+        if ends := [found.end() for found in pattern.finditer(text, start + MAX_CHARS // 2, limit)]:
             return ends[-1]
     return limit
 
@@ -87,7 +73,8 @@ _MAX_QUESTION_CHARS = 4_000
 
 
 def voice(text: str) -> int:
-    """In percent: 0 for a text that nobody speaks in, 100 for one that is all about the speaker."""
+    """How much of a text is in the first person, in percent. What a person says (`I moved the cache`) is
+    shorter than what they are told, and answers questions about themselves (`what did I move?`). English only."""
     return min(100, 100 * _FULL * len(_OWN.findall(text)) // max(_LEAST_WORDS, len(text.split())))
 
 

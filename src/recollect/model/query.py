@@ -1,5 +1,4 @@
-"""What is looked for, and what was found. A Hit carries every component of its score: nothing is shown
-that cannot be explained."""
+"""What is searched for, and what was found. A Hit carries every component of its score, so that it can be explained."""
 
 from __future__ import annotations
 
@@ -10,16 +9,15 @@ from recollect.base.moment import Moment
 from recollect.model.memory import Kind, Memory, Message, Status
 from recollect.model.session import ledger_mark, turn_mark
 
+# What questions and prompts reach, threads that age alone has archived included: age never hides.
 REACHED = (Status.ACTIVE, Status.SUSPENDED)
-"""What questions and prompts reach. Age never hides a thread: who asks for these two gets those that age alone has
-archived, too."""
+# How memories came to be shown without a search, in the record of a recall.
 ALWAYS_LOADED, ABOUT_CALL = "what is always loaded", "rules that bear on the call"
-"""How memories came to be shown without a search, as the record of a recall says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Empty filters let everything through."""
+    """An empty filter lets everything through."""
 
     text: str = ""
     kinds: tuple[Kind, ...] = ()
@@ -29,20 +27,17 @@ class Query:
     group: str = ""
     since: Moment | None = None
     until: Moment | None = None
-    body: str = ""  # exactly these words, whatever their case
-    judged: bool = False  # rated, or put in front of an agent with an outcome
+    body: str = ""  # exactly these words, in any case
+    judged: bool = False  # rated, or shown with a known outcome
     drifts_over: int = 0  # threads that moved through more topics than this
     limit: int = 20
-    once: bool = False  # the same words are shown once, even if they were said in two sessions
-    unasked: bool = False
-    """Nobody asked: what went quiet is left out, and what is left comes in the order of how surely it bears on it."""
-    floor: float = 0.0  # unasked: how sure it must be that something bears on it
+    once: bool = False  # the same words only once, even if two sessions said them
+    unasked: bool = False  # nobody asked: quiet memories are left out, and the surest come first
+    floor: float = 0.0  # unasked: how sure it must be that a memory is relevant
     turns: int = 1  # how many turns of one memory may be found
 
 
 class Piece(NamedTuple):
-    """A range of a text, and how well it matches."""
-
     start: int
     end: int
     score: float
@@ -52,19 +47,18 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One unit that was found: a turn of a thread, or what a memory itself says."""
+    """A unit that was found: a turn of a thread, or a body."""
 
     memory: Memory
     score: float
     components: tuple[tuple[str, float], ...]
     turn: Message | None = None  # None: the body
     pieces: tuple[Piece, ...] = ()  # all of its text, in order; empty where nothing was matched
-    shown: tuple[str, ...] = ()
-    """The passages that answer, best first, as far as there was room (recall/answer_passages.py)."""
+    shown: tuple[str, ...] = ()  # the passages that answer, best first, as far as there was room
     summary: str = ""  # the best of it in a line
-    store: int = 0  # which of those that were asked: one id may stand in two, after an import
+    store: int = 0  # the number of the store asked: after an import two may hold one id
     unit: int = 0  # its number in that store
-    stale: tuple[str, ...] = ()  # files it speaks of that have changed since
+    stale: tuple[str, ...] = ()  # files it is about that have changed since
     put_away: bool = False  # archived on purpose, not by age
 
     @property
@@ -72,12 +66,12 @@ class Hit:
         return self.memory.body if self.turn is None else self.turn.content
 
     def part(self, name: str) -> float:
-        """A component of its score; 0 where it has none of this name."""
+        """A component of its score, or 0."""
         return next((value for part, value in self.components if part == name), 0.0)
 
     @property
     def mark(self) -> str:
-        """What the ledger enters when its best passage is shown; the id alone where that is all of it."""
+        """The ledger's entry when its best passage is shown; the id alone where that is all of it."""
         if self._is_whole:
             return self.memory.id
         best = max(self.pieces, key=lambda piece: piece.score)
@@ -85,7 +79,7 @@ class Hit:
 
     @property
     def turn_mark(self) -> str:
-        """When most of its turn is shown, as to one who asked."""
+        """The ledger's entry when most of its turn is shown."""
         return self.memory.id if self._is_whole else turn_mark(self.memory.id, self.turn.id if self.turn else "")
 
     @property
@@ -95,13 +89,12 @@ class Hit:
 
     @property
     def passage(self) -> str:
-        """In a few words what it says."""
         return self.summary or (self.shown[0] if self.shown else self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Something that was left out, and why: an expected outcome, not an error."""
+    """Something that was left out, and why."""
 
     id: str
     reason: str

@@ -1,7 +1,5 @@
-"""A turn record: what one turn of a session leaves behind.
-
-It is kept as the text of one message (source `TURN`), one labelled line a part, always in this order, parts that are
-empty left out:
+"""A turn record: what one turn of a session leaves behind. It is the text of one message (source `TURN`), one labelled
+line per part, in this order, without empty parts:
 
     Asked: why do the nightly tests fail?
     Found: The clock in the container is an hour behind.
@@ -11,10 +9,8 @@ empty left out:
     Ended: Nightly tests pass again.
     Said: ...
 
-`Asked` and `Decided` are the person's words, the rest is the agent's. `Said` is the agent's own text, as it was said,
-and may have many lines; it is where an answer that is longer than a sentence is found. All other parts are one line.
-
-Does not distil anything.
+`Asked` and `Decided` are the person's words, the rest is the agent's. `Said` is the agent's own text and may have many
+lines; long answers are found there.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from recollect.base.text import one_line
 
@@ -39,7 +36,7 @@ class Role(StrEnum):
     SAID = "said"
 
 
-_ORDER = {role: number for number, role in enumerate(Role)}
+_ORDER = list(Role)
 _LABEL = re.compile(rf"^({'|'.join(role.capitalize() for role in Role)}): ?", re.MULTILINE)
 
 
@@ -54,18 +51,12 @@ class Record:
     said: str = ""
 
     def text(self) -> str:
-        lines = []
-        for role in Role:
-            value = getattr(self, role)
-            words = value.strip() if role is Role.SAID else one_line(value)
-            if words:
-                lines.append(f"{role.capitalize()}: {words}")
-        return "\n".join(lines)
+        parts = {role: one_line(getattr(self, role)) for role in Role} | {Role.SAID: self.said.strip()}
+        return "\n".join(f"{role.capitalize()}: {words}" for role, words in parts.items() if words)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Where the words of one role stand in a record's text, without the label."""
+class Part(NamedTuple):
+    """Where the words of one role are in a record's text, without the label."""
 
     role: Role
     start: int
@@ -73,21 +64,20 @@ class Part:
 
 
 def parts(text: str) -> Iterator[Part]:
-    """Nothing for a text that is no record. A label that comes out of order is part of what was said."""
-    found: list[tuple[Role, int, int]] = []
+    """Nothing for a text that is not a record. A label out of order is part of what was said."""
+    found: list[tuple[Role, re.Match[str]]] = []
     for label in _LABEL.finditer(text):
         role = Role(label[1].lower())
-        if found and _ORDER[role] <= _ORDER[found[-1][0]]:
-            continue
-        found.append((role, label.start(), label.end()))
-    if not found or found[0][1] != 0:
+        if not found or _ORDER.index(role) > _ORDER.index(found[-1][0]):
+            found.append((role, label))
+    if not found or found[0][1].start() != 0:
         return
-    ends = [start for _, start, _ in found[1:]]
-    for (role, _, start), end in zip(found, [*ends, len(text)], strict=True):
-        yield Part(role, start, len(text[:end].rstrip()) if end > start else start)
+    ends = [label.start() for _, label in found[1:]]
+    for (role, label), end in zip(found, [*ends, len(text)], strict=True):
+        yield Part(role, label.end(), max(label.end(), len(text[:end].rstrip())))
 
 
 def read(text: str) -> Record | None:
-    """None: it is no record."""
+    """None: it is not a record."""
     found = {part.role.value: text[part.start : part.end] for part in parts(text)}
     return Record(**found) if found else None

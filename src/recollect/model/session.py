@@ -26,7 +26,7 @@ class EventName(StrEnum):
     COMPACTING = "compacting"
     PERMISSION_DENIED = "permission-denied"
     SESSION_ENDED = "session-ended"
-    OTHER = "other"  # an event that this version knows nothing of
+    OTHER = "other"  # unknown to this version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +34,18 @@ class Session:
     id: str
     host: str
     started_at: Moment
-    number: int = 0  # counts sessions that were used, not opened: 0 until the first message
-    epoch: int = 0  # rises when the agent loses what it was shown (compaction, clear)
+    number: int = 0  # counts used sessions: 0 until the first message
+    epoch: int = 0  # rises when the agent forgets what it was shown (compaction, clear)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     id: str
-    name: str  # the agent's own name of the tool
+    name: str  # the agent's own name for the tool
     input: Mapping[str, object]
     output: str = ""  # what the model sees of the result; empty before it ran
     failed: bool | None = None  # None: the host does not say
-    refused: bool = False  # the host says that it was not allowed
+    refused: bool = False  # the host says it was not allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,38 +55,36 @@ class Event:
     session_id: str
     at: Moment
     cwd: str = ""
-    project_folder: str = ""  # what the agent says its project is; it does not follow `cd`
+    project_folder: str = ""  # the project according to the agent; does not follow `cd`
     transcript: str = ""
     prompt_id: str = ""
-    prompt_mark: str = ""  # check sum of the whole prompt, as the host sent it
+    prompt_mark: str = ""  # checksum of the whole prompt, as the host sent it
     agent_id: str = ""  # inside a subagent
     agent_type: str = ""
-    source: str = ""
-    """Why a session started or ended, or what made it compact: startup, resume, clear, compact, fork, auto…"""
+    source: str = ""  # why a session started, ended or was compacted: startup, resume, clear, auto…
     text: str = ""  # what the person typed; the last words of the agent; the error
-    plan: str = ""  # the agent's own plan, where the client begins a turn with it. No word of a person's.
-    machine_made: bool = False  # a prompt that no person wrote: a task notification, a scheduled wake-up
+    plan: str = ""  # the agent's own plan, where the client begins a turn with it; not a person's words
+    machine_made: bool = False  # a prompt no person wrote: a task notification, a scheduled wake-up
     tools: tuple[ToolCall, ...] = ()
-    reads_below: str = ""  # where a file has to stand for this agent to read it, where that is not anywhere
-    silent_s: float | None = None
-    """Of a session that goes on from another: how long ago that one was last answered, where the host says so."""
+    reads_below: str = ""  # the folder in which this agent can read files, where that is not everywhere
+    silent_s: float | None = None  # how long ago the session this one continues was last answered, if known
 
     @property
     def asked(self) -> str:
-        """What a prompt is about; of a plan its beginning, which says it."""
+        """What a prompt is about; for a plan, its beginning."""
         return self.text or self.plan[:_PLAN_CHARS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What an event is answered with. Empty: nothing is printed at all."""
+    """The answer to an event. Empty: nothing is printed at all."""
 
     context: str = ""  # for the model
     notice: str = ""  # one line for the person's eyes
     read_instead: str = ""
-    """A file that we just wrote, read in place of the virtual one. The only reply that decides a permission."""
+    """A file that we just wrote, to be read instead of the virtual one. The only reply that decides a permission."""
     read_input: Mapping[str, object] = field(default_factory=dict)
-    """The input of the read that is redirected: hosts replace the whole of it, so an offset and a limit are copied."""
+    """The input of the redirected read: hosts replace it whole, so its offset and limit must be kept."""
 
     def __bool__(self) -> bool:
         return bool(self.context or self.notice or self.read_instead)

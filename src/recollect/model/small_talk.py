@@ -1,8 +1,7 @@
 """Prompts that name nothing to look for: greetings, thanks, nods, "go on", "commit this", a bare slash command.
 
-One list of words per language (small_talk.json) and one rule: a text is small talk when every word of it is on the
-lists. Languages are not told apart, so a word that means something in another language is left out of a list. Chinese,
-Japanese and Korean are not written in words: there are phrases that together make up the whole text.
+A text is small talk when every word of it is on the lists (small_talk.json). Languages are not told apart, so a word
+that means something in another language is left out. Chinese, Japanese and Korean have phrases instead of words.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 
 from recollect.base.shipped import load_table
 
-_MAX_CHARS = 400  # nobody nods for longer
+_MAX_CHARS = 400  # small talk is short
 _WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")
 _CLIENT_MARK = re.compile(r"\[(?:Image|Pasted text|Request interrupted)[^\]\n]*\]")
 _SLASH_COMMAND = re.compile(r"^/[\w:.-]+(?=\s|$)")
@@ -19,8 +18,7 @@ _LONG_NUMBER = re.compile(r"\d{3,}")
 
 _TABLE = load_table("recollect.model", "small_talk.json")
 WORDS = frozenset(word for lines in _TABLE["words"].values() for line in lines for word in line.split())
-_CHORES = frozenset(word for line in _TABLE["chores"] for word in line.split())
-"""Words of what is done in every project, whatever it is about."""
+_CHORES = frozenset(word for line in _TABLE["chores"] for word in line.split())  # done in every project
 _PHRASES = re.compile(f"(?:{'|'.join(phrase for line in _TABLE['phrases'] for phrase in line.split())})+")
 
 
