@@ -177,7 +177,7 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
     def full(*_: object) -> None:
         raise StoreFull("No space left for the backup.")
 
-    monkeypatch.setattr("recollect.store.copies.copy_to", full)
+    monkeypatch.setattr("recollect.store.migrate.copy_to", full)
     before = contents(path.parent)
 
     with pytest.raises(StoreFull):

@@ -5,9 +5,9 @@ A memory is named by its id. In evidence it is named by its row number, a passag
 """
 
 from recollect.store.connect import Tuning, sqlite_version
-from recollect.store.copies import free_name
 from recollect.store.database import Progress
 from recollect.store.journal import ChangeHeader, Journal
+from recollect.store.migrate import free_name
 from recollect.store.salvage import Salvaged, salvage
 from recollect.store.search import Search
 from recollect.store.sessions import SessionState

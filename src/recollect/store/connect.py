@@ -1,12 +1,12 @@
-"""Opens one database file, safely, and says in our own words what is wrong with it.
+"""Opens one database file, safely, and reports in our own words what is wrong with it.
 
-Private file (0600) before SQLite sees it, never through a symlink; WAL with synchronous=FULL, so what was
-acknowledged survives a power cut; a wait for other writers; foreign keys. Not WAL on a network mount,
-where its shared memory cannot work.
+The file is private (0600) before SQLite sees it, and never opened through a symlink; WAL with synchronous=FULL, so what
+was acknowledged survives a power cut. No WAL on a network mount, where its shared memory cannot work.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -18,19 +18,10 @@ from pathlib import Path
 
 import apsw
 
-from recollect.base.errors import (
-    Conflict,
-    RecollectError,
-    StoreBusy,
-    StoreDamaged,
-    StoreError,
-    StoreForeign,
-    StoreFull,
-    StoreReadOnly,
-)
+from recollect.base import errors
+from recollect.base.errors import StoreError, StoreForeign, StoreFull, StoreReadOnly
 
 APPLICATION_ID = 0x5243_4C54  # "RCLT"
-WAL_MAX_BYTES = 64 * 1024 * 1024
 _NETWORK_MOUNTS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ncpfs"})
 
 
@@ -46,10 +37,10 @@ class Tuning:
 
 
 def connect(path: Path | None, tuning: Tuning, *, read_only: bool = False) -> apsw.Connection:
-    """`None` opens a database in memory: an empty store for those who only look."""
+    """`None` opens an empty database in memory."""
     if path is None:
         return _set_up(apsw.Connection(":memory:"), tuning)
-    _refuse_what_is_no_file(path)
+    _refuse_other_than_file(path)
     with translated_errors(path):
         if read_only:
             return _set_up(_open_read_only(path, tuning), tuning)
@@ -58,7 +49,7 @@ def connect(path: Path | None, tuning: Tuning, *, read_only: bool = False) -> ap
 
 
 def use_wal(connection: apsw.Connection, path: Path | None, timeout_ms: int) -> None:
-    """Only once the file is known to be ours: this writes."""
+    """Call only once the file is known to be ours: this writes."""
     mode = "delete" if path is not None and on_network_mount(path) else "wal"
     patience = _Patience(timeout_ms)
     for tries in count():
@@ -71,8 +62,8 @@ def use_wal(connection: apsw.Connection, path: Path | None, timeout_ms: int) -> 
 
 
 class _Patience:
-    """Waits for other writers in short steps that differ from process to process. SQLite's own steps grow, and
-    with sixteen writers the one that waited longest then asked least often: waits of 15 s, here of 2."""
+    """Waits for other writers in short steps that differ between processes. SQLite's own steps grow, so the writer that
+    waited longest asks least often: with sixteen writers 15 s, here 2."""
 
     def __init__(self, timeout_ms: int) -> None:
         self._timeout_s = timeout_ms / 1_000
@@ -92,10 +83,10 @@ def _set_up(connection: apsw.Connection, tuning: Tuning) -> apsw.Connection:
     for pragma in (
         f"synchronous = {tuning.synchronous}",
         f"wal_autocheckpoint = {tuning.checkpoint_pages}",
-        f"journal_size_limit = {WAL_MAX_BYTES}",
+        f"journal_size_limit = {64 * 1024 * 1024}",
         "foreign_keys = ON",
         "secure_delete = ON",
-        "trusted_schema = ON",  # our own view stands behind the full-text table
+        "trusted_schema = ON",  # the full-text table reads our own view
         "temp_store = MEMORY",
     ):
         connection.execute(f"PRAGMA {pragma}").fetchall()
@@ -103,21 +94,20 @@ def _set_up(connection: apsw.Connection, tuning: Tuning) -> apsw.Connection:
 
 
 def _open_read_only(path: Path, tuning: Tuning) -> apsw.Connection:
-    """A folder that cannot be written cannot hold WAL's helper files; with no WAL left, the file alone
-    is the whole truth and is opened as such."""
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    """A folder that cannot be written cannot hold WAL's helper files; without a WAL the file alone is opened, as
+    immutable."""
     wal = path.with_name(path.name + "-wal")
-    alone = not os.access(path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
-    quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return apsw.Connection(f"file:{quoted}{'?immutable=1' if alone else ''}", flags=flags, vfs=tuning.vfs)
+    is_alone = not os.access(path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size)
+    name = f"{path.absolute().as_uri()}{'?immutable=1' if is_alone else ''}"
+    return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=tuning.vfs)
 
 
-def _refuse_what_is_no_file(path: Path) -> None:
+def _refuse_other_than_file(path: Path) -> None:
     """A link would be followed, a pipe would hang."""
     try:
         mode = path.lstat().st_mode
     except OSError:
-        return  # told when it is opened
+        return  # reported when it is opened
     if not stat.S_ISREG(mode):
         what = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
         raise StoreForeign(f"{path} is {what}, not a database.", hint="Move it away; nothing was touched.")
@@ -125,42 +115,41 @@ def _refuse_what_is_no_file(path: Path) -> None:
 
 def _make_private(path: Path) -> None:
     try:
-        found = path.lstat()
-    except FileNotFoundError:
-        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
         try:
-            os.close(os.open(path, flags, 0o600))
-        except FileExistsError:
-            pass  # another process was first; it made it private too
-        except OSError as problem:
-            raise os_trouble(path, problem) from None
-        return
-    if hasattr(os, "getuid") and found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o077:
-        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            create_private(path)
+            return
+        if hasattr(os, "getuid") and found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o077:
             path.chmod(0o600)
-        except OSError as problem:
-            raise os_trouble(path, problem) from None
+    except FileExistsError:
+        pass  # another process was first; it made it private too
+    except OSError as problem:
+        raise os_error(path, problem) from None
 
 
-def os_trouble(path: Path, problem: OSError) -> StoreError:
-    if problem.errno == 28:  # ENOSPC
+def create_private(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+
+
+def os_error(path: Path, problem: OSError) -> StoreError:
+    if problem.errno == errno.ENOSPC:
         return StoreFull(f"No space left to write {path}.", hint="Free some space, then try again.")
-    return StoreReadOnly(
-        f"{path} cannot be written: {problem.strerror}.", hint="Check the folder's owner and permissions."
-    )
+    hint = "Check the folder's owner and permissions."
+    return StoreReadOnly(f"{path} cannot be written: {problem.strerror}.", hint=hint)
 
 
 _FULL = "Nothing was written and nothing is lost. Free some space, or `recollect purge` something."
-# SQLite's errors, ours, what is said and what to do next; the first that fits.
-_TROUBLES: tuple[tuple[tuple[type[apsw.Error], ...], type[RecollectError], str, str], ...] = (
-    ((apsw.BusyError, apsw.LockedError), StoreBusy, "{} is held by another process.",
+# SQLite's errors, ours, the message and what to do next; the first that fits.
+_ERRORS: tuple[tuple[tuple[type[apsw.Error], ...], type[errors.RecollectError], str, str], ...] = (
+    ((apsw.BusyError, apsw.LockedError), errors.StoreBusy, "{} is held by another process.",
      "Nothing was written. Try again in a moment."),
     ((apsw.FullError,), StoreFull, "No space left to write {}.", _FULL),
     ((apsw.ReadOnlyError,), StoreReadOnly, "{} cannot be written.", "Check its owner and permissions."),
-    ((apsw.CorruptError, apsw.NotADBError), StoreDamaged, "{} is damaged: {}.",
+    ((apsw.CorruptError, apsw.NotADBError), errors.StoreDamaged, "{} is damaged: {}.",
      "`recollect recover` brings back what can be read."),
     ((apsw.CantOpenError,), StoreReadOnly, "{} cannot be opened.", "Check its owner and permissions."),
-    ((apsw.ConstraintError,), Conflict, "Other memories depend on this: {1}.",
+    ((apsw.ConstraintError,), errors.Conflict, "Other memories depend on this: {1}.",
      "Undo the later change first (`recollect log`)."),
     ((apsw.IOError, apsw.PermissionsError, apsw.NoMemError, apsw.TooBigError), StoreError, "{}: {}.",
      "`recollect doctor` looks for the cause."),
@@ -176,28 +165,24 @@ def translated_errors(path: Path | None) -> Iterator[None]:
         where = path or "the database in memory"
         if getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:  # no room for WAL's shared memory
             raise StoreFull(f"No space left to write {where}.", hint=_FULL) from None
-        for kinds, error, said, hint in _TROUBLES:
+        for kinds, error, message, hint in _ERRORS:
             if isinstance(problem, kinds):
-                raise error(said.format(where, problem), hint=hint) from None
+                raise error(message.format(where, problem), hint=hint) from None
         raise
 
 
 def on_network_mount(path: Path) -> bool:
-    """By the mount table; where there is none, no."""
+    """According to the mount table; False where there is none."""
     try:
         lines = Path("/proc/self/mounts").read_text(errors="replace").splitlines()
     except OSError:
         return False
+    mounts = [
+        (parts[1].replace("\\040", " ").rstrip("/"), parts[2]) for line in lines if len(parts := line.split(" ")) > 2
+    ]
     target = str(path.resolve())
-    best = ("", "")
-    for line in lines:
-        parts = line.split(" ")
-        if len(parts) < 3:
-            continue
-        point = parts[1].replace("\\040", " ").rstrip("/")
-        if (target.startswith(point + "/") or not point) and len(point) >= len(best[0]):
-            best = (point, parts[2])
-    return best[1] in _NETWORK_MOUNTS
+    above = [mount for mount in mounts if target.startswith(f"{mount[0]}/")]
+    return bool(above) and max(reversed(above), key=lambda mount: len(mount[0]))[1] in _NETWORK_MOUNTS
 
 
 def sqlite_version() -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -14,14 +15,15 @@ from recollect.base.errors import StoreDamaged
 from recollect.model.memory import Bridge, Memory, Message
 from recollect.store import rows
 
+_MAGIC = b"SQLite format 3\x00"
 
-@dataclass(frozen=True, slots=True)
-class Salvaged:
-    memories: tuple[Memory, ...]
-    messages: tuple[Message, ...]
-    bridges: tuple[Bridge, ...]
-    aliases: tuple[tuple[str, str], ...]
-    removed: frozenset[str]  # gone on purpose, by the journal: not to be brought back
+
+class Salvaged(NamedTuple):
+    memories: tuple[Memory, ...] = ()
+    messages: tuple[Message, ...] = ()
+    bridges: tuple[Bridge, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    removed: frozenset[str] = frozenset()  # deliberately, by the journal: not to be brought back
 
 
 def salvage(path: Path) -> Salvaged:
@@ -35,12 +37,13 @@ def salvage(path: Path) -> Salvaged:
             source = path.with_name(path.name + suffix)
             if source.is_file():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
-        _mend_first_bytes(copy)
+        with copy.open("r+b") as file:
+            file.write(_MAGIC)  # SQLite refuses a file without it, although what follows may be sound
         try:
             db = apsw.Connection(str(copy))
         except apsw.Error:
-            return Salvaged((), (), (), (), frozenset())
-        try:
+            return Salvaged()
+        with closing(db):
             return Salvaged(
                 tuple(_read(db, "memory", rows.to_memory)),
                 tuple(_read(db, "message", partial(rows.to_value, Message))),
@@ -48,21 +51,17 @@ def salvage(path: Path) -> Salvaged:
                 tuple(_read(db, "alias", tuple)),
                 _removed(db),
             )
-        finally:
-            db.close()
 
 
-def _read(db: apsw.Connection, table: str, value_of: Any) -> list[Any]:
-    """From both ends: a bad page in the middle hides only what lies on it."""
+def _read(db: apsw.Connection, table: str, value_of: Callable[[Any], Any]) -> list[Any]:
+    """From both ends: a bad page in the middle hides only what is on it."""
     order = {"bridge": "source", "alias": "old"}.get(table, "seq")
     found: dict[bytes, Any] = {}
     for direction in ("ASC", "DESC"):
         sql = f"SELECT {rows.select(table)}, hash FROM {table} NOT INDEXED ORDER BY {order} {direction}"  # noqa: S608
         try:
             for *cells, seal in db.execute(sql):
-                if seal in found:
-                    continue
-                if rows.seal(cells) == seal:
+                if seal not in found and rows.seal(cells) == seal:
                     found[seal] = value_of(cells)
         except (apsw.Error, StoreDamaged, ValueError, TypeError):
             continue
@@ -71,20 +70,10 @@ def _read(db: apsw.Connection, table: str, value_of: Any) -> list[Any]:
 
 def _removed(db: apsw.Connection) -> frozenset[str]:
     gone: set[str] = set()
-    journal = sorted(_read(db, "journal", tuple), key=lambda cells: int(cells[1]))
-    for cells in journal:
+    for cells in sorted(_read(db, "journal", tuple), key=lambda cells: int(cells[1])):
         for change in json.loads(cells[5] or "[]"):
             if change["do"] == "create":
                 gone.discard(change["id"])
             elif change["do"] == "remove":
                 gone.add(change["memory"]["id"])
     return frozenset(gone)
-
-
-def _mend_first_bytes(copy: Path) -> None:
-    """A database is known by its first bytes; what lies behind them may be sound without them."""
-    magic = b"SQLite format 3\x00"
-    with copy.open("r+b") as file:
-        if file.read(len(magic)) != magic:
-            file.seek(0)
-            file.write(magic)

@@ -1,9 +1,7 @@
-"""Session state: who is talking, what they were shown, what was received, how things went, and the counters of use.
+"""Session state: who is talking, what they were shown, which events came, how things ended, and usage counters.
 
-Unlike everything else that is written, none of this is a plan: these are counters and marks, made at every prompt,
-which nobody would want to undo one by one. They are hashed like the rest, pruned by age and number, and hold no text
-that anyone said; outcomes alone hold a redacted line, so `purge` looks there too. `use` changes what `codec.USAGE`
-names and nothing else.
+None of this is a plan: these are counters and marks, made at every prompt, which nobody would undo one by one. They are
+hashed like the rest, pruned by age and number, and hold no text that anyone said; only outcomes hold a redacted line.
 """
 
 from __future__ import annotations
@@ -29,11 +27,9 @@ _RECALLS_KEPT = 1_000
 class SessionState(Reads):
     def session(self, id: str, agent: str = "") -> Session | None:
         wanted = "SELECT host, started_at, number, epoch FROM session WHERE id = ? AND agent = ?"
-        row = self._first(wanted, id, agent)
-        if row is None:
-            return None
-        host, started_at, number, epoch = row
-        return Session(id=id, host=host, started_at=Moment(started_at), number=number, epoch=epoch)
+        for host, started_at, number, epoch in self._every(wanted, id, agent):
+            return Session(id=id, host=host, started_at=Moment(started_at), number=number, epoch=epoch)
+        return None
 
     def put_session(self, session: Session, agent: str = "", *, at: Moment) -> None:
         """Sessions not heard of for a month are removed, with their ledgers."""
@@ -41,13 +37,15 @@ class SessionState(Reads):
         cells = (session.id, agent, session.host, *times, session.number, session.epoch)
         with self.transaction():
             self._insert("session", cells, replace=True)
-            self._prune(before=at.plus(days=-KEPT_DAYS))
+            old = "SELECT id, agent FROM session WHERE last_at < ? LIMIT 50"
+            for gone in self._every(old, at.plus(days=-KEPT_DAYS).micros):
+                self._db.execute("DELETE FROM shown WHERE session = ? AND agent = ?", gone)
+                self._db.execute("DELETE FROM session WHERE id = ? AND agent = ?", gone)
 
     def shown(self, talker: LedgerKey, way: Way) -> frozenset[str]:
         """Marks (model/session.py) of passages, turns and whole memories."""
         wanted = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
-        found = self._every(wanted, talker.session, talker.agent, talker.epoch, str(way))
-        return frozenset(row[0] for row in found)
+        return frozenset(mark for (mark,) in self._every(wanted, talker.session, talker.agent, talker.epoch, str(way)))
 
     def memories_shown(self, session: str, agent: str | None = "") -> list[ShownMemory]:
         """What an agent was shown, oldest first, in all its epochs. None: every agent of the session."""
@@ -81,7 +79,7 @@ class SessionState(Reads):
         return str(row[0]) if row else None
 
     def states(self, prefix: str) -> dict[str, str]:
-        # By its index; no name begins with the last character there is.
+        # By the index; no name begins with the last character there is.
         wanted = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
         return {str(name): str(value) for name, value in self._every(wanted, prefix)}
 
@@ -99,7 +97,7 @@ class SessionState(Reads):
             known = self._first("SELECT size FROM event WHERE key = ?", pointer.key)
             if known and known[0] == pointer.size:
                 return False
-            # Told of again, or another event just like it: it stands anew at the end of the line, where it began.
+            # Delivered again, or another event just like it: it goes to the end of the queue, with the smaller size.
             size = min(known[0], pointer.size) if known else pointer.size
             cells = rows.cells_of(replace(pointer, size=size))
             self._db.execute("DELETE FROM event WHERE key = ?", (pointer.key,))
@@ -156,9 +154,3 @@ class SessionState(Reads):
             SELECT answer FROM recall WHERE (?1 = '' OR id = ?1)
             AND (?2 = '' OR seq IN (SELECT seq FROM recall_memory WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3"""
         return [answer for (answer,) in self._every(wanted, id, memory, limit)]
-
-    def _prune(self, *, before: Moment) -> None:
-        old = "SELECT id, agent FROM session WHERE last_at < ? LIMIT 50"
-        for id, agent in self._every(old, before.micros):
-            self._db.execute("DELETE FROM shown WHERE session = ? AND agent = ?", (id, agent))
-            self._db.execute("DELETE FROM session WHERE id = ? AND agent = ?", (id, agent))

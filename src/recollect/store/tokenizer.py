@@ -1,11 +1,11 @@
 """How text becomes terms, for the index and for questions alike.
 
-SQLite's own `porter unicode61` does the words (in C). On top of it: the parts of a camelCase name stand
-beside the name, a snake_case name stands joined beside its parts (so both spellings meet), and runs of
-Chinese, Japanese and Korean become pairs of characters, because they have no spaces.
+SQLite's own `porter unicode61` splits and stems words (in C). On top of it: the parts of a camelCase name are added to
+the name, a snake_case name joined is added to its parts (so both spellings meet), and runs of Chinese, Japanese and
+Korean become pairs of characters, because they have no spaces.
 
-In a MATCH expression every term is already final (words.py made it), so query mode passes it through.
-A change here changes the index: raise the schema version with a migration that asks for `reindex`.
+In a MATCH expression every term is already final (words.py made it), so query mode passes it through. A change here
+changes the index: raise the schema version with a migration that asks for `reindex`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEEDS_WORK = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z0-9]_[A-Za-z0-9]|[\x
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CJK_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 
-Token = tuple[int, int, str, *tuple[str, ...]]  # where it begins and ends, in bytes, and the terms that stand there
+Token = tuple[int, int, str, *tuple[str, ...]]  # where it begins and ends, in bytes, and its terms
 Analyse = Callable[[bytes], "list[Token]"]
 
 
@@ -74,31 +74,20 @@ def _enriched(utf8: bytes, tokens: list[Token], stem: Callable[[str], str]) -> I
             yield token
             continue
         word = raw.decode()
-        if not word.isascii() and _cjk().search(word):
+        if not word.isascii() and any(found[1] for found in _cjk().finditer(word)):
             yield from _pairs(word, start, stem)
             continue
-        extra = [stem(hump) for hump in _HUMPS.findall(word)] if _has_humps(word) else []
+        is_mixed = not (word.islower() or word.isupper() or word[1:].islower() or word.isdigit())
+        extra = [stem(hump) for hump in _HUMPS.findall(word)] if is_mixed else []
         if index in joined:
             extra.append(stem(joined[index]))
-        more = [term for term in dict.fromkeys(extra) if term != token[2]]
-        yield (start, end, token[2], *more)
+        yield (start, end, token[2], *dict.fromkeys(term for term in extra if term != token[2]))
 
 
-# Made when they are first needed: that takes some milliseconds, and a daemon that starts is waited for.
-
-
-@cache
+@cache  # compiled when first needed: that takes milliseconds, and the daemon's start is waited for
 def _cjk() -> re.Pattern[str]:
-    return re.compile(f"[{_CJK_RANGES}]")
-
-
-@cache
-def _runs() -> re.Pattern[str]:
-    return re.compile(f"[{_CJK_RANGES}]+|[^{_CJK_RANGES}]+")
-
-
-def _has_humps(word: str) -> bool:
-    return not (word.islower() or word.isupper() or word[1:].islower() or word.isdigit())
+    """A character with the one that follows it, or a run of other characters."""
+    return re.compile(f"([{_CJK_RANGES}])(?=([{_CJK_RANGES}])?)|[^{_CJK_RANGES}]+")
 
 
 def _snake_names(utf8: bytes, tokens: list[Token]) -> dict[int, str]:
@@ -116,14 +105,11 @@ def _snake_names(utf8: bytes, tokens: list[Token]) -> dict[int, str]:
 
 
 def _pairs(word: str, start: int, stem: Callable[[str], str]) -> Iterator[Token]:
-    """Each character of a run, and beside it the pair it begins: one character can be asked for too."""
-    offset = start
-    for run in _runs().findall(word):
-        if not _cjk().match(run):
-            yield (offset, offset + len(run.encode()), stem(run))
-            offset += len(run.encode())
-            continue
-        for i, character in enumerate(run):
-            end = offset + len(character.encode())
-            yield (offset, end, *dict.fromkeys([character, run[i : i + 2]]))
-            offset = end
+    """Each character of a run, and the pair it begins: one character can be asked for, too."""
+    for found in _cjk().finditer(word):
+        end = start + len(found[0].encode())
+        if found[2]:
+            yield (start, end, found[1], found[1] + found[2])
+        else:
+            yield (start, end, found[1] or stem(found[0]))
+        start = end

@@ -1,9 +1,8 @@
-"""Vectors: how they are kept, and the search among them. The only place in this room that knows numpy.
+"""Vectors: how they are stored, and the search among them.
 
-A vector is kept as signed bytes with one scale (388 bytes for 384 numbers). In memory stand the bytes and
-one bit a number: a question is compared by bits with all, which is cheap, and by bytes with the best of those
-(up to a few thousand, by bytes with all). A unit's nearness is that of its nearest passage, and that of the
-middle of all its passages.
+A vector is stored as signed bytes with one scale (388 bytes for 384 numbers). In memory are the bytes and one bit per
+number: a question is compared by bits with all, which is cheap, then by bytes with the best of those (up to a few
+thousand, by bytes with all). A unit is as near as its nearest passage; the mean of its passages is measured, too.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ from recollect.store import neighbours
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000
 _SAMPLED = 500
-_MAX_ROWS = 256  # passages of one unit or memory that are looked at; longer ones are sampled evenly
 _PAGE = 50_000
 _BLOCK = 4_096  # memories measured at a time
 _SCALE_BYTES = 4
-_LEAST_SCALE = 1e-30  # of a vector of nothing: a row whose scale is 0 is one that was deleted
+_LEAST_SCALE = 1e-30  # of a vector of zeros: scale 0 marks a deleted row
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -52,12 +50,12 @@ def closest(question: bytes, packed: Iterable[tuple[str, bytes]]) -> dict[str, f
 
 
 class Vectors:
-    """Those of one model, refreshed when the database has changed."""
+    """The vectors of one model, refreshed when the database has changed."""
 
     def __init__(self, model: str) -> None:
         self._model = model
         self._changes = 0
-        self.stale = False  # some of these were deleted since
+        self.stale = False  # some were deleted since they were loaded
         self._clear(0)
 
     def _clear(self, dim: int) -> None:
@@ -76,7 +74,7 @@ class Vectors:
             return
         last = int(self._rows.passages[-1]) if len(self) else 0
         [(added,)] = query("SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
-        if not len(self) / 2 <= standing - added <= len(self):  # above: older ones came late
+        if not len(self) / 2 <= standing - added <= len(self):  # more: vectors of older passages came late
             self._clear(self._dim)
             last = 0
         self.stale = standing - added < len(self)
@@ -99,7 +97,7 @@ class Vectors:
     def _join(self, pages: list[_Page]) -> None:
         if not len(self):
             self._clear(pages[0].numbers.shape[1])
-        # Joined once: a page at a time would hold everything twice, again and again.
+        # Joined once: page by page, everything would be copied again and again.
         self._bits = np.concatenate([self._bits, *(_bits(page.numbers) for page in pages)], axis=1)
         self._rows = _Page(*map(np.concatenate, zip(self._rows, *pages, strict=True)))
 
@@ -116,7 +114,7 @@ class Vectors:
             self._lengths[block] = self._measured(block)
 
     def _measured(self, places: Rows) -> Floats:
-        """How long the sum of a unit's vectors is: what its middle is divided by, whatever is asked."""
+        """The length of the sum of a unit's vectors: the divisor of its mean, whatever is asked."""
         rows, begins, counts = self._by_unit.rows_of(places)
         lengths = np.ones(len(begins), np.float32)
         several = counts > 1
@@ -138,7 +136,7 @@ class Vectors:
         return self._nearness(asked, units, voice)
 
     def background(self, question: bytes) -> Background:
-        """Of at most some hundred rows: a mean needs no more."""
+        """From a few hundred rows: a mean needs no more."""
         asked = np.frombuffer(question, dtype="<f4")
         if not len(self) or len(asked) != self._dim:
             return Background()
@@ -147,7 +145,7 @@ class Vectors:
         return Background(len(close), float(close.sum()), float(close @ close))
 
     def closeness_of(self, question: bytes, passages: Sequence[int]) -> list[float]:
-        """Of each of these passages; 0 for one without a vector."""
+        """How near each of these passages is; 0 without a vector."""
         asked = np.frombuffer(question, dtype="<f4")
         wanted = np.fromiter(passages, np.int64)
         if not len(self) or len(asked) != self._dim:
@@ -157,7 +155,7 @@ class Vectors:
         return found
 
     def with_more(self, rows: list[tuple[int, int, bytes]]) -> Vectors:
-        """For `pairs`: these and some that are not kept (passage, memory, 32-bit floats). This one stays as it is."""
+        """For `pairs`: a copy with some that are not stored (passage, memory, 32-bit floats)."""
         more = copy.copy(self)
         if rows and (not len(self) or len(rows[0][2]) == 4 * self._dim):
             page = _Page.of([(seq, owner, owner, pack(vector), 0) for seq, owner, vector in rows], len(rows[0][2]) // 4)
@@ -165,11 +163,11 @@ class Vectors:
         return more
 
     def pairs(self, memories: Sequence[int], above: float) -> list[tuple[int, int, float]]:
-        """Of these memories the pairs whose middles are nearer than `above`, the nearest first."""
+        """Pairs of these memories whose means are nearer than `above`, the nearest first."""
         by_memory = _Grouped.of(self._rows.memories)
         places, _ = by_memory.places(np.unique(np.fromiter(memories, np.int64)))
 
-        def middles(which: Rows, every: int) -> Floats:
+        def means(which: Rows, every: int) -> Floats:
             found = np.empty((len(which), -(-self._dim // every)), np.float32)
             for at in range(0, len(which), _BLOCK):
                 rows, begins, counts = by_memory.rows_of(places[which[at : at + _BLOCK]])
@@ -180,10 +178,10 @@ class Vectors:
             return found
 
         owners = by_memory.known[places].tolist()
-        return [(owners[a], owners[b], how) for a, b, how in neighbours.pairs(len(places), middles, above)]
+        return [(owners[a], owners[b], how) for a, b, how in neighbours.pairs(len(places), means, above)]
 
     def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
-        """Strikes out those vectors of the memories whose passages no longer stand; False where all do."""
+        """Marks vectors of these memories as deleted whose passages are gone; False where none is."""
         of_them = np.isin(self._rows.memories, np.fromiter(memories, np.int64))
         gone = of_them & (self._rows.scales > 0) & ~np.isin(self._rows.passages, np.fromiter(standing, np.int64))
         self._rows.scales[gone] = 0
@@ -199,8 +197,8 @@ class Vectors:
         return likely[_top(self._closeness(asked, likely), count)]
 
     def _likely(self, asked: Floats, count: int) -> Rows:
-        """At least so many rows, those whose bits differ least. A count of each distance finds the limit without
-        sorting: there are only as many distances as a vector has numbers."""
+        """At least `count` rows, those whose bits differ least. Counting each distance finds the limit without sorting:
+        there are only as many distances as a vector has numbers."""
         differing = np.zeros(len(self), np.uint16)
         for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
             differing += np.bitwise_count(column ^ word)
@@ -229,7 +227,7 @@ class Vectors:
 
 
 class _Grouped(NamedTuple):
-    """Rows by whom they belong to."""
+    """Rows by their owners."""
 
     rows: Rows
     known: Rows  # the owners, in order
@@ -244,24 +242,21 @@ class _Grouped(NamedTuple):
         return cls(rows, ordered[starts], starts, np.append(starts[1:], len(rows)))
 
     def places(self, wanted: Rows) -> tuple[Rows, Rows]:
-        """Where these owners stand, and which of them do."""
+        """The places of those of these owners that are known, and which those are."""
         places = np.searchsorted(self.known, wanted)
         there = places < len(self.known)
         there[there] = self.known[places[there]] == wanted[there]
         return places[there], wanted[there]
 
     def rows_of(self, places: Rows) -> tuple[Rows, Rows, Rows]:
-        """All rows of these owners one after the other, where each begins, and how many it has."""
-        starts, ends = self.starts[places], self.ends[places]
-        strides = -(-(ends - starts) // _MAX_ROWS)
-        counts = -(-(ends - starts) // strides)
+        """All rows of these owners one after the other, where each owner's begin, and how many there are."""
+        starts, counts = self.starts[places], self.ends[places] - self.starts[places]
         begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        steps = np.arange(int(counts.sum())) - np.repeat(begins, counts)
-        return self.rows[np.repeat(starts, counts) + steps * np.repeat(strides, counts)], begins, counts
+        return self.rows[np.arange(int(counts.sum())) + np.repeat(starts - begins, counts)], begins, counts
 
 
 class _Page(NamedTuple):
-    """Rows as they were read, those of another size left out."""
+    """Rows as they were read, without those of another size."""
 
     passages: Rows
     memories: Rows
@@ -273,13 +268,14 @@ class _Page(NamedTuple):
     @classmethod
     def of(cls, rows: list[tuple[int, int, int, bytes, int]], dim: int) -> _Page:
         sound = [row for row in rows if len(row[3]) == dim + _SCALE_BYTES]
-        raw = np.frombuffer(b"".join([row[3] for row in sound]), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
+        passages, memories, units, data, voices = zip(*sound, strict=True) if sound else ((), (), (), (), ())
+        raw = np.frombuffer(b"".join(data), np.uint8).reshape(len(sound), dim + _SCALE_BYTES)
         return cls(
-            np.array([row[0] for row in sound], np.int64),
-            np.array([row[1] for row in sound], np.int64),
-            np.array([row[2] for row in sound], np.int64),
+            np.array(passages, np.int64),
+            np.array(memories, np.int64),
+            np.array(units, np.int64),
             np.ascontiguousarray(raw[:, :_SCALE_BYTES]).view("<f4")[:, 0],
-            np.array([row[4] for row in sound], np.uint8),
+            np.array(voices, np.uint8),
             np.ascontiguousarray(raw[:, _SCALE_BYTES:]).view(np.int8),
         )
 
@@ -289,13 +285,13 @@ def _bits(numbers: NDArray[np.int8] | Floats) -> NDArray[np.uint64]:
     spare = -packed.shape[1] % 8
     if spare:
         packed = np.pad(packed, ((0, 0), (0, spare)))
-    # One row a word of 64 bits: a comparison then runs along memory, which is many times faster.
+    # One row per 64-bit word: a comparison then runs along memory, which is many times faster.
     return np.ascontiguousarray(np.ascontiguousarray(packed).view(np.uint64).T)
 
 
 def _sums(vectors: Floats, begins: Rows, counts: Rows) -> Floats:
-    """Of the rows from each beginning on, so many: all first ones, then all second ones. `reduceat` goes memory by
-    memory, and most have a few rows only: it takes three times as long."""
+    """For each beginning the sum of `counts` rows: all first rows, then all second ones. `reduceat` goes by owner, and
+    most have only a few rows: it takes three times as long."""
     found: Floats = vectors[begins]
     for step in range(1, int(counts.max(initial=1))):
         longer = np.flatnonzero(counts > step)

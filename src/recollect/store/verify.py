@@ -1,16 +1,14 @@
-"""Looking after a database: counts, the search for damage, the derived parts made anew, a copy.
+"""Upkeep of a database: counts, the search for damage, rebuilding what is derived, a copy.
 
-Damage is what SQLite's own check sees, and the flipped bits that it does not.
-
-Every row is hashed again; the full-text index is compared with the text it was made from; passages, term
-counts and the journal's own index are derived a second time. Reports, changes nothing.
+Damage is what SQLite's own check sees, and the flipped bits that it does not: every row is hashed again, the full-text
+index is compared with its text, and passages, term counts and the journal's index are derived a second time.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
@@ -21,13 +19,13 @@ from recollect.model.passage import spans
 from recollect.model.result import Counts, Finding
 from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import translated_errors
-from recollect.store.copies import copy_to
 from recollect.store.database import Progress, silent
 from recollect.store.journal import ids_in
 from recollect.store.words import Words
 
-_MENDS = "(`recollect reindex` mends it)"
-_SHOWN = 100  # findings of one kind; a file with more is lost anyway
+_MENDS = "(`recollect reindex` repairs it)"
+_CHANGED = "its values are not what was written"
+_MOST = 100  # findings of one kind; a file with more is lost anyway
 
 
 class Upkeep(Words):
@@ -41,29 +39,30 @@ class Upkeep(Words):
         return Counts(tuple(kinds), messages, bridges, passages, vectors, changes, bytes)
 
     def verify(self, progress: Progress = silent) -> list[Finding]:
-        """All but the last look at one moment: others may go on writing meanwhile."""
+        """Reports, changes nothing. All checks but the last see one moment: others may go on writing meanwhile."""
         checks = (
             _structure, _schema, _rows, _vectors, _references, _journal, self._check_passages, self._check_terms,
-            _full_text,
         )  # fmt: skip
         found: list[Finding] = []
         with translated_errors(self._path):
             self._db.execute("BEGIN")
             try:
                 for step, check in enumerate(checks):
-                    if check is _full_text:
-                        _end(self._db)
-                    progress(step, len(checks))
+                    progress(step, len(checks) + 1)
                     found += _findings_of(check, self._db)
             finally:
-                _end(self._db)
-            progress(len(checks), len(checks))
+                for _ in range(2):  # after a bad page the first ROLLBACK may fail
+                    if self._db.in_transaction:
+                        with suppress(apsw.Error):
+                            self._db.execute("ROLLBACK")
+            found += _findings_of(_full_text, self._db)
+            progress(len(checks) + 1, len(checks) + 1)
         return found
 
     def _check_passages(self, _db: apsw.Connection) -> Iterator[Finding]:
         for seq, memory, messages in self._everything():
             if not self._has_passages(seq, spans(memory, messages)):
-                yield Finding("passage", memory.id, f"its passages are not those of its text {_MENDS}")
+                yield Finding("passage", memory.id, f"its passages do not match its text {_MENDS}")
 
     def _check_terms(self, db: apsw.Connection) -> Iterator[Finding]:
         counted = self._counted_terms()
@@ -88,57 +87,47 @@ class Upkeep(Words):
 
     def backup(self, target: Path) -> None:
         with translated_errors(self._path):
-            copy_to(self._db, target)
-
-
-def _end(db: apsw.Connection) -> None:
-    """A check that broke off on a bad page may say so once more here, before the transaction ends."""
-    for _ in range(2):
-        if db.in_transaction:
-            with suppress(apsw.Error):
-                db.execute("ROLLBACK")
+            migrate.copy_to(self._db, target)
 
 
 def _findings_of(check: Callable[[apsw.Connection], Iterator[Finding]], db: apsw.Connection) -> list[Finding]:
     found: list[Finding] = []
     try:
-        found.extend(islice(check(db), _SHOWN))
+        found.extend(islice(check(db), _MOST))
     except apsw.BusyError:
-        raise  # held by another, not damaged
+        raise  # held by another process, not damaged
     except (apsw.Error, StoreDamaged, ValueError, TypeError, KeyError, OverflowError) as problem:
         found.append(Finding(check.__name__.strip("_"), "", f"cannot be read: {problem}"))
     return found
 
 
 def _structure(db: apsw.Connection) -> Iterator[Finding]:
-    for (line,) in db.execute(f"PRAGMA integrity_check({_SHOWN})"):
+    for (line,) in db.execute(f"PRAGMA integrity_check({_MOST})"):
         if line != "ok":
             yield Finding("database", "", str(line))
 
 
 def _schema(db: apsw.Connection) -> Iterator[Finding]:
-    fresh = apsw.Connection(":memory:")
-    tokenizer.register(fresh)
-    migrate.build(fresh)
-    sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-    for kind, name, table, text in set(fresh.execute(sql)) ^ set(db.execute(sql)):
-        yield Finding("schema", str(name), f"the {kind} of {table} is not as it should be: {str(text)[:60]}")
-    fresh.close()
+    with closing(apsw.Connection(":memory:")) as fresh:
+        tokenizer.register(fresh)
+        migrate.build(fresh)
+        sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+        for kind, name, table, text in set(fresh.execute(sql)) ^ set(db.execute(sql)):
+            yield Finding("schema", str(name), f"the {kind} of {table} is not as it should be: {str(text)[:60]}")
 
 
 def _rows(db: apsw.Connection) -> Iterator[Finding]:
     for table, columns in rows.COLUMNS.items():
-        key = rows.KEYS[table]
-        places = [columns.index(k) for k in key if k in columns]
+        places = [columns.index(key) for key in rows.KEYS[table] if key in columns]
         for row in db.execute(f"SELECT {rows.select(table)}, hash FROM {table}"):  # noqa: S608
             if rows.seal(row[:-1]) != row[-1]:
-                yield Finding(table, " ".join(str(row[i]) for i in places), "its values are not what was written")
+                yield Finding(table, " ".join(str(row[place]) for place in places), _CHANGED)
 
 
 def _vectors(db: apsw.Connection) -> Iterator[Finding]:
     for seq, model, data, seal in db.execute("SELECT passage_seq, model, data, hash FROM vector"):
         if rows.seal((model, data)) != seal:
-            yield Finding("vector", str(seq), "its values are not what was written")
+            yield Finding("vector", str(seq), _CHANGED)
     counted = db.execute("SELECT model, vectors FROM vector_count WHERE vectors <> 0 ORDER BY model").fetchall()
     if counted != db.execute("SELECT model, count(*) FROM vector GROUP BY model ORDER BY model").fetchall():
         yield Finding("vector_count", "", "does not count the vectors")
@@ -146,7 +135,7 @@ def _vectors(db: apsw.Connection) -> Iterator[Finding]:
 
 def _references(db: apsw.Connection) -> Iterator[Finding]:
     for table, rowid, parent, _ in db.execute("PRAGMA foreign_key_check"):
-        yield Finding(str(table), str(rowid), f"points to a {parent} that is not there")
+        yield Finding(str(table), str(rowid), f"refers to a {parent} that does not exist")
 
 
 def _journal(db: apsw.Connection) -> Iterator[Finding]:
@@ -159,14 +148,12 @@ def _journal(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _full_text(db: apsw.Connection) -> Iterator[Finding]:
-    if db.readonly("main"):
-        # FTS5 takes its check as an order to write, though it writes nothing: given to a copy instead.
-        copy = apsw.Connection(":memory:")
-        with copy.backup("main", db, "main") as whole:
-            whole.step()
-        tokenizer.register(copy)
-        yield from _full_text(copy)
-        copy.close()
+    if db.readonly("main"):  # FTS5 runs its check as a write, though it changes nothing: it gets a copy
+        with closing(apsw.Connection(":memory:")) as copy:
+            with copy.backup("main", db, "main") as whole:
+                whole.step()
+            tokenizer.register(copy)
+            yield from _full_text(copy)
         return
     try:
         db.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
