@@ -1,23 +1,25 @@
-"""One agent that we serve, as a row: its events, the names of its fields, its tools, where its files are.
+"""One agent that we serve: a row of data (its events, the names of its fields and tools, where its files are, what its
+client writes into prompts) and what its client does differently.
 
-A new agent is a subclass of `Agent` that fills in the row and overrides what its client does differently, and one line
-in `agents/__init__.py`. Here is what most clients have in common: events as JSON with the same field names, hooks as
-entries of a settings file, a reply with `additionalContext`. Reads no state of ours and decides nothing.
+A new agent is a row `<module>.json`, a subclass of `Agent` beside it, and one line in `agents/__init__.py`. Here is
+what most clients have in common: events as JSON with the same field names, hooks as entries of a settings file, a reply
+with `additionalContext`. Reads no state of ours and decides nothing.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts
+from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, past_transcripts, prompts
 from recollect.agents.payload import first, inner, moment, parse_object, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
+from recollect.base.shipped import load_table
 from recollect.base.text import storable
 from recollect.model.act import Deed, Doing
 from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolCall
@@ -25,6 +27,23 @@ from recollect.wire.pointer import checksum
 
 _MAX_CONTEXT_CHARS = 10_000
 Line = Mapping[str, object]
+
+# How the fields of a row are read, where they are not plain.
+_READERS: Mapping[str, Callable[[Any], object]] = {
+    "abilities": lambda names: frozenset(map(Ability, names)),
+    "levels": lambda names: tuple(map(Level, names)),
+    "events": lambda rows: {event: EventName(name) for event, name in rows.items()},
+    "injects": frozenset,
+    "words": lambda rows: {EventName(name): tuple(fields) for name, fields in rows.items()},
+    "deeds": lambda rows: {tool: Deed(name) for tool, name in rows.items()},
+    "speaking": lambda texts: tuple(text.encode() for text in texts),
+    "settings_form": Form,
+    "forms": prompts.Forms.read,
+}
+
+
+def _as_constant(value: Any) -> object:
+    return tuple(value) if isinstance(value, list) else value
 
 
 class Agent:
@@ -49,6 +68,22 @@ class Agent:
     SAYS: ClassVar[tuple[str, ...]]  # fields of a call that say what was asked for, and those that name files
     FILES: ClassVar[tuple[str, ...]]
     REFUSED: ClassVar[tuple[str, ...]] = ()  # how the result of a call begins that the person did not allow
+
+    SESSIONS: ClassVar[str] = ""  # the folder of its transcripts, in its own
+    SPEAKING: ClassVar[tuple[bytes, ...]] = ()  # a line of a transcript without any of these says nothing
+    SETTINGS_FORM: ClassVar[Form] = Form.JSON
+    SETTINGS_FILE: ClassVar[str] = "settings.json"
+    OFF_SWITCH: ClassVar[str] = ""  # the key that switches off every hook of a settings file
+    TIMEOUT_S: ClassVar[int] = 5  # ten times our own longest deadline, for a machine that is busy
+    TIMEOUTS_S: ClassVar[Mapping[str, int]] = {}  # where it allows an event less
+    DEADLINES_MS: ClassVar[Mapping[str, int]] = {}  # where an event's name says nothing to the hook process
+
+    def __init_subclass__(cls, host: str = "") -> None:
+        """Fills in the row of a host."""
+        if host:
+            cls.HOST = host
+            for name, value in load_table("recollect.agents", f"{host.replace('-', '_')}.json").items():
+                setattr(cls, name.upper(), _READERS.get(name, _as_constant)(value))
 
     # What it tells us
 
@@ -166,7 +201,7 @@ class Agent:
 
     def may_speak(self, line: bytes) -> bool:
         """By a look at a raw line: False only where `utterances` would surely find nothing in it."""
-        return True
+        return any(kind in line for kind in self.SPEAKING)
 
     def line_fields(self, line: Line) -> dict[str, Any]:
         """What a line says about its utterances besides their words: fields of Utterance."""
@@ -193,14 +228,13 @@ class Agent:
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
+        return past_transcripts.find(within or self.folder(places) / self.SESSIONS, self.session_head)
+
+    def session_head(self, line: Line) -> past_transcripts.Head:
+        """What one of the first lines says about the session."""
         raise NotImplementedError
 
     # HOOKS
-
-    SETTINGS_FORM: ClassVar[Form] = Form.JSON
-    SETTINGS_FILE: ClassVar[str] = "settings.json"
-    OFF_SWITCH: ClassVar[str] = ""  # the key that switches off every hook of a settings file
-    TIMEOUT_S: ClassVar[int] = 5  # ten times our own longest deadline, for a machine that is busy
 
     def settings_path(self, level: Level, places: Places) -> Path:
         """NoProject where the level needs a project and there is none."""
@@ -208,7 +242,10 @@ class Agent:
 
     def hooks(self, places: Places) -> tuple[Hook, ...]:
         """What this installation of the agent can report to us."""
-        return tuple(Hook(event, self.TIMEOUT_S) for event in self.EVENTS)
+        return tuple(
+            Hook(event, self.TIMEOUTS_S.get(event, self.TIMEOUT_S), deadline_ms=self.DEADLINES_MS.get(event, 0))
+            for event in self.EVENTS
+        )
 
     def hook_json(self, command: str, hook: Hook) -> Mapping[str, object]:
         """One hook as its settings spell it."""

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
-from recollect.agents import Ability, Hook, Level, Places, ServerPlace
+from recollect.agents import Hook, Level, Places, ServerPlace
 from recollect.agents.base_agent import Line, blocks, project_of
 from recollect.agents.claude_memory import ClaudeMemory
 from recollect.agents.claude_transcripts import PEOPLE, ClaudeTranscripts, shown_output
 from recollect.agents.payload import text
-from recollect.model.act import Deed
 from recollect.model.session import Event, EventName, Reply, SubagentReport, SubagentState, ToolCall
 
 # Longer output is written to a file by the client, and the model gets a preview. It counts in UTF-16.
@@ -31,56 +31,18 @@ _STATES = {
     "completed": SubagentState.COMPLETED, "failed": SubagentState.FAILED, "killed": SubagentState.KILLED,
     "stopped": SubagentState.KILLED, "cancelled": SubagentState.KILLED,
 }  # fmt: skip
-# Each event with the first version that surely knows it: an older client that meets an unknown event skips the whole
-# settings file (2.1.325 skips the event alone).
-_EVENTS: dict[str, tuple[EventName, tuple[int, ...]]] = {
-    "SessionStart": (EventName.SESSION_STARTED, (1, 0, 62)),
-    "UserPromptSubmit": (EventName.PROMPT, (1, 0, 54)),
-    "PreToolUse": (EventName.TOOL_CALLED, (1, 0, 38)),
-    "PostToolBatch": (EventName.TOOLS_RAN, (2, 1, 152)),
-    "PostToolUseFailure": (EventName.TOOL_FAILED, (2, 1, 33)),
-    "SubagentStart": (EventName.SUBAGENT_STARTED, (2, 0, 43)),
-    "SubagentStop": (EventName.SUBAGENT_ENDED, (1, 0, 41)),
-    "PreCompact": (EventName.COMPACTING, (1, 0, 48)),
-    "Stop": (EventName.TURN_ENDED, (1, 0, 38)),
-    "PermissionDenied": (EventName.PERMISSION_DENIED, (2, 1, 89)),
-    "SessionEnd": (EventName.SESSION_ENDED, (1, 0, 85)),
-}
-_BEFORE_BATCHES = "PostToolUse"
+_BATCHES, _BEFORE_BATCHES = "PostToolBatch", "PostToolUse"
 _VERSION_S = 10
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
-class ClaudeCode(ClaudeTranscripts, ClaudeMemory):
-    HOST = "claude-code"
-    TITLE = "Claude Code"
-    PROGRAM = "claude"
-    ABILITIES = frozenset(Ability) - {Ability.PLUGIN}
-    LEVELS = tuple(Level)
-    FOLDER = ".claude"
-    FOLDER_VARIABLE = "CLAUDE_CONFIG_DIR"
-    PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
-    OFF_SWITCH = "disableAllHooks"
-    EVENTS = {event: name for event, (name, _) in _EVENTS.items()} | {_BEFORE_BATCHES: EventName.TOOLS_RAN}
-    # At Stop added context would make the agent go on talking, at PreCompact it would become part of the instructions
-    # for the summary.
-    INJECTS = frozenset(
-        "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure PostToolBatch SubagentStart".split()
-    )
-    WORDS = {
-        EventName.TURN_ENDED: ("last_assistant_message",),
-        EventName.SUBAGENT_ENDED: ("last_assistant_message",),
-        EventName.TOOL_FAILED: ("error",),
-        EventName.PERMISSION_DENIED: ("reason",),
-        EventName.COMPACTING: ("custom_instructions",),
-    }
-    DEEDS = {
-        "Bash": Deed.RUN, "BashOutput": Deed.OTHER, "Edit": Deed.EDIT, "MultiEdit": Deed.EDIT, "Write": Deed.EDIT,
-        "NotebookEdit": Deed.EDIT, "Read": Deed.READ, "Glob": Deed.SEARCH, "Grep": Deed.SEARCH, "LS": Deed.SEARCH,
-        "WebFetch": Deed.FETCH, "WebSearch": Deed.FETCH, "Agent": Deed.DELEGATE, "Task": Deed.DELEGATE,
-    }  # fmt: skip
-    SAYS = ("command", "pattern", "url", "query", "description")
-    FILES = ("file_path", "notebook_path", "path")
+class ClaudeCode(ClaudeTranscripts, ClaudeMemory, host="claude-code"):
+    """It injects nothing at Stop, where added context would make the agent go on talking, nor at PreCompact, where it
+    would become part of the instructions for the summary."""
+
+    # The first version that surely knows an event: an older client that meets an unknown event skips the whole settings
+    # file (2.1.325 skips the event alone).
+    EVENTS_SINCE: ClassVar[Mapping[str, list[int]]]
 
     # What it tells us
 
@@ -186,14 +148,14 @@ def _tagged(text: str, tag: str) -> str:
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
 
 
-def hook_events(version: tuple[int, ...] | None) -> tuple[str, ...]:
+def hook_events(version: list[int] | None) -> tuple[str, ...]:
     """What a client of this version can report; a current one where the version is unknown."""
-    known = [event for event, (_, since) in _EVENTS.items() if version is None or version >= since]
-    return tuple(known if "PostToolBatch" in known else [*known, _BEFORE_BATCHES])
+    known = [event for event, since in ClaudeCode.EVENTS_SINCE.items() if version is None or version >= since]
+    return tuple(known if _BATCHES in known else [*known, _BEFORE_BATCHES])
 
 
 @cache
-def _version(program: str) -> tuple[int, ...] | None:
+def _version(program: str) -> list[int] | None:
     import subprocess  # only where something is installed: hooks come here too
 
     try:
@@ -201,7 +163,7 @@ def _version(program: str) -> tuple[int, ...] | None:
     except (OSError, subprocess.SubprocessError):
         return None
     found = _VERSION.search(said.stdout.decode("utf-8", "replace"))
-    return tuple(int(part) for part in found.groups()) if found else None
+    return [int(part) for part in found.groups()] if found else None
 
 
 AGENT = ClaudeCode()

@@ -10,70 +10,26 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, past_transcripts, prompts
+from recollect.agents import Form, Level, Places, ServerPlace
 from recollect.agents.base_agent import Agent, Line, as_text, joined_text
+from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.text import counted
 from recollect.model.act import Deed, Doing
 from recollect.model.session import EventName, ToolCall
 
-_LAST_TIMEOUT_S = 3  # at a session's end; it complains about more
 _BY_HOOKS = "hooks.additional_context"
 _BY_PERSON = "user.text"
 _METADATA = "internal_chat_message_metadata_passthrough"
-_SPEAKING = (b'"response_item"', b'"compacted"')
-_HEAD_BYTES = 200
 _ENDED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
 _OUTPUT = re.compile(r"^Output:\n", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
-class Codex(Agent):
-    HOST = "codex"
-    TITLE = "Codex"
-    ABILITIES = frozenset({
-        Ability.HOOKS, Ability.START, Ability.PROMPT, Ability.CALLS, Ability.COMPACTION, Ability.END, Ability.NOTICES,
-        Ability.OUTCOMES, Ability.TRANSCRIPTS, Ability.PAST, Ability.SERVER,
-    })  # fmt: skip
-    FOLDER = ".codex"
-    FOLDER_VARIABLE = "CODEX_HOME"
-    SETTINGS_FILE = "hooks.json"
-    EVENTS = {
-        "SessionStart": EventName.SESSION_STARTED,
-        "UserPromptSubmit": EventName.PROMPT,
-        "PreToolUse": EventName.TOOL_CALLED,
-        "PostToolUse": EventName.TOOLS_RAN,
-        "PreCompact": EventName.COMPACTING,
-        "Stop": EventName.TURN_ENDED,
-        "SessionEnd": EventName.SESSION_ENDED,
-    }
-    # Added context becomes a message of the role "developer".
-    INJECTS = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"})
-    PROMPT_IDS = ("turn_id", "prompt_id")
-    WORDS = {EventName.TURN_ENDED: ("last_assistant_message",)}
-    FORMS = prompts.Forms(
-        machine=("# AGENTS.md instructions", "Another language model started to solve this problem"),
-        machine_tags=frozenset({
-            "environment_context", "user_instructions", "turn_aborted", "skill", "subagent_notification",
-            "INSTRUCTIONS", "collaboration_mode", "user_shell_command", "user_action", "in-app-browser-context",
-            "image",
-        }),
-        placeholders=re.compile(r"\[Image #\d+\]"),
-        # What an IDE or the app tells of its files stands before it.
-        request=re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE),
-    )  # fmt: skip
-    DEEDS = {
-        "Bash": Deed.RUN, "exec_command": Deed.RUN, "shell": Deed.RUN, "shell_command": Deed.RUN, "": Deed.RUN,
-        "apply_patch": Deed.EDIT, "view_image": Deed.READ, "web_search": Deed.FETCH, "spawn_agent": Deed.DELEGATE,
-    }  # fmt: skip
-    SAYS = ("cmd", "query", "message", "prompt")
-    FILES = ("path", "file_path")
-    REFUSED = ("exec command rejected by user", "patch rejected by user", "rejected by user")
-
+class Codex(Agent, host="codex"):
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         # How a command ended is not said here; the transcript says it.
         if name in (EventName.TOOL_CALLED, EventName.TOOLS_RAN):
@@ -87,9 +43,6 @@ class Codex(Agent):
         return found if found.what else Doing(found.deed, call.name, _command(call), found.files)
 
     # Its transcripts
-
-    def may_speak(self, line: bytes) -> bool:
-        return any(kind in line[:_HEAD_BYTES] for kind in _SPEAKING)
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         payload = inner(line, "payload")
@@ -122,13 +75,12 @@ class Codex(Agent):
         payload = inner(line, "payload")
         return {"id": first(payload, "id", "call_id"), "prompt_id": text(inner(payload, _METADATA), "turn_id")}
 
-    def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
-        return past_transcripts.find(within or self.folder(places) / "sessions", _head)
+    def session_head(self, line: Line) -> Head:
+        """The first line says where the session began."""
+        payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
+        return Head(text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"))
 
     # Its settings
-
-    def hooks(self, places: Places) -> tuple[Hook, ...]:
-        return tuple(Hook(one, _LAST_TIMEOUT_S if one == "SessionEnd" else self.TIMEOUT_S) for one in self.EVENTS)
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
         return ServerPlace(self.folder_of(level, places) / "config.toml", ("mcp_servers",), Form.TOML)
@@ -148,12 +100,6 @@ class Codex(Agent):
         if not waiting:
             return ""
         return f"Codex runs {counted(len(waiting), 'hook')} only once you have allowed them: type /hooks in a session."
-
-
-def _head(line: Line) -> past_transcripts.Head:
-    """Of the first line, which says where the session was begun."""
-    payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
-    return past_transcripts.Head(text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"))
 
 
 def _input(payload: Line) -> Line:

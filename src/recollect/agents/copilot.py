@@ -7,32 +7,14 @@ read.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from recollect.agents import Ability, Places, Transcript, past_transcripts
 from recollect.agents.base_agent import Agent, Line, blocks
+from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
-from recollect.model.act import Deed
-
-_SPEAKING = (b'"user.message"', b'"assistant.message"', b'"tool.execution_complete"')
 
 
-class Copilot(Agent):
-    HOST = "copilot"
-    TITLE = "Copilot CLI"
-    ABILITIES = frozenset({Ability.TRANSCRIPTS, Ability.PAST})
-    FOLDER = ".copilot"
-    DEEDS = {
-        "bash": Deed.RUN, "str_replace_editor": Deed.EDIT, "edit": Deed.EDIT, "create": Deed.EDIT, "view": Deed.READ,
-        "grep": Deed.SEARCH, "glob": Deed.SEARCH, "web_fetch": Deed.FETCH, "task": Deed.DELEGATE,
-    }  # fmt: skip
-    SAYS = ("command", "pattern", "query", "url", "prompt", "description")
-    FILES = ("path", "file_path")
-
-    def may_speak(self, line: bytes) -> bool:
-        return any(kind in line for kind in _SPEAKING)
-
+class Copilot(Agent, host="copilot"):
     def utterances(self, line: Line) -> Iterator[Utterance]:
         data = inner(line, "data")
         match line.get("type"):
@@ -51,13 +33,9 @@ class Copilot(Agent):
             case _:
                 pass
 
-    def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
-        return past_transcripts.find(within or self.folder(places) / "session-state", _head)
-
-
-def _head(line: Line) -> past_transcripts.Head:
-    data = inner(line, "data") if line.get("type") == "session.start" else {}
-    return past_transcripts.Head(text(inner(data, "context"), "cwd"), text(data, "sessionId"), text(line, "timestamp"))
+    def session_head(self, line: Line) -> Head:
+        data = inner(line, "data") if line.get("type") == "session.start" else {}
+        return Head(text(inner(data, "context"), "cwd"), text(data, "sessionId"), text(line, "timestamp"))
 
 
 AGENT = Copilot()

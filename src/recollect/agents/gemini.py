@@ -13,63 +13,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, past_transcripts, prompts
+from recollect.agents import Hook, Level, Places, ServerPlace, Transcript, prompts
 from recollect.agents.base_agent import Agent, Line, as_text, blocks, joined_text
+from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
-from recollect.model.act import Deed
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 _READER = "read_file"
 _RUNNER = "run_shell_command"
 _VIRTUAL = ".ai/recall/"
-# As the hook process gives them to the same events of others.
-_DEADLINES_MS = {"BeforeAgent": 300, "BeforeTool": 300}
 _OURS = "recollect"
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 # What a command printed stands in a frame; how it ended is said only where it ended badly.
 _FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
 _ENDED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
-_SPEAKING = (b'"type":"user"', b'"type":"gemini"')
 
 
-class Gemini(Agent):
-    HOST = "gemini"
-    TITLE = "Gemini CLI"
-    ABILITIES = frozenset({
-        Ability.HOOKS, Ability.START, Ability.PROMPT, Ability.READS, Ability.END, Ability.NOTICES, Ability.OUTCOMES,
-        Ability.TRANSCRIPTS, Ability.PAST, Ability.SERVER,
-    })  # fmt: skip
-    FOLDER = ".gemini"
-    SETTINGS_FORM = Form.COMMENTED
-    EVENTS = {
-        "SessionStart": EventName.SESSION_STARTED,
-        "BeforeAgent": EventName.PROMPT,
-        "BeforeTool": EventName.TOOL_CALLED,
-        "AfterTool": EventName.TOOLS_RAN,
-        "AfterAgent": EventName.TURN_ENDED,
-        "SessionEnd": EventName.SESSION_ENDED,
-    }
-    INJECTS = frozenset({"SessionStart", "BeforeAgent"})
-    WORDS = {EventName.TURN_ENDED: ("prompt_response",)}
-    FORMS = prompts.Forms(
-        machine=(
-            "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat.",
-            "System: Please continue.", "Here is the user's editor context",
-        ),
-        # The files that a person named with `@`.
-        placeholders=re.compile(r"--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL),
-    )  # fmt: skip
-    DEEDS = {
-        _RUNNER: Deed.RUN, "replace": Deed.EDIT, "write_file": Deed.EDIT, _READER: Deed.READ,
-        "read_many_files": Deed.READ, "list_directory": Deed.SEARCH, "glob": Deed.SEARCH, "grep_search": Deed.SEARCH,
-        "search_file_content": Deed.SEARCH, "web_fetch": Deed.FETCH, "google_web_search": Deed.FETCH,
-        "invoke_agent": Deed.DELEGATE,
-    }  # fmt: skip
-    SAYS = ("command", "pattern", "query", "prompt", "description")
-    FILES = ("file_path", "path", "dir_path", "absolute_path")
-    REFUSED = ("[Operation Cancelled]", "Tool execution denied by policy")
-
+class Gemini(Agent, host="gemini"):
     # What it tells us
 
     def event_name(self, event: str, payload: Line) -> EventName:
@@ -113,7 +74,7 @@ class Gemini(Agent):
 
     def may_speak(self, line: bytes) -> bool:
         # A line that sets fields anew holds messages that were there before.
-        return not line.startswith(b'{"$set"') and any(kind in line for kind in _SPEAKING)
+        return not line.startswith(b'{"$set"') and super().may_speak(line)
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         match line.get("type"):
@@ -149,22 +110,17 @@ class Gemini(Agent):
         return self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
-        """A chat names its project by a checksum alone: only that of the project here can be told."""
+        """A chat names its project by a checksum alone: only that of the project here is recognised."""
         project = str(places.project or "")
-        known = {hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest(): project} if project else {}
-
-        def head(line: Line) -> past_transcripts.Head:
-            cwd = known.get(text(line, "projectHash"), "")
-            return past_transcripts.Head(cwd, text(line, "sessionId"), first(line, "startTime", "timestamp"))
-
-        for found in past_transcripts.find(within or self.folder(places) / "tmp", head):
+        checksum = hashlib.sha256(project.encode("utf-8", "surrogateescape")).hexdigest()
+        for found in super().transcripts(places, within):
             if found.path.parent.name == "chats" or within:
-                yield found
+                yield found._replace(cwd=project if found.cwd == checksum else "")
+
+    def session_head(self, line: Line) -> Head:
+        return Head(text(line, "projectHash"), text(line, "sessionId"), first(line, "startTime", "timestamp"))
 
     # Its settings
-
-    def hooks(self, places: Places) -> tuple[Hook, ...]:
-        return tuple(Hook(one, self.TIMEOUT_S, deadline_ms=_DEADLINES_MS.get(one, 0)) for one in self.EVENTS)
 
     def hook_json(self, command: str, hook: Hook) -> Mapping[str, object]:
         return {"type": "command", "name": _OURS, "command": command, "timeout": hook.timeout_s * 1_000}

@@ -14,40 +14,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from recollect.agents import Ability, Form, Level, Places, ServerPlace, prompts
+from recollect.agents import Form, Level, Places, ServerPlace, prompts
 from recollect.agents.base_agent import Agent, Line, encode, project_of
 from recollect.agents.payload import text
 from recollect.base.text import storable
-from recollect.model.act import Deed
-from recollect.model.session import Event, EventName, Reply
+from recollect.model.session import Event, Reply
 from recollect.wire import stub
 
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
 _OUTPUTS, _OURS = "tool-output", "recollect"
 
 
-class OpenCode(Agent):
-    HOST = "opencode"
-    TITLE = "OpenCode"
-    ABILITIES = frozenset({
-        Ability.PLUGIN, Ability.START, Ability.PROMPT, Ability.READS, Ability.COMPACTION, Ability.SERVER,
-    })  # fmt: skip
-    FOLDER = ".opencode"
-    EVENTS = {
-        "SessionStart": EventName.SESSION_STARTED,
-        "UserPromptSubmit": EventName.PROMPT,
-        "PreToolUse": EventName.TOOL_CALLED,
-    }
-    FORMS = prompts.Forms(
-        machine=("The following tool was executed by the user",), machine_tags=frozenset({"system-reminder"})
-    )
-    DEEDS = {
-        "bash": Deed.RUN, "edit": Deed.EDIT, "write": Deed.EDIT, "patch": Deed.EDIT, "read": Deed.READ,
-        "grep": Deed.SEARCH, "glob": Deed.SEARCH, "list": Deed.SEARCH, "webfetch": Deed.FETCH, "task": Deed.DELEGATE,
-    }  # fmt: skip
-    SAYS = ("command", "pattern", "url", "prompt")
-    FILES = ("filePath", "path")
-
+class OpenCode(Agent, host="opencode"):
     def read_prompt(self, prompt: str) -> prompts.Prompt:
         """`opencode run` puts an argument with spaces between quotes; quoted text would count as nobody's word."""
         quoted = _QUOTED.fullmatch(prompt)

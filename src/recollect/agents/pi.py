@@ -9,50 +9,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from recollect.agents import Ability, Level, Places, prompts
+from recollect.agents import Level, Places
 from recollect.agents.base_agent import Agent, Line, blocks, encode, joined_text, project_of
 from recollect.agents.payload import inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.base.text import storable
-from recollect.model.act import Deed
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 _OUR_TOOL = "recall"
 _LATEST_S = 3_600
-_SPEAKING = (b'{"type":"message"', b'{"type":"custom_message"', b'{"type":"compaction"', b'{"type": "')
 
 
-class Pi(Agent):
-    HOST = "pi"
-    TITLE = "Pi"
-    ABILITIES = frozenset({
-        Ability.PLUGIN, Ability.START, Ability.PROMPT, Ability.CALLS, Ability.READS, Ability.COMPACTION, Ability.END,
-        Ability.NOTICES, Ability.OUTCOMES, Ability.TRANSCRIPTS,
-    })  # fmt: skip
-    FOLDER = ".pi/agent"
-    FOLDER_VARIABLE = "PI_CODING_AGENT_DIR"
-    EVENTS = {
-        "session_start": EventName.SESSION_STARTED,
-        "session_compact": EventName.SESSION_STARTED,
-        "input": EventName.PROMPT,
-        "tool_call": EventName.TOOL_CALLED,
-        "tool_result": EventName.TOOLS_RAN,
-        "agent_end": EventName.TURN_ENDED,
-        "session_before_compact": EventName.COMPACTING,
-        "session_shutdown": EventName.SESSION_ENDED,
-    }
-    # Where the extension puts an answer in front of the model.
-    INJECTS = frozenset({"session_start", "input", "tool_call"})
-    WORDS = {EventName.TURN_ENDED: ("text",), EventName.COMPACTING: ("text",)}
-    FORMS = prompts.Forms(machine_tags=frozenset({"skill", "file"}), has_commands=True)
-    DEEDS = {
-        "bash": Deed.RUN, "edit": Deed.EDIT, "write": Deed.EDIT, "read": Deed.READ, "grep": Deed.SEARCH,
-        "find": Deed.SEARCH, "ls": Deed.SEARCH,
-    }  # fmt: skip
-    SAYS = ("command", "pattern")
-    FILES = ("path",)
-
+class Pi(Agent, host="pi"):
     # What it tells us
 
     def event_name(self, event: str, payload: Line) -> EventName:
@@ -88,9 +57,6 @@ class Pi(Agent):
         return Path(event.transcript) if event.transcript else None
 
     # Its session files: a tree of entries, one per line, written once the model has first answered
-
-    def may_speak(self, line: bytes) -> bool:
-        return line.startswith(_SPEAKING)
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         match line.get("type"):

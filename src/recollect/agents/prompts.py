@@ -10,8 +10,9 @@ Does not judge what a person wrote or pasted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from recollect.agents.transcript import Voice
 
@@ -44,6 +45,13 @@ class Forms:
     has_commands: bool = False
     """`/name words` runs a command; the client takes the name off, or not, depending on where the text is seen."""
     client_commands: frozenset[str] = frozenset()  # those whose words are for the client, not for the agent
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any]) -> Forms:
+        """Patterns are written as lists of alternatives."""
+        readers: dict[str, Callable[[Any], Any]] = {"machine": tuple, "has_commands": bool}
+        readers |= dict.fromkeys(("placeholders", "request"), lambda patterns: re.compile("|".join(patterns)))
+        return cls(**{name: readers.get(name, frozenset)(value) for name, value in row.items()})
 
 
 @dataclass(frozen=True, slots=True)
