@@ -60,8 +60,8 @@ NAMES["codex"] = NAMES["claude-code"]
 # What an agent itself must say, where it has an ability; everything else has a default.
 NEEDED = {
     None: "HOST TITLE ABILITIES FOLDER DEEDS SAYS FILES",
-    Ability.TRANSCRIPTS: "utterances may_speak",
-    Ability.PAST: "transcripts",
+    Ability.TRANSCRIPTS: "utterances",
+    Ability.PAST: "session_head SESSIONS",
     Ability.PLUGIN: "plugin",
     Ability.SERVER: "server_place",
     Ability.TEACHING: "skill",

@@ -1,8 +1,8 @@
 """Desktop notices of what memory does, where the user switched them on: notify-send, osascript or PowerShell.
 
-Nothing waits for one, and nothing fails because of one. A thread shows them one after the other, each by a program of
-its own, without a shell; the program is ended after a few seconds with everything it started. Where it is missing,
-fails or hangs, that is logged, and none is tried again for a while.
+Nothing waits for one, and nothing fails because of one. A thread shows them one after the other, each by a program
+without a shell, which is ended after a few seconds. Where it is missing, fails or hangs, that is logged, and none is
+tried again for a while.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,8 +22,6 @@ from recollect.app import session_ledger
 from recollect.render.harmless import plain
 
 if TYPE_CHECKING:
-    import subprocess
-
     from recollect.app.core import App
     from recollect.base.log import Log
     from recollect.model.memory import Memory
@@ -50,14 +49,15 @@ _OSASCRIPT = ("on run argv", f'display notification (item 1 of argv) with title 
 
 
 def show(app: App, text: str) -> None:
-    """Show a line, cleaned and cut to its maximum length."""
+    """Shows a line, cleaned and cut to its maximum length. Returns at once; too many waiting lines are dropped."""
     line = plain(text, MAX_CHARS) if app.settings.switch(SETTING) else ""
     if line:
-        SCREEN.show(line, app.log)
+        with suppress(queue.Full):
+            waiting_lines().put_nowait((line, app.log))
 
 
 def show_session(app: App, event: Event) -> None:
-    """Which session of ours this is. A session without a message is the next to be counted."""
+    """The number of this session. A session without a message is the next to be counted."""
     if app.settings.switch(SETTING):
         count = session_ledger.count_sessions(app.reader(app.scope))
         show(app, f"Session {session_ledger.load_or_new(app, event).number or count + 1}")
@@ -68,51 +68,22 @@ def show_recalled(app: App, memories: Iterable[Memory]) -> None:
         show(app, f"Recalled: {memory.title}")
 
 
-class Screen:
-    """Shows lines one after the other, in a thread that lives while there are any."""
-
-    def __init__(self, platform: str = sys.platform) -> None:
-        self._platform = platform
-        self._lines: queue.Queue[tuple[str, Log]] = queue.Queue(_MAX_WAITING)
-        self._paused_until_s = 0.0
-        self._guard = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def show(self, line: str, log: Log) -> None:
-        """Returns at once. A line is dropped when the queue is full, and during the pause after a failure."""
-        if time.monotonic() < self._paused_until_s:
-            return
-        with suppress(queue.Full):
-            self._lines.put_nowait((line, log))
-        with self._guard:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="toasts", daemon=True)
-                self._thread.start()
-
-    def wait(self, timeout_s: float) -> bool:
-        """Until all are shown, for tests."""
-        thread = self._thread
-        if thread is not None:
-            thread.join(timeout_s)
-        return thread is None or not thread.is_alive()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                line, log = self._lines.get_nowait()
-            except queue.Empty:
-                with self._guard:
-                    if self._lines.empty():
-                        self._thread = None
-                        return
-                continue
-            problem = "" if time.monotonic() < self._paused_until_s else _run_program(call_for(line, self._platform))
-            if problem:
-                self._paused_until_s = time.monotonic() + PAUSE_S
-                log.line("toast-not-shown", problem=problem)
+@cache
+def waiting_lines() -> queue.Queue[tuple[str, Log]]:
+    lines: queue.Queue[tuple[str, Log]] = queue.Queue(_MAX_WAITING)
+    threading.Thread(target=_show_all, args=(lines,), name="toasts", daemon=True).start()
+    return lines
 
 
-SCREEN = Screen()
+def _show_all(lines: queue.Queue[tuple[str, Log]]) -> None:
+    paused_until_s = 0.0
+    while True:
+        line, log = lines.get()
+        problem = "" if time.monotonic() < paused_until_s else _run_program(call_for(line, sys.platform))
+        if problem:
+            paused_until_s = time.monotonic() + PAUSE_S
+            log.line("toast-not-shown", problem=problem)
+        lines.task_done()
 
 
 class Call(NamedTuple):
@@ -129,47 +100,27 @@ def call_for(line: str, platform: str) -> Call:
             return Call(("osascript", *script, "--", line))
         case "win32":
             return Call(("powershell", "-NoProfile", "-NonInteractive", "-Command", _POWERSHELL), line)
-        case _:
-            # Some desktops read tags in the text.
-            said = escape(line, quote=False)
-            return Call(("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, said))
+        case _:  # some desktops read tags in the text
+            text = escape(line, quote=False)
+            return Call(("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, text))
 
 
 def _run_program(call: Call) -> str:
-    """What went wrong; empty: nothing."""
+    """What went wrong; empty if nothing did."""
     import shutil  # no first answer waits for these two
     import subprocess
 
-    program = shutil.which(call.argv[0])
+    name, *arguments = call.argv
+    program = shutil.which(name)
     if program is None or not os.path.isabs(program):
-        return f"{call.argv[0]} is not there"
+        return f"{name} is not there"
     try:
-        process = subprocess.Popen(
-            [program, *call.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=os.path.dirname(program), start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        ended = subprocess.run(
+            [program, *arguments], input=call.stdin.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=os.path.dirname(program), timeout=TIMEOUT_S, creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"{name} did not end"
     except OSError as error:
         return error.strerror or type(error).__name__
-    try:
-        process.communicate(call.stdin.encode(), TIMEOUT_S)
-        return f"{call.argv[0]} ended with {process.returncode}" if process.returncode else ""
-    except subprocess.TimeoutExpired:
-        return f"{call.argv[0]} did not end"
-    finally:
-        _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The program and everything it started."""
-    import subprocess
-
-    if sys.platform != "win32":
-        import signal
-
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    if process.poll() is None:
-        process.kill()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(1)
+    return f"{name} ended with {ended.returncode}" if ended.returncode else ""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 _REINSTALL = "pip install --force-reinstall recollect"
+_UPGRADE = "pip install --upgrade apsw"
 _LOW_SPACE_BYTES = 100_000_000
 _SOUND_SQLITE = (3, 51, 3)  # before it, a write-ahead log could be reset under a reader and corrupt the file
 
@@ -82,23 +83,38 @@ def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_checks
     from recollect.ops import notes, sync  # `status` needs none of these
-
-    checks = [_python(), _sqlite(), _model(app), _home(app), _runtime(app), _space(app), _settings(app), _project(app)]
-    checks += [_store(app, scope) for scope in Scope if app.store_path(scope) is not None]
-    checks += [_backups(app), _damage(app), *sync.checks(app), *notes.checks(app), language_model.check(app)]
-    return Checkup((*checks, *agent_checks.checks(app)))
-
-
-def _python() -> Check:
-    return Check("Python", Mark.GOOD, f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}")
-
-
-def _sqlite() -> Check:
     from recollect.store import sqlite_version
 
-    version = sqlite_version()
-    sound = tuple(int(part) for part in version.split(".")) >= _SOUND_SQLITE
-    return Check("SQLite", Mark.GOOD if sound else Mark.BAD, version, "" if sound else "pip install --upgrade apsw")
+    version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_version()
+    is_sound = tuple(int(part) for part in sqlite.split(".")) >= _SOUND_SQLITE
+    place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    conf, problems = str(app.home.conf) if app.home.conf.exists() else "defaults", app.settings.problems[:3]
+    present = [scope for scope in Scope if app.store_path(scope) is not None]
+    unsaved = " and ".join(scope for scope in present if not backups_of(app.store_path(scope)))
+    project = f"{app.project.name} at {app.project.root}" if app.project else ""
+    damaged = len(set_aside_files(app))
+    checks = [
+        Check("Python", Mark.GOOD, f"{version} at {sys.executable}"),
+        Check("SQLite", Mark.GOOD, sqlite) if is_sound else Check("SQLite", Mark.BAD, sqlite, _UPGRADE),
+        _model(app),
+        _home(app),
+        _runtime(app),
+        _warn_if(free < _LOW_SPACE_BYTES, "disk", f"{free / 1e9:.1f} GB free", repair="free some space"),
+        _warn_if(problems, "settings", conf, "; ".join(map(str, problems)), "recollect config"),
+        _warn_if(not project, "project", project, "none: the home folder is never one", "cd into a project"),
+        *(_store(app, scope) for scope in present),
+        _warn_if(
+            unsaved, "backups", "every database has one", f"none yet for the {unsaved} database", "recollect backup"
+        ),
+        _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
+    ]
+    checks += [*sync.checks(app), *notes.checks(app), language_model.check(app), *agent_checks.checks(app)]
+    return Checkup(tuple(checks))
+
+
+def _warn_if(is_wrong: object, name: str, good: str, bad: str = "", repair: str = "") -> Check:
+    return Check(name, Mark.WARN, bad or good, repair) if is_wrong else Check(name, Mark.GOOD, good)
 
 
 def _model(app: App) -> Check:
@@ -155,26 +171,6 @@ def _obstacle(folder: str) -> tuple[str, str]:
     return "can be seen by others", f"chmod 700 {quoted}"
 
 
-def _space(app: App) -> Check:
-    place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
-    free = shutil.disk_usage(place).free
-    low = free < _LOW_SPACE_BYTES
-    return Check("disk", Mark.WARN if low else Mark.GOOD, f"{free / 1e9:.1f} GB free", "free some space" if low else "")
-
-
-def _settings(app: App) -> Check:
-    problems = app.settings.problems
-    if not problems:
-        return Check("settings", Mark.GOOD, str(app.home.conf) if app.home.conf.exists() else "defaults")
-    return Check("settings", Mark.WARN, "; ".join(str(p) for p in problems[:3]), "recollect config")
-
-
-def _project(app: App) -> Check:
-    if app.project is None:
-        return Check("project", Mark.WARN, "none: the home folder is never one", "cd into a project")
-    return Check("project", Mark.GOOD, f"{app.project.name} at {app.project.root}")
-
-
 def _store(app: App, scope: Scope) -> Check:
     name = f"{scope} store"
     try:
@@ -186,19 +182,3 @@ def _store(app: App, scope: Scope) -> Check:
         return Check(name, Mark.BAD, f"{store.path} can be read by others", f"chmod 600 {store.path}")
     held = sum(count for _, _, count in counts.by_kind_and_status)
     return Check(name, Mark.GOOD, f"{counted(held, 'memory', 'memories')}, {counts.bytes / 1e6:.1f} MB")
-
-
-def _backups(app: App) -> Check:
-    present = [scope for scope in Scope if app.store_path(scope) is not None]
-    missing = [scope for scope in present if not backups_of(app.store_path(scope))]
-    if not missing:
-        return Check("backups", Mark.GOOD, "every database has one" if present else "nothing to back up yet")
-    return Check("backups", Mark.WARN, f"none yet for the {' and '.join(missing)} database", "recollect backup")
-
-
-def _damage(app: App) -> Check:
-    files = set_aside_files(app)
-    if not files:
-        return Check("damage", Mark.GOOD, "none found")
-    detail = f"{counted(len(files), 'damaged file')} set aside, newest {files[-1]}"
-    return Check("damage", Mark.WARN, detail, "recollect recover")

@@ -16,7 +16,7 @@ from recollect.base.text import counted
 from recollect.model.codec import Json
 from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.plan import Alias, Change, Create, Link, Plan
-from recollect.model.result import Scope, Summary, Verified
+from recollect.model.result import Finding, Scope, Summary, Verified
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -31,13 +31,12 @@ _DERIVED = frozenset(
 
 
 def verify(app: App) -> Verified:
-    found = []
-    for scope in _present(app):
-        store = app.writer(scope)  # the full-text check is a write that changes nothing
-        found.append(
-            (scope, str(store.path), tuple(store.verify(lambda done, total: app.progress(done, total, "checks"))))
-        )
-    return Verified(tuple(found))
+    stores = [(scope, app.writer(scope)) for scope in _present(app)]  # the full-text check writes, and changes nothing
+    return Verified(tuple((scope, str(store.path), tuple(_findings(app, store))) for scope, store in stores))
+
+
+def _findings(app: App, store: Store) -> list[Finding]:
+    return store.verify(lambda done, total: app.progress(done, total, "checks"))
 
 
 def reindex(app: App) -> Summary:
@@ -53,34 +52,29 @@ def reindex(app: App) -> Summary:
         store = app.writer(scope)
         counts[scope] = store.reindex(lambda done, total: app.progress(done, total, "memories indexed"))
         try:
-            vectors += _fill(app, store)
-            dropped += _settle(app, store)
+            made, gone = _fill(app, store)
+            vectors, dropped = vectors + made, dropped + gone
         except (ModelError, BadInput) as problem:
             notes = (problem.message, problem.hint)
         app.log.line("reindex", scope=scope, passages=counts[scope], vectors=vectors)
     total = sum(count for count in counts.values() if isinstance(count, int))
     word = "Would index" if app.dry_run else "Indexed"
-    made = f", made {counted(vectors, 'vector')}" if vectors else ""
-    made += f", removed {dropped:,} of another model" if dropped else ""
+    said = f", made {counted(vectors, 'vector')}" if vectors else ""
+    said += f", removed {dropped:,} of another model" if dropped else ""
     facts: dict[str, Json] = {"passages": counts, "vectors": vectors, "dropped": dropped, "dry_run": app.dry_run}
-    return Summary(f"{word} {counted(total, 'passage')}{made}.", facts, notes)
+    return Summary(f"{word} {counted(total, 'passage')}{said}.", facts, notes)
 
 
-def _fill(app: App, store: Store) -> int:
-    embedder = app.embedder
+def _fill(app: App, store: Store) -> tuple[int, int]:
+    """Makes the vectors that are missing, then drops those of other models; how many of each."""
+    embedder, made, dropped = app.embedder, 0, 0
     missing = store.counts().passages - store.vector_counts().get(embedder.id, 0)
-    done = 0
     while given := fill_vectors(store, embedder, _BATCH):
-        done += given
-        app.progress(min(done, missing), missing, "vectors made")
-    return done
-
-
-def _settle(app: App, store: Store) -> int:
-    done = 0
-    while gone := drop_old_vectors(store, app.embedder.id):
-        done += gone
-    return done
+        made += given
+        app.progress(min(made, missing), missing, "vectors made")
+    while gone := drop_old_vectors(store, embedder.id):
+        dropped += gone
+    return made, dropped
 
 
 def backup(app: App) -> Summary:
@@ -128,20 +122,15 @@ def recover(app: App) -> Summary:
             _bring_back(app, app.writer(scope), missing, found)
             app.log.line("recover", scope=scope, memories=len(missing))
     if len(facts) == 1:
-        return _nothing_damaged(app, facts)
+        backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
+        facts["backups"] = [*backups]
+        kept = f"{counted(len(backups), 'backup is', 'backups are')} kept, for a store that is damaged or gone."
+        said = f"Nothing is damaged: nothing to recover. {kept if backups else 'There is no backup.'}"
+        return Summary(said, facts, tuple(backups))
     word = "Would bring back" if app.dry_run else "Brought back"
     undone = "`recollect undo` takes it back. The files it came from stay where they are."
     notes = () if app.dry_run or not total else (undone,)
     return Summary(f"{word} {counted(total, 'memory', 'memories')}.", facts, notes)
-
-
-def _nothing_damaged(app: App, facts: dict[str, Json]) -> Summary:
-    backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
-    facts["backups"] = [*backups]
-    if not backups:
-        return Summary("Nothing is damaged: nothing to recover. There is no backup.", facts)
-    kept = f"{counted(len(backups), 'backup is', 'backups are')} kept, for a store that is damaged or gone"
-    return Summary(f"Nothing is damaged: nothing to recover. {kept}.", facts, tuple(backups))
 
 
 def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
@@ -161,10 +150,9 @@ def _sources(app: App, scope: Scope, folder: Path) -> list[Path]:
 
 def _is_damaged(app: App, scope: Scope) -> bool:
     try:
-        found = app.writer(scope).verify(lambda done, total: app.progress(done, total, "checks"))
+        return any(finding.table not in _DERIVED for finding in _findings(app, app.writer(scope)))
     except StoreDamaged:
         return True  # and set aside by then, unless this is a dry run
-    return any(finding.table not in _DERIVED for finding in found)
 
 
 def _pooled(sources: list[Path]) -> Salvaged:
