@@ -12,8 +12,8 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 
 from recollect.app.core import App
@@ -22,7 +22,7 @@ from recollect.base.errors import BadInput, RecollectError, Stopped
 from recollect.base.ids import fresh_key
 from recollect.base.text import storable
 from recollect.model.codec import Json, encode
-from recollect.model.result import Recalled, Result
+from recollect.model.result import Recalled
 from recollect.ops.table import OPS, Effect, Op
 from recollect.render import tools
 
@@ -79,34 +79,21 @@ def parse_call(body: bytes) -> Call:
 
 
 def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
-    with _borrowed(app, call, work):
-        result = call.op.function(app, **call.values)
-    if call.for_agent:
-        _record_use(app, call, result)
-        answer: Json = tools.answer(result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset)
-    else:
-        answer = encode(result)
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _record_use(app: App, call: Call, result: Result) -> None:
-    """Where the store cannot be written, the answer still stands."""
-    if isinstance(result, Recalled) and result.found.found and not result.offset:
-        with suppress(RecollectError):
-            record_asked(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
-
-
-@contextmanager
-def _borrowed(app: App, call: Call, work: Work | None) -> Iterator[None]:
     """The App belongs to the caller: it is left as it was."""
-    dry_run, progress = app.dry_run, app.progress
-    app.dry_run = call.dry_run
-    if work is not None:
-        app.progress = work
+    before = app.dry_run, app.progress
+    app.dry_run, app.progress = call.dry_run, work or app.progress
     try:
-        yield
+        result = call.op.function(app, **call.values)
     finally:
-        app.dry_run, app.progress = dry_run, progress
+        app.dry_run, app.progress = before
+    if not call.for_agent:
+        answer: Json = encode(result)
+    else:
+        if isinstance(result, Recalled) and result.found.found and not result.offset:
+            with suppress(RecollectError):  # where the store cannot be written, the answer still stands
+                record_asked(app, call.session, {one.hit.turn_mark: one.scope for one in result.found.found})
+        answer = tools.answer(result, now=app.clock.now(), nonce=fresh_key()[:8], offset=call.offset)
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def encode_error(problem: RecollectError) -> bytes:
@@ -128,36 +115,29 @@ def _parse_values(function: Callable[..., object], values: dict[str, object]) ->
     return {name: _parse_value(name, hints[name], value) for name, value in values.items()}
 
 
-def _parse_value(name: str, wanted: object, value: object) -> object:
-    if isinstance(wanted, types.UnionType):
+def _parse_value(name: str, kind: object, value: object) -> object:
+    if isinstance(kind, types.UnionType):
         if value is None:
             return None
-        wanted = next(part for part in typing.get_args(wanted) if part is not type(None))
-    if typing.get_origin(wanted) is tuple:
-        if isinstance(value, list) and all(isinstance(part, str) for part in value):
-            return tuple(value)
-    elif isinstance(wanted, type) and issubclass(wanted, Enum):
-        return _parse_choice(name, wanted, value)
-    elif wanted is float and type(value) is int:
+        kind = next(part for part in typing.get_args(kind) if part is not type(None))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _parse_choice(name, kind, value)
+    if typing.get_origin(kind) is tuple and isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    if kind is float and type(value) is int:
         return float(value)
-    elif isinstance(wanted, type) and type(value) is wanted:
+    if isinstance(kind, type) and type(value) is kind:
         return value
-    raise BadInput(f"The value of {name!r} is not what it takes.", hint=f"It takes {_describe_type(wanted)}.")
+    takes = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+    described = takes.get(typing.cast(type, kind), "a list of texts")
+    raise BadInput(f"The value of {name!r} is not what it takes.", hint=f"It takes {described}.")
 
 
-def _parse_choice(name: str, wanted: type[Enum], value: object) -> Enum:
-    choices = {str(member).lower(): member for member in wanted}
+def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:
+    choices = {str(member).lower(): member for member in kind}
     said = str(value).lower()
     if said not in choices:
         near = difflib.get_close_matches(said[:80], choices, n=1)
         meant = f"Did you mean {near[0]}? " if near else ""
         raise BadInput(f"There is no {name} {str(value)[:80]!r}.", hint=f"{meant}Known: {', '.join(choices)}.")
     return choices[said]
-
-
-def _describe_type(wanted: object) -> str:
-    if typing.get_origin(wanted) is tuple:
-        return "a list of texts"
-    return {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}.get(
-        typing.cast(type, wanted), "another"
-    )

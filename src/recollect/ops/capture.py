@@ -9,13 +9,12 @@ from typing import Annotated
 from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.app.rule_keeping import KeptRule
-from recollect.base.errors import BadInput
 from recollect.base.text import clip, one_line
 from recollect.capture import judge
 from recollect.capture.draft import Action, Draft, FoundRule, Piece
 from recollect.model.codec import Json
 from recollect.model.memory import Status
-from recollect.model.plan import Create, Update
+from recollect.model.plan import Create
 from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
@@ -37,16 +36,14 @@ def capture(
     jsonl: Annotated[bool, Arg('Read {"id", "prompt"} lines, print one verdict per line.')] = False,
 ) -> Summary:
     if jsonl:
-        lines = [_captured_line(app, line) for line in text.split("\n") if line.strip()]
-        return Summary("\n".join(lines), {"lines": [json.loads(line) for line in lines], "dry_run": app.dry_run})
+        rows: list[Json] = [_capture_line(app, line) for line in text.split("\n") if line.strip()]
+        lines = "\n".join(json.dumps(row).replace("\x7f", "\\u007f") for row in rows)
+        return Summary(lines, {"lines": rows, "dry_run": app.dry_run})
     draft = rule_keeping.read_prompt(app, text)
     verdict = draft.verdict
     facts: dict[str, Json] = {
-        **_facts(verdict),
-        "rules": _rule_facts(draft),
-        "language": draft.language.code,
-        "dry_run": app.dry_run,
-    }
+        **_facts(verdict), "rules": _rule_facts(draft), "language": draft.language.code, "dry_run": app.dry_run,
+    }  # fmt: skip
     if explain or numbers:
         facts["sentences"] = [_sentence_facts(piece) for piece in draft.pieces]
         return Summary("\n".join(_explanation(draft, numbers=numbers)), facts, app.notes())
@@ -64,13 +61,10 @@ def _keep(app: App, draft: Draft) -> list[KeptRule]:
 
 
 def _outcome(app: App, kept: KeptRule) -> str:
-    if not kept.done.plan:
-        return "Put away since it was said"
-    first = kept.done.plan.changes[0]
-    if isinstance(first, Update):
-        return "Known, counted once more"
-    is_waiting = isinstance(first, Create) and first.memory.status is Status.CANDIDATE
-    stored = "Waits in the inbox" if is_waiting else "Stored"
+    first = kept.done.plan.changes[0] if kept.done.plan else None
+    if not isinstance(first, Create):
+        return "Known, counted once more" if first else "Put away since it was said"
+    stored = "Waits in the inbox" if first.memory.status is Status.CANDIDATE else "Stored"
     return f"{stored} ({kept.found.rule_type}, {kept.found.scope})" + (" [dry run]" if app.dry_run else "")
 
 
@@ -123,25 +117,20 @@ def _sentence_facts(piece: Piece) -> Json:
     return {"text": piece.text, "score": score, "odds": odds, "signals": list(piece.signals), "veto": piece.veto}
 
 
-def _captured_line(app: App, line: str) -> str:
+def _capture_line(app: App, line: str) -> dict[str, Json]:
     """Never a crash: what cannot be read is answered too."""
-    id: Json = None
-    rules: list[Json] = []
     try:
         row = json.loads(line, parse_constant=_refuse_constant)
-        if not isinstance(row, dict):
-            raise BadInput("no JSON object", hint="")
-        id = row.get("id")
-        if not isinstance(row.get("prompt"), str):
-            raise BadInput("no prompt in it", hint="")
-        draft = rule_keeping.read_prompt(app, row["prompt"])
-        if not app.dry_run:
-            _keep(app, draft)
-        facts, rules = _facts(draft.verdict), _rule_facts(draft)
-    except (ValueError, RecursionError, BadInput) as problem:
-        reason = problem.message if isinstance(problem, BadInput) else "no JSON"
-        facts = _facts(FoundRule("", None, Scope.PROJECT, Action.DROPPED, reason, 0.0))
-    return json.dumps({"id": id, **facts, "rules": rules}).replace("\x7f", "\\u007f")
+    except (ValueError, RecursionError):
+        row = None
+    id: Json = row.get("id") if isinstance(row, dict) else None
+    if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
+        reason = "no JSON" if row is None else "no prompt in it" if isinstance(row, dict) else "no JSON object"
+        return {"id": id, **_facts(FoundRule("", None, Scope.PROJECT, Action.DROPPED, reason, 0.0)), "rules": []}
+    draft = rule_keeping.read_prompt(app, row["prompt"])
+    if not app.dry_run:
+        _keep(app, draft)
+    return {"id": id, **_facts(draft.verdict), "rules": _rule_facts(draft)}
 
 
 def _refuse_constant(name: str) -> float:

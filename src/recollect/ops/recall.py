@@ -36,12 +36,8 @@ _LOGGED_PASSAGE_CHARS = 240
 
 Archived = Annotated[bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")]
 Numbers = Annotated[bool, Arg("Show the numbers behind the reasons.")]
-Words = Annotated[
-    tuple[str, ...],
-    Arg(
-        "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one.", metavar="WORDS", many=True
-    ),
-]
+_ASK = "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one."
+Words = Annotated[tuple[str, ...], Arg(_ASK, metavar="WORDS", many=True)]
 
 
 def recall(
@@ -94,7 +90,7 @@ def search(
         tag=storable(tag or ""),
         group=storable(group or ""),
         since=_read_day("since", since),
-        until=_end_of(_read_day("until", until)),
+        until=_read_day("until", until, days_later=1),
         limit=at_least_one("limit", limit),
     )
     found = search_memory(app, asked, scope)
@@ -118,10 +114,8 @@ def why(
     found = _recalls(app, limit=most, memory=memory.id)
     judged = priority.evidence(memory)
     if not found and not judged:
-        raise NotFound(
-            f"{memory.id} was not part of any recall that is still on record.",
-            hint="`recollect recall WORDS` makes one.",
-        )
+        message = f"{memory.id} was not part of any recall that is still on record."
+        raise NotFound(message, hint="`recollect recall WORDS` makes one.")
     useful = priority.relevance(memory.ratings, memory.outcomes)
     now = (("relevance", round(useful, 4)), *judged)
     return Reasons(found, memory.id, now, priority.is_quiet(memory), numbers=numbers)
@@ -148,8 +142,7 @@ def with_bridges(app: App, found: Found) -> Recalled:
     current = []
     for one in found.found:
         now = woken[one.scope, one.hit.memory.id]
-        hit = replace(one.hit, memory=now.hit.memory)
-        current.append(replace(one, hit=hit, strength=now.strength, reactivated=now.reactivated))
+        current.append(replace(now, hit=replace(one.hit, memory=now.hit.memory)))
     bridges = _bridges(app, current)
     return Recalled(replace(found, found=tuple(current)), tuple(bridges[:MAX_BRIDGES]), len(bridges))
 
@@ -170,9 +163,8 @@ def _wake(app: App, one: Recollection) -> Recollection:
         if stored is None or stored.status not in REACHED:
             return Plan.empty()
         stronger = reinforced(stored, now=app.clock.now(), rules=app.age_rules)
-        return Plan.of(
-            [Update.between(stored, replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1))]
-        )
+        awake = replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1)
+        return Plan.of([Update.between(stored, awake)])
 
     try:
         done = app.commit(one.scope, "wake", make, lambda _: f"Woke {memory.id}: a recall came near.")
@@ -212,15 +204,11 @@ def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = 
     ]  # fmt: skip
     drops = found.drops[:_LOGGED_DROPS]
     entry: dict[str, Json] = {
-        "id": found.id,
-        "at": found.at.iso(),
+        "id": found.id, "at": found.at.iso(), "how": found.how, "ms": round(found.ms, 2), "hits": hits,
         "query": clip(one_line(redact_question(app, found.query)), _LOGGED_QUERY_CHARS),
-        "how": found.how,
-        "ms": round(found.ms, 2),
-        "hits": hits,
         "dropped": [{"id": drop.id, "reason": drop.reason} for drop in drops],
         **(injected or {}),
-    }
+    }  # fmt: skip
     ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in drops]
     for scope, _ in app.scopes():
         try:
@@ -237,13 +225,13 @@ def _recalls(app: App, *, limit: int, id: str = "", memory: str = "") -> tuple[d
     return tuple(sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit])
 
 
-def _read_day(name: str, text: str | None) -> Moment | None:
+def _read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:
+    """`days_later`: for a day without a time."""
+    if text is None:
+        return None
     try:
-        return Moment.parse(text) if text is not None else None
+        found = Moment.parse(text)
     except ValueError:
         raise BadInput(f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15.") from None
-
-
-def _end_of(day: Moment | None) -> Moment | None:
-    at_midnight = day is not None and day.micros % 86_400_000_000 == 0
-    return day.plus(days=1) if day is not None and at_midnight else day
+    is_midnight = found.micros % 86_400_000_000 == 0
+    return found.plus(days=days_later) if is_midnight else found
