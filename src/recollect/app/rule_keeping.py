@@ -6,7 +6,7 @@ opposite supersedes, and the chain stays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,13 +46,9 @@ class KeptRule:
 
     @property
     def is_new_in_force(self) -> bool:
-        match self.done.plan.changes[:1]:
-            case (Create(memory=rule),):
-                return rule.status is Status.ACTIVE
-            case (Update(after=after),):
-                return dict(after).get("status") == Status.ACTIVE
-            case _:
-                return False
+        first = self.done.plan.changes[0] if self.done.plan else None
+        status = first.memory.status if isinstance(first, Create) else None
+        return (first.after.get("status") if isinstance(first, Update) else status) == Status.ACTIVE
 
 
 def load_english() -> None:
@@ -92,10 +88,15 @@ def keep_rules(
     for found in draft.found:
         if found.scope is Scope.PROJECT and app.project is None:
             app.log.line("capture", dropped="no project here")
-        elif told and shown_memories.is_quote(found.rule, told) and not _is_known(app, found):
+            continue
+        standing = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
+        is_quote = bool(told) and shown_memories.is_quote(found.rule, told)
+        # Said again by the person, a rule that is known counts.
+        if is_quote and not any(rule_relations.says_same(found.rule, old.body) for old in standing):
             app.log.line("capture", dropped="an echo")
         else:
-            kept.append(KeptRule(found, _keep_rule(app, found, group, at, refuses)))
+            near = _nearness(app, found.scope, found.rule, standing)
+            kept.append(KeptRule(found, _keep_rule(app, found, near, group, at, refuses)))
     return kept
 
 
@@ -129,9 +130,9 @@ def linked_replaced(store: Store, rule: Memory) -> list[str]:
     return [one.target for one in bridges if one.type is BridgeType.REPLACES and one.source == rule.id]
 
 
-def _keep_rule(app: App, found: FoundRule, group: str, said_at: Moment | None, refuses: str) -> Done:
-    near = _nearness(app, found.scope, found.rule)
-
+def _keep_rule(
+    app: App, found: FoundRule, near: Mapping[str, float], group: str, said_at: Moment | None, refuses: str
+) -> Done:
     def make(store: Store) -> Plan:
         if said_at is not None and _was_put_away(store, found.rule, said_at):
             return Plan.empty()
@@ -173,34 +174,21 @@ def _count_again(store: Store, known: Rule, group: str, now: Moment, *, is_sure:
     return Plan.of([Update.between(known, again), *supersede(store, again)])
 
 
-def _is_known(app: App, found: FoundRule) -> bool:
-    """Said again by the person, it counts."""
-    known = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
-    return any(_says_same(found.rule, old) for old in known)
-
-
 def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
     """Somebody decided on this very rule after it was said: what comes late does not bring it back."""
     for old in load_rules(store, Status.ARCHIVED, Status.SUPERSEDED):
-        if not _says_same(rule, old):
+        if not rule_relations.says_same(rule, old.body):
             continue
-        if old.superseded_by is None:
-            changes = store.log(limit=1, memory=old.id)
-            if changes and changes[0].at > said_at:
-                return True
-        elif (newer := store.get(old.superseded_by)) is not None and newer.last_active_at > said_at:
+        newer = store.get(old.superseded_by) if old.superseded_by else None
+        changes = store.log(limit=1, memory=old.id) if old.superseded_by is None else []
+        if (newer is not None and newer.last_active_at > said_at) or (changes and changes[0].at > said_at):
             return True
     return False
 
 
-def _says_same(rule: str, old: Rule) -> bool:
-    return old.body.casefold() == rule.casefold() or rule_relations.says_same(rule, old.body)
-
-
-def _nearness(app: App, scope: Scope, sentence: str) -> dict[str, float]:
+def _nearness(app: App, scope: Scope, sentence: str, known: Sequence[Rule]) -> dict[str, float]:
     """How near the rules that stand are by their vectors; those that are far off are left out. English alone: the
     shipped model knows no other language. Empty where there is no model: words decide alone."""
-    known = load_rules(app.reader(scope), Status.ACTIVE, Status.CANDIDATE)
     rules = [rule for rule in known if language.language_code(rule.body) == "en"]
     if not rules or language.language_code(sentence) != "en":
         return {}

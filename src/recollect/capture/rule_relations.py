@@ -89,7 +89,7 @@ class _Reading:
 
 def relation(new: str, old: str, near: float | None = None) -> Relation:
     """`near`: how near their vectors are, where both have one by the same model."""
-    if new.casefold() == old.casefold() or says_same(new, old):
+    if says_same(new, old):
         return Relation.SAME
     one, two = _parse(new), _parse(old)
     cover = len(one.content & two.content) / max(1, min(len(one.content), len(two.content)))
@@ -111,7 +111,7 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
 
 def says_same(new: str, old: str) -> bool:
     one, two = _parse(new), _parse(old)
-    return (
+    return new.casefold() == old.casefold() or (
         one.refuses == two.refuses
         and _are_alike(one.wanted, two.wanted, _ALIKE)
         and _are_alike(one.rejected, two.rejected, _ALIKE)

@@ -96,6 +96,4 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
 
 def _says_same(words: str, learnt: Lesson, rule: Rule) -> bool:
     known = lesson.read(rule.body)
-    if known is not None:
-        return lesson_evidence.is_same_lesson(known, learnt)
-    return rule.body.casefold() == words.casefold() or rule_relations.says_same(words, rule.body)
+    return lesson_evidence.is_same_lesson(known, learnt) if known else rule_relations.says_same(words, rule.body)

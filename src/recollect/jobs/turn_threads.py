@@ -20,7 +20,7 @@ from recollect.base.errors import BadInput, ModelError
 from recollect.capture import shown_memories, thread_growth
 from recollect.capture.records import join_records, make_record
 from recollect.capture.thread_choice import Candidate, Continue, Decision, Leave, Open, choose_thread, subject_of
-from recollect.capture.thread_growth import ORIGIN, Entry, ThreadLink, thread_links
+from recollect.capture.thread_growth import ORIGIN, Entry, thread_links
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle.strength import reinforced
@@ -145,24 +145,26 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
     prepared = _continued(store, prepared, mark)
     entry = prepared.entry
     begun = store.threads_of([entry.id]).get(entry.id, "")
+    thread = store.get(begun) if begun else None
     candidates: list[Candidate] = []
-    decision: Decision
-    if entry.id in left_out or (begun and not prepared.turn.new_from) or (mark.turn == entry.id and not begun):
-        decision = Leave("taken before")
-    elif prepared.is_echo:
+    decision: Decision = Leave("taken before")
+    is_taken = entry.id in left_out or (begun and not prepared.turn.new_from) or (mark.turn == entry.id and not begun)
+    if prepared.is_echo and not is_taken:
         decision = Leave("an echo")
-    else:
+    elif not is_taken:
         candidates = _candidates(app, store, prepared, mark)
-        decision = _decide(store, entry, candidates, begun)
+        if isinstance(thread, Thread) and _goes_on(thread):
+            decision = Continue(thread, same_turn=True)  # the rest of a turn goes where its beginning went
+        elif not begun:
+            decision = choose_thread(entry.about, entry.record, candidates)
     if isinstance(decision, Leave):
         count_captured(app, f"threads: {decision.reason}")
         return ""
-    thread = _write(app, part, entry, decision, candidates)
-    threads = (thread, *(id for id in mark.threads if id != thread))[:OF_SESSION]
+    id = _write(app, part, entry, decision, candidates)
+    threads = (id, *(other for other in mark.threads if other != id))[:OF_SESSION]
     _write_mark(store, part.session, replace(mark, turn=entry.id, threads=threads))
-    if not part.agent:
-        session_ledger.record_own_turn(store, part.session, turn_mark(thread, entry.id), now=app.clock.now())
-    return thread
+    session_ledger.record_own_turn(store, part.session, turn_mark(id, entry.id), now=app.clock.now())
+    return id
 
 
 def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> PreparedTurn:
@@ -174,18 +176,8 @@ def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> Prepar
     old = records.read(before.content) if before else None
     if before is None or old is None:
         return prepared
-    return replace(
-        prepared,
-        entry=replace(prepared.entry, id=before.id, at=before.at, record=join_records(old, prepared.entry.record)),
-    )
-
-
-def _decide(store: Store, entry: Entry, candidates: list[Candidate], begun: str) -> Decision:
-    """The rest of a turn goes where its beginning went."""
-    thread = store.get(begun) if begun else None
-    if isinstance(thread, Thread) and _goes_on(thread):
-        return Continue(thread, same_turn=True)
-    return Leave("taken before") if begun else choose_thread(entry.about, entry.record, candidates)
+    joined = join_records(old, prepared.entry.record)
+    return replace(prepared, entry=replace(prepared.entry, id=before.id, at=before.at, record=joined))
 
 
 def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark) -> list[Candidate]:
@@ -195,10 +187,8 @@ def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark
     for cover, memory in _by_words(store, prepared.entry.about.asked):
         if isinstance(memory, Thread):
             found[memory.id] = Candidate(memory, cover=cover)
-    others = [store.get(id) for id in mark.threads]
-    if not mark.threads:
-        others += store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=LATEST))
-    for other in others:
+    latest = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=LATEST)
+    for other in map(store.get, mark.threads) if mark.threads else store.find(latest):
         if isinstance(other, Thread):
             found.setdefault(other.id, Candidate(other))
     ours = [one for one in found.values() if _goes_on(one.thread)]
@@ -260,20 +250,18 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
             thread, message = thread_growth.open_thread(new_id, part.session, entry)
             changes.append(Create(thread, (message,)))
         others = [one.thread for one in candidates if one.thread.id != new_id]
-        ties = thread_links(entry.about, others, decision, session=part.session)
-        joined = {end for bridge in (store.bridges(new_id) if ties else ()) for end in (bridge.source, bridge.target)}
-        return Plan.of([*changes, *(_link(thread, tie) for tie in ties if tie.target.id not in joined)])
+        links = thread_links(entry.about, others, decision, session=part.session)
+        linked = {end for bridge in (store.bridges(new_id) if links else ()) for end in (bridge.source, bridge.target)}
+        changes += [
+            Link(Bridge(new_id, one.target.id, one.type, one.weight, thread.last_active_at, origin=ORIGIN))
+            for one in links
+            if one.target.id not in linked
+        ]
+        return Plan.of(changes)
 
-    def say(plan: Plan) -> str:
-        done = "Opened" if isinstance(plan.changes[0], Create) else "Went on with"
-        return f"{done} {new_id}."
-
-    app.commit(app.scope, "thread", make, say, actor=entry.lane)
+    verb = "Opened" if isinstance(decision, Open) else "Went on with"
+    app.commit(app.scope, "thread", make, lambda _: f"{verb} {new_id}.", actor=entry.lane)
     return new_id
-
-
-def _link(thread: Thread, tie: ThreadLink) -> Link:
-    return Link(Bridge(thread.id, tie.target.id, tie.type, tie.weight, thread.last_active_at, origin=ORIGIN))
 
 
 def _mark(store: Store, session: str) -> ThreadMark:
