@@ -47,8 +47,9 @@ class KeptRule:
     @property
     def is_new_in_force(self) -> bool:
         first = self.done.plan.changes[0] if self.done.plan else None
-        status = first.memory.status if isinstance(first, Create) else None
-        return (first.after.get("status") if isinstance(first, Update) else status) == Status.ACTIVE
+        if isinstance(first, Create):
+            return first.memory.status is Status.ACTIVE
+        return isinstance(first, Update) and first.after.get("status") == Status.ACTIVE
 
 
 def load_english() -> None:
