@@ -3,10 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from bench.capture import SHIPPED, read, run_capture
-from recollect.base.errors import BadInput
 
 
 def labelled(path: Path, *rows: tuple[str, str]) -> Path:
@@ -33,9 +30,3 @@ def test_figures_are_of_the_file_and_stand_beside_simple_patterns(tmp_path: Path
 
 def test_the_shipped_halves_are_whole():
     assert sum(len(read(path)) for path in SHIPPED) >= 600
-
-
-def test_what_is_no_file_of_prompts_is_refused(tmp_path: Path):
-    (tmp_path / "x").write_text("{}", encoding="utf-8")
-    with pytest.raises(BadInput):
-        run_capture([tmp_path / "x"])

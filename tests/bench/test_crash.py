@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from bench.crash import looked_at, run_crash
+from bench.crash import run_crash
 from bench.pins import Kept, Pinner, kept
 from bench.powercut import run_cuts
 from bench.writers import run_writers
@@ -34,13 +34,6 @@ def test_a_program_that_does_not_wait_for_the_disk_loses_in_a_power_cut(tmp_path
     assert found.lost > 0
 
 
-def test_the_simulation_leaves_no_vfs_and_no_file_behind(tmp_path: Path):
-    before = apsw.vfs_names()
-    run_cuts(tmp_path / "cuts", synchronous="FULL", cuts=3, seed=1, progress=silent)
-    assert apsw.vfs_names() == before
-    assert list((tmp_path / "cuts").iterdir()) == []
-
-
 def test_a_missing_write_is_noticed(tmp_path: Path):
     store, ids = store_with_pins(tmp_path, 3)
     assert kept(store, ids) == Kept(lost=0, duplicates=0)
@@ -65,11 +58,6 @@ def test_a_write_that_is_there_in_part_or_twice_is_noticed(harm: str, expected: 
 
     assert kept(store, ids) == expected
     store.close()
-
-
-def test_a_file_that_does_not_open_holds_nothing(tmp_path: Path):
-    (tmp_path / "broken.db").write_bytes(b"not a database" * 100)
-    assert looked_at(tmp_path / "broken.db", ["thread_20260201_083000_abcdef"]) == (Kept(1, 0), 1)
 
 
 def test_three_writers_at_once_lose_nothing(tmp_path: Path):

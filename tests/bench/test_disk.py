@@ -21,17 +21,6 @@ def disk_with(name: str, content: bytes) -> Disk:
     return disk
 
 
-def test_what_was_synced_is_always_there():
-    disk = disk_with("a", b"kept")
-    assert all(left == {"a": b"kept"} for left in after_many_cuts(disk))
-
-
-def test_what_was_not_synced_is_lost_in_some_cuts_and_kept_in_others():
-    disk = disk_with("a", b"old")
-    disk.write("a", 0, b"new")
-    assert {left["a"] for left in after_many_cuts(disk)} == {b"old", b"new"}
-
-
 def test_writes_arrive_in_no_particular_order():
     disk = disk_with("a", b"..")
     disk.write("a", 0, b"1")
@@ -69,12 +58,6 @@ def test_a_deleted_file_may_come_back_until_the_folder_is_synced():
     disk.sync("b")
 
     assert all("a" not in left for left in after_many_cuts(disk))
-
-
-def test_a_file_deleted_at_once_does_not_come_back():
-    disk = disk_with("a", b"gone")
-    disk.delete("a", at_once=True)
-    assert all(left == {} for left in after_many_cuts(disk))
 
 
 def test_a_truncation_may_be_lost_too():

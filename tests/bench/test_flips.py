@@ -27,10 +27,6 @@ def test_the_specimen_has_some_of_everything(tmp_path: Path):
     assert [name for name, rows in found.items() if any("Error:" in row for row in rows)] == []
 
 
-def test_the_specimen_is_the_same_every_time(tmp_path: Path):
-    assert specimen.make(tmp_path / "one.db") == specimen.make(tmp_path / "other.db")
-
-
 @pytest.mark.parametrize(
     ("harm", "seen_in"),
     [
@@ -54,9 +50,3 @@ def test_a_change_anywhere_is_seen_where_it_is(harm: str, seen_in: set[str], tmp
     now = dump.Reader().read(path)
 
     assert {name for name in sound if sound[name] != now[name]} == seen_in
-
-
-def test_a_file_that_cannot_be_read_differs(tmp_path: Path):
-    (tmp_path / "noise.db").write_bytes(b"noise" * 1_000)
-    found = dump.Reader().read(tmp_path / "noise.db")
-    assert list(found) == ["file"]

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from bench.history import LEAST_MB_S, run_history
-from bench.past_sessions import AS_BEFORE, AS_NOW, Sessions
+from bench.past_sessions import AS_NOW, Sessions
 from recollect.agents import DEFAULT_HOST, Tail, agent, utterances
 from recollect.agents.transcript import Voice
-from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
 
 BEGUN = Moment.parse("2026-01-05T09:00:00Z")
-
-
-def test_the_same_seed_writes_the_same_sessions(tmp_path: Path):
-    for name in ("a", "b"):
-        Sessions(3, "/home/dev/shop", AS_NOW).write(tmp_path / name / "s.jsonl", BEGUN, 200_000)
-    assert (tmp_path / "a" / "s.jsonl").read_bytes() == (tmp_path / "b" / "s.jsonl").read_bytes()
 
 
 def test_made_up_sessions_are_read_like_real_ones(tmp_path: Path):
@@ -36,12 +26,6 @@ def test_made_up_sessions_are_read_like_real_ones(tmp_path: Path):
     assert all(one.at is not None for one in said)
     passed_over = sum(len(raw) for raw in lines if not agent(DEFAULT_HOST).may_speak(raw))
     assert passed_over > 0.3 * path.stat().st_size
-
-
-def test_older_sessions_hold_only_what_was_said_and_done(tmp_path: Path):
-    path = tmp_path / "s.jsonl"
-    Sessions(1, "/home/dev/shop", AS_BEFORE).write(path, BEGUN, 200_000)
-    assert not {json.loads(raw)["type"] for raw in path.read_bytes().splitlines()} & {"api-request", "api-request-blob"}
 
 
 def test_the_figures_are_measured_and_the_claim_can_fail(tmp_path: Path):
@@ -65,9 +49,3 @@ def test_a_folder_of_real_transcripts_is_measured_and_left_as_it_is(tmp_path: Pa
     assert (figures.transcripts, figures.mb) == ("real", 0.2)
     assert figures.acts > 10
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"s.jsonl": before}
-
-
-def test_a_folder_without_transcripts_is_refused(tmp_path: Path):
-    (tmp_path / "real").mkdir()
-    with pytest.raises(BadInput, match="no transcript"):
-        run_history(tmp_path / "place", mb=1, seed=1, progress=lambda _done, _total: None, real=tmp_path / "real")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import sys
 import tempfile
@@ -15,20 +13,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench import hook_crowd, hook_pace, hook_trials, hooks, process_faults, processes
+from bench import hook_crowd, hook_pace, hook_trials, processes
 from bench import house as houses
 from bench.cli import bench
-from bench.fault import Arrange, Call, Fault, Unable
-from bench.hook_crowd import Crowd, Soak, event_of
+from bench.fault import Arrange, Call, Fault
+from bench.hook_crowd import Crowd, Soak
 from bench.hook_faults import FAULTS
 from bench.hook_pace import Bulk, First, Pace, Spread, Warm
 from bench.hook_trials import Trial, run_faults
-from bench.hooks import HooksReport, Plan, run_hooks
-from bench.house import PROMPT, House, Ran, payload, soon
+from bench.hooks import HooksReport
+from bench.house import House, Ran, payload
 from bench.processes import Body
-from bench.report import blocks
-from recollect.daemon import spool
-from recollect.render.blocks import Line, Table
 from recollect.wire import stub
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
@@ -113,12 +108,6 @@ def test_a_prompt_is_measured_beside_the_bare_interpreter_and_a_first_hook_witho
     assert empty_house.daemons() == []
 
 
-def test_a_prompt_is_measured_while_vectors_are_made(house: House):
-    bulk = hook_pace.run_bulk(house, FEW, prompts=1, step=silent)
-    assert bulk.warm.prompts == 1
-    assert bulk.warm.wall.p50 > 0
-
-
 def test_no_event_of_several_sessions_is_lost(house: House):
     seen: list[int] = []
 
@@ -168,33 +157,6 @@ def test_a_fault_is_tried_as_often_as_asked(name: str, house: House):
     assert not Path(house.root, "fault").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_nothing_of_what_a_stranger_at_the_socket_says_is_printed(house: House):
-    (fault,) = [one for one in FAULTS if one.name == "socket another user's"]
-    (trial,) = run_faults(house, 2, silent, (fault,))
-    assert trial.runs == 2
-    assert trial.malformed == trial.non_zero_exits == trial.stderr_bytes == trial.left_behind == 0
-
-
-def test_a_hook_that_is_killed_while_it_spools_leaves_whole_pointers_or_none(house: House):
-    (fault,) = [one for one in FAULTS if one.name == "hook killed while spooling"]
-
-    with fault.arrange(house) as call:
-        for number in range(6):
-            call.before(number)
-            left = Path(house.place.spool + spool.FOLDER)
-            whole = [json.loads(path.read_bytes())["session"] for path in left.iterdir()] if left.exists() else []
-            assert set(whole) <= {f"fault-{-1 - earlier}" for earlier in range(number + 1)}
-
-
-def test_what_is_left_of_another_time_is_taken_in(house: House):
-    """Whichever way the clock jumped: a pointer of the future is not waited for until then."""
-    with process_faults.jumped(process_faults.YEARS_DAYS)(house) as call:
-        house.run(call.event, call.body(0))
-        # The hook's own may stand there too, where the machine is too busy to answer it.
-        assert soon(lambda: all(pointer["session"] != "dated" for pointer in house.spooled()), 60)
-
-
 def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.MonkeyPatch):
     """One that fails, prints half a thing, complains, is late and leaves a process."""
     monkeypatch.setattr(hook_trials, "_GONE_WITHIN_S", 0.1)
@@ -210,31 +172,6 @@ def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.M
     assert (trial.non_zero_exits, trial.malformed, trial.stderr_bytes) == (1, 1, 3)
     assert (trial.past_deadline, trial.left_behind) == (1, 1)
     assert not trial.passed
-
-
-def test_a_fault_that_cannot_be_had_here_is_named_and_not_counted(house: House):
-    @arranging
-    def unable(_: House) -> Call:
-        raise Unable("no such luck")
-
-    (trial,) = run_faults(house, 5, silent, (Fault("luck", unable),))
-
-    assert (trial.runs, trial.not_tried) == (0, "no such luck")
-
-
-def test_the_runs_are_spread_over_all_faults(house: House):
-    (python_removed,) = [one for one in FAULTS if one.name == "Python removed"]
-    trials = run_faults(house, 5, silent, (python_removed, python_removed))
-    assert [trial.runs for trial in trials] == [3, 2]
-
-
-def test_a_part_whose_number_is_nothing_is_left_out(tmp_path: Path):
-    report = run_hooks(tmp_path, plan=Plan((), 0, 0, 0, 0, 0, 0), progress=lambda *_: None)
-
-    assert report == HooksReport(hooks.FEW_MEMORIES, (), None, None, (), None)
-    assert report.passed
-    lines = [block.text.split() for block in blocks(report.to_json()) if isinstance(block, Line)]
-    assert lines[-1] == ["passed", "yes"]
 
 
 @pytest.mark.parametrize(
@@ -262,22 +199,6 @@ def test_a_spoilt_report_does_not_pass(spoilt: HooksReport):
 )
 def test_what_a_hook_prints_is_nothing_or_one_object(out: bytes, is_whole: bool):
     assert Ran(0, out, b"", 1.0, 1.0).is_whole is is_whole
-
-
-def test_a_session_has_a_start_and_an_end_and_turns_between():
-    assert [event_of(number, 5) for number in range(5)] == [
-        "SessionStart", "PostToolBatch", "Stop", PROMPT, "SessionEnd",
-    ]  # fmt: skip
-
-
-def test_every_figure_has_a_place_in_a_table():
-    tables = [block for block in blocks(GOOD.to_json()) if isinstance(block, Table)]
-    assert tables
-    assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
-
-
-def test_no_two_faults_have_the_same_name():
-    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 
 
 def test_the_command_prints_json():

@@ -11,7 +11,6 @@ import pytest
 from bench.injections import InjectionReport, run_injections
 from bench.pairs import HALVES, Script, read, run_pairs
 from bench.payloads import DISGUISES, ORDERS, payloads
-from recollect.base.errors import BadInput
 from recollect.store.database import silent
 
 
@@ -39,12 +38,6 @@ def test_pairs_are_scored_by_what_was_told_beside_the_simple_way(tmp_path: Path)
     assert (ours.told, ours.precision, ours.recall) == (1, 1.0, 0.5)
     assert (simple.told, simple.precision, simple.recall) == (1, 0.0, 0.0)
     assert figures.missed == ("one: make",)
-
-
-def test_what_is_no_file_of_sessions_is_refused(tmp_path: Path):
-    (tmp_path / "x").write_text("{}", encoding="utf-8")
-    with pytest.raises(BadInput):
-        read(tmp_path / "x")
 
 
 def test_payloads_are_many_and_are_found_in_any_disguise():

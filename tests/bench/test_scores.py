@@ -30,13 +30,6 @@ def test_a_measure_is_what_its_name_says(ranked: str, gold: str, expected: dict[
 
 
 @given(RANKINGS, GOLD)
-def test_every_measure_is_a_share(ranked: list[str], gold: frozenset[str]):
-    found = score(ranked, gold)
-    assert tuple(found) == MEASURES
-    assert all(0 <= value <= 1 + 1e-9 for value in found.values())
-
-
-@given(RANKINGS, GOLD)
 def test_a_longer_look_never_finds_less(ranked: list[str], gold: frozenset[str]):
     found = score(ranked, gold)
     assert found["any@1"] <= found["any@5"] <= found["any@10"]
@@ -49,12 +42,3 @@ def test_a_clear_difference_has_an_interval_clear_of_zero():
     found = difference("fts5", ours, theirs)
     assert found.mean == pytest.approx(0.4)
     assert 0.25 < found.low < found.mean < found.high < 0.55
-
-
-def test_a_difference_of_one_question_is_chance():
-    found = difference("fts5", [1.0] + [0.5] * 99, [0.0] + [0.5] * 99)
-    assert found.low == 0.0 < found.high
-
-
-def test_the_same_figures_have_the_same_interval():
-    assert difference("dense", [1, 0, 1, 1], [0, 0, 1, 0]) == difference("dense", [1, 0, 1, 1], [0, 0, 1, 0])

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import secret_cost, secrets
-from bench.secret_rules import load_rules, sees
-from bench.secret_samples import TEMPLATES, draw
+from bench.secret_samples import TEMPLATES
 from bench.secrets import SecretsReport, run_secrets
 from recollect.redact import Cleaned, Redactor
 from recollect.redact.secret_table import ROWS
@@ -45,22 +44,8 @@ def test_without_redaction_every_sink_shows_them(tmp_path: Path, monkeypatch: py
     assert not report.passed
 
 
-def test_what_is_taken_for_a_secret_and_is_none_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Redactor, "clean", lambda _, text: Cleaned(text.replace("import", "[x]"), (("x", 1),)))
-    ordinary = secrets._ordinary(2_000, lambda _: None)
-    assert ordinary.changed > 0
-    assert ordinary.share == pytest.approx(ordinary.changed / 2_000, abs=1e-4)
-
-
 def test_every_row_of_the_table_has_its_samples():
     assert {row.kind for row in ROWS} == {kind for kind, _ in TEMPLATES}
-
-
-def test_the_same_seed_draws_the_same_secrets():
-    drawn = [secrets._drawn(number, 1) for number in range(300)]
-    assert drawn == [secrets._drawn(number, 1) for number in range(300)]
-    assert drawn != [secrets._drawn(number, 2) for number in range(300)]
-    assert {sample.kind for sample in drawn} == {row.kind for row in ROWS}
 
 
 @pytest.mark.parametrize(
@@ -73,40 +58,3 @@ def test_the_same_seed_draws_the_same_secrets():
 )
 def test_the_cost_has_limits(ms_a_mb: float, row_ms: float, in_time: bool):
     assert secret_cost.Cost(ms_a_mb, 1, row_ms, "jwt", 1.0).in_time is in_time
-
-
-RULES = """
-[allowlist]
-regexes = ['''^\\$[A-Z]+$''']
-
-[[rules]]
-id = "acme"
-regex = '''acme_[a-z]{0,10}\\s*=\\s*['"]?([0-9a-f]{32})'''
-keywords = ["acme"]
-entropy = 3
-
-[[rules]]
-id = "folder"
-path = '''\\.pem$'''
-"""
-
-
-def test_rules_of_another_scanner_say_what_it_would_see(tmp_path: Path):
-    (tmp_path / "rules.toml").write_text(RULES)
-    rules = load_rules(tmp_path / "rules.toml")
-    key = draw("form", "{h32}").secret
-
-    assert len(rules) == 1
-    assert sees(rules, f"acme_key = '{key}'", key)
-    assert not sees(rules, f"other_key = '{key}'", key)
-    assert not sees(rules, f"acme_key = '{'ab' * 16}'", "ab" * 16)
-
-
-def test_forms_that_survive_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "rules.toml").write_text(RULES.replace("acme_", "adafruit_").replace('"acme"]', '"adafruit"]'))
-    monkeypatch.setattr(Redactor, "clean", lambda _, text: Cleaned(text, ()))
-
-    forms = secrets._forms(2, load_rules(tmp_path / "rules.toml"), held=True, seed=1)
-
-    assert forms.in_clear == forms.secrets > 0
-    assert forms.seen_in_clear == forms.seen

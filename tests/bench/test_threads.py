@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
-
-import pytest
 
 from bench.capture_cost import run_capture_cost
 from bench.echo import run_echo
 from bench.threads import HALVES, NONE, SHIPPED, read, run_threads, score
-from recollect.base.errors import BadInput
 
 
 def silent(_done: int, _total: int) -> None:
@@ -47,12 +43,6 @@ def test_scores_are_those_of_a_small_example():
     assert half.precision == round((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4, 4)
     assert half.recall == 0.75
     assert score("x", topics, dict(zip(keys, "1122", strict=True))).f1 == 1.0
-
-
-def test_what_is_no_file_of_sessions_is_refused(tmp_path: Path):
-    (tmp_path / "x").write_text(json.dumps({"half": "tune"}), encoding="utf-8")
-    with pytest.raises(BadInput):
-        read(tmp_path / "x")
 
 
 def test_an_echo_leaves_nothing(tmp_path: Path):

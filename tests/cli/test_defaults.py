@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from recollect.app.core import App
 from recollect.cli.op_command import Parameter, command_of, parameters, values_from
 from recollect.mcp.tool_list import TOOLS, Tool, request
-from recollect.model.memory import Status
-from recollect.model.plan import Plan, Update
-from recollect.model.result import Scope
 from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Op
-from tests.cli.run import pinned, run
 
 BY_OP = {op.name: op for op in OPS}
 
@@ -71,28 +62,6 @@ def test_every_switch_can_be_set_both_ways(op: Op, monkeypatch: pytest.MonkeyPat
             assert parsed(op, other)[one.name] is not one.default
 
 
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_the_help_names_the_functions_own_defaults(op: Op):
-    command = command_of(op)
-    shown = {
-        option.name: found[1]
-        for option in command.params
-        if isinstance(option, click.Option)
-        and (record := option.get_help_record(click.Context(command))) is not None
-        and (found := re.search(r"\[default: ([^\]]*)\]", record[1]))
-    }
-    options = {one.name: one for one in parameters(op.function) if not one.positional}
-    expected = {name: _spelt(one) for name, one in options.items() if one.default not in (None, False, (), "")}
-
-    assert shown == expected
-
-
-def _spelt(one: Parameter) -> str:
-    if one.default is True:
-        return one.name.replace("_", "-")
-    return ",".join(one.default) if isinstance(one.default, tuple) else str(one.default)
-
-
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_tool_names_the_functions_own_defaults(tool: Tool):
     defaults = function_defaults(BY_OP[tool.op])
@@ -115,23 +84,3 @@ def test_a_tool_without_options_calls_its_function_with_the_functions_own_defaul
         call = parse_call(json.dumps(request(tool.name, given).call).encode())
         assert not call.dry_run
         assert {name: value for name, value in call.values.items() if name in defaults} == {}
-
-
-def test_a_recall_on_the_command_line_finds_sleeping_threads_unless_told_not_to():
-    id = pinned("Solana validators restart at night", "--title", "Validators")
-    _put_to_sleep(id)
-
-    left_out = run("recall", "solana", "validators", "--no-include-suspended", "--json").json
-    found = run("recall", "solana", "validators", "--json").json
-
-    assert [hit["id"] for hit in left_out["hits"]] == []
-    assert [hit["id"] for hit in found["hits"]] == [id]
-    assert "--include-suspended / --no-include-suspended" in run("recall", "--help").out
-
-
-def _put_to_sleep(id: str) -> None:
-    app = App.open(Path.cwd())
-    memory = app.find(id)[1]
-    asleep = replace(memory, pinned=False, boost=0.0, status=Status.SUSPENDED, weight=0.1)
-    app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Update.between(memory, asleep)]), lambda _: "asleep")
-    app.close()

@@ -75,9 +75,3 @@ def test_a_plugin_reaches_the_program_through_the_home():
     program = Path(os.environ["RECOLLECT_HOME"]) / "bin" / "recollect"
     ran = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout == f"recollect {__version__}\n"
-
-
-def test_an_event_has_to_be_named():
-    result = CliRunner().invoke(hook, [], input="{}")
-    assert result.exit_code == 2
-    assert "EVENT" in result.output

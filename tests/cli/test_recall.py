@@ -32,15 +32,7 @@ def flipped(path: Path) -> None:
     path.write_bytes(content)
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(folders.SHIPPED_WEIGHTS.read_bytes()[:1_000_000])
-
-
-def folder(path: Path) -> None:
-    path.mkdir()
-
-
-@pytest.fixture(params=[missing, flipped, cut, folder])
+@pytest.fixture(params=[missing, flipped])
 def broken(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Instead of the shipped file; returns the command that mends it."""
     make: Callable[[Path], None] = request.param

@@ -65,17 +65,19 @@ def binary() -> Path:
     return AGENTS / "node_modules" / f"{PACKAGE}-{sys.platform}-{machine}" / "claude"
 
 
-def lacking() -> str:
-    """Why the client cannot be driven here; empty when it can."""
+def lacking(package: str = PACKAGE, where: str = ".") -> str:
+    """Why this agent cannot be driven here; empty when it can. `where`: its folder below AGENTS."""
     if sys.platform == "win32":
-        return "the real client is driven on Linux and macOS only"
-    if not binary().exists():
-        return "the real client is not here: tools/get_agents gets it"
-    pinned = json.loads((ROOT / "tools" / "agents" / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    found = json.loads((AGENTS / "node_modules" / PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
-    if found != pinned[PACKAGE]:
-        return f"the real client is {found}, not {pinned[PACKAGE]}: tools/get_agents gets the right one"
-    return ""
+        return "real agents are driven on Linux and macOS only"
+    folders = (
+        ROOT / "tools" / "agents" / where / "package.json",
+        AGENTS / where / "node_modules" / package / "package.json",
+    )
+    if not folders[1].exists():
+        return f"{package} is not here: tools/get_agents gets it"
+    pinned, found = (json.loads(path.read_text(encoding="utf-8")) for path in folders)
+    wanted = pinned["dependencies"][package]
+    return "" if found["version"] == wanted else f"{package} is {found['version']}, not {wanted}: run tools/get_agents"
 
 
 @dataclass(frozen=True, slots=True)

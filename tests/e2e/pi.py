@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.e2e.client import AGENTS, DUMMY_KEY, ROOT, Piped, World
+from tests.e2e import client
+from tests.e2e.client import AGENTS, DUMMY_KEY, Piped, World
 from tests.e2e.stand_in import Asked, Turn
 
 PACKAGE = "@mariozechner/pi-coding-agent"
@@ -22,16 +22,7 @@ PATIENCE = 15
 
 def lacking() -> str:
     """Why Pi cannot be driven here; empty when it can."""
-    if sys.platform == "win32":
-        return "the real Pi is driven on Linux and macOS only"
-    if shutil.which("node") is None:
-        return "node is not on PATH"
-    found = AGENTS / "pi" / "node_modules" / PACKAGE / "package.json"
-    if not found.exists():
-        return "the real Pi is not here: tools/get_agents pi gets it"
-    pinned = json.loads((ROOT / "tools" / "agents" / "pi" / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    version = json.loads(found.read_text(encoding="utf-8"))["version"]
-    return "" if version == pinned[PACKAGE] else f"the real Pi is {version}, not {pinned[PACKAGE]}"
+    return "node is not on PATH" if shutil.which("node") is None else client.lacking(PACKAGE, "pi")
 
 
 def folder(world: World) -> Path:

@@ -136,20 +136,3 @@ def test_one_that_may_read_reads_the_folder_and_nothing_else(world: World):
     made = {str(path.relative_to(world.home)) for path in world.home.rglob("*") if path.is_file()}
     kept = {".claude/settings.json", ".claude/CLAUDE.md"}
     assert {name for name in made - kept if not name.startswith(OF_ITS_OWN)} == set()
-
-
-@one_model
-def test_one_that_hangs_is_ended_with_all_that_it_started(world: World):
-    speaks = model_client
-    with StandIn() as service:
-        service.hold(Lane.ASIDE)
-        ran = program.run(
-            (str(binary()), *speaks.arguments(model=world.model, reads=False, turns=1)),
-            text="Look.", environ=speaks.environ(world.client_environ(service), ""), folder=str(world.project),
-            seconds=4,
-        )  # fmt: skip
-        left = world.processes()
-        service.release(Lane.ASIDE)
-
-    assert ran.problem == "no answer in time"
-    assert left == []

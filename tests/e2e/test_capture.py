@@ -1,4 +1,4 @@
-"""What a session teaches, the next ones know; and what must not be kept is nowhere."""
+"""What a session teaches, the next ones know, refusals included; and what must not be kept is nowhere."""
 
 from __future__ import annotations
 
@@ -84,3 +84,11 @@ def test_a_secret_that_a_tool_prints_is_nowhere_on_disk(installed: World):
     ours = [*holding(installed.home / ".recollect", SECRET), *holding(installed.runtime, SECRET)]
     assert [path for path in ours if "claude" not in path.name] == []
     assert not holding(installed.home, SECRET) or all(".claude" in str(p) for p in holding(installed.home, SECRET))
+
+
+@one_model
+def test_what_is_refused_again_and_again_is_proposed_as_a_rule(installed: World):
+    for _ in range(2):
+        installed.run("push it", says(bash("git push origin main"), bash("git push")), says("I may not."))
+    assert soon(lambda: not waiting(installed) and installed.json("inbox", "list"))
+    assert [card["body"] for card in installed.json("inbox", "list")] == ["Ask before `git push`."]

@@ -6,7 +6,7 @@ import json
 import re
 
 from tests.daemon.real import soon
-from tests.e2e.client import VALIDATORS, World, one_model
+from tests.e2e.client import World, one_model
 from tests.e2e.stand_in import Lane, says, use
 
 SUMMARY = "<summary>We set up the shop.</summary>"
@@ -39,24 +39,3 @@ def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installe
     assert re.search(r"^💾 Recollect: preserved \d+ memor", notices, re.MULTILINE)
     assert 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo' in notices
     assert re.search(r"^Recollect: kept last time: Use pnpm, not npm", notices, re.MULTILINE)
-
-
-@one_model
-def test_what_was_shown_is_judged_by_the_call_that_followed(installed: World):
-    [shown] = installed.json("pin", VALIDATORS)["ids"]
-    [reminded] = installed.json("rule", "add", "Never run frobnicate without --dry")["ids"]
-
-    session = installed.run(
-        "how do solana validators restart?", says(use("Bash", command="frobnicate now")), says("It failed."),
-        args=("--allowedTools", "Bash"),
-    )  # fmt: skip
-
-    assert session.asked[0].holds("vestibule") >= 1
-
-    def judged(id: str) -> dict[str, float]:
-        return dict(installed.json("why", id, check=False).get("now", {}))
-
-    assert soon(lambda: "went_badly" in judged(reminded))
-    assert judged(reminded) == {"relevance": 0.9375, "went_badly": 1}
-    # The pin was told at the session's start, like everything that is open: nobody chose it for this prompt.
-    assert judged(shown) == {"relevance": 1.0}

@@ -53,12 +53,6 @@ def test_without_hooks_nothing_is_found_and_the_results_of_tools_are_kept(world:
 
 
 @one_model
-def test_a_script_that_is_not_played_out_is_noticed(world: World):
-    with pytest.raises(AssertionError, match="never asked"):
-        world.run("hello", says("Good day."), says("Anything else?"))
-
-
-@one_model
 def test_a_hook_that_fails_is_noticed(world: World):
     failing = {"hooks": [{"type": "command", "command": "echo trouble >&2; exit 1", "timeout": 5}]}
     world.settings.parent.mkdir()

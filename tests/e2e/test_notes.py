@@ -46,16 +46,6 @@ def test_a_repositorys_notes_are_always_loaded_only_as_they_were_allowed(install
 
 
 @one_model
-def test_a_note_saved_while_the_session_runs_is_brought_by_the_next_prompt(installed: World):
-    with installed.session(says("Good day."), says("Sweep.")) as session:
-        session.say("hello")
-        put(installed.home / ".recollect" / "vault" / "releases.md", MINE)
-        assert soon(lambda: "releases" in installed.recollect("note", "list").stdout)
-        session.say("what about the vestibule before a release?")
-    assert (session.asked[0].holds(MINE), session.asked[1].holds(MINE)) == (0, 1)
-
-
-@one_model
 def test_a_tagged_note_is_completed_and_holds_its_use_after_the_session(installed: World):
     place = installed.home / ".recollect" / "vault" / "_always-load" / "mine.md"
     put(place, f"<memory>\n{MINE}\n</memory>\n")

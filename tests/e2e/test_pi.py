@@ -119,15 +119,6 @@ def test_a_compaction_is_heard_and_the_rules_still_stand(installed: World):
     assert session.asked[-1].holds("Deploys go through the staging cluster first") == 1
 
 
-def test_without_a_daemon_one_is_started(installed: World):
-    installed.recollect("rule", "add", RULE)
-    installed.recollect("daemon", "stop")
-    with PiSession(installed, says("Good day.")) as session:
-        session.say("hello")
-    assert system(session.asked[0]).count(RULE) == 1
-    assert "pid" in installed.recollect("daemon", "status", "--json").stdout
-
-
 TROUBLE = {"no daemon can start": "exit 3", "garbage": "echo '{not json'", "nobody answers": "exec sleep 2"}
 
 

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import json
-import shlex
 
-from tests.e2e.client import BREAD, ROOT, RULE, VALIDATORS, World
+from tests.e2e.client import BREAD, RULE, VALIDATORS, World
 from tests.e2e.stand_in import Lane, says, use
 
 VIRTUAL = ".ai/recall/solana validators"
-
-
-def test_what_one_session_keeps_the_next_one_knows(installed: World):
-    pin = shlex.join(["env", f"PYTHONPATH={ROOT / 'src'}", *installed.command("pin", VALIDATORS)])
-
-    first = installed.run("keep this", says(use("Bash", command=pin)), says("Kept."), args=("--allowedTools", "Bash"))
-    second = installed.run("how do solana validators restart?", says("With a flag."))
-
-    assert not first.asked[0].holds("vestibule")
-    assert "Pinned as thread_" in first.asked[1].results()[0][0]
-    assert second.asked[0].holds("vestibule") == 1, "told at the start, and not again by the prompt"
-    assert second.id != first.id
 
 
 def test_a_rule_is_told_at_the_start_and_a_prompt_brings_the_right_memory_once_and_says_so(installed: World):

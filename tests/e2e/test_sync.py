@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.daemon.real import soon
 from tests.e2e.client import RULE, World, one_model
 from tests.e2e.stand_in import says
 
@@ -37,21 +36,6 @@ def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_i
     assert not told.hooks
     assert not told.asked[0].holds("<!-- recollect")
     assert index(world).read_text(encoding="utf-8") == "- [Role](user_role.md) — keeps bees\n"
-
-
-@one_model
-def test_the_daemon_writes_rules_by_itself(world: World):
-    switch_on(world, "MEMORY_RULES_SYNC")
-    world.install()
-    world.recollect("rule", "add", RULE)
-    first = world.run("hello", says("Good day."))
-    assert soon(lambda: list(world.home.glob(".claude/projects/*/memory/MEMORY.md")))
-    assert RULE in index(world).read_text(encoding="utf-8")
-
-    second = world.run("hello", says("Good day."))
-
-    assert first.asked[0].holds(RULE) == 1, "told at the start"
-    assert second.asked[0].holds(RULE) == 2, "told at the start, and by the client itself"
 
 
 @one_model

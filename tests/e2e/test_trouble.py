@@ -73,11 +73,3 @@ def test_a_session_works_when_our_home_has_gone(installed: World):
     shutil.rmtree(installed.home / ".recollect")
     session = installed.run("hello", says("Good day."))
     assert len(session.asked) == 1
-
-
-@one_model
-def test_a_session_inside_one_of_our_own_is_left_alone(installed: World):
-    installed.recollect("rule", "add", RULE)
-    session = installed.run("hello", says("Good day."), environ={"BLOCK_HOOK_AGENTS": "1"})
-    assert session.asked[0].holds(RULE) == 0
-    assert [run.out for run in session.hooks if run.out] == []

@@ -4,45 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from recollect.model import result as r
 from recollect.model.codec import Json
 from recollect.model.memory import Thread
 from recollect.model.plan import Alias, Create, FileChange, Link, Move, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Drop, Hit
-from recollect.model.result import (
-    Card,
-    Cards,
-    Check,
-    Checkup,
-    Compacted,
-    Configured,
-    Counts,
-    Done,
-    Embedding,
-    Entry,
-    Finding,
-    Found,
-    History,
-    Mark,
-    Overview,
-    Reasons,
-    Recalled,
-    Recollection,
-    Result,
-    Scope,
-    SettingLine,
-    Shown,
-    Step,
-    Suggested,
-    Summary,
-    Tour,
-    Verified,
-)
 from tests.values import NOW, bridge, messages, plan, renamed, rule, thread
 
 DARK = thread("Dark mode", days_old=2, topics=("ui", "themes"), pinned=True)
 TABS = rule("Use tabs")
 OTHER = thread("Light mode")
-COUNTS = Counts((("thread", "active", 2),), 1, 2, 3, 4, 5, 4_096)
+COUNTS = r.Counts((("thread", "active", 2),), 1, 2, 3, 4, 5, 4_096)
 EVERY_CHANGE = plan(
     Create(DARK),
     Remove(OTHER),
@@ -56,28 +28,30 @@ EVERY_CHANGE = plan(
     Unalias(OTHER.id, DARK.id),
     FileChange.between(DARK.id, "a.md", "old", "a.md", "new"),
 )
-DONE = Done("Pinned as x (weight=1.30)", EVERY_CHANGE, Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))
+DONE = r.Done("Pinned as x (weight=1.30)", EVERY_CHANGE, r.Scope.PROJECT, "change_1", False, ("Kept out: bearer.",))
 
 
-def shown(memory: Thread = DARK) -> Shown:
+def shown(memory: Thread = DARK) -> r.Shown:
     joined = ((bridge(memory, OTHER), "Light mode"), (bridge(OTHER, memory), "Light mode"))
-    return Shown(Card(memory, 0.85, Scope.PROJECT), OTHER.id, messages(memory, "Said apart."), joined, (OTHER.id,))
+    return r.Shown(
+        r.Card(memory, 0.85, r.Scope.PROJECT), OTHER.id, messages(memory, "Said apart."), joined, (OTHER.id,)
+    )
 
 
-FOUND = Found(
+FOUND = r.Found(
     "recall_1",
     "dark",
     NOW,
     (
-        Recollection(
-            Scope.PROJECT, Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), shown=("Dark mode is on.",)), 0.85
+        r.Recollection(
+            r.Scope.PROJECT, Hit(DARK, 0.784, (("match", 0.8), ("near", 0.6)), shown=("Dark mode is on.",)), 0.85
         ),
     ),
     (),
     "words and vectors",
     3.21,
 )
-RECALLED = Recalled(FOUND, ((bridge(DARK, OTHER), "Dark mode", "Light mode"),), 3)
+RECALLED = r.Recalled(FOUND, ((bridge(DARK, OTHER), "Dark mode", "Light mode"),), 3)
 LOGGED: dict[str, Json] = {
     "id": "recall_1",
     "at": NOW.iso(),
@@ -90,21 +64,21 @@ LOGGED: dict[str, Json] = {
     "dropped": [{"id": TABS.id, "reason": "is a rule"}],
 }
 
-RESULTS: tuple[Result, ...] = (
-    Cards((Card(DARK, 0.85, Scope.PROJECT),), "threads"),
-    Cards((Card(TABS, 1.0, Scope.USER),), "rules"),
-    Cards((), "threads"),
+RESULTS: tuple[r.Result, ...] = (
+    r.Cards((r.Card(DARK, 0.85, r.Scope.PROJECT),), "threads"),
+    r.Cards((r.Card(TABS, 1.0, r.Scope.USER),), "rules"),
+    r.Cards((), "threads"),
     shown(),
     FOUND,
     replace(FOUND, explained=True, drops=(Drop(TABS.id, "is a rule"),)),
-    Found("recall_2", "nothing", NOW, (), (), "words alone: The model is not there."),
+    r.Found("recall_2", "nothing", NOW, (), (), "words alone: The model is not there."),
     RECALLED,
-    Recalled(Found("recall_2", "nothing", NOW, (), (), "words and vectors"), (), 0),
-    Reasons((LOGGED,), DARK.id),
-    Reasons(()),
+    r.Recalled(r.Found("recall_2", "nothing", NOW, (), (), "words and vectors"), (), 0),
+    r.Reasons((LOGGED,), DARK.id),
+    r.Reasons(()),
     DONE,
-    Done("Nothing to change.", plan(), Scope.USER, None, True),
-    Suggested(
+    r.Done("Nothing to change.", plan(), r.Scope.USER, None, True),
+    r.Suggested(
         ({"thread_a": "a", "thread_b": "b", "similarity": 0.9, "reason": "Both about x", "command": "ai_merge"},),
         ({"thread_id": "a", "reason": "drifted", "topics_to_split": ["x"], "command": "ai_split('a')"},),
         ({"topic": "x", "last_mentioned": "just now", "thread_count": 1, "command": "ai_recall('x')"},),
@@ -114,7 +88,7 @@ RESULTS: tuple[Result, ...] = (
         ("Merged a into b.",),
         ("A note.",),
     ),
-    Compacted(
+    r.Compacted(
         "normal",
         False,
         (
@@ -123,21 +97,21 @@ RESULTS: tuple[Result, ...] = (
         ),
         {"active_threads": 3, "total_weight": 2.5},
         {"active_threads": 1, "total_weight": 0.9},
-        Scope.PROJECT,
+        r.Scope.PROJECT,
         "change_1",
         ("A note.",),
     ),
-    History(((Scope.PROJECT, Entry("change_1", NOW, "pin", "user", "Pinned", (DARK.id,), None, "change_2")),)),
-    History(()),
-    Overview("0.1", "/h", "shop", "/p", ((Scope.PROJECT, "/h/m.db", COUNTS),), 1, ("/h/set-aside/m.db",), 2),
-    Overview("0.1", "/h", None, None, (), 0, (), 0),
-    Overview("0.1", "/h", None, None, (), 0, (), 0, embedding=Embedding("/m", "m:1", 40, 10, 30)),
-    Overview("0.1", "/h", None, None, (), 0, (), 0, embedding=Embedding("/m", "", problem="It is not there.")),
-    Verified(((Scope.PROJECT, "/h/m.db", (Finding("memory", "thread_1", "not what was written"),)),)),
-    Verified(((Scope.PROJECT, "/h/m.db", ()),)),
-    Verified(()),
-    Checkup((Check("home", Mark.GOOD, "fine"), Check("disk", Mark.BAD, "full", "free some space"))),
-    Configured((SettingLine("MEMORY_X", "1", "default", "Because."),), ("agent.conf:1: wrong",)),
-    Summary("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
-    Tour((Step("Why.", "recollect pin x", DONE),)),
+    r.History(((r.Scope.PROJECT, r.Entry("change_1", NOW, "pin", "user", "Pinned", (DARK.id,), None, "change_2")),)),
+    r.History(()),
+    r.Overview("0.1", "/h", "shop", "/p", ((r.Scope.PROJECT, "/h/m.db", COUNTS),), 1, ("/h/set-aside/m.db",), 2),
+    r.Overview("0.1", "/h", None, None, (), 0, (), 0),
+    r.Overview("0.1", "/h", None, None, (), 0, (), 0, embedding=r.Embedding("/m", "m:1", 40, 10, 30)),
+    r.Overview("0.1", "/h", None, None, (), 0, (), 0, embedding=r.Embedding("/m", "", problem="It is not there.")),
+    r.Verified(((r.Scope.PROJECT, "/h/m.db", (r.Finding("memory", "thread_1", "not what was written"),)),)),
+    r.Verified(((r.Scope.PROJECT, "/h/m.db", ()),)),
+    r.Verified(()),
+    r.Checkup((r.Check("home", r.Mark.GOOD, "fine"), r.Check("disk", r.Mark.BAD, "full", "free some space"))),
+    r.Configured((r.SettingLine("MEMORY_X", "1", "default", "Because."),), ("agent.conf:1: wrong",)),
+    r.Summary("Wrote it.", {"file": "x", "lines": 3}, ("A note.",)),
+    r.Tour((r.Step("Why.", "recollect pin x", DONE),)),
 )

@@ -1,4 +1,4 @@
-""""""
+"""Results for a person, in words and tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED, Drop, Hit
 from recollect.model.result import Done, Found, Overview, Reasons, Recollection, Result, Scope, Summary
 from recollect.render.blocks import Line, Table, Tone
 from recollect.render.explain import drop_sentence, found_blocks, hit_sentence, reason_blocks, shared_words
-from recollect.render.recall_text import ago
 from recollect.render.terminal import blocks, plan_lines
 from tests.render.results import DARK, DONE, EVERY_CHANGE, OTHER, RESULTS, shown
 from tests.values import NOW, thread
@@ -32,33 +31,10 @@ def test_every_kind_of_result_is_tried_here():
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
-def test_every_result_has_words(result: Result):
+def test_every_result_has_words_and_every_row_of_a_table_its_columns(result: Result):
     assert text(result).strip()
-
-
-@pytest.mark.parametrize("result", RESULTS, ids=lambda result: type(result).__name__)
-def test_every_row_of_a_table_has_its_columns(result: Result):
-    for block in blocks(result, now=NOW):
-        if isinstance(block, Table):
-            assert {len(row) for row in block.rows} <= {len(block.columns)}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0, "just now"),
-        (59, "just now"),
-        (60, "1 minute ago"),
-        (3_599, "59 minutes ago"),
-        (3_600, "1 hour ago"),
-        (86_399, "23 hours ago"),
-        (86_400 * 2, "2 days ago"),
-        (86_400 * 400, "400 days ago"),
-        (-100, "just now"),
-    ],
-)
-def test_how_long_ago(seconds: int, words: str):
-    assert ago(NOW.plus(seconds=-seconds), NOW) == words
+    tables = [block for block in blocks(result, now=NOW) if isinstance(block, Table)]
+    assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
 
 
 def test_a_memory_is_shown_whole():
