@@ -23,7 +23,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bench.replay import replay_sessions, time_of
 from bench.report import Report, share
 from recollect.agents.transcript import Tail
 from recollect.app import rule_keeping
@@ -44,6 +43,7 @@ from recollect.model.record import Record
 from recollect.model.result import Scope
 from recollect.ops import past_sessions, recall, upkeep
 from recollect.ops.prompt_recall import search_unasked
+from recollect.ops.replay import replay_sessions, time_of
 from recollect.render.recall_text import recall_text
 from recollect.store import Progress
 
