@@ -62,10 +62,7 @@ def import_past(
         raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
     if not all:
         app.require_project()
-    try:
-        day = Moment.parse(since) if since else None
-    except (ValueError, OverflowError):
-        raise BadInput(f"--since {since!r} is no day.", hint="Write it as 2026-01-31.") from None
+    day = parse_day(since)
     chosen = choose(app, path, day, all=all, host=host)
     sessions = sum(len(found) for _, found in chosen.by_project.values())
     total = sum(one.size for _, found in chosen.by_project.values() for one in found)
@@ -118,6 +115,13 @@ def _project_finder() -> Callable[[str], Project | None]:
         return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
 
     return find
+
+
+def parse_day(since: str | None) -> Moment | None:
+    try:
+        return Moment.parse(since) if since else None
+    except (ValueError, OverflowError):
+        raise BadInput(f"--since {since!r} is not a day.", hint="Write it as 2026-01-31.") from None
 
 
 def choose(

@@ -78,7 +78,7 @@ def replay(
 ) -> Summary:
     if show is not None and show < 0:
         raise BadInput(f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`")
-    first_day = past_sessions.day(since)
+    first_day = past_sessions.parse_day(since)
     at = projects.find(Path(project), user_home(environment())) if project else app.require_project()
     if at is None:
         raise NotFound(f"{project} is not a project folder.", hint="`recollect projects` lists those that are known.")
