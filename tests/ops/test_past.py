@@ -701,7 +701,7 @@ def test_where_there_is_nothing_it_says_so_and_makes_nothing(app: App):
 def test_bad_wishes_are_answered_with_what_to_do(app: App, open_app: Opens):
     with pytest.raises(NotFound, match="There is no nowhere"):
         import_past(app, "nowhere")
-    with pytest.raises(BadInput, match="no day"):
+    with pytest.raises(BadInput, match="not a day"):
         import_past(app, since="yesterday")
     with pytest.raises(NoProject):
         import_past(open_app(Path.home()))
