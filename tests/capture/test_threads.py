@@ -22,7 +22,7 @@ from recollect.capture.thread_choice import (
     subject_of,
     turns_away,
 )
-from recollect.capture.topics import Source, find_topics
+from recollect.capture.titles import find_topics
 from recollect.capture.turns import Turn, message_id
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
 from recollect.model.record import TURN, Record
@@ -135,7 +135,7 @@ def test_cues():
 
 def test_topics_are_names_files_and_phrases():
     found = find_topics(
-        [Source("The retry queue drops events in `drain_once`. The retry queue is too short.")], ["src/outbox.py"]
+        [("The retry queue drops events in `drain_once`. The retry queue is too short.", 1.0)], ["src/outbox.py"]
     )
     assert {"drain_once", "outbox", "retry queue"} <= set(found)
     assert not {"the", "is", "too"} & set(found)

@@ -7,8 +7,8 @@ A prompt becomes rules: `language`, `prompt_text` (what the person said themselv
 itself), `prompt_rules`, `unsure_prompts` (what a language model is asked), `rule_relations` (the same as another rule,
 or the opposite), `shown_memories` (words that only repeat memory).
 
-A turn of a session becomes part of a thread: `turns`, `terms`, `sentence_kinds`, `turn_commands`, `records`, `titles`,
-`topics`, `thread_choice` (which thread), `thread_growth` (what it becomes).
+A turn of a session becomes part of a thread: `turns`, `terms`, `records`, `titles`,
+`thread_choice` (which thread), `thread_growth` (what it becomes).
 
 A failure and its fix become a lesson: `command_errors`, `command_likeness`, `fixes`, `lesson_evidence`. How calls and
 turns went: `call_outcomes`. What a session taught: `learnings`, `review`.

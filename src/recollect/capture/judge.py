@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from math import inf, sqrt
 
 from recollect.capture.draft import Action, Piece
@@ -45,12 +46,12 @@ _TASK = "a task"
 _MADE_LASTING = "what follows makes it lasting"
 COMPLAINT = "what was done, not what is to be done"
 _OF_THE_PRODUCT = "what a thing has to do"
+# These rule out even a sentence that says itself that it is to last.
 _HARD_VETOES = frozenset(
     (_QUESTION, "an order for this once", "somebody else's words", "said again of what was asked for", "a permission")
 )
-"""These rule out even a sentence that says itself that it is to last."""
+# These do not count against an unmistakable form: "stop adding notes, I never read them".
 _SOFT_VETOES = frozenset(("an idiom", "a story"))
-"""These do not count against an unmistakable form: "stop adding notes, I never read them"."""
 
 MAX_TOKENS = 120  # of one sentence
 _WORD_RUN, _BONE_RUN = 2, 3
@@ -128,10 +129,8 @@ def _weigh_form(piece: Piece, language: Language) -> Piece:
         said = [signal for signal in said if not signal.yields]
     names = tuple(signal.name for signal in said)
     explicit = not EXPLICIT.isdisjoint(names)
-    counting = [
-        why for why in language.vetoes if why in _HARD_VETOES or not (explicit or (firm and why in _SOFT_VETOES))
-    ]
-    veto = next((why for why in counting if language.vetoes[why].search(seen)), "")
+    found = (why for why, pattern in language.vetoes.items() if pattern.search(seen))
+    veto = next((why for why in found if why in _HARD_VETOES or not (explicit or (firm and why in _SOFT_VETOES))), "")
     if not veto and not firm and language.has("complaint", seen):
         veto = COMPLAINT
     return replace(piece, score=sum(signal.weight for signal in said), signals=names, veto=veto, firm=firm)
@@ -172,7 +171,12 @@ def learned_judge(code: str) -> LearnedJudge | None:
 def traits(pieces: Sequence[Piece], number: int) -> set[str]:
     """Of one sentence, which patterns have judged, among those around it."""
     piece = pieces[number]
-    found = _word_traits(piece.seen)
+    small, classes = _word_classes()
+    words = list(_tokens(piece.seen))
+    bones = [word if word in small or not word[0].isalpha() else classes.get(word) or _ending(word) for word in words]
+    found = set(_runs(words, _WORD_RUN))
+    found.update(f"~ {run}" for run in _runs(bones, _BONE_RUN))
+    found.update(f"{word[:_STEM_CHARS]}*" for word in words if len(word) > _STEM_CHARS and word[0].isalpha())
     found.update(f"!{signal}" for signal in piece.signals)
     if piece.veto:
         found.add(f"!not: {piece.veto}")
@@ -185,21 +189,9 @@ def traits(pieces: Sequence[Piece], number: int) -> set[str]:
     return found
 
 
-def _word_traits(seen: str) -> set[str]:
-    small, classes = _word_classes()
-    words = list(_tokens(seen))
-    bones = [word if word in small or not word[0].isalpha() else classes.get(word) or _ending(word) for word in words]
-    found = set(_runs(words, _WORD_RUN))
-    found.update(f"~ {run}" for run in _runs(bones, _BONE_RUN))
-    found.update(f"{word[:_STEM_CHARS]}*" for word in words if len(word) > _STEM_CHARS and word[0].isalpha())
-    return found
-
-
 def _tokens(seen: str) -> Iterator[str]:
     """Lower case; a name with capitals inside, an underscore or a bracket is no word. Paths and numbers are classes."""
-    for count, match in enumerate(_TOKEN.finditer(seen)):
-        if count == MAX_TOKENS:
-            return
+    for match in islice(_TOKEN.finditer(seen), MAX_TOKENS):
         kind, text = match.lastgroup, match.group()
         if kind == "word":
             yield "<name>" if text[1:] != text[1:].lower() and not text.isupper() else text.lower()

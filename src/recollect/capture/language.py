@@ -7,6 +7,7 @@ A text is taken for English where nothing speaks for another language.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -56,17 +57,13 @@ class Language:
         return self.patterns[name].sub("", text) if name in self.patterns else text
 
 
-def language_of(text: str) -> Language:
-    return language(language_code(text))
-
-
 def language_code(text: str) -> str:
     sample = text[:_SAMPLE_CHARS].lower().replace("\u2019", "'")
     for code, script in _BY_SCRIPT:
         if script.search(sample):
             return code
-    said = _WORD.findall(sample)
-    counts = {code: sum(word in words for word in said) for code, words in _common_words().items()}
+    said = Counter(_WORD.findall(sample))
+    counts = {code: sum(said[word] for word in words.split()) for code, words in table("common_words.toml").items()}
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] else "en"
 
@@ -75,25 +72,18 @@ def language_code(text: str) -> str:
 def language(code: str) -> Language:
     """Compiled when it is first heard: the patterns of English take a tenth of a second."""
     read = table(f"{code}.toml")
-    parts = read.get("parts", {})
+
+    def compile(pattern: str) -> Pattern:
+        return compiled(pattern, read.get("parts", {}), re.IGNORECASE)
 
     def compile_all(patterns: Mapping[str, str]) -> dict[str, Pattern]:
-        return {name: compiled(pattern, parts, re.IGNORECASE) for name, pattern in patterns.items()}
+        return {name: compile(pattern) for name, pattern in patterns.items()}
 
     return Language(
         code=code,
-        signals=tuple(
-            Signal(**(row | {"pattern": compiled(row["pattern"], parts, re.IGNORECASE)})) for row in read["signals"]
-        ),
+        signals=tuple(Signal(**(row | {"pattern": compile(row["pattern"])})) for row in read["signals"]),
         vetoes=compile_all(read["vetoes"]),
         whole_prompt=compile_all(read.get("whole_prompt", {})),
-        rewrites=tuple(
-            (compiled(row["pattern"], parts, re.IGNORECASE), row["becomes"]) for row in read.get("rewrites", ())
-        ),
+        rewrites=tuple((compile(row["pattern"]), row["becomes"]) for row in read.get("rewrites", ())),
         patterns=compile_all(read["patterns"]),
     )
-
-
-@cache
-def _common_words() -> dict[str, frozenset[str]]:
-    return {code: frozenset(words.split()) for code, words in table("common_words.toml").items()}

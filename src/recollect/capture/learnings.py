@@ -5,7 +5,7 @@ can be looked up (a command, a file, an identifier), make sense alone, and be ne
 order. English so far.
 
 By a language model: what each learning rests on must be quoted, and must have been said. Said by the person, the quote
-itself is the learning, as his words; said by the agent, the learning counts as the agent's. Anything else is dropped.
+itself is the learning, as their words; said by the agent, the learning counts as the agent's. Anything else is dropped.
 """
 
 from __future__ import annotations
@@ -23,13 +23,10 @@ from recollect.model.act import Act, Speaker
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane
 
-MIN_ACTS = 10
-LAST_ACTS = 50
+MIN_ACTS, LAST_ACTS = 10, 50
 MAX_LEARNINGS = 5
-_CHARS = range(25, 260)
-_MAX_WORDS = 45
-_MODEL_CHARS = range(15, 260)
-_MIN_QUOTE_CHARS = 12
+_CHARS, _MAX_WORDS = range(25, 260), 45
+_MODEL_CHARS, _MIN_QUOTE_CHARS = range(15, 260), 12
 _ACT_CHARS = 800
 _SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
 _LIST_MARKS = re.compile(r"^[\s>*#\u2022\d.)(-]+|\*\*|__")
@@ -87,12 +84,12 @@ def _learnings_in(act: Act) -> Iterator[Learning]:
     lane = _SPEAKERS.get(act.speaker)
     if lane is None or act.plan:
         return
-    text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (own := _prose(act.text), own)
+    text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (_prose(act.text),) * 2
     for piece in sentences(text, seen):
         is_cut = lane is Lane.AGENT and _SECOND_HALF.match(_LIST_MARKS.sub("", piece.text))
         says = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
         if says is not None:
-            yield Learning(_worded(piece.text), says, lane)
+            yield Learning(_trim(piece.text), says, lane)
 
 
 def _prose(text: str) -> str:
@@ -104,18 +101,16 @@ def _prose(text: str) -> str:
 def _kind(sentence: str) -> Says | None:
     if "?" in sentence or sentence.rstrip().endswith(":") or _HIDDEN.search(sentence) or _LONG_QUOTE.search(sentence):
         return None
-    text = _worded(sentence)
+    text = _trim(sentence)
     if len(text) not in _CHARS or len(text.split()) > _MAX_WORDS or not _CUES.named.search(text):
         return None
     against = (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)
     if _CUES.leans.match(text) or any(one.search(text) for one in against):
         return None
-    if _CUES.cause.search(text):
-        return Says.CAUSE
-    return Says.NEED if _CUES.need.search(text) else None
+    return Says.CAUSE if _CUES.cause.search(text) else Says.NEED if _CUES.need.search(text) else None
 
 
-def _worded(sentence: str) -> str:
+def _trim(sentence: str) -> str:
     """Without what only leads up to it."""
     text = _CUES.opens.sub("", _LIST_MARKS.sub("", one_line(sentence)))
     return text[:1].upper() + text[1:] if not text.startswith("`") else text
@@ -132,7 +127,7 @@ def _model_learning(one: object, acts: Sequence[Act]) -> Learning | None:
 
 
 def _lane(quote: str, acts: Sequence[Act]) -> Lane | None:
-    """Whose words they are. What a person pasted or quoted in his prompt is not his."""
+    """Whose words they are. What a person pasted or quoted in a prompt is not theirs."""
     for speaker, lane in _SPEAKERS.items():
         texts = (act.text for act in acts if act.speaker is speaker)
         own = (spoken_text(text, masked(text)) if lane is Lane.USER else text for text in texts)

@@ -65,11 +65,6 @@ def _choices() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(_stem(word) for word in group.split()) for group in table("rule_relations.toml")["choices"])
 
 
-@cache
-def _any_choice() -> frozenset[str]:
-    return frozenset().union(*_choices())
-
-
 @dataclass(frozen=True, slots=True)
 class _Reading:
     wanted: frozenset[str]
@@ -81,10 +76,8 @@ class _Reading:
     def content(self) -> frozenset[str]:
         return self.wanted | self.rejected
 
-    @property
-    def stance(self) -> dict[str, bool]:
-        """Of each word whether it is wanted."""
-        return {word: word in self.wanted and not self.refuses for word in self.content}
+    def wants(self, word: str) -> bool:
+        return word in self.wanted and not self.refuses
 
 
 def relation(new: str, old: str, near: float | None = None) -> Relation:
@@ -92,14 +85,19 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
     if says_same(new, old):
         return Relation.SAME
     one, two = _parse(new), _parse(old)
-    cover = len(one.content & two.content) / max(1, min(len(one.content), len(two.content)))
-    clash = _clash_share(one, two)
+    shared = one.content & two.content
+    cover = len(shared) / max(1, min(len(one.content), len(two.content)))
+    # Of the words that they share, how many one asks for and the other does not.
+    clash = sum(one.wants(word) != two.wants(word) for word in shared) / max(1, len(shared))
     is_near = near is not None and near >= next(bar for least, bar in _ONE_THING if cover >= least)
     if is_opposed(new, old) and (clash or not is_near or not _is_reversed(one, two)):
         return Relation.OPPOSED
     if near is None or near < _MAY_CLASH:
         return Relation.APART
-    if clash or _wants_other_choice(one, two):
+    wants_other_choice = not (one.refuses or two.refuses) and any(
+        group & one.wanted and group & two.wanted and not group & one.wanted & two.wanted for group in _choices()
+    )
+    if clash or wants_other_choice:
         is_plain = is_near and 2 * clash >= 1 and cover >= _ALIKE and one.where == two.where
         return Relation.OPPOSED if is_plain else Relation.MAY_REPLACE
     if not is_near:
@@ -111,11 +109,8 @@ def relation(new: str, old: str, near: float | None = None) -> Relation:
 
 def says_same(new: str, old: str) -> bool:
     one, two = _parse(new), _parse(old)
-    return new.casefold() == old.casefold() or (
-        one.refuses == two.refuses
-        and _are_alike(one.wanted, two.wanted, _ALIKE)
-        and _are_alike(one.rejected, two.rejected, _ALIKE)
-    )
+    is_alike = _are_alike(one.wanted, two.wanted, _ALIKE) and _are_alike(one.rejected, two.rejected, _ALIKE)
+    return new.casefold() == old.casefold() or (is_alike and one.refuses == two.refuses)
 
 
 def is_opposed(new: str, old: str) -> bool:
@@ -125,19 +120,6 @@ def is_opposed(new: str, old: str) -> bool:
     return _replaces_choice(one, two) or _is_reversed(one, two) or _replaces_value(one, two)
 
 
-def _clash_share(one: _Reading, two: _Reading) -> float:
-    """Of the words that they share, how many are wanted by one and not by the other."""
-    mine, theirs = one.stance, two.stance
-    shared = mine.keys() & theirs.keys()
-    return sum(mine[word] != theirs[word] for word in shared) / max(1, len(shared))
-
-
-def _wants_other_choice(one: _Reading, two: _Reading) -> bool:
-    return not (one.refuses or two.refuses) and any(
-        group & one.wanted and group & two.wanted and not group & one.wanted & two.wanted for group in _choices()
-    )
-
-
 def _differs_by_a_word(new: str, old: str) -> bool:
     """One sentence but for a word or two: "use absolute imports", "use relative imports"."""
     mine, theirs = ([w for clause in _clauses(text) for w in clause if w not in _WORDS.openers] for text in (new, old))
@@ -145,12 +127,8 @@ def _differs_by_a_word(new: str, old: str) -> bool:
         mine, theirs = mine[1:], theirs[1:]
     while mine and theirs and mine[-1] == theirs[-1]:
         mine, theirs = mine[:-1], theirs[:-1]
-    left, right = ([w for w in words if w not in _WORDS.small] for words in (mine, theirs))
-    return (
-        0 < len(left) <= _SLOT_WORDS
-        and 0 < len(right) <= _SLOT_WORDS
-        and not {*map(_stem, left)} & {*map(_stem, right)}
-    )
+    left, right = ([_stem(w) for w in words if w not in _WORDS.small] for words in (mine, theirs))
+    return 0 < len(left) <= _SLOT_WORDS and 0 < len(right) <= _SLOT_WORDS and set(left).isdisjoint(right)
 
 
 def _replaces_choice(new: _Reading, old: _Reading) -> bool:
@@ -196,7 +174,8 @@ def _are_alike(one: frozenset[str], two: frozenset[str], at_least: float) -> boo
 @lru_cache(maxsize=4096)
 def _parse(rule: str) -> _Reading:
     clauses = [clause for clause in _clauses(rule) if clause]
-    refusing = [_is_refusal(clause) for clause in clauses]
+    firsts = [next((word for word in clause if word not in _WORDS.openers), "") for clause in clauses]
+    refusing = [first in _WORDS.negations for first in firsts]
     refuses = bool(clauses) and all(refusing)
     wanted: set[str] = set()
     rejected: set[str] = set()
@@ -212,7 +191,11 @@ def _parse(rule: str) -> _Reading:
             elif word not in _WORDS.small:
                 stem = _stem(word)
                 (rejected if left > 0 else wanted).add(stem)
-                where |= {stem} if place and stem not in _any_choice() and not _VALUE.match(word.rstrip("/")) else set()
+                where |= (
+                    {stem}
+                    if place and not any(stem in group for group in _choices()) and not _VALUE.match(word.rstrip("/"))
+                    else set()
+                )
                 left -= 1
     return _Reading(frozenset(wanted), frozenset(rejected), frozenset(where), refuses)
 
@@ -222,8 +205,3 @@ def _clauses(rule: str) -> Iterator[list[str]]:
     said = _NO_LONGER.sub("not", said)
     for clause in _CLAUSE.split(said):
         yield [word.strip("`") for word in _WORD.findall(clause)]
-
-
-def _is_refusal(clause: list[str]) -> bool:
-    first = next((word for word in clause if word not in _WORDS.openers), "")
-    return first in _WORDS.negations

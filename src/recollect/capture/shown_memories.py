@@ -27,11 +27,9 @@ _AROUND = re.compile(
 
 def own_words(text: str, told: Sequence[str]) -> str:
     """The text without the sentences that quote what was told; empty where the rest only leads up to them."""
-    runs = _runs(told)
-    if not runs:
-        return text
-    said = list(terms.sentences(text))
-    own = [line for line in said if not _is_quote(line, runs)]
+    known = _runs(told)
+    said = list(terms.sentences(text)) if known else []
+    own = [line for line in said if not _is_quote(line, known)]
     if len(own) == len(said):
         return text
     words = sum(len(terms.content(line)) for line in own)

@@ -1,11 +1,16 @@
-"""What a text is about: the words that name a subject, names and paths, and its sentences."""
+"""What a text is about: the words that name a subject, names and paths, and its sentences. And what kind of sentence
+each is: a cause, an outcome, a choice, a question, or only what one says while working (`CUES`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from recollect.capture.tables import Words
+from recollect.base.text import clip, one_line
+from recollect.capture.prompt_text import FENCE
+from recollect.capture.tables import Patterns, Words
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*", re.UNICODE)
 # Names used in code: a path or file, a dotted or joined name, a name with a capital inside, text in backticks.
@@ -18,6 +23,18 @@ NAME = re.compile(
 )
 _MAX_NAMED_CHARS = 4_000  # later text only repeats the names; and a text made to be slow stays quick
 _END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+PLAN = "Plan: "  # stands before the heading of a plan, where that is what was asked for
+_MAX_LINES, _OFFER_CHARS, _CAUSE_CHARS, _MAX_HEADING_CHARS = 200, 1_500, 2_000, 120
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*)$", re.MULTILINE)
+_BOLD_LINE = re.compile(r"^\s*\*\*[^*]{2,80}\*\*:?\s*$")
+_PLAN_WORD = re.compile(r"^(?:implementation\s+)?plan\s*(?:[:\u2014\u2013-]|for\b)\s*", re.IGNORECASE)
+_ITEM = re.compile(r"^\s*(?:[-*\u2022+\u2713\u2714\u2705]|\d{1,2}[.)])\s+")
+_NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+")
+_MARKS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[\s>#*\u2022\u2705\u2713\u2714\u26a0\ufe0f\u274c-]+(?=\S)")
+_EMPHASIS = re.compile(r"\*\*|^\s*#{1,6}\s+|^\s*>\s?|__(?=\w)|(?<=\w)__(?!\w)")
+_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
+_WIDE_SCRIPT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]{4}")
+CUES = Patterns("terms")
 _WORDS = Words("terms")
 
 
@@ -41,6 +58,10 @@ def names(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in found if name and len(name) <= 80))
 
 
+def content_and_names(text: str) -> set[str]:
+    return {*content(text), *map(str.casefold, names(text))}
+
+
 def stem_of(path: str) -> str:
     """`services/cart/tax.py` is called `tax`; a file name that many folders have keeps its folder."""
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
@@ -51,16 +72,79 @@ def stem_of(path: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    for part in _END.split(text):
-        plain = " ".join(part.split())
-        if plain:
-            yield plain
+    return filter(None, (" ".join(part.split()) for part in _END.split(text)))
 
 
 def word_runs(text: str) -> frozenset[tuple[str, ...]]:
     """Its runs of three words, with # for numbers: two texts with nearly the same runs say the same."""
-    run = re.findall(r"[^\W\d_]+|\d+", text.casefold())
-    plain = ["#" if word.isdigit() else word for word in run]
+    plain = ["#" if word.isdigit() else word for word in re.findall(r"[^\W\d_]+|\d+", text.casefold())]
     if len(plain) < 3:
         return frozenset({tuple(plain)}) if plain else frozenset()
     return frozenset(zip(plain, plain[1:], plain[2:], strict=False))
+
+
+# Sentences of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence of a message, without its marks."""
+
+    text: str
+    is_heading: bool = False
+    is_item: bool = False
+
+
+def lines(text: str) -> Iterator[Line]:
+    """The prose of a message: no code, no tables."""
+    for raw in FENCE.sub("\n", text).splitlines()[: _MAX_LINES + 1]:
+        if not raw.strip() or raw.lstrip().startswith(("|", "$ ", "---", "===")):
+            continue
+        is_heading = bool(_HEADING.match(raw) or _BOLD_LINE.match(raw))
+        said = _LINK.sub(r"\1", _MARKS.sub("", _NUMBERED.sub("", raw))).strip()
+        for one in sentences(said):
+            if re.search(r"\w", one):
+                yield Line(one, is_heading, bool(_ITEM.match(raw)))
+
+
+def without_marks(line: str) -> str:
+    """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
+    return _LINK.sub(r"\1", _EMPHASIS.sub("", line)).rstrip()
+
+
+def offer(text: str) -> str:
+    """What an agent offers to do at the end of a message. Empty: it offers nothing."""
+    asked = [line.text for line in lines(text[-_OFFER_CHARS:]) if CUES.asks.search(line.text)]
+    return CUES.offers.sub("", asked[-1]).rstrip("?\uff1f ") if asked else ""
+
+
+def plan_heading(text: str) -> str:
+    """The heading of a plan that an agent made and was then told to carry out. Empty: it is none."""
+    return heading(text[len("implement") :].split(":", 1)[-1]) if CUES.plan.match(text) else ""
+
+
+def heading(plan: str) -> str:
+    found = _HEADING.search(plan)
+    first = found[1] if found else next(iter(plan.strip().splitlines()), "")
+    return clip(_PLAN_WORD.sub("", one_line(_MARKS.sub("", first))), _MAX_HEADING_CHARS) or "A plan"
+
+
+def rate_cause(text: str) -> float:
+    """How much it says about why. 0: nothing."""
+    text = text[:_CAUSE_CHARS]
+    return 2.0 * min(len(CUES.strong_cause.findall(text)), 2) + min(len(CUES.weak_cause.findall(text)), 2)
+
+
+def rate_outcome(text: str) -> float:
+    """How much it says of what came of it. 0: nothing. That tests pass says less than what they pass for."""
+    return min(3, len(CUES.outcome.findall(text))) - (1.2 if CUES.only_checks.match(text) else 0)
+
+
+def is_talk(text: str) -> bool:
+    """Only what one says while working, or when there is nothing more to say."""
+    return bool(CUES.talk.match(text) or CUES.nod.match(text))
+
+
+def is_wide_script(text: str) -> bool:
+    """In a script that does not separate words by spaces."""
+    return bool(_WIDE_SCRIPT.search(text))

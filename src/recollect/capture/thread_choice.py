@@ -4,8 +4,6 @@ one.
 What speaks for a thread is added up: shared words, shared files, meaning, and whether it is the current one while the
 prompt leans on what was said just before. Whether a prompt leans is known in English only; in other languages meaning,
 files and time decide alone. The weights (logarithms of odds) were fitted on one half of bench/data/threads.jsonl.
-
-Looks nothing up and writes nothing.
 """
 
 from __future__ import annotations
@@ -15,30 +13,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.capture import terms
-from recollect.capture.sentence_kinds import plan_heading, says_nothing
 from recollect.capture.tables import Patterns, Words, table
-from recollect.capture.turns import Turn
+from recollect.capture.turns import Turn, says_nothing
 from recollect.model.act import Deed
 from recollect.model.memory import Thread
 from recollect.model.record import Record
 
-WEIGHTS = "thread_weights.json"
 NEAR_ZERO = 0.33  # the similarity of two texts about programming that have nothing to do with each other
 COVERED = 0.3  # a larger share of common words does not count more: most words of a turn are new
+# A thread with more turns shares words and meaning with everything in its project: each doubling asks for more of both.
 SMALL_TURNS = 4
-"""A thread with more turns shares words and meaning with everything in its project: each doubling asks for more of
-both."""
-CONTINUES_AT = 0.0
-FORKS_AT = -1.5
-LEANS_A_LITTLE = 0.4
-LITTLE_FOR_MINUTES = 30.0
+CONTINUES_AT, FORKS_AT = 0.0, -1.5
+LEANS_A_LITTLE, LITTLE_FOR_MINUTES = 0.4, 30.0
 LEANS_FOR_MINUTES = 8 * 60.0  # for this long "do that" still means what was discussed last
 MAX_TURNS = 40  # a longer thread is continued in a new one, so that continuing always costs the same
-_CONCLUSION_CHARS = 300
-_PROMPT_CHARS = 600
+_CONCLUSION_CHARS, _PROMPT_CHARS = 300, 600
 _COMMON_FILE_SHARE = 0.25  # the weight of a file that every piece of work touches
-_MIN_ANSWER_WORDS = 6
-_MIN_ANSWER_CHARS = 15  # a shorter answer is a nod
+_MIN_ANSWER_WORDS, _MIN_ANSWER_CHARS = 6, 15  # a shorter answer is a nod
 _CUES = Patterns("thread_choice")
 _WORDS = Words("thread_choice")
 
@@ -100,19 +91,21 @@ Decision = Continue | Open | Leave
 
 
 def subject_of(turn: Turn, record: Record) -> Subject:
-    is_plan = turn.is_whole and (turn.acts[0].plan or bool(plan_heading(turn.acts[0].text)))
+    is_plan = turn.is_whole and (turn.acts[0].plan or bool(terms.plan_heading(turn.acts[0].text)))
     return Subject(record.asked, turn.conclusion, turn.files(Deed.EDIT), turn.files(Deed.READ), is_plan)
 
 
 def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Decision:
-    if not _is_worth(record):
-        return Leave("too little said")
+    has_result = bool(record.changed or record.ran)
+    if not has_result and says_nothing(record.asked) and len(terms.content(record.said)) < _MIN_ANSWER_WORDS:
+        return Leave("too little said")  # a "yes" with a short answer
     if about.is_plan:  # carried out again, or work of its own
         same = (one.thread for one in candidates if one.thread.title and one.thread.title in about.prompt)
         again = next(same, None)
         return Continue(again) if again is not None else Open()
-    rated = [(rating(about, one), one) for one in candidates]
-    score, best = max(rated, key=lambda pair: pair[0], default=(-math.inf, None))
+    score, best = max(
+        ((rating(about, one), one) for one in candidates), key=lambda pair: pair[0], default=(-math.inf, None)
+    )
     leans_on = _leans_on(about, record, candidates) if score < CONTINUES_AT else None
     if leans_on is not None:
         score, best = CONTINUES_AT, leans_on
@@ -137,19 +130,15 @@ def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -
 
 
 def rating(about: Subject, one: Candidate) -> float:
-    """The odds that the turn belongs to it, as a logarithm."""
-    return sum(evidence(about, one).values())
-
-
-def evidence(about: Subject, one: Candidate) -> dict[str, float]:
-    """Each thing that speaks for the thread, times its weight."""
-    weights: dict[str, float] = table(WEIGHTS)["words alone" if one.near is None else "with vectors"]
+    """The odds that the turn belongs to it, as a logarithm: each thing that speaks for the thread, times its weight."""
+    weights: dict[str, float] = table("thread_weights.json")["words alone" if one.near is None else "with vectors"]
     is_current, leans = one.place == 0, leaning(about.prompt)
+    size = max(1.0, one.thread.activations / SMALL_TURNS)
     values = {
         "base": 1.0,
         "named": named(about.prompt, one.thread),
-        "cover": min(1.0, one.cover / (COVERED * _size_factor(one.thread))),
-        "size": math.log2(_size_factor(one.thread)),
+        "cover": min(1.0, one.cover / (COVERED * size)),
+        "size": math.log2(size),
         "files": shared_files(about, one.thread),
         "near": 0.0 if one.near is None else one.near - NEAR_ZERO,
         "current": 0.5 ** (one.idle_minutes / 60) if is_current else 0.0,
@@ -158,35 +147,27 @@ def evidence(about: Subject, one: Candidate) -> dict[str, float]:
         "of session": 1.0 if one.place else 0.0,
         "away": 1.0 if is_current and turns_away(about.prompt) else 0.0,
     }
-    return {name: weights[name] * value for name, value in values.items()}
-
-
-def _size_factor(thread: Thread) -> float:
-    return max(1.0, thread.activations / SMALL_TURNS)
+    return sum(weights[name] * value for name, value in values.items())
 
 
 def named(prompt: str, thread: Thread) -> float:
-    """From 0 to 1: how many words of the title occur in the prompt; two are enough."""
-    said = {_singular(word) for word in terms.content(prompt)}
-    return min(2, len(said & {_singular(word) for word in terms.content(thread.title)})) / 2
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+    """From 0 to 1: how many words of the title occur in the prompt, in the singular or plural; two are enough."""
+    said, title = (
+        {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in terms.content(text)}
+        for text in (prompt, thread.title)
+    )
+    return min(2, len(said & title)) / 2
 
 
 def shared_files(about: Subject, thread: Thread) -> float:
     """From 0 to 1: the share of the turn's files that the thread knows."""
     known = {anchor.path for anchor in thread.anchors}
     touched = dict.fromkeys(about.read, 1.0) | dict.fromkeys(about.edited, 2.0)
-    whole = sum(touched.values())
-    share = sum(weight * _file_share(file) for file, weight in touched.items() if file in known)
-    return share / whole if whole else 0.0
-
-
-def _file_share(file: str) -> float:
-    stem = file.rsplit("/", 1)[-1].casefold().split(".")[0]
-    return _COMMON_FILE_SHARE if stem in _WORDS.common_files else 1.0
+    share = 0.0
+    for file in touched.keys() & known:
+        is_common = file.rsplit("/", 1)[-1].casefold().split(".")[0] in _WORDS.common_files
+        share += touched[file] * (_COMMON_FILE_SHARE if is_common else 1.0)
+    return share / (sum(touched.values()) or 1.0)
 
 
 def is_own_work(record: Record) -> bool:
@@ -196,13 +177,6 @@ def is_own_work(record: Record) -> bool:
         return True
     named = len(set(terms.content(record.asked))) + len(terms.names(record.asked))
     return bool(record.ran or len(record.said) >= _MIN_ANSWER_CHARS) and named >= 2 and not says_nothing(record.asked)
-
-
-def _is_worth(record: Record) -> bool:
-    """A "yes" with a short answer is not."""
-    if record.changed or record.ran or not says_nothing(record.asked):
-        return True
-    return len(terms.content(record.said)) >= _MIN_ANSWER_WORDS
 
 
 def turns_away(prompt: str) -> bool:

@@ -6,7 +6,7 @@ this one depends on, replaces or contradicts. Never by likeness alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -15,8 +15,7 @@ from recollect.capture import terms
 from recollect.capture.records import summarize_records
 from recollect.capture.tables import Patterns
 from recollect.capture.thread_choice import Continue, Open, Subject, shared_files
-from recollect.capture.titles import FIRST_RECORDS, make_title
-from recollect.capture.topics import MAX_TOPICS, Source, find_topics
+from recollect.capture.titles import FIRST_RECORDS, MAX_TOPICS, find_topics, make_title
 from recollect.model import record as records
 from recollect.model.memory import Anchor, BridgeType, Lane, Message, Status, Thread
 from recollect.model.record import TURN, Record
@@ -55,20 +54,11 @@ class Entry:
 def open_thread(id: str, session: str, entry: Entry) -> tuple[Thread, Message]:
     named = _topics(entry)
     thread = Thread(
-        id=id,
-        title=make_title([entry.record], named),
-        body=summarize_records([entry.record]),
-        topics=named,
-        drift=named[:1],
-        activations=1,
-        origin=ORIGIN,
-        lane=entry.lane,
-        group=session,
-        anchors=_anchors((), entry.about),
-        created_at=entry.at,
-        reinforced_at=entry.ended_at,
+        id=id, title=make_title([entry.record], named), body=summarize_records([entry.record]), topics=named,
+        drift=named[:1], activations=1, origin=ORIGIN, lane=entry.lane, group=session,
+        anchors=_anchors((), entry.about), created_at=entry.at, reinforced_at=entry.ended_at,
         last_active_at=entry.ended_at,
-    )
+    )  # fmt: skip
     return thread, entry.message(id)
 
 
@@ -76,7 +66,8 @@ def continue_thread(thread: Thread, before: Sequence[Message], entry: Entry) -> 
     """A turn that the thread already has is replaced."""
     others = [message for message in before if message.id != entry.id]
     named = _topics(entry)
-    moved = bool(named) and not _casefolded(named[:_LEADING_TOPICS]) & _casefolded(thread.topics)
+    topics = set(map(str.casefold, thread.topics))
+    moved = bool(named) and topics.isdisjoint(map(str.casefold, named[:_LEADING_TOPICS]))
     known = tuple(dict.fromkeys((*thread.topics[: MAX_TOPICS - 2], *named[:2]))) if moved else thread.topics
     said = [found for message in others if (found := records.read(message.content))]
     early = len(said) < FIRST_RECORDS and thread.title == make_title(said, thread.topics)
@@ -96,8 +87,8 @@ def continue_thread(thread: Thread, before: Sequence[Message], entry: Entry) -> 
 
 def _topics(entry: Entry) -> tuple[str, ...]:
     made = entry.record
-    sources = [Source(made.asked, 1.5), Source(made.found), Source(made.ended), Source(entry.about.conclusion, 0.5)]
-    return find_topics(sources, entry.about.edited)
+    texts = [(made.asked, 1.5), (made.found, 1.0), (made.ended, 1.0), (entry.about.conclusion, 0.5)]
+    return find_topics(texts, entry.about.edited)
 
 
 def _anchors(known: tuple[Anchor, ...], about: Subject) -> tuple[Anchor, ...]:
@@ -107,10 +98,6 @@ def _anchors(known: tuple[Anchor, ...], about: Subject) -> tuple[Anchor, ...]:
     for file in about.read:
         paths.setdefault(file, Anchor(file))
     return tuple(paths.values())[:MAX_FILES]
-
-
-def _casefolded(topics: Sequence[str]) -> set[str]:
-    return {topic.casefold() for topic in topics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +110,17 @@ class ThreadLink:
 def thread_links(
     about: Subject, others: Iterable[Thread], decision: Continue | Open, *, session: str
 ) -> list[ThreadLink]:
-    """From the turn's thread to others, at most one each, the surest first."""
-    found = {link.target.id: link for link in _evident_links(about, list(others), decision, session)}
-    return sorted(found.values(), key=lambda link: -link.weight)[:MAX_LINKS]
-
-
-def _evident_links(
-    about: Subject, others: list[Thread], decision: Continue | Open, session: str
-) -> Iterator[ThreadLink]:
-    """The weakest evidence first: for one thread, the last link counts."""
-    for other in others:
-        share = shared_files(about, other) if about.edited else 0.0
+    """From the turn's thread to others, at most one each, the surest first. Of one thread the last evidence counts."""
+    others = list(others)
+    links: list[ThreadLink] = []
+    for other in others if about.edited else ():
+        share = shared_files(about, other)
         if share >= _MIN_SHARED_FILES:
-            yield ThreadLink(
-                other, BridgeType.SIBLING if other.group == session else BridgeType.EXTENDS, round(share, 2)
-            )
+            type = BridgeType.SIBLING if other.group == session else BridgeType.EXTENDS
+            links.append(ThreadLink(other, type, round(share, 2)))
     if isinstance(decision, Open) and decision.parent is not None:
-        yield ThreadLink(decision.parent, BridgeType.CHILD_OF if decision.is_fork else BridgeType.EXTENDS, 1.0)
+        type = BridgeType.CHILD_OF if decision.is_fork else BridgeType.EXTENDS
+        links.append(ThreadLink(decision.parent, type, 1.0))
     for pattern, type in (
         (_CUES.depends, BridgeType.DEPENDS),
         (_CUES.replaces, BridgeType.REPLACES),
@@ -149,16 +130,13 @@ def _evident_links(
             behind = about.prompt[named.end() : named.end() + _NAMED_CHARS]
             target = _named_thread(next(terms.sentences(behind), ""), others)
             if target is not None:
-                yield ThreadLink(target, type, _NAMED_WEIGHT)
+                links.append(ThreadLink(target, type, _NAMED_WEIGHT))
+    found = {link.target.id: link for link in links}
+    return sorted(found.values(), key=lambda link: -link.weight)[:MAX_LINKS]
 
 
 def _named_thread(words: str, others: list[Thread]) -> Thread | None:
     """The one thread that these words name by two words of its title or topics."""
-    said = set(terms.content(words)) | {name.casefold() for name in terms.names(words)}
-    hits = [other for other in others if len(said & _subject_words(other)) >= 2]
+    said = terms.content_and_names(words)
+    hits = [one for one in others if len(said & terms.content_and_names(" ".join((one.title, *one.topics)))) >= 2]
     return hits[0] if len(hits) == 1 else None
-
-
-def _subject_words(thread: Thread) -> set[str]:
-    text = " ".join((thread.title, *thread.topics))
-    return set(terms.content(text)) | {name.casefold() for name in terms.names(text)}

@@ -1,39 +1,38 @@
-"""A title of three to eight words that names the subject of a piece of work.
+"""Names for a piece of work: a title of three to eight words, and topics.
 
-Several phrases are taken out of its first records (the plan's heading, the subject of the commit, what was asked, how
-it ended, what was found), each worded like a headline. The one that best stands alone becomes the title: it names
-something, leans on nothing, is whole.
+For a title, several phrases are taken out of the first records (the plan's heading, the subject of the commit, what was
+asked, how it ended, what was found), each worded like a headline. The one that best stands alone becomes the title: it
+names something, leans on nothing, is whole. Topics are the names and files that a turn mentions, proper names, and
+words that are repeated.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from recollect.base.text import clip
 from recollect.capture import terms
-from recollect.capture.sentence_kinds import PLAN, is_talk, is_wide_script
 from recollect.capture.tables import Patterns, Words, table
+from recollect.capture.terms import PLAN, is_talk, is_wide_script
 from recollect.model.record import Record
 
-MIN_WORDS, MAX_WORDS = 3, 8
-MAX_CHARS = 80
+MIN_WORDS, MAX_WORDS, MAX_CHARS = 3, 8, 80
 _MAX_WIDE_CHARS = 30
 FIRST_RECORDS = 5  # a title is made from the first records; later ones tell what came of the work
-_READ_CHARS = 300
-_READ_SAID_CHARS = 1_500
+_READ_CHARS, _READ_SAID_CHARS = 300, 1_500
 _MAX_CENTRAL = 10.0
 _SENTENCES = 4
 _HEADING, _COMMITTED, _ASKED, _ENDED, _FOUND, _SAID = 8.0, 2.3, 2.1, 1.2, 0.8, 0.3
 _TO_A_LIST = 0.8
 _ORDER, _ADVICE = 1.1, 0.5  # a bonus for what was asked for or done; a penalty for what an agent tells the person to do
 _LATER, _LATER_SENTENCE = 0.8, 0.3
+# What cutting a sentence at that place costs.
 _AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
-"""The cost of cutting a sentence at that place."""
 _WEAK = 1.5  # a phrase that scores less gets a topic added
 _OF_CHORE = 1.2
 _ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
@@ -45,34 +44,46 @@ _ASIDE = re.compile(r"\s\([^()]*\)")
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _END_STRIP = " \t.,:;!?-–—([{*#>|=+&\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
+MAX_TOPICS = 8
+_NAME, _FILE, _PROPER, _PAIR, _WORD = 2.0, 2.5, 1.8, 1.5, 0.8  # what each kind of topic counts
+_MAX_TOPIC_CHARS, _READ_TOPIC_CHARS = 40, 1_200
+_MIN_TIMES = 2  # how often a plain word must be said to become a topic
+# Only inside a sentence, where a capital letter means a name.
+_PROPER_NAME = re.compile(r"(?<=[a-z,;)] )(?:[A-Z][a-z]+(?:[A-Z]\w*)?|[A-Z]{2,}[a-z]*\d*)(?: [A-Z][a-z]+)?\b")
+_PLAIN_NAME = re.compile(r"^[\w@./:-]+(?:\(\))?$")
+_NO_NOUN = re.compile(r"(?:ing|ed|ly|n't|'s|able|ive|ful)$")
 _CUES = Patterns("titles")
 _WORDS = Words("titles")
 
 
 def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     """Of the phrases in the first records, the one that names the subject best; otherwise the topics."""
+    first = records[:FIRST_RECORDS]
+    said = Counter(word for record in first for text in _texts(record) for word in terms.content(text))
     best, score = "", 0.0
-    said = Counter(word for record in records[:FIRST_RECORDS] for word in _words(record))
-    for number, record in enumerate(records[:FIRST_RECORDS]):
+    for number, record in enumerate(first):
         for phrase, bonus in _phrases(record):
             worth = bonus + _worth(phrase, said) - _LATER * number if phrase else 0.0
             if worth > score:
                 best, score = phrase, worth
-    if not best:
-        best = " and ".join(topics[:2]) or _fallback(records)
+    best = best or " and ".join(topics[:2]) or next(filter(None, map(_first_words, first)), "Work")
     is_vague = not terms.names(best) and len(set(terms.content(best)) - _WORDS.vague) < MIN_WORDS
     if not is_wide_script(best) and (score < _WEAK or is_vague or len(best.split()) < MIN_WORDS):
         best = _complete(best, topics)
     return clip(best, MAX_CHARS)
 
 
-def _fallback(records: Sequence[Record]) -> str:
-    for record in records[:FIRST_RECORDS]:
-        for text in (record.asked, record.ended, record.found, record.changed, record.ran):
-            words = _CUES.junk.sub(" ", text[:_READ_CHARS]).split()[:MAX_WORDS]
-            if any(any(char.isalnum() for char in word) for word in words):
-                return _capital(" ".join(words).strip(_STRIP)) or "Work"
-    return "Work"
+def _texts(record: Record) -> tuple[str, ...]:
+    files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
+    return record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]
+
+
+def _first_words(record: Record) -> str:
+    for text in (record.asked, record.ended, record.found, record.changed, record.ran):
+        words = _CUES.junk.sub(" ", text[:_READ_CHARS]).split()[:MAX_WORDS]
+        if any(map(str.isalnum, "".join(words))):
+            return _capital(" ".join(words).strip(_STRIP)) or "Work"
+    return ""
 
 
 def _complete(phrase: str, topics: Sequence[str]) -> str:
@@ -119,7 +130,7 @@ def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> 
     plain = _CUES.tail.sub("", _CUES.path.sub(r"\1", _ASIDE.sub("", _CUES.junk.sub(" ", text).strip())))
     plain = _CUES.article.sub("", plain.lstrip(_START_STRIP))
     told, gain = _as_order(plain)
-    if plain.split(" ", 1)[0].casefold() in _requests():
+    if plain.split(" ", 1)[0].casefold() in _WORDS.verbs | _WORDS.requests:
         gain = _ORDER if is_request else -_ADVICE
     said, cost = _shorten(told, is_whole=is_whole)
     is_phrase = _names_subject(said) or len(said.split()) > 1
@@ -132,17 +143,14 @@ def _as_order(text: str) -> tuple[str, float]:
         return f"{verb} {passive['what']}{passive['rest'].lstrip()}", _ORDER
     first, _, rest = text.partition(" ")
     if rest and not _CUES.describes.match(rest) and (verb := _imperatives().get(first.casefold())):
-        return f"{verb} {_AND_DONE.sub(_second_verb, rest)}", _ORDER
+        # `Created and tested` becomes `Create and test`.
+        rest = _AND_DONE.sub(lambda done: f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} ", rest)
+        return f"{verb} {rest}", _ORDER
     told = _CUES.tells.match(text)
     for verb in (told[1], f"{told[1]}e") if told else ():
         if verb.casefold() in _WORDS.verbs:
             return f"{verb} {rest}", -0.5
     return text, 0.0
-
-
-def _second_verb(done: re.Match[str]) -> str:
-    """`Created and tested` becomes `Create and test`."""
-    return f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} "
 
 
 def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
@@ -164,13 +172,9 @@ def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
     for links, cost in ((_WORDS.links, _AT_LINK), (_WORDS.loose_links, _AT_LOOSE_LINK)):
         for at in range(min(MAX_WORDS, len(short) - 1), 1, -1):
             said = _close(short[:at])
+            is_link = (short[at].strip(_STRIP) or short[at]).casefold() in links
             is_enough = terms.names(said) or len(said.split()) >= MIN_WORDS
-            if (
-                (short[at].strip(_STRIP) or short[at]).casefold() in links
-                and said
-                and is_enough
-                and _names_subject(said)
-            ):
+            if is_link and said and is_enough and _names_subject(said):
                 return said, cost
     return _close(short[:MAX_WORDS]), _ANYWHERE
 
@@ -210,27 +214,23 @@ def _close(words: list[str]) -> str:
     return text if len(text) <= MAX_CHARS else ""
 
 
-def _words(record: Record) -> Iterator[str]:
-    files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
-    for text in (record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]):
-        yield from terms.content(text)
-
-
 def _worth(phrase: str, said: Counter[str]) -> float:
     """How well a phrase stands alone, and how much of it is mentioned again and again."""
     words = [word.strip(_STRIP).casefold() for word in phrase.split()]
     content = set(terms.content(phrase)) - _WORDS.vague
     worth = 0.2 * min(len(content), 5) + (0.8 if terms.names(phrase) else 0.0)
     worth += 0.25 * min(_MAX_CENTRAL, sum(min(3.0, math.log2(1 + said[word])) for word in content))
-    worth -= 1.5 if _ONLY_CODE.fullmatch(phrase) else 0.0
-    worth -= 2.5 if _CUES.leans.match(phrase) else 0.0
-    worth -= 2.0 if words[0].split("'")[0] in ("i", "we") else 0.0
-    worth -= 1.2 if _CUES.asking.match(phrase) else 0.0
-    worth -= 2.0 if _CUES.generic.match(phrase) or is_talk(phrase) else 0.0
-    worth -= 1.5 if words[0] in _WORDS.starts else 0.0
-    if not is_wide_script(phrase):
-        worth -= 0.8 if len(words) < MIN_WORDS else 0.0
-        worth -= 1.5 if len(content) < 2 and not terms.names(phrase) else 0.0
+    penalties = (
+        (1.5, _ONLY_CODE.fullmatch(phrase)),
+        (2.5, _CUES.leans.match(phrase)),
+        (2.0, words[0].split("'")[0] in ("i", "we")),
+        (1.2, _CUES.asking.match(phrase)),
+        (2.0, _CUES.generic.match(phrase) or is_talk(phrase)),
+        (1.5, words[0] in _WORDS.starts),
+        (0.8, len(words) < MIN_WORDS and not is_wide_script(phrase)),
+        (1.5, len(content) < 2 and not terms.names(phrase) and not is_wide_script(phrase)),
+    )
+    worth -= sum(penalty for penalty, applies in penalties if applies)
     worth -= 1.3 * sum(word in _WORDS.points for word in words)
     return worth
 
@@ -255,12 +255,6 @@ def _names_subject(text: str) -> bool:
 
 
 @cache
-def _requests() -> frozenset[str]:
-    """First words of a request that says what to do."""
-    return _WORDS.verbs | _WORDS.requests
-
-
-@cache
 def _imperatives() -> dict[str, str]:
     """`added`: `Add`."""
     found = dict(table("titles.toml")["irregular_verbs"])
@@ -269,3 +263,51 @@ def _imperatives() -> dict[str, str]:
         forms += [f"{verb[:-1]}ied"] if verb.endswith("y") else []
         found |= dict.fromkeys(forms, verb)
     return {form: verb.capitalize() for form, verb in found.items()}
+
+
+# Topics
+
+
+def find_topics(texts: Iterable[tuple[str, float]], files: Iterable[str] = ()) -> tuple[str, ...]:
+    """The most important first, spelt as they were written; none that is part of another. `texts`: each with how much
+    it counts."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    spelt: dict[str, str] = {}
+
+    def add(topic: str, weight: float) -> None:
+        key = topic.casefold()
+        if 2 < len(key) <= _MAX_TOPIC_CHARS and not key.isdigit():
+            scores[key] += weight
+            spelt.setdefault(key, topic)
+
+    for place, file in enumerate(files):
+        add(terms.stem_of(file), _FILE - 0.2 * min(place, 10))
+    said: Counter[str] = Counter()
+    for text, weight in ((text[:_READ_TOPIC_CHARS], weight) for text, weight in texts):
+        for name in filter(_PLAIN_NAME.match, terms.names(text)):
+            is_path = "/" in name or "." in name
+            add(terms.stem_of(name) if is_path else name.removesuffix("()"), _NAME * weight)
+        for name in _PROPER_NAME.findall(text):
+            if terms.is_content(name.casefold()) and name.casefold() not in _WORDS.no_topics:
+                add(name, _PROPER * weight)
+        for sentence in terms.sentences(text):
+            said.update(_nouns(sentence))
+    for term, many in said.items():
+        if many >= _MIN_TIMES:
+            add(term, (_PAIR if " " in term else _WORD) * min(many, 4) / 2)
+    chosen: list[str] = []
+    for key in sorted(scores, key=lambda key: (-scores[key], key)):
+        if len(chosen) < MAX_TOPICS and not any(key in one or one in key for one in chosen):
+            chosen.append(key)
+    return tuple(spelt[key] for key in chosen)
+
+
+def _nouns(sentence: str) -> set[str]:
+    """Single words that may name a subject, and pairs of them that stand side by side."""
+    words = terms.words(sentence)
+    found = {word for word in words if _is_noun(word)}
+    return found | {f"{one} {two}" for one, two in pairwise(words) if _is_noun(one) and _is_noun(two) and one != two}
+
+
+def _is_noun(word: str) -> bool:
+    return terms.is_content(word) and len(word) > 3 and word not in _WORDS.no_topics and not _NO_NOUN.search(word)
