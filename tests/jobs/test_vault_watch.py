@@ -16,8 +16,6 @@ from recollect.jobs import job_table, vault_sync, vault_watch
 from recollect.jobs.runner import Task
 from recollect.model.memory import Kind
 from recollect.model.query import Query
-from recollect.vault import note_folder
-from recollect.vault.note_folder import Scan, Vault
 
 
 @pytest.fixture
@@ -105,48 +103,8 @@ def test_a_store_that_cannot_be_written_is_tried_again_later(apps: Apps, home: H
     assert "vault-failed" in (home.logs / "recollect.log").read_text()
 
 
-def test_between_two_looks_at_every_file_new_ones_and_late_saves_are_noticed(
-    apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(vault_watch, "_SHARE", 1_000_000)
-    monkeypatch.setattr(vault_watch, "_SHARE_SOON", 0)
-    (home.vault / "deep").mkdir()
-    (home.vault / "deep" / "a.md").write_text("one")
-    watch.look()
-    assert bodies(apps) == {"one"}
-    watch.look()  # at the project's, of which it knows now
-    looks: list[Vault] = []
-    scanned = note_folder.scan
-
-    def scanning(vault: Vault) -> Scan:
-        looks.append(vault)
-        return scanned(vault)
-
-    monkeypatch.setattr(note_folder, "scan", scanning)
-
-    watch.look()
-    assert looks == []
-
-    (home.vault / "deep" / "a.md").write_text("in place")
-    watch.look()
-    assert bodies(apps) == {"in place"}
-
-    (home.vault / "deep" / "b.md").write_text("new")
-    watch.look()
-    assert bodies(apps) == {"in place", "new"}
-
-    (home.vault / "deep" / "a.md").unlink()
-    (home.vault / "picture.png").write_text("no note")
-    watch.look()
-    looks.clear()
-    watch.look()
-    assert looks == []
-
-
-def test_a_vault_that_is_made_later_is_noticed(apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch):
+def test_a_vault_that_is_made_later_is_noticed(apps: Apps, home: Home, watch: Watch):
     home.vault.rmdir()
-    monkeypatch.setattr(vault_watch, "_SHARE", 1_000_000)
-    monkeypatch.setattr(vault_watch, "_SHARE_SOON", 0)
     watch.look()
 
     home.vault.mkdir()

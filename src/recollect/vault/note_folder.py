@@ -9,7 +9,6 @@ Does not look into notes (page.py) and does not know what folders mean to memory
 
 from __future__ import annotations
 
-import heapq
 import os
 import re
 from collections.abc import Iterable
@@ -53,12 +52,6 @@ class Scan:
     stamps: dict[str, Stamp] = field(default_factory=dict)  # by path below the vault's base, with slashes
     refused: list[Refusal] = field(default_factory=list)
     is_whole: bool = True  # False: there are more
-    folders: dict[str, int] = field(default_factory=dict, compare=False)
-    """When something was last added to each or removed from it (ns); 0: it is not there."""
-
-    def newest(self, count: int) -> list[str]:
-        """Those that were saved last."""
-        return heapq.nlargest(count, self.stamps, key=self.stamps.__getitem__)
 
 
 def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
@@ -66,11 +59,9 @@ def scan(vault: Vault, most: int = MAX_FILES) -> Scan:
     found = Scan()
     for name in vault.tops:
         top = vault.base / name
-        if not top.is_dir():
-            found.folders[str(top)] = 0
-        elif _leads_out(vault, top):
+        if _leads_out(vault, top):
             found.refused.append(Refusal(name, "it leads out of the project"))
-        else:
+        elif top.is_dir():
             _scan_folder(found, str(top), name, most)
     if len(found.stamps) > most:
         found.is_whole = False
@@ -86,7 +77,6 @@ def _scan_folder(found: Scan, top: str, named: str, most: int) -> None:
     while waiting and len(found.stamps) <= most:
         place, named, depth = waiting.pop()
         try:
-            found.folders[place] = os.stat(place).st_mtime_ns  # before it is read: later changes are seen next time
             with os.scandir(place) as listing:
                 entries = sorted(listing, key=attrgetter("name"))
         except OSError as error:
@@ -112,20 +102,6 @@ def _scan_folder(found: Scan, top: str, named: str, most: int) -> None:
                     waiting.append((one.path, path, depth + 1))
                 else:
                     found.refused.append(Refusal(path, "it lies too deep"))
-
-
-def has_changed(vault: Vault, seen: Scan, paths: Iterable[str]) -> bool:
-    """A quick look: whether files came or went in any folder, or one of these paths was saved. A save of any other
-    file is not noticed."""
-    for place, at in seen.folders.items():
-        try:
-            if os.stat(place).st_mtime_ns != at:
-                return True
-        except OSError:
-            if at:
-                return True
-    lead = f"{vault.base}{os.sep}"
-    return any(_stamp(lead + path) != seen.stamps.get(path) for path in paths)
 
 
 def read(vault: Vault, path: str) -> str | Refusal:
@@ -198,12 +174,8 @@ def free_path(vault: Vault, folder: str, name: str, taken: Iterable[str] = ()) -
 
 
 def stamp(vault: Vault, path: str) -> Stamp | None:
-    return _stamp(str(vault.base / path))
-
-
-def _stamp(place: str) -> Stamp | None:
     try:
-        found = os.lstat(place)
+        found = os.lstat(vault.base / path)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
