@@ -20,7 +20,7 @@ from recollect.hooks import Received
 from recollect.hooks.answer import EVENTS, _SeenEvents
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import inbox, rules
+from recollect.ops import rules
 from recollect.store import Store
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
@@ -203,13 +203,13 @@ def test_only_rules_that_a_person_typed_are_captured(app: App, talk: Talk, promp
     said = talk.say(prompt)
     assert ("noted" in said.notice) is bool(heard)
     assert in_force(app) == heard
-    assert inbox.listing(app).cards == ()
+    assert rules.list_inbox(app).cards == ()
 
 
 def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
     said = talk.say("bei uns Tabs, nicht Spaces")
     assert "noted" not in said.notice
-    assert len(inbox.listing(app).cards) == 1
+    assert len(rules.list_inbox(app).cards) == 1
     assert "Tabs" not in Talk(app, session="s-2").start().context
 
 

@@ -13,7 +13,8 @@ from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import Ending, EventName, ToolCall
-from recollect.ops import inbox, past_sessions
+from recollect.ops import past_sessions
+from recollect.ops import rules as rule_ops
 from recollect.ops.tool_use import find_reminders
 from recollect.render import inject
 from tests.ops.transcript import Transcript
@@ -91,7 +92,7 @@ def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: Ap
 
 def test_the_persons_word_is_enough(app: App, tmp_path: Path):
     session(app, tmp_path, "s-1")
-    inbox.accept(app, rules(app)[0].id)
+    rule_ops.accept(app, rules(app)[0].id)
     assert reminded(app, "npm test") == [SENTENCE]
 
 
@@ -126,7 +127,7 @@ def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_pat
         transcript.called("Edit", change, "updated")
         transcript.ran("make lint", "ok")
         read(app, transcript)
-        assert bool(inbox.listing(app).cards) is (number == 2)
+        assert bool(rule_ops.list_inbox(app).cards) is (number == 2)
 
     lessons.promote_lessons(app)
 
@@ -136,7 +137,7 @@ def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_pat
 
 def test_what_the_person_rejected_does_not_come_back(app: App, tmp_path: Path):
     session(app, tmp_path, "s-1")
-    inbox.reject(app, rules(app)[0].id)
+    rule_ops.reject(app, rules(app)[0].id)
     for name in ("s-2", "s-3"):
         session(app, tmp_path, name)
 
@@ -183,7 +184,7 @@ def test_what_is_refused_again_and_again_is_proposed_once(app: App, tmp_path: Pa
     [proposed] = rules(app)
 
     assert (proposed.body, proposed.status) == ("Ask before `git push`.", Status.CANDIDATE)
-    inbox.reject(app, proposed.id)
+    rule_ops.reject(app, proposed.id)
     transcript = Transcript(app, tmp_path, "s-9")
     transcript.ran("git push", "This command requires approval", failed=True)
     read(app, transcript)

@@ -11,7 +11,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.result import Scope
-from recollect.ops import capture, health, inbox, rules
+from recollect.ops import capture, health, rules
 from recollect.render import inject
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, states
@@ -27,7 +27,7 @@ def in_force(app: App) -> list[str]:
 
 
 def waiting(app: App) -> list[str]:
-    return [card.memory.id for card in inbox.listing(app).cards]
+    return [card.memory.id for card in rules.list_inbox(app).cards]
 
 
 def test_what_a_person_says_becomes_a_rule_in_their_lane(app: App):
@@ -46,7 +46,7 @@ def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
     capture.capture(app, UNSURE)
     assert in_force(app) == []
     (id,) = waiting(app)
-    inbox.accept(app, id)
+    rules.accept(app, id)
     assert in_force(app) == ["Bei uns Tabs, nicht Spaces."]
     assert waiting(app) == []
 
@@ -56,13 +56,13 @@ def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
     capture.capture(app, "hier Dayjs statt Moment")
     second, first = waiting(app)
 
-    inbox.edit(app, first, "Use tabs, not spaces")
-    inbox.reject(app, second)
+    rules.edit(app, first, "Use tabs, not spaces")
+    rules.reject(app, second)
 
     assert in_force(app) == ["Use tabs, not spaces"]
     assert kept(app, second).status is Status.ARCHIVED
     with pytest.raises(BadInput):
-        inbox.accept(app, second)
+        rules.accept(app, second)
 
 
 def test_the_same_said_again_is_counted(app: App):
@@ -171,7 +171,7 @@ def test_a_rule_said_again_long_ago_is_counted_and_not_made_younger(app: App):
 def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
     said_at(app, UNSURE, 5)
     (id,) = waiting(app)
-    inbox.reject(app, id)
+    rules.reject(app, id)
 
     said_at(app, UNSURE, 1)
     assert waiting(app) == []
@@ -245,10 +245,10 @@ def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
     capture.capture(app, "do not push until i say so")
 
     assert len(in_force(app)) == 1
-    (card,) = inbox.listing(app).cards
+    (card,) = rules.list_inbox(app).cards
     assert card.replaces == (old.id,)
 
-    inbox.accept(app, card.memory.id)
+    rules.accept(app, card.memory.id)
 
     assert in_force(app) == ["Do not push until i say so."]
     assert kept(app, old.id).superseded_by == card.memory.id

@@ -19,7 +19,7 @@ from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import inbox, past_sessions
+from recollect.ops import past_sessions, rules
 from recollect.ops.prompt_recall import search_unasked
 from tests.ops.conftest import Opens
 from tests.ops.transcript import Transcript
@@ -150,7 +150,7 @@ def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: T
     (one,) = kept(app, LEARNING_TAG)
 
     assert (one.body, one.status, one.lane, one.group) == (FACT, Status.CANDIDATE, Lane.AGENT, "s-1")
-    assert [card.memory.id for card in inbox.listing(app).cards] == [one.id]
+    assert [card.memory.id for card in rules.list_inbox(app).cards] == [one.id]
     assert rules_in_force(app) == {}
     mind = search_unasked(app, TimedQuestion(app, "SameSite cookie.ts", time.monotonic() + 60), seen=set(), limit=5)
     assert mind.hits == ()

@@ -18,7 +18,7 @@ from recollect.base.settings import environment
 from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
 from recollect.model.memory import Kind, Lane, Memory, RuleType, Status
 from recollect.model.result import Scope
-from recollect.ops import history, imports, inbox
+from recollect.ops import history, imports, rules
 from tests.ops.conftest import Opens
 from tests.values import NOW
 
@@ -150,7 +150,7 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App, tmp_path: Path):
 
     (rule,) = [memory for memory in kept(app) if memory.kind is Kind.RULE]
     assert (rule.body, rule.status, rule.lane) == ("Use pnpm, never npm", Status.CANDIDATE, Lane.AGENT)
-    assert [card.memory.id for card in inbox.listing(app).cards] == [rule.id]
+    assert [card.memory.id for card in rules.list_inbox(app).cards] == [rule.id]
     assert (told["rules"], told["threads"], told["duplicates"]) == (1, 1, 1)
     assert told["junk"] == {"a record of tools, not a memory": 1, "test data": 1}
     assert told["other_projects"] == {"elsewhere": 1}

@@ -28,7 +28,7 @@ from recollect.integrations.receipts import Receipts
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Mark, Scope
-from recollect.ops import health, history, inbox, install, memories, rules, sync
+from recollect.ops import health, history, install, memories, rules, sync
 from tests.naughty import NAUGHTY
 from tests.ops.ask import files, holding, made
 from tests.ops.conftest import Opens
@@ -168,7 +168,7 @@ def test_what_is_written_follows_the_rules_in_force(app: App, write: Write, memo
 def test_words_that_no_person_said_need_a_person_or_two_sessions(app: App, write: Write, memory: Path, lane: Lane):
     keep(app, body="Only found somewhere", lane=lane, tags=("session:a",))
     keep(app, body="Borne out twice", lane=lane, tags=("session:a", "session:b"))
-    inbox.accept(app, keep(app, body="Accepted by a person", lane=lane, status=Status.CANDIDATE))
+    rules.accept(app, keep(app, body="Accepted by a person", lane=lane, status=Status.CANDIDATE))
     write(app)
     assert written(write, memory) == ["Accepted by a person", "Borne out twice"]
 

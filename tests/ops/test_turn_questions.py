@@ -19,7 +19,7 @@ from recollect.model.plan import Create, Plan
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import EventName
-from recollect.ops import history, inbox, memories, notes, past_sessions, rules, turn_questions
+from recollect.ops import history, memories, notes, past_sessions, rules, turn_questions
 from tests.hooks.talk import log_of
 from tests.jobs.work import run_model_jobs
 from tests.llm.standin import StandIn
@@ -66,7 +66,7 @@ def all_rules(app: App) -> list[Rule]:
 
 
 def waiting(app: App) -> list[Memory]:
-    return [card.memory for card in inbox.listing(app).cards]
+    return [card.memory for card in rules.list_inbox(app).cards]
 
 
 def put(app: App, memory: Memory) -> Memory:
@@ -237,7 +237,7 @@ def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transc
     run_model_jobs(app)
     assert kept(app, old.id) == old
     (new,) = waiting(app)
-    inbox.accept(app, new.id)
+    rules.accept(app, new.id)
     assert (kept(app, old.id).status, kept(app, old.id).superseded_by) == (Status.SUPERSEDED, new.id)
 
 
@@ -331,7 +331,7 @@ def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transc
     spoke(transcript)
     run_model_jobs(app)
     (one,) = waiting(app)
-    inbox.reject(app, one.id)
+    rules.reject(app, one.id)
 
     spoke(transcript, "go on with the queue")
     run_model_jobs(app)

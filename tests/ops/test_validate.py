@@ -21,7 +21,7 @@ from recollect.model.memory import Lane, Rule, Status
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
-from recollect.ops import health, history, inbox, memories, notes, rules, validate
+from recollect.ops import health, history, memories, notes, rules, validate
 from tests.llm.standin import StandIn
 from tests.ops.ask import files, kept, states
 from tests.ops.conftest import Opens
@@ -162,7 +162,7 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
     validate.validate(app, run=True)
     assert waiting(app) == [new], "one proposal at a time"
 
-    inbox.accept(app, new.id)
+    rules.accept(app, new.id)
     assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
     history.undo(app)
     assert (kept(app, one.id).status, kept(app, new.id).status) == (Status.ACTIVE, Status.CANDIDATE)

@@ -46,11 +46,11 @@ def add_review(parent: click.Group) -> None:
 
 
 def _review_inbox(as_json: bool) -> int:
-    from recollect.ops import inbox
+    from recollect.ops import rules
 
     app = App.open(Path.cwd())
     try:
-        waiting = inbox.listing(app)
+        waiting = rules.list_inbox(app)
         if as_json or not waiting.cards or not _has_terminal():
             print_result(app, waiting, as_json=as_json)
         else:
@@ -79,16 +79,16 @@ def _go_through(app: App, waiting: Cards) -> None:
 
 
 def _decide(app: App, key: str, memory: Memory) -> bool:
-    from recollect.ops import inbox
+    from recollect.ops import rules
 
     try:
         if key == "a":
-            done = inbox.accept(app, memory.id)
+            done = rules.accept(app, memory.id)
         elif key == "r":
-            done = inbox.reject(app, memory.id)
+            done = rules.reject(app, memory.id)
         elif key == "e":
             text = click.prompt("as it should read", default=visible(memory.body), show_default=False)
-            done = inbox.edit(app, memory.id, text)
+            done = rules.edit(app, memory.id, text)
         else:
             return False
     except click.Abort:

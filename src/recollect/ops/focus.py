@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app.core import MAX_TOPIC_CHARS, App
+from recollect.app.core import App
 from recollect.app.memory_search import load_focus
 from recollect.app.states import FOCUS, write_project_view
 from recollect.base.errors import BadInput
@@ -40,34 +40,32 @@ def focus(
     *,
     weight: Annotated[float, Arg("How much it counts, 0 to 1.", metavar="W")] = 0.8,
 ) -> Summary:
-    wanted = _read_topic(app, topic)
+    topic = _read_topic(app, topic)
     weight, notes = clamp("weight", weight, 0.0, 1.0)
-    point = Focus(wanted, weight, app.clock.now())
-    points = [*(one for one in load_focus(app) if one.topic.lower() != wanted.lower()), point]
+    point = Focus(topic, weight, app.clock.now())
+    points = [*(one for one in load_focus(app) if one.topic.lower() != topic.lower()), point]
     threads = _count_threads(app, point)
     if not app.dry_run:
         save_focus(app, points)
     facts: dict[str, Json] = {
-        "topic": wanted, "weight": weight, "threads": threads, "focus": [*list_focus(points)], "dry_run": app.dry_run,
+        "topic": topic, "weight": weight, "threads": threads, "focus": [*list_focus(points)], "dry_run": app.dry_run,
     }  # fmt: skip
-    summary = f'Focus set on "{wanted}" (weight={weight:g}). {counted(threads, "thread")} will be prioritized.'
+    summary = f'Focus set on "{topic}" (weight={weight:g}). {counted(threads, "thread")} will be prioritized.'
     return Summary(summary, facts, (*notes, *app.notes()))
 
 
 def unfocus(
     app: App, topic: Annotated[str | None, Arg("The topic; all of them if none is given.", metavar="[TOPIC]")] = None
 ) -> Summary:
-    points = load_focus(app)
-    if topic is None:
-        left: list[Focus] = []
-        summary = "All focus cleared. Returning to similarity-based injection."
-    else:
-        wanted = _read_topic(app, topic)
-        left = [one for one in points if one.topic.lower() != wanted.lower()]
-        summary = f'Focus on "{wanted}" cleared.'
+    points, left = load_focus(app), []
+    summary = "All focus cleared. Returning to similarity-based injection."
+    if topic is not None:
+        topic = _read_topic(app, topic)
+        left = [one for one in points if one.topic.lower() != topic.lower()]
+        summary = f'Focus on "{topic}" cleared.'
         if len(left) == len(points):
-            named = ", ".join(f'"{one.topic}"' for one in points)
-            raise BadInput(f'There is no focus on "{wanted}".', hint=f"In focus: {named}." if named else "Nothing is.")
+            named = ", ".join(f'"{one.topic}"' for one in points) or "nothing"
+            raise BadInput(f'There is no focus on "{topic}".', hint=f"In focus: {named}.")
     if len(left) < len(points) and not app.dry_run:
         save_focus(app, left)
     return Summary(summary, {"focus": [*list_focus(left)], "dry_run": app.dry_run})
@@ -95,37 +93,31 @@ def rate(
         raise BadInput(f"{str(verdict)[:80]!r} is not a verdict.", hint="Say useful or not-useful.")
     scope, memory = app.find(thread_id)
     why = app.redact_text("reason", reason, max_chars=_MAX_REASON_CHARS) if reason else None
-    useful = verdict is Verdict.USEFUL
-    scores = [0.0, 0.0]
+    scores = ""
 
     def make(store: Store) -> Plan:
+        nonlocal scores
         current = store.exact(memory.id) or memory
-        ratings = (*current.ratings, Rating(useful, app.clock.now(), why))[-_RATINGS_KEPT:]
-        scores[:] = relevance(current.ratings, current.outcomes), relevance(ratings, current.outcomes)
-        return Plan.of([Update.between(current, replace(current, ratings=ratings))])
+        rating = Rating(verdict is Verdict.USEFUL, app.clock.now(), why)
+        rated = replace(current, ratings=(*current.ratings, rating)[-_RATINGS_KEPT:])
+        scores = " → ".join(f"{relevance(one.ratings, one.outcomes):.2f}" for one in (current, rated))
+        return Plan.of([Update.between(current, rated)])
 
-    def summary(_plan: Plan) -> str:
-        as_what = "useful" if useful else "not useful"
-        return f"Rated {memory.id} as {as_what}. Relevance score: {scores[0]:.2f} → {scores[1]:.2f}"
-
-    return app.commit(scope, "rate", make, summary)
+    shown = verdict.value.replace("-", " ")
+    return app.commit(scope, "rate", make, lambda _: f"Rated {memory.id} as {shown}. Relevance score: {scores}")
 
 
 def _read_topic(app: App, topic: str) -> str:
     (text,) = app.redact_topics((topic,)) or ("",)
     if not text:
         raise BadInput("There is no topic: the text is empty.", hint='`recollect focus "authentication"`')
-    if len(text) > MAX_TOPIC_CHARS:
-        raise BadInput(f"A topic has at most {MAX_TOPIC_CHARS} characters.", hint="Name it in a few words.")
     return text
 
 
 def _count_threads(app: App, point: Focus) -> int:
     """How many threads the focus will lift."""
     whole = (replace(point, weight=1.0),)
-    return len({
-        memory.id
-        for _, store in app.scopes()
-        for _, memory, _ in store.read_units(store.about(point.topic, _MAX_COUNTED))
-        if memory.kind is Kind.THREAD and memory.status in REACHED and focus_boost(memory, whole) > 0
-    })  # fmt: skip
+    stores = [store for _, store in app.scopes()]
+    found = [unit[1] for store in stores for unit in store.read_units(store.about(point.topic, _MAX_COUNTED))]
+    threads = [one for one in found if one.kind is Kind.THREAD and one.status in REACHED]
+    return len({thread.id for thread in threads if focus_boost(thread, whole) > 0})

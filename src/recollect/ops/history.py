@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import heapq
 import shutil
+from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.lookup import UNASKED_OPS
-from recollect.app.recovery import backups_of
 from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
 from recollect.jobs import vault_sync
@@ -24,6 +24,8 @@ from recollect.ops.table import Arg
 if TYPE_CHECKING:
     from recollect.store import Store
 
+_MOST_LOOKED_AT = 200
+
 
 def log(
     app: App,
@@ -31,39 +33,26 @@ def log(
     *,
     limit: Limit = 20,
 ) -> History:
-    wanted = _placed(app, memory)[1] if memory else ""
+    wanted = _find_id(app, memory)[1] if memory else ""
     return History(tuple(_newest_first(app, limit=at_least_one("limit", limit), memory=wanted)[:limit]))
 
 
 def undo(
     app: App,
-    change: Annotated[
-        str | None,
-        Arg(
-            "The change to take back; if none is given, the last one that you made or were told of.", metavar="[CHANGE]"
-        ),
-    ] = None,
+    change: Annotated[str | None, Arg("The change; else the last that you made or were told of.", "[CHANGE]")] = None,
 ) -> Done:
-    scope, entry = _named(app, change) if change else _last(app)
+    scope, entry = _find_change(app, change) if change else _last_change(app)
     if entry.undone_by:
-        raise BadInput(
-            f"{entry.change} was undone by {entry.undone_by}.",
-            hint=f"`recollect undo {entry.undone_by}` does it again.",
-        )
+        again = f"`recollect undo {entry.undone_by}` does it again."
+        raise BadInput(f"{entry.change} was undone by {entry.undone_by}.", hint=again)
     if entry.op == note_files.SYNC:
-        raise BadInput(
-            f"{entry.change} ({entry.summary}) was read from files, which would bring it again.",
-            hint=note_files.USE_FILES,
-        )
+        problem = f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
+        raise BadInput(problem, hint=note_files.USE_FILES)
     return app.undo(scope, entry)
 
 
-def purge(
-    app: App,
-    ids: Annotated[tuple[str, ...], Arg("The memories, by id.", metavar="ID", many=True)] = (),
-    *,
-    group: Annotated[str | None, Arg("Everything that came from this session or import.")] = None,
-) -> Summary:
+def purge(app: App, ids: tuple[str, ...] = (), *, group: str | None = None) -> Summary:
+    """Erase these memories, or everything that came from one session or import."""
     wanted = _to_purge(app, ids, group)
     for scope, found in wanted.items():
         for memory in filter(None, map(app.reader(scope).exact, found)):
@@ -72,26 +61,29 @@ def purge(
     many = counted(len(listed), "memory", "memories")
     if app.dry_run:
         return Summary(f"Would erase {many} with every trace.", {"dry_run": True, "ids": [*listed]})
-    emptied, copies, removed = 0, 0, 0
+    from recollect.app.recovery import backups_of, set_aside_files
+    from recollect.integrations import rule_copies
+    from recollect.ops import validate
+
+    emptied, copies, notes = 0, 0, []
     for scope, found in wanted.items():
         store = app.writer(scope)
         _forget_files(store, found)
         emptied += store.purge(found, app.change_header("purge", f"Purged {counted(len(found), 'memory', 'memories')}"))
         for copy in backups_of(store.path):
-            cleaned = _purge_copy(copy, found)
-            copies += cleaned
-            removed += not cleaned
-    from recollect.ops import validate  # its rooms are needed here alone
-
+            if _purge_copy(copy, found):
+                copies += 1
+            else:
+                notes.append(f"The backup {copy} could not be opened and was removed.")
     validate.erase_log_lines(app, listed)
-    mirrored = _purge_mirrors(app, listed)
+    edited = rule_copies.erase(app, lambda text: any(id in text for id in listed))  # a person edited these files
+    notes += [f"{file} was left alone and may still hold them." for file in (*edited, *set_aside_files(app))]
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
-    notes = [f"{counted(removed, 'backup')} could not be opened and had to go."] if removed else []
+    entries = counted(emptied, "journal entry", "journal entries")
     return Summary(
-        f"Erased {many}; cleaned of them: "
-        f"{counted(emptied, 'journal entry', 'journal entries')}, {counted(copies, 'backup')}.",
+        f"Erased {many}; removed them from {entries} and {counted(copies, 'backup')}.",
         {"dry_run": False, "ids": [*listed], "journal_entries": emptied, "backups": copies},
-        (*notes, *mirrored, *_set_aside_note(app)),
+        tuple(notes),
     )
 
 
@@ -99,25 +91,23 @@ def _to_purge(app: App, ids: tuple[str, ...], group: str | None) -> dict[Scope, 
     """With the rows that were merged into them: their words live on in what they became."""
     if bool(ids) == bool(group):
         raise BadInput("Name memories by id, or a group, not both.", hint="`recollect purge ID`")
-    wanted: dict[Scope, list[str]] = {}
-    for scope, id in [_placed(app, id) for id in ids]:
-        wanted.setdefault(scope, []).append(id)
-    if group:
-        for scope, store in app.scopes():
-            found = store.find(Query(group=storable(group), limit=1_000_000))
-            if found:
-                wanted[scope] = [memory.id for memory in found]
-        if not wanted:
-            raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
+    wanted: dict[Scope, list[str]] = defaultdict(list)
+    for scope, id in [_find_id(app, id) for id in ids]:
+        wanted[scope].append(id)
+    for scope, store in app.scopes() if group else ():
+        if found := store.find(Query(group=storable(group or ""), limit=1_000_000)):
+            wanted[scope] = [memory.id for memory in found]
+    if not wanted:
+        raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
     return {
         scope: tuple(dict.fromkeys([*found, *(old for id in found for old in app.reader(scope).aliases(id))]))
         for scope, found in wanted.items()
     }
 
 
-def _placed(app: App, id: str) -> tuple[Scope, str]:
-    """Also a memory that was deleted: its words live on in the journal."""
-    id = storable(id)
+def _find_id(app: App, name: str) -> tuple[Scope, str]:
+    """Also of a memory that was deleted: its words live on in the journal."""
+    id = storable(name)
     try:
         scope, memory = app.find(id)
     except UnknownId:
@@ -129,6 +119,7 @@ def _placed(app: App, id: str) -> tuple[Scope, str]:
 
 
 def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
+    """False: it could not be opened, and was removed."""
     from recollect.store import Store, Tuning
 
     try:
@@ -151,29 +142,13 @@ def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
         forget(store, ids)
 
 
-def _purge_mirrors(app: App, ids: list[str]) -> list[str]:
-    """Where agents read by themselves. A file that a person edited is his to clean."""
-    from recollect.integrations import rule_copies
-
-    left = rule_copies.erase(app, lambda text: any(id in text for id in ids))
-    return [f"Left alone, and may still hold them: {one}." for one in left]
-
-
-def _set_aside_note(app: App) -> list[str]:
-    from recollect.app.recovery import set_aside_files
-
-    found = set_aside_files(app)
-    return [f"Damaged files may still hold them: {', '.join(str(f) for f in found)}."] if found else []
-
-
-def _named(app: App, change: str) -> tuple[Scope, Entry]:
+def _find_change(app: App, change: str) -> tuple[Scope, Entry]:
     change = storable(change)
     known: list[tuple[Scope, Entry]] = []
     for scope, store in app.scopes():
-        found = store.log(limit=1, change=change)
-        if found:
+        if found := store.log(limit=1, change=change):
             return scope, found[0]
-        known += [(scope, entry) for entry in store.log(limit=200)]
+        known += [(scope, entry) for entry in store.log(limit=_MOST_LOOKED_AT)]
     fitting = [pair for pair in known if len(change) >= 4 and change in pair[1].change]
     if len(fitting) == 1:
         return fitting[0]
@@ -182,10 +157,10 @@ def _named(app: App, change: str) -> tuple[Scope, Entry]:
     raise NotFound(f"No change has the id {change!r}.", hint=hint)
 
 
-def _last(app: App) -> tuple[Scope, Entry]:
+def _last_change(app: App) -> tuple[Scope, Entry]:
     """The newest change that still stands, is not itself an undo, and that a person asked for or was shown: what a
-    session leaves by itself comes between a line that offers `undo` and the person who types it."""
-    for scope, entry in _newest_first(app, limit=200):
+    session leaves by itself may come after the line that offered `undo`."""
+    for scope, entry in _newest_first(app, limit=_MOST_LOOKED_AT):
         if not (entry.undoes or entry.undone_by or entry.purged or entry.op in UNASKED_OPS):
             return scope, entry
     raise NotFound("There is nothing to undo.", hint="`recollect log` shows what was done.")

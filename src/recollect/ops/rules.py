@@ -1,4 +1,5 @@
-"""Rules: what to do."""
+"""Rules: what to do. Those that were heard and are not sure enough wait in the inbox, where a person accepts, edits or
+rejects them."""
 
 from __future__ import annotations
 
@@ -6,59 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App
+from recollect.app.rule_keeping import linked_replaced, supersede
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, title_from
-from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
+from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
-from recollect.model.result import Cards, Done
+from recollect.model.result import Cards, Done, Scope
 from recollect.ops.memories import Limit, Quiet, Topics, User, list_kind, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
-MAX_RULE_CHARS = 2_000
-
-
-def add(
-    app: App,
-    text: Annotated[str, Arg("The rule, one clear sentence; - reads standard input.", metavar="TEXT", stdin=True)],
-    *,
-    type: Annotated[RuleType, Arg("What kind of rule it is.")] = RuleType.PREFERENCE,
-    topics: Topics = (),
-    user: User = False,
-) -> Done:
-    """The same sentence, whatever its case, is one rule with a count, not two."""
-    words = one_line(app.redact_text("rule", text, max_chars=MAX_RULE_CHARS))
-    if not words:
-        raise BadInput("The rule is empty.", hint='`recollect rule add "Use pnpm, never npm"`')
-    named = app.redact_topics(topics)
-
-    def make(store: Store) -> Plan:
-        now = app.clock.now()
-        for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
-            return Plan.of([Update.between(same, replace(same, seen=same.seen + 1, last_active_at=now))])
-        rule = Rule(
-            id=app.mint.draw("rule"),
-            title=title_from(words),
-            body=words,
-            topics=named,
-            rule_type=type,
-            origin=app.actor,
-            lane=Lane.AGENT if app.actor == "agent" else Lane.USER,
-            created_at=now,
-            reinforced_at=now,
-            last_active_at=now,
-        )
-        return Plan.of([Create(rule)])
-
-    def say(plan: Plan) -> str:
-        id = plan.touched()[0]
-        is_known = isinstance(plan.changes[0], Update)
-        return f"{id} says so already; counted once more." if is_known else f"Rule {id} is in force."
-
-    return app.commit(scope_of(user), "rule add", make, say)
+Id = Annotated[str, Arg("The rule's id.", metavar="ID")]
+_MAX_RULE_CHARS = 2_000
 
 
 def listing(
@@ -70,3 +33,101 @@ def listing(
     limit: Limit = 50,
 ) -> Cards:
     return list_kind(app, Kind.RULE, status, limit, quiet=quiet, topic=topic)
+
+
+def add(
+    app: App,
+    text: Annotated[str, Arg("The rule, one clear sentence; - reads standard input.", metavar="TEXT", stdin=True)],
+    *,
+    type: Annotated[RuleType, Arg("What kind of rule it is.")] = RuleType.PREFERENCE,
+    topics: Topics = (),
+    user: User = False,
+) -> Done:
+    """The same sentence, whatever its case, is one rule with a count, not two."""
+    words = _read_rule(app, text, "rule add")
+    named = app.redact_topics(topics)
+
+    def make(store: Store) -> Plan:
+        now = app.clock.now()
+        for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
+            return Plan.of([Update.between(same, replace(same, seen=same.seen + 1, last_active_at=now))])
+        lane = Lane.AGENT if app.actor == "agent" else Lane.USER
+        rule = Rule(
+            id=app.mint.draw("rule"), title=title_from(words), body=words, topics=named, rule_type=type,
+            origin=app.actor, lane=lane, created_at=now, reinforced_at=now, last_active_at=now,
+        )  # fmt: skip
+        return Plan.of([Create(rule)])
+
+    def say(plan: Plan) -> str:
+        id = plan.touched()[0]
+        is_known = isinstance(plan.changes[0], Update)
+        return f"{id} says so already; counted once more." if is_known else f"Rule {id} is in force."
+
+    return app.commit(scope_of(user), "rule add", make, say)
+
+
+def _read_rule(app: App, text: str, command: str) -> str:
+    words = one_line(app.redact_text("rule", text, max_chars=_MAX_RULE_CHARS))
+    if not words:
+        raise BadInput("The rule is empty.", hint=f'`recollect {command} "Use pnpm, never npm"`')
+    return words
+
+
+# The inbox
+
+
+def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
+    cards = list_kind(app, Kind.RULE, Status.CANDIDATE, limit)
+    shown = tuple(replace(card, replaces=_replaces(app.reader(card.scope), card.memory)) for card in cards.cards)
+    return replace(cards, cards=shown, what="rules" if shown else "rules wait in the inbox")
+
+
+def _replaces(store: Store, rule: Memory) -> tuple[str, ...]:
+    """The rules in force that it would put out of force."""
+    found = filter(None, map(store.exact, linked_replaced(store, rule)))
+    return tuple(old.id for old in found if old.status is Status.ACTIVE)
+
+
+def accept(app: App, id: Id) -> Done:
+    return _put_in_force(app, id, "inbox accept", None)
+
+
+def edit(
+    app: App,
+    id: Id,
+    text: Annotated[str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)],
+) -> Done:
+    return _put_in_force(app, id, "inbox edit", _read_rule(app, text, "inbox edit ID"))
+
+
+def reject(app: App, id: Id) -> Done:
+    scope, rule = _find_waiting(app, id)
+
+    def make(store: Store) -> Plan:
+        current = store.exact(rule.id) or rule
+        return Plan.of([Update.between(current, replace(current, status=Status.ARCHIVED))])
+
+    return app.commit(scope, "inbox reject", make, lambda _: f"Rule {rule.id} is put away; `restore` brings it back.")
+
+
+def _put_in_force(app: App, id: str, op: str, words: str | None) -> Done:
+    """What a person accepts is as good as said: it supersedes what it contradicts."""
+    scope, rule = _find_waiting(app, id)
+
+    def make(store: Store) -> Plan:
+        now, known = app.clock.now(), store.exact(rule.id)
+        current = known if isinstance(known, Rule) else rule
+        tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
+        new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
+        if words is not None:
+            new = replace(new, body=words, title=title_from(words))
+        return Plan.of([Update.between(current, new), *supersede(store, new)])
+
+    return app.commit(scope, op, make, lambda _: f"Rule {rule.id} is in force.")
+
+
+def _find_waiting(app: App, id: str) -> tuple[Scope, Rule]:
+    scope, memory = app.find(id)
+    if not isinstance(memory, Rule) or memory.status is not Status.CANDIDATE:
+        raise BadInput(f"{id} does not wait in the inbox.", hint="`recollect inbox list` shows what does.")
+    return scope, memory
