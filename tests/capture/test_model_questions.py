@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.capture import review, unsure_prompts
+from recollect.capture import model_questions as questions
 from recollect.capture.draft import Action, Draft, FoundRule
+from recollect.capture.model_questions import Proposal
 from recollect.capture.prompt_rules import find_rules
-from recollect.capture.review import Known, Proposal
 from recollect.mcp.tool_list import TOOLS
 from recollect.model.act import Act, Deed, Doing, Speaker
 from recollect.model.ask import Use
 from recollect.model.memory import Lane, RuleType
 from recollect.model.result import Scope
 from tests.capture.acts import call, edited, failed, ran, replied, said
-from tests.values import NOW
+from tests.values import NOW, rule, thread
 
-KNOWN = (Known("rule_1", "rule", "Use npm", "Use npm here."), Known("thread_1", "thread", "The queue", "Redis."))
+KNOWN = (rule("Use npm", id="rule_1", body="Use npm here."), thread("The queue", id="thread_1", body="Redis."))
 
 
 def tool(name: str) -> Act:
@@ -28,9 +28,9 @@ def tool(name: str) -> Act:
 
 def test_a_turn_begins_with_what_a_person_said_last():
     acts = (said("one"), replied("yes"), said("two"), ran("make"), replied("done"))
-    assert review.find_turn(acts, 4) == acts[2:]
-    assert review.find_turn(acts, 1) == acts
-    assert review.find_turn(acts[1:2], 0) == acts[1:2]
+    assert questions.find_turn(acts, 4) == acts[2:]
+    assert questions.find_turn(acts, 1) == acts
+    assert questions.find_turn(acts[1:2], 0) == acts[1:2]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_turn_begins_with_what_a_person_said_last():
     ],
 )
 def test_there_is_news_where_a_person_and_the_agent_spoke(acts: tuple[Act, ...], news: bool):
-    assert review.has_news(acts) is news
+    assert questions.has_news(acts) is news
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_there_is_news_where_a_person_and_the_agent_spoke(acts: tuple[Act, ...],
     ],
 )
 def test_who_wrote_memory_itself_is_not_second_guessed(act: Act):
-    assert review.has_written_memory((said("remember this"), act, replied("done")))
+    assert questions.has_written_memory((said("remember this"), act, replied("done")))
 
 
 @pytest.mark.parametrize(
@@ -74,17 +74,17 @@ def test_who_wrote_memory_itself_is_not_second_guessed(act: Act):
     ],
 )
 def test_reading_memory_or_failing_to_write_it_is_not_writing(act: Act):
-    assert not review.has_written_memory((act,))
+    assert not questions.has_written_memory((act,))
 
 
 def test_every_tool_that_counts_as_writing_is_one_of_ours():
-    assert {tool.name for tool in TOOLS if not tool.only_reads} >= review.WRITES
+    assert {tool.name for tool in TOOLS if not tool.only_reads} >= questions.WRITES
 
 
 def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():
     acts = [act for n in range(60) for act in (said(f"q{n}"), ran("make", "SECRET OUTPUT"))]
 
-    ask = review.ask(review.messages(acts), KNOWN)
+    ask = questions.ask_for_proposals(questions.messages(acts), KNOWN)
     asked = dict(ask.fields)["asked"]
 
     assert asked.count("[person] q") == 50
@@ -96,8 +96,8 @@ def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():
 
 
 def test_what_the_agent_fetched_lowers_the_lane():
-    assert review.lane((said("x"), ran("make"))) is Lane.AGENT
-    assert review.lane((said("x"), call(Deed.FETCH, "https://x.example"))) is Lane.WEB
+    assert questions.lane_of((said("x"), ran("make"))) is Lane.AGENT
+    assert questions.lane_of((said("x"), call(Deed.FETCH, "https://x.example"))) is Lane.WEB
 
 
 def test_new_words_and_new_sentences_are_proposed():
@@ -107,12 +107,12 @@ def test_new_words_and_new_sentences_are_proposed():
         {"content": "The queue is Redis."},
     ])  # fmt: skip
 
-    assert review.read_answer(answer, KNOWN) == (
+    assert questions.read_proposals(answer, KNOWN) == (
         Proposal("Use pnpm here.", "rule_1"),
         Proposal("Migrations run before deploys.", rule_type=RuleType.CORRECTION),
         Proposal("The queue is Redis."),
     )
-    assert review.read_answer(f"```json\n{answer}\n```", KNOWN) == review.read_answer(answer, KNOWN)
+    assert questions.read_proposals(f"```json\n{answer}\n```", KNOWN) == questions.read_proposals(answer, KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_new_words_and_new_sentences_are_proposed():
     ],
 )
 def test_garbage_strangers_and_no_change_propose_nothing(answer: str):
-    assert review.read_answer(answer, KNOWN) == ()
+    assert questions.read_proposals(answer, KNOWN) == ()
 
 
 def test_a_few_are_proposed_and_each_memory_once():
     many = [{"name": "rule_1", "content": "a"}, {"name": "rule_1", "content": "b"}]
     many += [{"content": f"fact {n}"} for n in range(20)]
-    found = review.read_answer(json.dumps(many), KNOWN)
-    assert len(found) == review.PROPOSALS
+    found = questions.read_proposals(json.dumps(many), KNOWN)
+    assert len(found) == questions.MAX_PROPOSALS
     assert found[0] == Proposal("a", "rule_1")
 
 
@@ -173,24 +173,24 @@ def test_what_is_sure_is_not_asked():
     )
 
     assert sure.verdict.action is Action.STORED
-    assert not unsure_prompts.is_unsure(sure)
-    assert not unsure_prompts.is_unsure(nothing)
-    assert not unsure_prompts.is_unsure(find_rules("```\nx = 1\n```"))
+    assert not questions.is_unsure(sure)
+    assert not questions.is_unsure(nothing)
+    assert not questions.is_unsure(find_rules("```\nx = 1\n```"))
 
 
 def test_what_waits_for_the_person_is_asked():
-    assert unsure_prompts.is_unsure(draft(SAID, waiting("Columns want snake case.")))
+    assert questions.is_unsure(draft(SAID, waiting("Columns want snake case.")))
 
 
 def test_what_is_pasted_is_not_sent():
-    [(name, sent)] = unsure_prompts.question(draft()).fields
+    [(name, sent)] = questions.ask_if_rule(draft()).fields
     assert name == "said"
     assert "snake case" in sent
     assert "DROP TABLE" not in sent
 
 
 def test_of_a_long_prompt_both_ends_are_sent():
-    [(_, sent)] = unsure_prompts.question(
+    [(_, sent)] = questions.ask_if_rule(
         draft("The start is here. " + "Go on with it. " * 1_000 + "The end is here.")
     ).fields
     assert len(sent) <= 2_001
@@ -199,7 +199,7 @@ def test_of_a_long_prompt_both_ends_are_sent():
 
 
 def test_a_quoted_rule_is_in_force_in_the_persons_words():
-    judged = unsure_prompts.read_answer(answer("the columns  want Snake case"), draft())
+    judged = questions.read_rule(answer("the columns  want Snake case"), draft())
 
     [found] = judged.found
     assert (found.rule, found.action, found.rule_type) == (
@@ -210,7 +210,7 @@ def test_a_quoted_rule_is_in_force_in_the_persons_words():
 
 
 def test_what_waits_in_the_inbox_keeps_its_wording():
-    judged = unsure_prompts.read_answer(
+    judged = questions.read_rule(
         answer("columns want snake case"), draft(SAID, waiting("The columns want snake case."))
     )
     assert [(found.rule, found.action) for found in judged.found] == [("The columns want snake case.", Action.STORED)]
@@ -237,9 +237,9 @@ def test_what_waits_in_the_inbox_keeps_its_wording():
     ],
 )
 def test_any_other_answer_is_no_rule(text: str):
-    assert unsure_prompts.read_answer(text, draft()).found == ()
+    assert questions.read_rule(text, draft()).found == ()
 
 
 def test_words_around_the_answer_do_no_harm():
-    judged = unsure_prompts.read_answer(f"Sure!\n```json\n{answer('the columns want snake case')}\n```", draft())
+    judged = questions.read_rule(f"Sure!\n```json\n{answer('the columns want snake case')}\n```", draft())
     assert judged.verdict.action is Action.STORED

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.claims import MAX_CLAIMS, Sort, find_claims
+from recollect.lifecycle.validation import MAX_CLAIMS, Sort, find_claims
 
 TABLE = [
     ("The entry is `src/app/main.py`.", ["path src/app/main.py"]),

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import claim_check
 from recollect.app.core import App
 from recollect.model.result import Scope
-from recollect.ops import rules
+from recollect.ops import rules, validate
 from tests.ops.ask import kept, made
 from tests.values import rule
 
@@ -26,7 +25,7 @@ def tree() -> Path:
 
 
 def missing(app: App, text: str, scope: Scope = Scope.PROJECT) -> tuple[str, ...]:
-    return claim_check.outdated_claims(app, scope, rule("x", body=text))
+    return validate.outdated_claims(app, scope, rule("x", body=text))
 
 
 @pytest.mark.parametrize(
@@ -64,10 +63,10 @@ def test_a_makefile_that_says_less_than_it_means_is_believed(app: App, tree: Pat
 def test_a_file_that_was_there_when_it_was_said_is_known_to_be_gone_or_changed(app: App, tree: Path):
     (tree / "top.toml").write_text("a")
     memory = kept(app, made(rules.add(app, "Settings are in top.toml and src/there.py")))
-    assert claim_check.outdated_claims(app, Scope.PROJECT, memory) == ()
+    assert validate.outdated_claims(app, Scope.PROJECT, memory) == ()
     (tree / "top.toml").unlink()
     (tree / "src/there.py").write_text("x = 2\n")
-    assert claim_check.outdated_claims(app, Scope.PROJECT, memory) == ("top.toml is gone", "src/there.py changed since")
+    assert validate.outdated_claims(app, Scope.PROJECT, memory) == ("top.toml is gone", "src/there.py changed since")
 
 
 def test_of_the_users_memories_only_whole_paths_are_looked_for(app: App, tmp_path: Path):

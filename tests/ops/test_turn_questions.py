@@ -11,7 +11,7 @@ import pytest
 from recollect.app import language_model, notices, rule_keeping
 from recollect.app.core import App
 from recollect.base.errors import BadInput
-from recollect.capture import unsure_prompts
+from recollect.capture import model_questions
 from recollect.jobs import job_table, transcripts
 from recollect.model.ask import Ask
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, Status
@@ -37,7 +37,7 @@ KAFKA = thread("The queue is Kafka", body="Kafka carries the queue.")
 def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the judge makes of a certain sentence is its own tests' matter: here it is unsure of this one. No other
     job looks at the turns."""
-    monkeypatch.setattr(unsure_prompts, "is_unsure", lambda draft: "snake case" in draft.text)
+    monkeypatch.setattr(model_questions, "is_unsure", lambda draft: "snake case" in draft.text)
     monkeypatch.setattr(transcripts, "JOBS", (job_table.job("questions noted"),))
 
 

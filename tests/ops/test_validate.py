@@ -302,6 +302,6 @@ def test_what_is_erased_is_erased_from_the_logs_too(app: App):
 
     history.purge(app, (gone.id,))
 
-    assert validate.flagged_ids(app.reader(Scope.PROJECT)) == {stays.id}
+    assert set(validate.read_flags(app.reader(Scope.PROJECT))) == {stays.id}
     log = next(app.home.logs.glob("validation-*.log")).read_text()
     assert (gone.id in log, stays.id in log) == (False, True)

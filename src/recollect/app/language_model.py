@@ -48,9 +48,9 @@ class Row(NamedTuple):
 _RECALL = ("recall.model_choice:read_answer", "recall", ("MEMORY_RECALL", "MEMORY_RECALL_SCHEME"))
 _VALIDATE = ("validate", ("MEMORY_VALIDATION",), 300)
 USES: dict[Use, Row] = {
-    Use.CLASSIFY: Row("capture-classify", "capture.unsure_prompts:read_answer", "classify"),
+    Use.CLASSIFY: Row("capture-classify", "capture.model_questions:read_rule", "classify"),
     Use.EXTRACT: Row("capture-extract", "capture.learnings:read_answer", "extract", seconds=120),
-    Use.REVIEW: Row("review", "capture.review:read_answer", "update", ("MEMORY_UPDATE",), 300),
+    Use.REVIEW: Row("review", "capture.model_questions:read_proposals", "update", ("MEMORY_UPDATE",), 300),
     Use.FORGET: Row("forget-review", "lifecycle.forgetting:read_answer", "forget", ("MEMORY_FORGETTING",), 300),
     Use.VALIDATE_CLAIMS: Row("validate-claims", "lifecycle.validation:read_checks", *_VALIDATE, turns=10),
     Use.VALIDATE_DESCRIPTIONS: Row("validate-descriptions", "lifecycle.validation:read_descriptions", *_VALIDATE),

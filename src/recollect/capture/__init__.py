@@ -4,12 +4,12 @@ Does not redact, store or merge: it is handed clean text, and `app` and `jobs` w
 patterns are data (tables.py, data/). Read it in this order:
 
 A prompt becomes rules: `language`, `prompt_text` (what the person said themselves), `draft`, `judge` (each sentence by
-itself), `prompt_rules`, `unsure_prompts` (what a language model is asked), `rule_relations` (the same as another rule,
+itself), `prompt_rules`, `model_questions` (what a language model is asked), `rule_relations` (the same as another rule,
 or the opposite), `shown_memories` (words that only repeat memory).
 
 A turn of a session becomes part of a thread: `turns`, `terms`, `records`, `titles`,
 `thread_choice` (which thread), `thread_growth` (what it becomes).
 
 A failure and its fix become a lesson: `command_errors`, `command_likeness`, `fixes`, `lesson_evidence`. How calls and
-turns went: `call_outcomes`. What a session taught: `learnings`, `review`.
+turns went: `call_outcomes`. What a session taught: `learnings`.
 """

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recollect.base.text import clip, one_line
+from recollect.capture.model_questions import flat
 from recollect.capture.prompt_text import BLOT, FENCE, masked, sentences, spoken_text
 from recollect.capture.tables import Patterns
-from recollect.capture.unsure_prompts import flat
 from recollect.model.act import Act, Speaker
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane

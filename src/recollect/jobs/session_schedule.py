@@ -16,7 +16,7 @@ from recollect.app.core import App
 from recollect.app.states import JOB_RECORDS, JobRecord
 from recollect.base.errors import RecollectError
 from recollect.base.moment import Moment
-from recollect.jobs.job_table import EverySessions, Job, Memo
+from recollect.jobs.job_table import EverySessions, Job
 from recollect.lifecycle.timing import Schedule, Turn
 from recollect.model.result import Scope
 from recollect.wire import lockfile
@@ -36,19 +36,10 @@ class Run(NamedTuple):
     since: Moment | None  # when it last ran, or the baseline; None: never
 
 
-class _Going:
-    steps: Iterator[str] | None = None
-
-
-def run_due(job: Job, app: App, memo: Memo) -> bool:
-    """One piece of what is due in this project's stores. True: there is more."""
-    going = memo.get(_Going)
-    going.steps = going.steps or run_all_due(app, job)
-    for line in going.steps:
-        if line:
-            app.log.line(job.name, said=line)
-        return True
-    going.steps = None
+def run_due(job: Job, app: App, _memo: object = None) -> bool:
+    """All that is due in this project's stores. False: nothing is left."""
+    for line in run_all_due(app, job):
+        app.log.line(job.name, said=line)
     return False
 
 
@@ -65,12 +56,11 @@ def run_all_due(app: App, job: Job) -> Iterator[str]:
 def run_by_hand(app: App, job: Job) -> list[str]:
     """In every store, whatever the schedule says. Returns the lines that it said."""
     scopes = [scope for scope, _ in app.scopes()]
-    return [line for scope in scopes for line in _run(app, job, scope, by_hand=True) if line]
+    return [line for scope in scopes for line in _run(app, job, scope, by_hand=True)]
 
 
 def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator[str]:
-    """One piece at a time, with a line for the log after each. A caller that stops asking for more leaves the rest to
-    the next run."""
+    """A line for the log after each piece. A caller that stops asking for more leaves the rest to the next run."""
     store = app.writer(scope)
     lock = lockfile.take(f"{store.path}.{job.name}.lock")
     if lock is None:

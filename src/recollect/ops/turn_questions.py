@@ -25,11 +25,10 @@ from recollect.app.question_vector import shorten_prompt
 from recollect.app.states import QUESTIONS, Question, Questions
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.text import counted
-from recollect.capture import learnings, rule_relations, unsure_prompts
-from recollect.capture import review as reviewing
+from recollect.capture import learnings, model_questions, rule_relations
 from recollect.capture.draft import Action, Draft
 from recollect.capture.learnings import Learning
-from recollect.capture.review import Known, Proposal
+from recollect.capture.model_questions import Proposal
 from recollect.jobs import late_prompts, session_end, transcript_reader, transcripts
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import TAG
@@ -64,14 +63,14 @@ def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
     last = part.acts[-1].id
     if app.project is not None:
         prompts = [act.text for act in part.new if act.speaker is Speaker.PERSON and not act.agent]
-        unsure = [text for text in prompts if unsure_prompts.is_unsure(rule_keeping.read_prompt(app, text))]
+        unsure = [text for text in prompts if model_questions.is_unsure(rule_keeping.read_prompt(app, text))]
         found += [(Use.CLASSIFY, late_prompts.prompt_mark(text)) for text in unsure]
         if part.ended and learnings.question(part.acts) is not None:
             found.append((Use.EXTRACT, last))
     # The turn's words may have been read before its end was announced: then nothing is new, and it is over anyway.
-    turn = reviewing.find_turn(part.acts, part.new_from)
-    if part.turned and language_model.is_on(app, Use.REVIEW) and reviewing.has_news(turn):
-        if reviewing.has_written_memory(turn):
+    turn = model_questions.find_turn(part.acts, part.new_from)
+    if part.turned and language_model.is_on(app, Use.REVIEW) and model_questions.has_news(turn):
+        if model_questions.has_written_memory(turn):
             app.log.line("not-reviewed", session=part.session, why="the agent wrote memory itself")
         else:
             found.append((Use.REVIEW, last))
@@ -113,9 +112,9 @@ def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
     prompts = (act for act in reversed(acts) if act.speaker is Speaker.PERSON)
     act = next((act for act in prompts if late_prompts.prompt_mark(act.text) == question.mark), None)
     draft = rule_keeping.read_prompt(app, act.text) if act is not None else None
-    if act is None or draft is None or not unsure_prompts.is_unsure(draft):
+    if act is None or draft is None or not model_questions.is_unsure(draft):
         return
-    judged: Draft | None = language_model.ask(app, unsure_prompts.question(draft), draft)
+    judged: Draft | None = language_model.ask(app, model_questions.ask_if_rule(draft), draft)
     if judged is None:
         return
     verdict = judged.verdict
@@ -166,7 +165,7 @@ def review(
     last = Question(Use.REVIEW, known.host if known else DEFAULT_HOST, session, path)
     acts = transcript_reader.read_end(app, last.host, path)
     if app.dry_run:
-        count = len(reviewing.messages(acts))
+        count = len(model_questions.messages(acts))
         told = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
         return Summary(told, {"messages": count, "session": session, "dry_run": True})
     if not language_model.is_on(app):
@@ -188,22 +187,24 @@ def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _An
     """About the last messages, up to the act that ends the turn. None: there was no answer, or nothing to ask."""
     ends = [number for number, act in enumerate(acts, start=1) if act.id == question.mark]
     acts = acts[: ends[-1]] if ends else acts
-    said = reviewing.messages(acts)
+    said = model_questions.messages(acts)
     if not said:
         return None
     text = shorten_prompt("\n".join(act.text for act in reversed(said)))
     query = Query(text=text, statuses=(*REACHED, Status.CANDIDATE), limit=_MAX_SHOWN)
     near = search_memory(app, query).found if any(char.isalnum() for char in text) else ()
     shown = {one.hit.memory.id: (one.scope, one.hit.memory) for one in near}
-    known = [_known(app, *pair) for pair in shown.values()]
+    known = [_harmless(app, *pair) for pair in shown.values()]
     harmless = [replace(act, text=neutral(act.text)) for act in said]
-    found: tuple[Proposal, ...] | None = language_model.ask(app, reviewing.ask(harmless, known), known)
-    return None if found is None else _Answer(found, shown, reviewing.lane(acts), question.session)
+    found: tuple[Proposal, ...] | None = language_model.ask(
+        app, model_questions.ask_for_proposals(harmless, known), known
+    )
+    return None if found is None else _Answer(found, shown, model_questions.lane_of(acts), question.session)
 
 
-def _known(app: App, scope: Scope, memory: Memory) -> Known:
-    said = memory.body or "\n".join(one.content for one in app.reader(scope).messages(memory.id))
-    return Known(memory.id, str(memory.kind), plain(memory.title, _TITLE_CHARS), neutral(said))
+def _harmless(app: App, scope: Scope, memory: Memory) -> Memory:
+    body = memory.body or "\n".join(one.content for one in app.reader(scope).messages(memory.id))
+    return replace(memory, title=plain(memory.title, _TITLE_CHARS), body=neutral(body))
 
 
 def _apply(app: App, answer: _Answer) -> list[Done]:

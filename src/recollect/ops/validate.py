@@ -1,6 +1,6 @@
 """validate: are memories still true? A random sample is checked every so many sessions (jobs/session_schedule.py).
 
-Always, and for free: whether what a memory names exists (app/claim_check.py). With a model there are two phases. The
+Always, and for free: whether what a memory names exists. With a model there are two phases. The
 first compares what the project's rules and notes state with its files, which the model may read and nothing else; a
 rule that should read otherwise waits in the inbox, a memory that no longer holds is flagged. The second finds better
 titles. Nothing that a memory says is ever run, and files of a repository are never written.
@@ -11,27 +11,32 @@ checks and the second phase.
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, notices, session_ledger, toasts
-from recollect.app.claim_check import outdated_claims
+from recollect.app import anchors, language_model, notices, session_ledger, toasts
 from recollect.app.core import MAX_TITLE_CHARS, App
 from recollect.app.memory_search import search as search_memory
 from recollect.app.question_vector import fill_vectors
 from recollect.app.states import OUTDATED
 from recollect.base.errors import BadInput, Conflict, HomeRefused, ModelError, RecollectError
-from recollect.base.files import write_private
+from recollect.base.files import read_limited, write_private
 from recollect.base.ids import draw_numbers
 from recollect.base.log import Log
+from recollect.base.paths import user_home
+from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.jobs import session_schedule
 from recollect.jobs.job_table import VALIDATION
 from recollect.lifecycle import edits, validation
-from recollect.lifecycle.validation import Check, State
+from recollect.lifecycle.validation import Check, Sort, State
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json, content_hash
 from recollect.model.memory import BridgeType, Kind, Lane, Memory, Note, Rule, Status
@@ -86,8 +91,7 @@ def check_sample(app: App, run: session_schedule.Run) -> Iterator[str]:
     found = _Found()
     for phase in (_check_names, _check_claims, _improve_titles):
         for line in phase(app, run.scope, sample, found):
-            if line:
-                log.line(clip(one_line(line), _LOG_LINE_CHARS))
+            log.line(clip(one_line(line), _LOG_LINE_CHARS))
             yield line
     log.line(f"looked at {len(sample)}, flagged {len(found.flagged)}, proposed {found.proposed}")
     for path in sorted(_logs(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
@@ -120,7 +124,6 @@ def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Foun
             check = checks.get(memory.id)
             if check and check.state is not State.HOLDS and language_model.read_again(app, scope, memory):
                 yield _follow(app, scope, memory, check, found)
-        yield ""  # a pause before the next question
 
 
 def _follow(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
@@ -238,7 +241,7 @@ def _glance(app: App) -> Summary:
         amount = min(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))
         schedule = session_schedule.describe_schedule(app, VALIDATION, scope)
         lines.append(f"Validation: {schedule}; {amount} of {len(pool):,} would be drawn.")
-        flagged = flagged_ids(store)
+        flagged = read_flags(store)
         for memory in pool[:_MAX_GLANCED]:
             looked_at += 1
             why = [*outdated_claims(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
@@ -258,18 +261,102 @@ def _title(memory: Memory) -> str:
     return f"({clip(one_line(where), _TITLE_CHARS)})"
 
 
+# The free checks: files of the project, scripts and targets, programs. They read names and small files, and say nothing
+# in doubt: a path counts as gone only if it could be one of this project's, or was a file when the memory was made. A
+# memory of the user's holds in every project, so only its absolute paths are checked.
+
+_MAX_BYTES = 1_000_000
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_TARGET = re.compile(r"^([^\s:=#][^:=#\n]*):(?!=)", re.MULTILINE)
+# Shells know these without a file.
+_BUILT_IN = frozenset(
+    """alias bg builtin cd command declare echo eval exec exit export fg for function hash if jobs kill let local popd
+    printf pushd pwd read return set shift source test time trap type ulimit umask unalias unset until wait
+    while""".split()
+)
+
+
+def outdated_claims(app: App, scope: Scope, memory: Memory) -> tuple[str, ...]:
+    """What it names that does not exist, and files that changed since, in a few words each."""
+    root = app.project.root if app.project is not None and scope is Scope.PROJECT else None
+    changed = set(anchors.changed_files(app, memory)) if root else set()
+    gone = {path for path in changed if root and not os.path.lexists(root / path)}
+    problems = [f"{path} is gone" for path in sorted(gone)]
+    problems += [f"{path} changed since" for path in sorted(changed - gone)]
+    for sort, name in validation.find_claims(f"{memory.title}\n{memory.body}"):
+        is_missing, words = _CHECKS[sort]
+        if name not in changed and is_missing(name, root):
+            problems.append(words.format(name))
+    return tuple(dict.fromkeys(problems))
+
+
+def _is_missing_path(name: str, root: Path | None) -> bool:
+    """`/api/users` is a route as often as a path, and a relative one may be another project's: its first folder has to
+    be there."""
+    try:
+        path = user_home() / name[2:] if name.startswith("~/") else Path(name)
+        if path.is_absolute():
+            return Path(*path.parts[:2]).is_dir() and not os.path.lexists(path)
+        if root is None or ".." in path.parts or len(path.parts) < 2:
+            return False
+        return (root / path.parts[0]).is_dir() and not os.path.lexists(root / path)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_missing_program(name: str, _root: Path | None) -> bool:
+    """As a shell would look it up, on the PATH of this process."""
+    path = environment().get("PATH", "")
+    return bool(path) and name not in _BUILT_IN and shutil.which(name, path=path) is None
+
+
+def _is_missing_script(name: str, root: Path | None) -> bool:
+    try:
+        held = json.loads(read_limited(root / "package.json", _MAX_BYTES)) if root else None
+        scripts = held.get("scripts", {}) if isinstance(held, dict) else None
+        return isinstance(scripts, dict) and name not in scripts
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def _is_missing_target(name: str, root: Path | None) -> bool:
+    """Never where the Makefile has pattern rules, or includes other files."""
+    for path in (root / file for file in _MAKEFILES) if root else ():
+        try:
+            text = read_limited(path, _MAX_BYTES).decode()
+        except (OSError, ValueError):
+            continue
+        targets = {target for line in _TARGET.findall(text) for target in line.split()}
+        is_open = any("%" in one or "$" in one for one in targets) or re.search(r"^-?include\s", text, re.MULTILINE)
+        return not is_open and name not in targets
+    return False
+
+
+_CHECKS = {
+    Sort.PATH: (_is_missing_path, "{} is not there"),
+    Sort.PROGRAM: (_is_missing_program, "there is no program {}"),
+    Sort.SCRIPT: (_is_missing_script, "package.json has no script {}"),
+    Sort.TARGET: (_is_missing_target, "the Makefile has no target {}"),
+}
+
+
 # Flags: memories that a model found out of date, with a hash of what they said then. Once that changes, or the memory
 # is put away, the flag is gone.
 
 
 def flag(store: Store, memory: Memory) -> None:
     with store.transaction():
-        flags = {**OUTDATED.read(store), memory.id: content_hash(memory)}
-        OUTDATED.write(store, {id: hash for id, hash in flags.items() if _is_valid(store, id, hash)})
+        OUTDATED.write(store, {**read_flags(store), memory.id: content_hash(memory)})
 
 
-def flagged_ids(store: Store) -> frozenset[str]:
-    return frozenset(id for id, hash in OUTDATED.read(store).items() if _is_valid(store, id, hash))
+def read_flags(store: Store) -> dict[str, str]:
+    """The hashes by id."""
+    found = {id: (store.exact(id), hash) for id, hash in OUTDATED.read(store).items()}
+    return {
+        id: hash
+        for id, (one, hash) in found.items()
+        if one and one.status is Status.ACTIVE and content_hash(one) == hash
+    }
 
 
 def remove_flags(store: Store, ids: Iterable[str]) -> None:
@@ -278,11 +365,6 @@ def remove_flags(store: Store, ids: Iterable[str]) -> None:
     with store.transaction():
         if gone & (flags := OUTDATED.read(store)).keys():
             OUTDATED.write(store, {id: hash for id, hash in flags.items() if id not in gone})
-
-
-def _is_valid(store: Store, id: str, hash: str) -> bool:
-    memory = store.exact(id)
-    return memory is not None and memory.status is Status.ACTIVE and content_hash(memory) == hash
 
 
 # The log: `logs/validation-<session>.log`, a line per finding. Two stores may be at the same session.
