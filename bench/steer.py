@@ -335,7 +335,8 @@ def _prompt() -> Prompt:
     from recollect.mcp.tool_list import TOOLS, instructions
 
     told = [
-        json.dumps({"name": t.name, "description": t.description, "input_schema": t.tool["inputSchema"]}) for t in TOOLS
+        json.dumps({"name": t.name, "description": t.tool["description"], "input_schema": t.tool["inputSchema"]})
+        for t in TOOLS
     ]
     skill = Path(claude_code.__file__).with_name("skill.md").read_text(encoding="utf-8")
     lengths = sum(map(len, told)), len(instructions()), len(skill)

@@ -7,7 +7,6 @@ when a file says something else.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from enum import Enum
@@ -15,7 +14,6 @@ from enum import Enum
 import click
 
 from recollect import __version__
-from recollect.base import errors
 from recollect.base.errors import RecollectError
 from recollect.base.settings import SETTINGS, Narrow, Setting, expected
 from recollect.cli.main import group_rows, program
@@ -100,12 +98,13 @@ def _parameter(p: Parameter) -> str:
 
 def _tools_table() -> str:
     rows = [_row("tool", "operation", "when"), _row("---", "---", "---")]
-    return "\n".join([*rows, *(_row(f"`{_signature(tool)}`", f"`{tool.op}`", tool.description) for tool in TOOLS), ""])
+    about = (_row(f"`{_signature(tool)}`", f"`{tool.op}`", tool.tool["description"]) for tool in TOOLS)
+    return "\n".join([*rows, *about, ""])
 
 
 def _signature(tool: Tool) -> str:
     given = [
-        name if name in tool.required else f"{name}={json.dumps(schema['default'])}"
+        f"{name}={json.dumps(schema['default'])}" if "default" in schema else name
         for name, schema in tool.arguments.items()
     ]
     return f"{tool.name}({', '.join(given)})"
@@ -122,9 +121,8 @@ def _setting(setting: Setting) -> str:
 
 
 def _errors_table() -> str:
-    said = dict(re.findall(r"(\w+) +\d+ +(\S.*)", errors.__doc__ or ""))
     rows = [_row("exit code", "error", "meaning"), _row("---", "---", "---")]
-    return "\n".join([*rows, *(_row(str(e.exit_code), f"`{e.__name__}`", said[e.__name__]) for e in _tree()), ""])
+    return "\n".join([*rows, *(_row(str(e.exit_code), f"`{e.__name__}`", e.__doc__ or "") for e in _tree()), ""])
 
 
 def _tree(top: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:

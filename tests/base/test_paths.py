@@ -45,8 +45,8 @@ def test_without_home_the_list_of_users_is_asked(environ: dict[str, str], monkey
 
 
 @posix
-@pytest.mark.parametrize("listed", [None, "", "relative"])
-def test_a_user_without_any_home_is_told_what_to_set(listed: str | None, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("listed", ["", "relative"])
+def test_a_user_without_any_home_is_told_what_to_set(listed: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(paths, "_listed_home", lambda: listed)
     with pytest.raises(HomeRefused) as refused:
         home({})
@@ -117,9 +117,9 @@ def test_a_place_that_cannot_be_a_home_is_refused_and_the_path_to_one_is_never_m
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     check_refused(tmp_path / "mem", says="not a folder")
     check_refused(tmp_path / "mem" / "deeper", says="cannot be used")
-    check_refused(tmp_path / "dangling", says="link to a place that is not there")
+    check_refused(tmp_path / "dangling", says="link to a place that does not exist")
     check_refused(tmp_path / "loop", says="cannot be used")
-    check_refused(tmp_path / "nonexistent" / ".recollect", says="nonexistent is not there")
+    check_refused(tmp_path / "nonexistent" / ".recollect", says="nonexistent does not exist")
     assert not (tmp_path / "nowhere").exists()
     assert not (tmp_path / "nonexistent").exists()
 

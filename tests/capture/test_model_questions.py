@@ -78,7 +78,7 @@ def test_reading_memory_or_failing_to_write_it_is_not_writing(act: Act):
 
 
 def test_every_tool_that_counts_as_writing_is_one_of_ours():
-    assert {tool.name for tool in TOOLS if not tool.only_reads} >= questions.WRITES
+    assert {tool.name for tool in TOOLS if not tool.tool["annotations"]["readOnlyHint"]} >= questions.WRITES
 
 
 def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():

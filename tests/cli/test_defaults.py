@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.cli.op_command import Parameter, command_of, parameters, values_from
-from recollect.mcp.tool_list import TOOLS, Tool, request
+from recollect.mcp.tool_list import TOOLS, Tool, make_call
 from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Op
 
@@ -66,7 +66,7 @@ def test_every_switch_can_be_set_both_ways(op: Op, monkeypatch: pytest.MonkeyPat
 def test_a_tool_names_the_functions_own_defaults(tool: Tool):
     defaults = function_defaults(BY_OP[tool.op])
     for name, schema in tool.arguments.items():
-        if name in tool.required or name == "dry_run":  # a mode of every write: off unless it is asked for
+        if "default" not in schema or name == "dry_run":  # a mode of every write: off unless it is asked for
             assert schema.get("default", False) is False
             continue
         wanted = defaults[tool.renamed.get(name, name)]
@@ -77,10 +77,12 @@ def test_a_tool_names_the_functions_own_defaults(tool: Tool):
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_tool_without_options_calls_its_function_with_the_functions_own_defaults(tool: Tool):
-    needed: dict[str, Any] = {name: tool.arguments[name]["type"] == "boolean" or "x" for name in tool.required}
+    needed: dict[str, Any] = {
+        name: schema["type"] == "boolean" or "x" for name, schema in tool.arguments.items() if "default" not in schema
+    }
     defaults = function_defaults(BY_OP[tool.op])
     as_null = {name: None for name, schema in tool.arguments.items() if schema.get("default", ...) is None}
     for given in (needed, needed | as_null):
-        call = parse_call(json.dumps(request(tool.name, given).call).encode())
+        call = parse_call(json.dumps(make_call(tool, given)).encode())
         assert not call.dry_run
         assert {name: value for name, value in call.values.items() if name in defaults} == {}

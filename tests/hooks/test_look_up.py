@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from recollect.app.core import App
-from recollect.mcp.tool_list import request
+from recollect.mcp.tool_list import BY_NAME, make_call
 from recollect.model.memory import Memory, Message, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Scope
@@ -47,7 +47,7 @@ def through_command(app: App, _talk: Talk, question: str) -> str:
 
 
 def through_tool(app: App, _talk: Talk, question: str) -> str:
-    asked = {**request("ai_recall", {"query": question}).call, "for": "agent"}
+    asked = {**make_call(BY_NAME["ai_recall"], {"query": question}), "for": "agent"}
     answer = json.loads(calls.run_call(app, calls.parse_call(json.dumps(asked).encode())))
     assert len(json.dumps({"content": [{"type": "text", "text": answer["text"]}]}, ensure_ascii=False)) <= 8_000
     return str(answer["text"])

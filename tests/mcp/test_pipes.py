@@ -53,7 +53,7 @@ def test_it_speaks_both_protocols_and_says_how_to_use_it(fresh: Path, version: s
             Draft202012Validator.check_schema(tool.output_schema or {})
             assert tool.annotations is not None
             assert tool.annotations.open_world_hint is False
-        assert "without it" not in talk.text("ai_pin", content="Said before anything was there.")
+        talk.pin("Said before anything was there.")
         assert len(alive_in(fresh)) == 1
         assert "before anything" in talk.text("ai_recall", query="before anything was there")
 
@@ -67,7 +67,7 @@ def test_a_runtime_folder_that_becomes_another_s_meanwhile_is_no_obstacle(fresh:
         os.chmod(find_place(str(fresh), os.environ).runtime, 0o777)
         assert soon(lambda: first not in alive_in(fresh))
 
-        assert "without it" not in talk.text("ai_pin", content="Said to the second.")
+        talk.pin("Said to the second.")
         assert len(alive_in(fresh)) == 1
         assert talk.data("ai_status")["memories"] == {"project": {"thread active": 2}}
 

@@ -15,6 +15,7 @@ from mcp import MCPError
 from recollect.app.core import App
 from recollect.mcp import link
 from recollect.ops import memories, notes
+from recollect.wire import lockfile
 from tests.daemon.real import FORKS, House
 from tests.mcp.talk import talking
 
@@ -212,21 +213,14 @@ def test_a_store_that_cannot_be_written_still_answers_and_says_why_it_keeps_noth
         assert talk.data("ai_compact", dry_run=True)["before"]["active_threads"] == 1
 
 
-def test_where_no_daemon_can_be_started_it_goes_on_by_words_alone_and_says_so(
-    house: House, monkeypatch: pytest.MonkeyPatch
-):
+def test_where_no_daemon_can_be_started_it_says_so(house: House, monkeypatch: pytest.MonkeyPatch):
     """Another process holds the lifetime lock and never answers."""
-    import fcntl
-
     monkeypatch.setattr(link, "_START_S", 0.2)
-    seed(2)
-    with open(house.place.lock, "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with talking() as talk:
-            assert "without it, by words alone" in talk.text("ai_pin", content="Kept without help.")
-            assert "Kept without help." in talk.text("ai_recall", query="help")
-            assert talk.data("ai_status")["memories"] == {"project": {"thread active": 3}}
-            assert "could not be started" in talk.error("ai_compact")
+    held = lockfile.take(house.place.lock)
+    assert held
+    with talking() as talk:
+        assert "recollect doctor" in talk.error("ai_pin", content="Not kept.")
+    lockfile.release(held)
     assert house.alive() == []
 
 

@@ -13,7 +13,7 @@ from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
 from recollect.lifecycle.compaction import Strategy
-from recollect.mcp.tool_list import request
+from recollect.mcp.tool_list import BY_NAME, make_call
 from recollect.model.codec import encode
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Create
@@ -94,8 +94,8 @@ def _by_virtual_read(app: App, asked: str) -> Answer:
 
 
 def _by_tool(app: App, asked: str) -> Answer:
-    wanted = request("ai_recall", {"query": asked})
-    call = calls.parse_call(json.dumps({**wanted.call, "for": "agent"}).encode())
+    asked_for = make_call(BY_NAME["ai_recall"], {"query": asked})
+    call = calls.parse_call(json.dumps({**asked_for, "for": "agent"}).encode())
     text = json.loads(calls.run_call(app, call))["text"]
     return Answer(text, "-> Reactivated by this recall" in _first_block(text))
 

@@ -8,13 +8,13 @@ import pytest
 
 from recollect.app import session_ledger
 from recollect.app.core import App
-from recollect.base.errors import BadInput, Stopped
+from recollect.base.errors import BadInput
 from recollect.model.memory import Kind
 from recollect.model.result import Scope
 from recollect.model.session import LedgerKey, Session
 from recollect.ops import calls
 from recollect.ops.table import OPS
-from tests.ops.ask import kept, pinned, states
+from tests.ops.ask import kept, pinned
 from tests.values import NOW
 
 
@@ -61,24 +61,6 @@ def test_what_is_no_question_is_refused(body: bytes):
 def test_what_is_for_a_person_alone_is_not_offered(op: str):
     with pytest.raises(BadInput):
         read(op)
-
-
-def test_what_is_called_off_writes_nothing(app: App):
-    pinned(app, "anchor")
-    before = states(app)
-    work = calls.Work()
-    work.cancelled = True
-    with pytest.raises(Stopped):
-        calls.run_call(app, calls.parse_call(b'{"op": "compact"}'), work)
-    assert states(app) == before
-    assert app.progress is not work
-
-
-def test_work_says_how_far_it_is(app: App):
-    pinned(app, "anchor")
-    work = calls.Work()
-    calls.run_call(app, calls.parse_call(b'{"op": "compact"}'), work)
-    assert (work.done, work.total) == (4, 4)
 
 
 def test_a_dry_run_is_one_for_that_call_alone(app: App):

@@ -1,10 +1,7 @@
 """Where Recollect keeps its things, and whether that place is safely ours.
 
-`RECOLLECT_HOME`, else `.recollect` in the user's home folder. Naming a place touches nothing, so
-reading commands work before there is any home; only `prepare` makes folders.
-
-Relies on one owner: a home of another user is refused, for reading too. Says nothing about which
-project a folder belongs to (project.py).
+`RECOLLECT_HOME`, else `.recollect` in the user's home folder. Naming a place touches nothing, so reading commands work
+before there is any home; only `prepare` makes folders. A home of another user is refused, for reading too.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from recollect.base.errors import HomeRefused
 from recollect.base.files import PRIVATE_FOLDER, make_private_folder
@@ -41,52 +37,32 @@ def user_home(environ: Mapping[str, str] | None = None) -> Path:
     if os.path.isabs(named):
         return Path(os.path.normpath(named))
     listed = _listed_home()
-    if listed and os.path.isabs(listed):
+    if os.path.isabs(listed):
         return Path(listed)
     raise HomeRefused("This user has no home folder.", hint=_NAME_ANOTHER)
 
 
-def _listed_home() -> str | None:
-    """From the system's list of users."""
+def _listed_home() -> str:
+    """From the system's list of users; empty where they are in none."""
     if sys.platform == "win32":
-        return None
+        return ""
     import pwd
 
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
     except KeyError:
-        return None
+        return ""
 
 
-# A NamedTuple here and in the two files beside: built five times faster than a frozen dataclass,
-# and these are loaded by every command.
-class Home(NamedTuple):
-    root: Path
-
-    @property
-    def conf(self) -> Path:
-        return self.root / "agent.conf"
-
-    @property
-    def user_store(self) -> Path:
-        return self.root / "user" / "memory.db"
-
-    @property
-    def projects(self) -> Path:
-        return self.root / "projects"
-
-    @property
-    def logs(self) -> Path:
-        return self.root / "logs"
-
-    @property
-    def embedding_key(self) -> Path:
-        """What an endpoint that makes vectors wants to be shown; most want nothing. Settings are shown, this is not."""
-        return self.root / "embedding.key"
-
-    @property
-    def vault(self) -> Path:
-        return self.root / "vault"
+class Home:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.conf = root / "agent.conf"
+        self.user_store = root / "user" / "memory.db"
+        self.projects = root / "projects"
+        self.logs = root / "logs"
+        self.vault = root / "vault"
+        self.embedding_key = root / "embedding.key"  # for an endpoint that wants one; settings are shown, this is not
 
     def check(self) -> bool:
         """Whether there is a home; HomeRefused when what is there is not safely ours. Changes nothing."""
@@ -94,9 +70,8 @@ class Home(NamedTuple):
             found = os.stat(self.root)
         except (FileNotFoundError, NotADirectoryError):
             if self.root.is_symlink():
-                raise HomeRefused(
-                    f"{self.root} is a link to a place that is not there.", hint="Make that folder, or remove the link."
-                ) from None
+                message = f"{self.root} is a link to a place that does not exist."
+                raise HomeRefused(message, hint="Make that folder, or remove the link.") from None
             return False
         except OSError as error:
             raise _refused(self.root, error) from error
@@ -134,7 +109,7 @@ def _shut(folder: Path) -> None:
     if stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER:
         return
     os.chmod(folder, PRIVATE_FOLDER)
-    # Some file systems nod and change nothing.
+    # Some file systems report success and change nothing.
     if os.stat(folder).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise HomeRefused(f"Others can write to {folder}, and that cannot be changed.", hint=_NAME_ANOTHER)
 
@@ -142,8 +117,6 @@ def _shut(folder: Path) -> None:
 def _refused(folder: Path, error: OSError) -> HomeRefused:
     why = error.strerror or type(error).__name__
     if isinstance(error, FileNotFoundError):
-        return HomeRefused(
-            f"{folder} cannot be made: {folder.parent} is not there.",
-            hint=f"Make {folder.parent} first. Or: {_NAME_ANOTHER}",
-        )
+        hint = f"Make {folder.parent} first. Or: {_NAME_ANOTHER}"
+        return HomeRefused(f"{folder} cannot be made: {folder.parent} does not exist.", hint=hint)
     return HomeRefused(f"{folder} cannot be used: {why}.", hint=_NAME_ANOTHER)

@@ -34,6 +34,7 @@ _ID = r"[0-9a-f]{32}"
 _KEY_CHARS_SHOWN = 12
 _FOLDER = r"[A-Za-z0-9._-]{1,60}-[0-9a-fp][0-9a-f]{11}"
 _UNSAFE = r"[^A-Za-z0-9._-]+"
+_WORKTREE_LINE = r'(?i:worktree)\s*=\s*"?([^"\x00]+?)"?'
 _MAX_NAME_CHARS = 40
 _MAX_POINTER_BYTES = 8_192
 _MAX_GIT_CONFIG_BYTES = 262_144
@@ -98,11 +99,10 @@ def _climb(folder: str, barred: frozenset[str]) -> Iterator[str]:
 
 def _is_shared_temp(folder: str) -> bool:
     """A temporary folder of the system's: anyone can plant a `.git` there for everyone below."""
-    try:
+    with suppress(OSError):
         mode = os.stat(folder).st_mode
-    except OSError:
-        return False
-    return bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
+        return bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
+    return False
 
 
 def _plain_project(folder: str) -> Project:
@@ -169,22 +169,18 @@ def _main_tree(common: str, barred: frozenset[str]) -> str | None:
     return None
 
 
-_WORKTREE_LINE = r'(?i:worktree)\s*=\s*"?([^"]+?)"?'
-
-
 def _configured_tree(git_dir: str) -> str | None:
     """`core.worktree`, which git sets for submodules."""
     for name in ("config.worktree", "config"):
         try:
-            content = read_limited(Path(git_dir, name), _MAX_GIT_CONFIG_BYTES)
+            content = os.fsdecode(read_limited(Path(git_dir, name), _MAX_GIT_CONFIG_BYTES))
         except (OSError, ValueError):
             continue
         section = ""
-        for raw in os.fsdecode(content).split("\n"):
-            line = raw.strip()
+        for line in map(str.strip, content.split("\n")):
             if line.startswith("["):
                 section = line.lower()
-            elif section == "[core]" and (found := re.fullmatch(_WORKTREE_LINE, line)) and "\x00" not in line:
+            elif section == "[core]" and (found := re.fullmatch(_WORKTREE_LINE, line)):
                 return os.path.realpath(os.path.join(git_dir, found[1]))
     return None
 
@@ -195,9 +191,7 @@ def _pointer(path: str) -> str | None:
         content = read_limited(Path(path), _MAX_POINTER_BYTES).strip()
     except (OSError, ValueError):
         return None
-    if not content or b"\x00" in content or b"\n" in content:
-        return None
-    return os.fsdecode(content)
+    return None if not content or b"\x00" in content or b"\n" in content else os.fsdecode(content)
 
 
 def _anchor(common: str) -> str:
@@ -217,8 +211,7 @@ def _shown_name(folder: str) -> str:
 
 
 def _path_key(folder: str) -> str:
-    # Loaded only where there is no id to read.
-    import hashlib
+    import hashlib  # only where there is no id to read
 
     return "p" + hashlib.sha256(os.fsencode(os.path.normcase(folder))).hexdigest()[:31]
 
@@ -226,8 +219,8 @@ def _path_key(folder: str) -> str:
 def claim(projects: Path, project: Project, fresh: str) -> Project:
     """Give a repository the id that lets it move, before its first store is made.
 
-    `fresh` is a new random id (32 hex digits). It is written only where no id is and no store
-    stands yet; a store made under the path's key, where the id could not be written, stays in use.
+    `fresh` is a new random id (32 hex digits). It is written only where there is neither an id nor a store yet; a store
+    made under the path's key, where the id could not be written, stays in use.
     """
     if project.common_dir is None or re.fullmatch(_ID, project.key) or store_folder(projects, project):
         return project
@@ -263,7 +256,11 @@ def attach(projects: Path, project: Project, folder_name: str) -> Path:
     """Let the project use that store folder from now on; naming its own again undoes it."""
     names = [folder.name for folder in _folders(projects)]
     if folder_name not in names:
-        raise NotFound(f"No project's store is called {folder_name!r}.", hint=_nearest(folder_name, names))
+        import difflib
+
+        near = difflib.get_close_matches(folder_name, names, n=3, cutoff=0.5) or names[:10]
+        hint = f"Did you mean {' or '.join(near)}?" if near else "No project has a store yet."
+        raise NotFound(f"No project's store is called {folder_name!r}.", hint=hint)
     own = _own_folder(projects, project) or _make_own(projects, project)
     target = projects / folder_name
     if target != own:
@@ -342,15 +339,6 @@ def _card(folder: Path) -> dict[str, str]:
         return {key: value for key, value in card.items() if isinstance(value, str) and "\x00" not in value}
     except (OSError, ValueError, RecursionError, AttributeError):  # the last where it is no object
         return {}
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if near:
-        return f"Did you mean {' or '.join(near)}?"
-    return f"There are: {', '.join(names[:10])}." if names else "No project has a store yet."
 
 
 def prepare_view(root: Path) -> None:

@@ -3,7 +3,7 @@
 A row of the table is a `Setting`: name, default, range, the reason for the default, and what others may do to it. Four
 layers, each over the one before: the default, the user's `agent.conf`, the project's, the environment. A stranger may
 have written what lies in a project's tree and what reaches a hook's environment: these may only narrow (switch off,
-lower a budget). `load` never raises; it reports what it could not take, with file and line, and the layer below stands.
+lower a budget). `load` never raises; it reports what it could not use, with file and line, and the layer below stands.
 
 The only place beside paths.py that sees the environment. Does not act on any setting.
 """
@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple
 
 from recollect.base.files import read_limited
 from recollect.base.shipped import load_table
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
     low: float = 0
     high: float = 0
     choices: tuple[str, ...] = ()
-    stays_here: bool = False  # a value that sends text to another machine is taken from the user's own file alone
+    stays_here: bool = False  # a value that sends text to another machine is read from the user's own file alone
 
 
 SETTINGS: tuple[Setting, ...] = tuple(
@@ -59,53 +59,36 @@ class Value(NamedTuple):
     reason: str
 
 
-class Problem(NamedTuple):
-    """A value that could not be taken. `line` is 0 where there is none; `used` is what stands instead."""
-
-    source: str
-    line: int
-    key: str
-    value: str
-    wrong: str
-    used: str
-
-    def __str__(self) -> str:
-        where = f"{self.source}:{self.line}" if self.line else self.source
-        what = f"{self.key}={self.value}: " if self.value else f"{self.key}: " if self.key else ""
-        used = f" Using {self.used}." if self.used else ""
-        return f"{where}: {what}{self.wrong}.{used}"
-
-
 class Settings(NamedTuple):
     values: tuple[Value, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[str, ...] = ()  # values that could not be used: where, which, why, and what is used instead
 
     def switch(self, name: str) -> bool:
-        return self._canonical(name, "switch") == "on"
+        return self._of_kind(name, "switch") == "on"
 
     def count(self, name: str) -> int:
-        return int(self._canonical(name, "count"))
+        return int(self._of_kind(name, "count"))
 
     def figure(self, name: str) -> float:
-        return float(self._canonical(name, "figure"))
-
-    def text(self, name: str) -> str:
-        """Any setting as it is written; for texts and choices the only way."""
-        return self._canonical(name, None)
+        return float(self._of_kind(name, "figure"))
 
     def schedule(self, name: str) -> tuple[int, int]:
         """Offset and cycle."""
-        offset, cycle = self._canonical(name, "schedule").split("/")
+        offset, cycle = self._of_kind(name, "schedule").split("/")
         return int(offset), int(cycle)
 
     def pair(self, name: str) -> tuple[str, str]:
-        first, second = self._canonical(name, "pair").split("/")
+        first, second = self._of_kind(name, "pair").split("/")
         return first, second
 
-    def _canonical(self, name: str, kind: Kind | None) -> str:
-        if kind is not None and _BY_NAME[name].kind != kind:
-            raise TypeError(f"{name} is a {_BY_NAME[name].kind}, not a {kind}")
+    def text(self, name: str) -> str:
+        """Any setting as it is written; for texts and choices the only way."""
         return next(value.value for value in self.values if value.name == name)
+
+    def _of_kind(self, name: str, kind: Kind) -> str:
+        if _BY_NAME[name].kind != kind:
+            raise TypeError(f"{name} is a {_BY_NAME[name].kind}, not a {kind}")
+        return self.text(name)
 
 
 def environment() -> dict[str, str]:
@@ -118,59 +101,50 @@ def load(
 ) -> Settings:
     """The settings as they stand. With `hook` the environment came through an agent: it may only narrow."""
     layers = _Layers()
-    for conf, narrow_only in ((home_conf, False), (project_conf, True)):
-        if conf is not None:
-            layers.add_file(conf, narrow_only=narrow_only)
+    layers.add_file(home_conf, narrow_only=False)
+    layers.add_file(project_conf, narrow_only=True)
     layers.add_environment(environ, narrow_only=hook)
     return layers.settings()
-
-
-class _Line(NamedTuple):
-    number: int
-    key: str
-    # None where the line could not be read; `key` then holds the line.
-    value: str | None
-    wrong: str = ""
 
 
 class _Layers:
     def __init__(self) -> None:
         self._current = {setting.name: (setting.default, DEFAULT) for setting in SETTINGS}
-        self._problems: list[Problem] = []
+        self._problems: list[str] = []
 
     def settings(self) -> Settings:
         values = (Value(s.name, *self._current[s.name], s.reason) for s in SETTINGS)
         return Settings(tuple(values), tuple(self._problems))
 
-    def add_file(self, path: Path, *, narrow_only: bool) -> None:
+    def add_file(self, path: Path | None, *, narrow_only: bool) -> None:
+        if path is None:
+            return
         try:
             # The user's own file may be a link into a dotfiles folder; a stranger's link may lead anywhere.
-            content = read_limited(path, _MAX_CONF_BYTES, follow=not narrow_only)
-            text = content.decode("utf-8-sig")
+            text = read_limited(path, _MAX_CONF_BYTES, follow=not narrow_only).decode("utf-8-sig")
             if "\x00" in text:
                 raise ValueError("not a text file")
-            lines = tuple(_parse_lines(text))
         except (FileNotFoundError, NotADirectoryError):
             return
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
-            self._report(str(path), 0, "", "", f"cannot be read ({why or error})", "nothing of it")
+            why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "") or error
+            self._report(str(path), f"cannot be read ({why})", used="nothing of it")
             return
         before = len(self._problems)
-        last = {line.key: line.number for line in lines if line.value is not None}
-        for line in lines:
-            if line.value is None:
-                self._report(str(path), line.number, line.key, "", line.wrong, "")
-            elif last[line.key] != line.number:
-                again = f"line {last[line.key]}"
-                self._report(str(path), line.number, line.key, line.value, f"set again on {again}", again)
+        lines = tuple(_parse_lines(text))
+        last = {key: number for number, key, _, wrong in lines if not wrong}
+        for number, key, value, wrong in lines:
+            source = f"{path}:{number}"
+            if wrong:
+                self._report(source, wrong, key)
+            elif last[key] != number:
+                self._report(source, f"set again on line {last[key]}", key, value, f"line {last[key]}")
             else:
-                self._set(line.key, line.value, str(path), line.number, narrow_only=narrow_only)
+                self._set(key, value, source, narrow_only=narrow_only)
         over = len(self._problems) - before - _MAX_PROBLEMS_PER_FILE
         if over > 0:
             del self._problems[-over:]
-            self._report(str(path), 0, "", "", f"{over} more lines could not be taken", "")
+            self._report(str(path), f"{over} more lines could not be used")
 
     def add_environment(self, environ: Mapping[str, str], *, narrow_only: bool) -> None:
         for key in sorted(environ):
@@ -178,30 +152,30 @@ class _Layers:
                 continue
             # Other programs have such names too: an unknown one is reported only if it is nearly ours.
             if key in _BY_NAME or _nearest_name(key):
-                self._set(key, environ[key], ENVIRONMENT, 0, narrow_only=narrow_only)
+                self._set(key, environ[key], ENVIRONMENT, narrow_only=narrow_only)
 
-    def _set(self, key: str, text: str, source: str, line: int, *, narrow_only: bool) -> None:
+    def _set(self, key: str, text: str, source: str, *, narrow_only: bool) -> None:
         setting = _BY_NAME.get(key)
         if setting is None:
             near = _nearest_name(key)
-            wrong = f"unknown setting (did you mean {near}?)" if near else "unknown setting"
-            self._report(source, line, key, text, wrong, "")
+            self._report(source, f"unknown setting (did you mean {near}?)" if near else "unknown setting", key, text)
             return
         current = self._current[key][0]
         value = canonical(setting, text)
         if value is None:
-            self._report(source, line, key, text, f"must be {expected(setting)}", current)
+            self._report(source, f"must be {expected(setting)}", key, text, current)
         elif setting.stays_here and source == ENVIRONMENT and leaves_machine(value):
-            self._report(source, line, key, text, "only your own agent.conf may name another machine", current)
+            self._report(source, "only your own agent.conf may name another machine", key, text, current)
         elif narrow_only and value != current and not _narrows(setting, current, value):
             whose = "a hook's environment" if source == ENVIRONMENT else "a project"
-            self._report(source, line, key, text, f"{whose} {_ALLOWED[setting.narrow]}", current)
+            self._report(source, f"{whose} {_ALLOWED[setting.narrow]}", key, text, current)
         elif not narrow_only or value != current:
-            self._current[key] = (value, f"{source}:{line}" if line else source)
+            self._current[key] = (value, source)
 
-    def _report(self, source: str, line: int, key: str, value: str, wrong: str, used: str) -> None:
-        key, value = (storable(clip(text, _MAX_SHOWN_CHARS)) for text in (key, value))
-        self._problems.append(Problem(storable(source), line, key, value, wrong, used))
+    def _report(self, source: str, wrong: str, key: str = "", value: str = "", used: str = "") -> None:
+        named = "=".join(clip(part, _MAX_SHOWN_CHARS) for part in (key, value) if part)
+        parts = (f"{source}: ", f"{named}: " if named else "", f"{wrong}.", f" Using {used}." if used else "")
+        self._problems.append(storable("".join(parts)))
 
 
 _ALLOWED: dict[Narrow, str] = {
@@ -216,62 +190,45 @@ def _narrows(setting: Setting, current: str, value: str) -> bool:
     return is_off or (setting.narrow == "lower_only" and float(value) <= float(current))
 
 
-_ON = frozenset({"on", "true", "yes", "1"})
-_OFF = frozenset({"off", "false", "no", "0"})
-# Patterns stay text until used: compiling them all would double the time to load this file.
-# ASCII digits alone, and few: Python's own int and float take much more.
-_WHOLE = r"\+?[0-9]{1,15}"
-_DECIMAL = r"\+?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})"
-_SCHEDULE = r"([0-9]{1,6})/([0-9]{1,6})"
-# A prompt's name becomes a file's: no slash, no leading dot.
-_PAIR = r"[A-Za-z0-9][A-Za-z0-9._:@-]*/[A-Za-z0-9][A-Za-z0-9._:@-]*"
-_UNPRINTABLE = "[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-
-
-def canonical(setting: Setting, text: str) -> str | None:
-    """The one way to write this value, or None if the setting cannot take it."""
-    text = text.strip()
-    if not text or len(text) > _MAX_VALUE_CHARS:
-        return None
-    match setting.kind:
-        case "switch":
-            lowered = text.lower()
-            return "on" if lowered in _ON else "off" if lowered in _OFF else None
-        case "count":
-            is_fit = re.fullmatch(_WHOLE, text) and setting.low <= int(text) <= setting.high
-            return str(int(text)) if is_fit else None
-        case "figure":
-            if text.lower() in setting.choices:  # off: the least there is
-                return f"{setting.low:g}"
-            is_fit = re.fullmatch(_DECIMAL, text) and setting.low <= float(text) <= setting.high
-            return repr(float(text)).removesuffix(".0") if is_fit else None
-        case "choice":
-            return text.lower() if text.lower() in setting.choices else None
-        case "text":
-            return None if re.search(_UNPRINTABLE, text) else text
-        case "schedule":
-            found = re.fullmatch(_SCHEDULE, text)
-            return f"{int(found[1])}/{int(found[2])}" if found and int(found[1]) < int(found[2]) else None
-        case "pair":
-            return text if re.fullmatch(_PAIR, text) else None
-        case _:
-            assert_never(setting.kind)
-
-
-_EXPECTED: dict[Kind, str] = {
-    "switch": "on or off",
-    "count": "a whole number from {low:.0f} to {high:.0f}",
-    "figure": "a number from {low:g} to {high:.0f}",
-    "choice": "",
-    "text": f"one line of at most {_MAX_VALUE_CHARS} characters",
-    "schedule": "offset/cycle, the offset below the cycle",
-    "pair": "two names, first/second",
+_SWITCHES = {**dict.fromkeys(("on", "true", "yes", "1"), "on"), **dict.fromkeys(("off", "false", "no", "0"), "off")}
+# What a value looks like, and the words for it. Patterns stay text until used: compiling them all would double the time
+# to load this file. ASCII digits alone, and few: Python's own int and float take much more. A prompt's name becomes a
+# file's: no slash, no leading dot.
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._:@-]*"
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "switch": (r"\w+", "on or off"),
+    "count": (r"\+?[0-9]{1,15}", "a whole number from {low:.0f} to {high:.0f}"),
+    "figure": (r"\+?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})", "a number from {low:g} to {high:.0f}"),
+    "choice": (r"(?!)", ""),
+    "text": ("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*", f"one line of at most {_MAX_VALUE_CHARS} characters"),
+    "schedule": (r"[0-9]{1,6}/[0-9]{1,6}", "offset/cycle, the offset below the cycle"),
+    "pair": (f"{_NAME}/{_NAME}", "two names, first/second"),
 }
 
 
+def canonical(setting: Setting, text: str) -> str | None:
+    """The one way to write this value, or None if the setting cannot have it."""
+    text = text.strip()
+    if text.lower() in setting.choices:  # for a figure: off, the least there is
+        return f"{setting.low:g}" if setting.kind == "figure" else text.lower()
+    if not text or len(text) > _MAX_VALUE_CHARS or not re.fullmatch(_KINDS[setting.kind][0], text):
+        return None
+    match setting.kind:
+        case "switch":
+            return _SWITCHES.get(text.lower())
+        case "count" | "figure":
+            number = int(text) if setting.kind == "count" else float(text)
+            return repr(number).removesuffix(".0") if setting.low <= number <= setting.high else None
+        case "schedule":
+            offset, cycle = map(int, text.split("/"))
+            return f"{offset}/{cycle}" if offset < cycle else None
+        case _:
+            return text
+
+
 def expected(setting: Setting) -> str:
-    """In words, what the setting takes."""
-    words = _EXPECTED[setting.kind].format(low=setting.low, high=setting.high)
+    """In words, what values the setting can have."""
+    words = _KINDS[setting.kind][1].format(low=setting.low, high=setting.high)
     return " or ".join(filter(None, (words, *setting.choices)))
 
 
@@ -281,30 +238,26 @@ _COMMENT = r"(?:^|(?<=\s))#.*"
 _QUOTED = r"""(["'])(.*?)\1\s*(?:#.*)?"""
 
 
-def _parse_lines(text: str) -> Iterator[_Line]:
+def _parse_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
+    """Number, key, value, and what is wrong with the line; then the key is the line."""
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         found = re.fullmatch(_ASSIGNMENT, line)
         if found is None:
-            yield _Line(number, line, None, "not a line of the form KEY=value")
-            continue
-        key, value = found[1], found[2]
-        if value[:1] in {'"', "'"}:
-            quoted = re.fullmatch(_QUOTED, value)
-            if quoted is None:
-                yield _Line(number, key, None, "a quotation mark that does not close, or text after it")
-                continue
-            yield _Line(number, key, quoted[2])
+            yield number, line, "", "not a line of the form KEY=value"
+        elif found[2][:1] not in ('"', "'"):
+            yield number, found[1], re.sub(_COMMENT, "", found[2]).rstrip(), ""
+        elif quoted := re.fullmatch(_QUOTED, found[2]):
+            yield number, found[1], quoted[2], ""
         else:
-            yield _Line(number, key, re.sub(_COMMENT, "", value).rstrip())
+            yield number, found[1], "", "a quotation mark that does not close, or text after it"
 
 
 def _nearest_name(key: str) -> str:
     """The setting that was probably meant, or nothing."""
-    # Loaded only when somebody mistyped.
-    import difflib
+    import difflib  # only when somebody mistyped
 
     # Without the prefix they share, or MEMORY_LIMIT of some other program looks like MEMORY_LLM.
     tails = [name.removeprefix(PREFIX) for name in _BY_NAME]
@@ -313,23 +266,19 @@ def _nearest_name(key: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
     import ipaddress  # no other command needs it
 
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
 def leaves_machine(value: str) -> bool:
     """Whether it is a URL of another machine, or one that cannot be read."""
-    if "://" not in value:
-        return False
     from urllib.parse import urlsplit
 
     try:
-        return not is_loopback(urlsplit(value).hostname or "")
+        return "://" in value and not is_loopback(urlsplit(value).hostname or "")
     except ValueError:
         return True

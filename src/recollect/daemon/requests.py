@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from recollect import __version__
 from recollect.app.core import App
@@ -20,9 +19,6 @@ from recollect.daemon.apps import Apps
 from recollect.daemon.socket_server import Answer, Request
 from recollect.hooks import Hooks
 from recollect.wire import frame
-
-if TYPE_CHECKING:
-    from recollect.ops.calls import Work
 
 _RETRY_S = 0.02
 HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
@@ -37,7 +33,6 @@ class RequestHandler:
         self._log = log
         self._stop = stop
         self._status = status
-        self._calls: dict[str, Work] = {}
         self.asked_s = time.monotonic()  # when the daemon was last needed
 
     def answer(self, request: Request) -> Answer:
@@ -52,8 +47,6 @@ class RequestHandler:
                 return self._answer_hook(request)
             case "ask":
                 return self._run_operation(request)
-            case "progress" | "cancel":
-                return self._look_at_call(request, cancel=op == "cancel")
             case "status":
                 return Answer(frame.OK, json.dumps(self._status()).encode())
             case "stop":
@@ -98,8 +91,6 @@ class RequestHandler:
         from recollect.ops import calls  # no hook needs it
 
         header, environ = request.header, _environ(request.header)
-        name, work = header.get("ask", ""), calls.Work()
-        self._calls[name] = work
         try:
             call = calls.parse_call(request.body)
             take_app = self._apps.own if call.takes_long else self._apps.app
@@ -108,7 +99,7 @@ class RequestHandler:
                     with take_app(environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ) as app:
                         if call.takes_long:
                             _check_model(app)
-                        return Answer(frame.OK, calls.run_call(app, call, work))
+                        return Answer(frame.OK, calls.run_call(app, call))
                 except (StoreBusy, ModelLoading):
                     # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
                     # a command or an MCP client can wait.
@@ -117,14 +108,6 @@ class RequestHandler:
                     time.sleep(_RETRY_S)
         except RecollectError as problem:
             return Answer(frame.ERROR, calls.encode_error(problem))
-        finally:
-            self._calls.pop(name, None)
-
-    def _look_at_call(self, request: Request, *, cancel: bool) -> Answer:
-        work = self._calls.get(request.header.get("ask", ""))
-        if cancel and work is not None:
-            work.cancelled = True
-        return Answer(frame.OK, json.dumps([work.done, work.total] if work else []).encode())
 
 
 def _is_newer(header: Mapping[str, str]) -> bool:

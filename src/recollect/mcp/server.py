@@ -7,13 +7,12 @@ Only this file knows the SDK. Whatever is slow to load is loaded when it is firs
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
-import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from mcp import types
 from mcp.server.context import ServerRequestContext
@@ -22,19 +21,19 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
-from recollect.mcp.link import LONG_S, WITHIN_S, Link, Reply
-from recollect.mcp.tool_list import TOOLS, BadCall, Request, instructions, request
+from recollect.mcp.link import Link, Reply
+from recollect.mcp.tool_list import BY_NAME, TOOLS, instructions, make_call, name_arguments
 
 NAME = "recollect"
 SCHEME = "recollect://memory/"
+_WITHIN_S = 30.0
+_LONG_S = 300.0
 _MAX_LISTED = 50
-_PROGRESS_S = 0.5
 _MAX_AT_ONCE = 16
 _MAX_ERROR_CHARS = 2_000
-_numbers = count(1)
+_TEXT = "text/plain"
 
 Context = ServerRequestContext[Any, Any]
-T = TypeVar("T")
 
 
 def main() -> None:
@@ -73,74 +72,52 @@ class Door:
     async def list_tools(self, _ctx: Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one.tool) for one in TOOLS])
 
-    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        try:
-            asked = request(params.name, params.arguments or {})
-        except BadCall as problem:
-            return _result(Reply(str(problem), None, failed=True))
-        return _result(await self._ask(ctx, asked))
+    async def call_tool(self, _ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = BY_NAME.get(params.name)
+        if tool is None:
+            near = difflib.get_close_matches(params.name, BY_NAME, n=1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            text = f"There is no tool {params.name[:80]!r}.{meant} There are: {', '.join(BY_NAME)}."
+            return _result(Reply(text, failed=True))
+        call = make_call(tool, params.arguments or {})
+        reply = await self._ask(call, _LONG_S if tool.long else _WITHIN_S)
+        return _result(reply._replace(text=name_arguments(tool, reply.text)) if reply.failed else reply)
 
-    async def list_resources(self, ctx: Context, _params: object) -> types.ListResourcesResult:
+    async def list_resources(self, _ctx: Context, _params: object) -> types.ListResourcesResult:
         found: list[types.Resource] = []
         for op in ("rules", "notes", "threads"):
-            reply = await self._ask(ctx, Request({"op": op, "values": {"limit": _MAX_LISTED}}))
+            reply = await self._ask({"op": op, "values": {"limit": _MAX_LISTED}})
             for memory in (reply.data or {}).get("memories", []):
-                about = types.Resource(
-                    uri=SCHEME + memory["id"], name=memory["id"], title=memory["title"], mime_type="text/plain"
-                )
-                found.append(about)
+                id, title = memory["id"], memory["title"]
+                found.append(types.Resource(uri=SCHEME + id, name=id, title=title, mime_type=_TEXT))
         return types.ListResourcesResult(resources=found)
 
     async def list_templates(self, _ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
+        about = "One memory whole, by its id."
         template = types.ResourceTemplate(
-            uri_template=SCHEME + "{id}", name="memory", description="One memory whole, by its id.",
-            mime_type="text/plain",
-        )  # fmt: skip
+            uri_template=SCHEME + "{id}", name="memory", description=about, mime_type=_TEXT
+        )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(self, _ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         id, _, offset = uri.removeprefix(SCHEME).partition("+")
         if not uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"No such resource: {uri[:200]}")
         call = {"op": "show", "values": {"id": id}, "offset": int(offset) if offset.isdecimal() else 0}
-        reply = await self._ask(ctx, Request(call))
+        reply = await self._ask(call)
         if reply.failed:
             raise MCPError(types.INVALID_PARAMS, reply.text[:_MAX_ERROR_CHARS])
-        contents = types.TextResourceContents(uri=params.uri, text=reply.text, mime_type="text/plain")
+        contents = types.TextResourceContents(uri=params.uri, text=reply.text, mime_type=_TEXT)
         return types.ReadResourceResult(contents=[contents])
 
-    async def _ask(self, ctx: Context, asked: Request) -> Reply:
-        """In a thread. Long work reports its progress and is cancelled with the request."""
-        name = f"{os.getpid()}-{next(_numbers)}"
-        within_s = LONG_S if asked.long else WITHIN_S
-        reporting = asyncio.create_task(self._report_progress(ctx, name)) if asked.long else None
-        try:
-            return await self._in_thread(lambda: self._link.ask(asked.call, name=name, within_s=within_s))
-        except asyncio.CancelledError:
-            # Nothing can be awaited in a request that is cancelled.
-            threading.Thread(target=self._link.cancel, args=(name,), daemon=True).start()
-            raise
-        finally:
-            if reporting is not None:
-                reporting.cancel()
-
-    async def _report_progress(self, ctx: Context, name: str) -> None:
-        reported = -1
-        while True:
-            await asyncio.sleep(_PROGRESS_S)
-            found = await self._in_thread(lambda: self._link.progress(name))
-            if found is not None and found[0] > reported:
-                reported = found[0]
-                await ctx.session.report_progress(reported, found[1] or None)
-
-    async def _in_thread(self, do: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, do)
+    async def _ask(self, call: Mapping[str, object], within_s: float = _WITHIN_S) -> Reply:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._link.ask, call, within_s)
 
 
 def _result(reply: Reply) -> types.CallToolResult:
     text = reply.text[:_MAX_ERROR_CHARS] if reply.failed else reply.text
     content: list[Any] = [types.TextContent(type="text", text=text)]
-    if reply.failed or reply.data is None:
+    if reply.data is None:
         return types.CallToolResult(content=content, is_error=reply.failed)
     return types.CallToolResult(content=content, structured_content=reply.data, is_error=False)

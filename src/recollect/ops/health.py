@@ -76,7 +76,7 @@ def _counts_now(app: App, store: Store) -> Counts:
 
 def config(app: App) -> Configured:
     lines = tuple(SettingLine(v.name, v.value, v.source, v.reason) for v in app.settings.values)
-    return Configured(lines, tuple(str(problem) for problem in app.settings.problems))
+    return Configured(lines, app.settings.problems)
 
 
 def doctor(app: App) -> Checkup:
