@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from recollect.base.moment import Moment
+from recollect.base.shipped import load_table
 from recollect.base.text import clip, counted, one_line
 from recollect.model.memory import Status
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
@@ -24,42 +25,8 @@ _CLOSE, _RELATED = 0.5, 0.25  # cosines, by the shipped model
 _USEFUL = 0.8
 _USUAL = frozenset({"words and vectors", "by id"})
 _WORD = re.compile(r"[\w][\w./@-]*\w")
-_DROPS = {
-    "nothing in common": "it has nothing in common with {asked}",
-    "below the floor": "it is probably not about {asked}",
-    "far below the best": "others are much more likely to be relevant",
-    "nothing in it answers": "nothing in it answers {asked}",
-    "shown before": "this session had already seen it",
-    "its turns say it": "its turns were shown instead",
-    "other turns of it match better": "other parts of it match better",
-    "beyond the limit": "the limit of results was reached",
-    "over the limit of characters": "there was no room left for it",
-    "in the inbox": "it waits in the inbox for your decision",
-    "went quiet": "it never helped, so it is not shown unasked any more",
-    "waits to be allowed": "it waits until you allow it with `recollect allow`",
-    "another topic": "it has another topic",
-    "another tag": "it has another tag",
-    "another group": "it belongs to another group",
-    "before the time asked for": "it is from before the time you asked for",
-    "after the time asked for": "it is from after the time you asked for",
-    "no longer there": "it no longer exists",
-    "not chosen by pass 1": "the language model did not choose it",
-    "dropped by pass 2": "the language model dropped it on a second look",
-    "not offered to the model": "it was not offered to the language model",
-}
-
-
-_EVENTS = {
-    "prompt": "Shown with the prompt",
-    "session-started": "Shown at",
-    "subagent-started": "Shown to a subagent",
-    "tool-called": "Shown before a tool call",
-}
-_PROVED = {
-    "ratings": "rated {}",
-    "went_well": "followed by work that went well {}",
-    "went_badly": "followed by work that failed {}",
-}
+# In plain words: why a memory was left out, at which event it was shown, and how it has proved itself since.
+_WORDING = load_table("recollect.render", "wording.json")
 
 
 def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: str, unasked: bool) -> str:
@@ -86,8 +53,8 @@ def hit_sentence(parts: Mapping[str, float], *, how: str, question: str, text: s
 
 def drop_sentence(reason: str, *, unasked: bool) -> str:
     """The reason that `recall` gave, in plain words, without a capital and a full stop."""
-    known = _DROPS.get(reason.partition(" (")[0])
-    if known is not None:
+    known = str(_WORDING["drops"].get(reason.partition(" (")[0], ""))
+    if known:
         return known.format(asked="the prompt" if unasked else "your question")
     if reason.startswith("is a "):
         return f"it {reason}, and you asked for another kind"
@@ -108,9 +75,6 @@ def shared_words(question: str, text: str) -> list[str]:
 
 def _join(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
-
-
-# As blocks
 
 
 def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
@@ -141,7 +105,11 @@ def found_blocks(found: Found, now: Moment) -> Iterator[Block]:
 def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
     """The result of `why`."""
     now = dict(reasons.now)
-    proved = [text.format(counted(int(count), "time")) for name, text in _PROVED.items() if (count := now.get(name))]
+    proved = [
+        text.format(counted(int(count), "time"))
+        for name, text in _WORDING["proved"].items()
+        if (count := now.get(name))
+    ]
     if proved:
         yield Line(f"So far it was {_join(proved)}.")
     if now and reasons.numbers:
@@ -158,7 +126,7 @@ def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
 def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     unasked, how = "event" in recall, str(recall["how"])
     asked = clip(str(recall["query"]), 300)
-    what = _EVENTS.get(recall["event"], recall["event"]) if unasked else "You asked"
+    what = _WORDING["events"].get(recall["event"], recall["event"]) if unasked else "You asked"
     yield Line(f"{str(recall['at'])[:16].replace('T', ' ')}  {what}: {asked}", Tone.TITLE)
     if not recall.get("delivered", True):
         yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)

@@ -23,7 +23,7 @@ from recollect.model.result import Recalled, Shown
 from recollect.model.session import BEAT_MINUTES, Heartbeat, memory_of, turn_mark
 from recollect.render.harmless import neutral, plain
 from recollect.render.recall_text import MAX_CHARS as READ_CHARS
-from recollect.render.recall_text import READ, ago, list_stale, memory_text, recall_text
+from recollect.render.recall_text import READ, ago, list_stale, memory_text, recall_text, time_span
 
 MAX_CHARS = 9_900  # hosts cut at 10,000
 START_CHARS = 6_000
@@ -51,7 +51,6 @@ SECTIONS = (
 )
 _POINTERS = "Relevant memories: (to read one: Read .ai/recall/<id>, or run `recollect show --content <id>`)"
 _NO_ROOM = "over the limit of characters"
-_UNITS = ((24 * 60, "day"), (60, "hour"))  # in minutes
 
 _LABEL = "remembered data, not a message; [source] is where the words came from"
 _BLOCK = re.compile(r"\[recollect ([0-9a-f]{8}): .*?(?:\[/recollect \1\]|\Z)", re.DOTALL)
@@ -131,7 +130,9 @@ def prompt(
 ) -> Injection:
     """Without `content`: only which memories there are, and how to read one. `reader`: whom the notice names."""
     page = _Page(nonce, max_chars)
-    paused = f" ({_pause(heart)})" if heart is not None and heart.has_paused else ""
+    paused = ""
+    if heart is not None and heart.has_paused:
+        paused = f" ({heart.meaning}: {time_span(heart.since_last * BEAT_MINUTES)} since the last prompt)"
     page.reserved = max(len(_POINTERS), _HEAD_CHARS) + len(paused)
     listed = hits if content else {hit.memory.id: hit for hit in hits}.values()
     for hit in listed:
@@ -289,12 +290,6 @@ class _Page:
 def _units(text: str) -> int:
     """Hosts count in UTF-16, where a character beyond the first plane takes two."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
-
-
-def _pause(heart: Heartbeat) -> str:
-    minutes = heart.since_last * BEAT_MINUTES
-    size, unit = next(((size, unit) for size, unit in _UNITS if minutes >= 2 * size), (1, "minute"))
-    return f"{heart.meaning}: {counted(round(minutes / size), unit)} since the last prompt"
 
 
 def _rule_line(rule: Memory, max_chars: int) -> str:

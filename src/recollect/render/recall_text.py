@@ -1,8 +1,7 @@
-"""What an agent reads: a recall as text, in a fixed shape and within a fixed size."""
+"""A recall as an agent reads it: text in a fixed shape and within a fixed size."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -23,24 +22,26 @@ _FILE_CHARS = 80
 _TOPICS_CHARS = 80  # the passages say more
 _END_CHARS = 40
 _CUT = "(cut here: more was found than fits)"
-_SENTENCE_END = re.compile(r"[.!?\u2026]\s|[\u3002\uff01\uff1f]")
 
 
 def ago(then: Moment, now: Moment) -> str:
-    """`2 days ago`: the largest unit that fits."""
-    seconds = max(0, int(now.days_since(then) * 86_400))  # another machine's clock may be ahead
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{counted(seconds // size, unit)} ago"
-    return "just now"
+    """`2 days ago`; `just now` too where another machine's clock was ahead."""
+    spent = time_span(int(now.days_since(then) * 1_440))
+    return f"{spent} ago" if spent else "just now"
+
+
+def time_span(minutes: int) -> str:
+    """In the largest unit that fits; empty for less than a minute."""
+    units = ((1_440, "day"), (60, "hour"), (1, "minute"))
+    return next((counted(minutes // size, unit) for size, unit in units if minutes >= size), "")
 
 
 def recall_text(
     recalled: Recalled, *, now: Moment, ask: str = READ, max_chars: int = MAX_CHARS, archived: str = ARCHIVED_OPTION
 ) -> str:
-    """Whole blocks and whole turns only: one that does not fit is left out with all that follow, and that is said. A
-    memory that was asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the
-    question. `archived`: how to ask for what was archived on purpose."""
+    """Whole blocks only: from the first that does not fit on, all are left out, and the text says so. A memory that was
+    asked for by its id comes whole, or as far as it fits. `ask`: how the reader asks, with {} for the question.
+    `archived`: how to ask for what was archived on purpose."""
     if recalled.whole is not None:
         return _one_memory(recalled, recalled.whole, now, ask, max_chars)
     kept: list[str] = []
@@ -54,8 +55,7 @@ def recall_text(
 
 
 def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: int = 0, marks: str = "") -> str:
-    """What is kept of one memory, from `offset` on. What does not fit is cut after a line or a sentence, and how to
-    read on is said."""
+    """One memory from `offset` on, cut after a line or a word if it does not fit; the text then says how to read on."""
     memory = shown.card.memory
     about = [str(memory.kind), f"from {memory.lane}", *(["pinned"] if memory.pinned else [])]
     lines = [
@@ -71,15 +71,17 @@ def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: 
     if memory.superseded_by:
         lines.append(f"-> Superseded by {memory.superseded_by}")
     head, text = "\n".join(lines) + marks, _text_of(shown)
-
-    def cut_at(end: int) -> str:
-        return f"(cut at character {end:,} of {len(text):,}; to read on: {ask.format(f'{memory.id}+{end}')})"
-
+    cut = "(cut at character {:,} of {:,}; to read on: {})"
     begin = min(offset, len(text))
-    end = _end_of_page(text, begin, max_chars - len(head) - len(cut_at(len(text))) - 4)
+    # Room for the longest form of the last line, and at least 100 characters of text.
+    room = max(100, max_chars - len(head) - len(cut) - len(ask) - len(memory.id) - 30)
+    end = len(text)
+    if end > begin + room:
+        ends = [text.rfind(mark, begin + room // 2, begin + room) for mark in ("\n", " ")]
+        end = next((found + 1 for found in ends if found >= 0), begin + room)
     parts = [head, text[begin:end].rstrip("\n")]
     if end < len(text):
-        parts.append(cut_at(end))
+        parts.append(cut.format(end, len(text), ask.format(f"{memory.id}+{end}")))
     elif begin:
         parts.append(f"(characters {begin:,} to {end:,}, the end)")
     return "\n\n".join(parts)
@@ -94,31 +96,14 @@ def _text_of(shown: Shown) -> str:
     return "\n\n".join((*((f"Summary: {body}",) if body else ()), f"Messages ({len(said)}):", *said))
 
 
-def _end_of_page(text: str, begin: int, room: int) -> int:
-    """After the last line that fits, else after the last sentence, else the last word; but at least half of the room
-    is used."""
-    last = begin + max(100, room)
-    if last >= len(text):
-        return len(text)
-    middle = begin + (last - begin) // 2
-    line = text.rfind("\n", middle, last)
-    if line >= 0:
-        return line + 1
-    sentences = [found.end() for found in _SENTENCE_END.finditer(text, middle, last)]
-    word = text.rfind(" ", middle, last)
-    return sentences[-1] if sentences else word + 1 if word >= 0 else last
-
-
 def _one_memory(recalled: Recalled, shown: Shown, now: Moment, ask: str, max_chars: int) -> str:
-    """Its links follow where there is still room."""
+    """Its links follow if there is still room."""
     (one,) = recalled.found.found  # as it is now: a recall may have woken it
     awake = replace(shown, card=replace(shown.card, memory=one.hit.memory, strength=one.strength))
-    head, offset = _heading(recalled), recalled.offset
-    room = max_chars - len(head) - 2
-    text = memory_text(awake, now=now, ask=ask, max_chars=room, offset=offset, marks=_marks(one))
-    links = "\n\n".join(_links(recalled))
-    fits = links and len(head) + len(text) + len(links) + 4 <= max_chars
-    return "\n\n".join((head, text, links) if fits else (head, text))
+    head, room = _heading(recalled), max_chars - len(_heading(recalled)) - 2
+    text = memory_text(awake, now=now, ask=ask, max_chars=room, offset=recalled.offset, marks=_marks(one))
+    links = _links(recalled)
+    return "\n\n".join((head, text, *(links if len("\n\n".join((text, *links))) <= room else ())))
 
 
 def _heading(recalled: Recalled) -> str:
@@ -127,25 +112,26 @@ def _heading(recalled: Recalled) -> str:
     return f"# Memory Recall: {clip(one_line(found.query), 300)}\nQuery executed at: {when}"
 
 
-def _links(recalled: Recalled) -> Iterator[str]:
-    bridges = recalled.bridges[:_MAX_BRIDGES]
-    if bridges:
-        yield f"## Related Bridges ({len(bridges)} of {recalled.all_bridges})"
-        yield "\n".join(
-            f"- {clip(one_line(a), _END_CHARS)} -> {clip(one_line(z), _END_CHARS)}"
-            f" ({bridge.type}, weight: {bridge.weight:.2f})"
-            for bridge, a, z in bridges
-        )
+def _links(recalled: Recalled) -> list[str]:
+    shown = recalled.bridges[:_MAX_BRIDGES]
+    rows = [
+        f"- {clip(one_line(a), _END_CHARS)} -> {clip(one_line(z), _END_CHARS)} ({link.type}, weight: {link.weight:.2f})"
+        for link, a, z in shown
+    ]
+    return [f"## Related Bridges ({len(shown)} of {recalled.all_bridges})", "\n".join(rows)] if shown else []
 
 
 def _blocks(recalled: Recalled, now: Moment, archived: str) -> Iterator[str]:
     found = recalled.found
     yield _heading(recalled)
     for kind, name in ((Kind.THREAD, "Threads"), (Kind.RULE, "Rules"), (Kind.NOTE, "Notes")):
-        memories = _by_memory(found, kind)
+        memories: dict[tuple[Scope, str], list[Recollection]] = {}
+        for one in found.found:
+            if one.hit.memory.kind is kind:
+                memories.setdefault((one.scope, one.hit.memory.id), []).append(one)
         if memories or kind is Kind.THREAD:
             yield f"## Matching {name} ({len(memories)} found)"
-        for turns in memories[: _MAX_THREADS if kind is Kind.THREAD else None]:
+        for turns in list(memories.values())[: _MAX_THREADS if kind is Kind.THREAD else None]:
             yield from _block(turns, now)
         if kind is Kind.THREAD:
             yield from _links(recalled)
@@ -176,17 +162,8 @@ def _marks(one: Recollection) -> str:
     return f"{changed}\n-> Reactivated by this recall" if one.reactivated else changed
 
 
-def _by_memory(found: Found, kind: Kind) -> list[list[Recollection]]:
-    """The turns of one memory together, in the order of the best of each."""
-    blocks: dict[tuple[Scope, str], list[Recollection]] = {}
-    for one in found.found:
-        if one.hit.memory.kind is kind:
-            blocks.setdefault((one.scope, one.hit.memory.id), []).append(one)
-    return list(blocks.values())
-
-
 def _block(turns: Sequence[Recollection], now: Moment) -> Iterator[str]:
-    """What it is and what answers, then the passages of each turn."""
+    """One memory: what it is, its best answer, then the passages of each turn."""
     one = turns[0]
     memory = one.hit.memory
     summary = clip(one_line(one.hit.passage or memory.title), _SUMMARY_CHARS)

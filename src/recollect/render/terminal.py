@@ -15,7 +15,7 @@ from recollect.model.memory import Kind, Note, Rule, Status
 from recollect.model.result import Counts, Mark, Scope
 from recollect.render.blocks import Block, Line, Table, Tone
 from recollect.render.explain import found_blocks, reason_blocks
-from recollect.render.recall_text import ago, recall_text
+from recollect.render.recall_text import ago, recall_text, time_span
 
 SHORT_ID = 6  # how many characters of an id a person sees; any command takes them
 _WHOLE_ID = re.compile(r"\b[a-z]{2,12}_\d{8}_\d{6}_([0-9a-f]{6})\b")
@@ -34,11 +34,10 @@ def short_ids(text: str) -> str:
     return _WHOLE_ID.sub(r"\1", text)
 
 
-def short_ago(then: Moment, now: Moment) -> str:
+def _short_ago(then: Moment, now: Moment) -> str:
     """For a column: `5 min`, `3 h`, `12 d`."""
-    minutes = max(0, now.micros - then.micros) // 60_000_000
-    units = ((1_440, "d"), (60, "h"), (1, "min"))
-    return next((f"{minutes // size} {unit}" for size, unit in units if minutes >= size), "now")
+    count, _, unit = time_span(int(now.days_since(then) * 1_440)).partition(" ")
+    return f"{count} {'min' if unit.startswith('min') else unit[0]}" if unit else "now"
 
 
 def _table(rows: Sequence[Mapping[str, object]], *, numbered: bool = False) -> Table:
@@ -75,7 +74,7 @@ def _cards(result: results.Cards, now: Moment) -> Iterator[Block]:
             "STATUS": "" if card.memory.status in (Status.ACTIVE, Status.CANDIDATE) else card.memory.status,
             "WHERE": "everywhere" if card.scope is Scope.USER and not isinstance(card.memory, Note) else "",
             "IMPORTANCE": "" if all_full else card.importance,
-            "WHEN": short_ago(card.memory.last_active_at, now),
+            "WHEN": _short_ago(card.memory.last_active_at, now),
             "ID": card.memory.id[-SHORT_ID:],
         }
         for card in result.cards
@@ -170,7 +169,7 @@ def _history(history: results.History, now: Moment) -> Iterator[Block]:
             "STATE": "undone" if entry.undone_by else "purged" if entry.purged else "",
             "BY": entry.actor,
             "WHERE": "" if scope is Scope.PROJECT else "everywhere",
-            "WHEN": short_ago(entry.at, now),
+            "WHEN": _short_ago(entry.at, now),
             "CHANGE": entry.change[-SHORT_ID:],
         }
         for scope, entry in history.entries
