@@ -7,25 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from bench.crash import run_crash
 from bench.pins import Kept, Pinner, kept
 from bench.powercut import run_cuts
-from bench.writers import run_writers
 from recollect.store import Store, Tuning
 from recollect.store.database import silent
-
-
-def test_kills_and_power_cuts_lose_nothing_and_the_control_does(tmp_path: Path):
-    seen: list[tuple[int, int]] = []
-
-    report = run_crash(tmp_path, cycles=6, cuts=25, seed=1, progress=lambda *at: seen.append(at))
-
-    assert report.passed, report
-    assert report.cycles == 6
-    assert report.acknowledged > 0
-    assert seen[-1] == (6 + 3 * 25, 6 + 3 * 25)
-    assert report.to_json()["power_cut"]["lost"] == 0
-    assert report.to_json()["passed"] is True
 
 
 def test_a_program_that_does_not_wait_for_the_disk_loses_in_a_power_cut(tmp_path: Path):
@@ -58,17 +43,6 @@ def test_a_write_that_is_there_in_part_or_twice_is_noticed(harm: str, expected: 
 
     assert kept(store, ids) == expected
     store.close()
-
-
-def test_three_writers_at_once_lose_nothing(tmp_path: Path):
-    seen: list[tuple[int, int]] = []
-
-    report = run_writers(tmp_path, processes=3, writes=30, progress=lambda *at: seen.append(at))
-
-    assert report.passed, report
-    assert report.acknowledged == 90
-    assert seen == sorted(seen)
-    assert seen[-1] == (90, 90)
 
 
 def store_with_pins(folder: Path, count: int) -> tuple[Store, list[str]]:

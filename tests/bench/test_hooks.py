@@ -11,18 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from bench import hook_crowd, hook_pace, hook_trials, processes
-from bench import house as houses
-from bench.cli import bench
 from bench.fault import Arrange, Call, Fault
 from bench.hook_crowd import Crowd, Soak
 from bench.hook_faults import FAULTS
 from bench.hook_pace import Bulk, First, Pace, Spread, Warm
 from bench.hook_trials import Trial, run_faults
 from bench.hooks import HooksReport
-from bench.house import House, Ran, payload
+from bench.house import House, payload
 from bench.processes import Body
 from recollect.wire import stub
 
@@ -128,17 +125,6 @@ def test_an_event_that_was_never_sent_counts_as_lost(house: House):
         assert kept.missing({f"crowd-0-{number}" for number in range(4)}) == {"crowd-0-3"}
 
 
-def test_the_daemon_is_looked_at_after_its_events(house: House, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(houses, "deadline_ms", lambda _event: 60_000)
-    soak = hook_crowd.run_soak(house, events=6, idle_s=0.2, step=silent)
-
-    assert soak.not_taken == 0
-    assert soak.late.memory_mb > 10
-    assert soak.late.descriptors > 3
-    assert soak.late.children == 0
-    assert soak.home_mb > 0
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -191,18 +177,3 @@ def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.M
 def test_a_spoilt_report_does_not_pass(spoilt: HooksReport):
     assert GOOD.passed
     assert not spoilt.passed
-
-
-@pytest.mark.parametrize(
-    ("out", "is_whole"),
-    [(b"", True), (b"{}", True), (b'{"a": 1}\n', True), (b"{}{}", False), (b"[]", False), (b"{", False)],
-)
-def test_what_a_hook_prints_is_nothing_or_one_object(out: bytes, is_whole: bool):
-    assert Ran(0, out, b"", 1.0, 1.0).is_whole is is_whole
-
-
-def test_the_command_prints_json():
-    words = "hooks --prompts=0 --firsts=0 --sessions=0 --runs=0 --soak=0 --json".split()
-    ran = CliRunner().invoke(bench, words, standalone_mode=False)
-    assert ran.return_value == 0
-    assert '"passed": true' in ran.output

@@ -12,7 +12,6 @@ import pytest
 
 from bench import recall as bench_recall
 from bench import suites
-from bench.engine import run_engine
 from bench.recall import OURS, RecallReport, run_recall
 from bench.systems import BASELINES, Baselines, RecallAgent
 from recollect.app.memory_search import Answer, search_stores
@@ -150,18 +149,6 @@ def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_
     assert "differences any@1 baseline" in shown.out
     assert [one["any@1"] for one in listed.json["figures"] if one["system"] == OURS] == [1.0]
     assert list((tmp_path / "home" / ".recollect" / "cache").iterdir())
-
-
-def test_the_engine_has_figures_for_every_size(tmp_path: Path):
-    report = run_engine(tmp_path, sizes=(20, 60), questions=3, progress=silent)
-
-    assert [figures.memories for figures in report.sizes] == [20, 60]
-    for figures in report.sizes:
-        assert figures.passages >= figures.memories
-        assert figures.recall.p95_cpu_ms >= figures.recall.p50_cpu_ms > 0
-        assert figures.peak_with_model_mb > figures.recall.peak_mb > 0
-        assert figures.cold.first_answer_cpu_ms > 0
-    assert report.embedding.p50_cpu_ms > 0
 
 
 # Dates

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from bench.crash import CrashReport
 from bench.flips import FlipsReport
 from bench.powercut import Cuts
-from bench.start import MOST_RATIO, StartReport, run_start
+from bench.start import MOST_RATIO, StartReport
 from bench.writers import WritersReport
 
 CRASH = CrashReport(
@@ -46,11 +44,3 @@ SPOILT: list[tuple[Any, dict[str, Any]]] = [
 def test_a_spoilt_report_does_not_pass(good: Any, harm: dict[str, Any]):
     assert good.passed
     assert not replace(good, **harm).passed
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a child's CPU time cannot be read there")
-def test_both_are_measured(tmp_path: Path):
-    report = run_start(tmp_path, runs=1, progress=lambda *_: None)
-    assert report.help_ms > 0
-    assert report.click_ms > 0
-    assert report.ratio == pytest.approx(report.help_ms / report.click_ms, abs=0.05)

@@ -2,13 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.capture_cost import run_capture_cost
-from bench.echo import run_echo
 from bench.threads import HALVES, NONE, SHIPPED, read, run_threads, score
-
-
-def silent(_done: int, _total: int) -> None:
-    pass
 
 
 def test_the_shipped_sessions_are_whole():
@@ -43,16 +37,3 @@ def test_scores_are_those_of_a_small_example():
     assert half.precision == round((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4, 4)
     assert half.recall == 0.75
     assert score("x", topics, dict(zip(keys, "1122", strict=True))).f1 == 1.0
-
-
-def test_an_echo_leaves_nothing(tmp_path: Path):
-    report = run_echo(tmp_path, turns=40, progress=silent)
-    assert report.passed
-    assert report.said_new_kept > 0.9
-
-
-def test_the_cost_is_measured_at_every_size(tmp_path: Path):
-    report = run_capture_cost(tmp_path, sizes=(20, 40), turns=8, progress=silent)
-    assert [one.memories for one in report.sizes] == [20, 40]
-    assert all(0 < one.p50_cpu_ms <= one.p95_cpu_ms for one in report.sizes)
-    assert 0.2 < report.sizes[0].went_on < 0.8
