@@ -18,7 +18,7 @@ from recollect.base.text import storable
 from recollect.cli import extras
 from recollect.model.plan import Create
 from recollect.model.result import Scope
-from tests.cli.run import pinned, program, run
+from tests.cli.run import parsed, pinned, program, run
 from tests.cli.terminal import at_terminal, needs_pty
 from tests.naughty import NAUGHTY
 from tests.values import act, plan, thread
@@ -162,6 +162,15 @@ def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
         assert words in said
     assert "Use pnpm, not npm." in said.partition("what the agent is given")[2], "the next session is told"
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_full_demo_keeps_a_password_out_and_its_commands_exist():
+    said, steps = run("demo", "--full").out, run("demo", "--full", "--json").json
+    assert "Kept out: url-password" in said
+    assert said.count("correct-" + "horse") == 1, "only in the command that was typed"
+    for step in steps:
+        if not step["command"].startswith(">"):
+            parsed(step["command"].split("recollect ", 1)[1])
 
 
 def test_the_demo_does_not_look_at_what_is_remembered_here(tmp_path: Path):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from recollect import agents
 from recollect.app.core import App
@@ -24,7 +24,7 @@ from recollect.base.settings import load
 from recollect.hooks import Hooks
 from recollect.model.result import Step, Summary, Tour
 from recollect.model.session import EventName, Pointer
-from recollect.ops.table import OPS
+from recollect.ops.table import OPS, Arg
 from recollect.render.terminal import short_ids
 
 _DAY_S = 86_400
@@ -110,13 +110,18 @@ def operate(name: str, app: App, *args: Any, **options: Any) -> Any:
     return next(op for op in OPS if op.name == name).function(app, *args, **options)
 
 
-def demo(app: App) -> Tour:
+def demo(
+    app: App,
+    *,
+    full: Annotated[bool, Arg("Also show pins, redaction, search by meaning, merging, focus, other projects.")] = False,
+) -> Tour:
     begin = app.clock.now().plus(seconds=-_DAY_S - 600)
     with (
         tempfile.TemporaryDirectory(prefix="recollect-demo-") as scratch,
         Stage(Path(scratch), "shop", begin=begin) as shop,
+        Stage(Path(scratch), "blog", begin=begin) as blog,
     ):
-        return Tour(tuple(_story(shop)), _ENDING)
+        return Tour((*_story(shop), *(_rest(shop.own, blog.own) if full else ())), _ENDING)
 
 
 def _story(shop: Stage) -> Iterator[Step]:
@@ -147,3 +152,24 @@ def _story(shop: Stage) -> Iterator[Step]:
         "It is about to run `npm install`, so the rule is repeated. Why?", "recollect why", operate("why", shop.own)
     )
     yield Step("Every change can be taken back.", "recollect undo", operate("undo", shop.own))
+
+
+def _rest(app: App, other_project: App) -> Iterator[Step]:
+    staging = "Deploys go to staging first; the smoke test must pass before production."
+    smoke = "The smoke test is `make smoke`; it needs DATABASE_URL=postgres://shop:correct-horse@db/shop."
+    question = "how do we ship a new version"
+    steps: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
+        ("Keep something word for word.", f'pin "{staging}" --topics deploy', (staging,), {"topics": ("deploy",)}),
+        ("A password is never stored.", f'pin "{smoke}" --topics deploy', (smoke,), {"topics": ("deploy",)}),
+        ("Ask as an agent would; question and answer share no words.", f"recall {question} --limit 1", ((question,),),
+         {"limit": 1}),
+        ("Merge two memories.", "merge staging DATABASE_URL", ("staging", "DATABASE_URL"), {}),
+        ("And take it back.", "undo", (), {}),
+        ("Memories on the topic in focus come first.", "focus deploy", ("deploy",), {}),
+        ("What could be tidied up.", "suggestions", (), {}),
+        ("Nothing is done in secret.", "log", (), {}),
+    )  # fmt: skip
+    for title, command, args, options in steps:
+        yield Step(title, f"recollect {command}", operate(command.split()[0], app, *args, **options))
+    elsewhere = operate("search", other_project, ("deploy", "pnpm"))
+    yield Step("Another project sees none of this.", "cd ../blog && recollect search deploy pnpm", elsewhere)
