@@ -1,6 +1,7 @@
-"""Every operation, in one list (`operations.json`). The command line, MCP, docs/operations.md and the man page are made
-from it. A new operation is one function, one test and one row there. Functions are named, not imported: reading the
-table loads no other room.
+"""Every operation, in one list. The command line, MCP, docs/operations.md and the man page are made from it.
+
+A new operation is one function, one test and one row here. Functions are named, not imported: reading the table loads
+no other room, and `--help` not even a JSON parser.
 """
 
 from __future__ import annotations
@@ -8,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from recollect.base.shipped import load_table
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from recollect.model.result import Result
@@ -62,10 +61,129 @@ class Op(NamedTuple):
         return found
 
 
-def _read_row(row: dict[str, Any]) -> Op:
-    enums = {"effect": Effect[row["effect"].upper()], "group": Group[row["group"].upper()]}
-    lists = {name: tuple(row.get(name, ())) for name in ("aliases", "erases")}
-    return Op(**(row | enums | lists))
+_PERSON = "a person's look at the machine, not an agent's business"
+_ASKS = "asks a language model, which is a person's to pay for"
+_FILES = "reads or writes files of the user's choosing"
+_READ, _WRITE, _KEEP = Effect
+_MEMORIES, _NOTES, _MAINTENANCE, _AGENTS, _DEVELOPERS = Group
 
-
-OPS = tuple(_read_row(row) for row in load_table("recollect.ops", "operations.json"))
+OPS: tuple[Op, ...] = (
+    Op("install", "install:install", _KEEP, _AGENTS, "Connect your coding agents; --dry-run shows every change.",
+       "install --dry-run", _PERSON, everyday=True),
+    Op("status", "health:status", _READ, _MAINTENANCE, "What is remembered here, and where it is kept.", "status",
+       everyday=True),
+    Op("recall", "recall:recall", _READ, _MEMORIES, "Ask memory a question, and see what an agent would see.",
+       "recall how do we deploy", everyday=True),
+    Op("rules", "rules:listing", _READ, _MEMORIES, "List the rules in force.", "rules", everyday=True,
+       aliases=("rule list",)),
+    Op("rule add", "rules:add", _WRITE, _MEMORIES, "Add a rule: what to do from now on.",
+       'rule add "Use pnpm, never npm" --type correction'),
+    Op("inbox list", "rules:list_inbox", _READ, _MEMORIES, "Rules that were heard and wait for your decision.",
+       "inbox list", everyday=True),
+    Op("inbox accept", "rules:accept", _WRITE, _MEMORIES, "Put a waiting rule in force.", "inbox accept cdd740"),
+    Op("inbox edit", "rules:edit", _WRITE, _MEMORIES, "Put a waiting rule in force, in other words.",
+       'inbox edit cdd740 "Use pnpm, never npm"'),
+    Op("inbox reject", "rules:reject", _WRITE, _MEMORIES, "Put a waiting rule away.", "inbox reject cdd740"),
+    Op("notes", "notes:listing", _READ, _NOTES, "List notes with their files, the last changed first.",
+       "notes --tag deploy", everyday=True, aliases=("note list",)),
+    Op("why", "recall:why", _READ, _MEMORIES, "Why something was shown, and what was left out.", "why", everyday=True,
+       aliases=("inspect",)),
+    Op("undo", "history:undo", _WRITE, _MEMORIES, "Take back the last change, or a given one.", "undo", everyday=True),
+    Op("import sessions", "past_sessions:import_past", _WRITE, _MAINTENANCE,
+       "Read past sessions of a coding agent into memory.", "import sessions --dry-run", _FILES, everyday=True,
+       aliases=("import claude-code",)),
+    Op("import memory-folder", "imports:memory_folder", _WRITE, _MAINTENANCE,
+       "Read the memory that an agent kept for itself.", "import memory-folder --dry-run", _FILES),
+    Op("import rules", "imports:rules_file", _WRITE, _MAINTENANCE,
+       "Read rules from CLAUDE.md and the like into the inbox.", "import rules AGENTS.md --dry-run", _FILES),
+    Op("import jsonl", "transfer:import_jsonl", _WRITE, _MAINTENANCE, "Read a JSONL file that `export` wrote.",
+       "import jsonl memories.jsonl --dry-run", _FILES),
+    Op("import notes", "note_transfer:import_notes", _WRITE, _MAINTENANCE,
+       "Read a folder of Markdown notes into your vault.", "import notes ~/obsidian --dry-run", _FILES),
+    Op("import claude-mem", "imports:claude_mem", _WRITE, _MAINTENANCE,
+       "Read claude-mem's database; it is never written.", "import claude-mem --dry-run", _FILES),
+    Op("import claude-recall", "imports:claude_recall", _WRITE, _MAINTENANCE,
+       "Read claude-recall's database; it is never written.", "import claude-recall --dry-run", _FILES),
+    Op("import mcp-memory", "imports:mcp_memory", _WRITE, _MAINTENANCE,
+       "Read the JSON lines of MCP's reference memory server.", "import mcp-memory memory.jsonl --dry-run", _FILES),
+    Op("doctor", "health:doctor", _READ, _MAINTENANCE, "Check the installation, and say how to repair it.", "doctor",
+       _PERSON, everyday=True),
+    Op("demo", "cli.demo:demo", _READ, _MAINTENANCE, "See it work, in a scratch home of its own.", "demo", _PERSON,
+       everyday=True),
+    Op("search", "recall:search", _READ, _MEMORIES, "Find memories by words and meaning, with filters.",
+       "search dark mode --kind rule --explain"),
+    Op("show", "memories:show", _READ, _MEMORIES, "Show one memory whole, or its --content alone.", "show cdd740"),
+    Op("threads", "memories:threads", _READ, _MEMORIES, "List threads, the most recently active first.",
+       "threads --topic auth"),
+    Op("pin", "memories:pin", _WRITE, _MEMORIES, "Keep something word for word; it never fades.",
+       'pin "Deploys go through staging first" --topics deploy,ops'),
+    Op("edit", "memories:edit", _WRITE, _MEMORIES, "Change a title, a text or topics, in $EDITOR or by options.",
+       'edit cdd740 --title "Release checklist"'),
+    Op("forget", "forget:forget", _WRITE, _MEMORIES,
+       "Put memories away (`restore` brings them back), or --delete or --purge them.", "forget cdd740", _PERSON,
+       aliases=("archive", "rule retire", "delete --delete", "purge --purge"), erases=("purge", "group")),
+    Op("restore", "notes:restore", _WRITE, _MEMORIES, "Bring back what was put away, replaced or has gone quiet.",
+       "restore cdd740", aliases=("revive", "note restore")),
+    Op("rate", "focus:rate", _WRITE, _MEMORIES, "Say whether a memory was useful; useless ones come up less often.",
+       "rate cdd740 not-useful --reason outdated"),
+    Op("appreciate", "forget:appreciate", _WRITE, _MEMORIES, "Protect a rule or note from being forgotten.",
+       "appreciate ask-anna +2", _PERSON),
+    Op("focus", "focus:focus", _WRITE, _MEMORIES, "Say what the work is about: its memories come first.",
+       "focus authentication --weight 0.8"),
+    Op("unfocus", "focus:unfocus", _WRITE, _MEMORIES, "End a focus, or all of them.", "unfocus authentication"),
+    Op("link", "memories:link", _WRITE, _MEMORIES, "Link two memories.", "link cdd740 0a31f2 --type DEPENDS"),
+    Op("unlink", "memories:unlink", _WRITE, _MEMORIES, "Remove a link.", "unlink cdd740 0a31f2"),
+    Op("merge", "memories:merge", _WRITE, _MEMORIES, "Make one memory of two; both ids lead to it.",
+       "merge cdd740 0a31f2"),
+    Op("split", "memories:split", _WRITE, _MEMORIES, "Move a thread's messages on some topics to a new thread.",
+       "split cdd740 --topics database"),
+    Op("capture", "capture:capture", _WRITE, _MEMORIES, "Keep the rules in a text; --explain says what was heard.",
+       'capture "no, we use pnpm here, not npm" --explain'),
+    Op("log", "history:log", _READ, _MEMORIES, "What was changed, newest first.", "log --limit 5"),
+    Op("note save", "notes:save", _WRITE, _NOTES, "Write a note: a Markdown file in your folder, or the project's.",
+       'note save "Ask Anna before a deploy" --tags deploy', _FILES),
+    Op("note show", "notes:show", _READ, _NOTES, "Show a note whole, by name.", "note show ask-anna"),
+    Op("note evolve", "notes:evolve", _WRITE, _NOTES, "Write a note that replaces an older one.",
+       'note evolve ask-anna "Ask Ben before a deploy"', _FILES),
+    Op("note archive", "notes:archive", _WRITE, _NOTES, "Put notes away: their files go to _archive/.",
+       "note archive ask-anna", _FILES),
+    Op("note sync", "notes:sync", _WRITE, _NOTES, "Read notes that were changed; the daemon does so by itself.",
+       "note sync", _PERSON),
+    Op("allow", "session_start:allow", _KEEP, _NOTES,
+       "Load this project's _always-load/ notes at the start of every session.", "allow",
+       "only a person may let in what a stranger may have written"),
+    Op("config", "health:config", _READ, _MAINTENANCE, "Every setting: its value, where it comes from, and why.",
+       "config", _PERSON),
+    Op("suggestions", "suggestions:suggestions", _WRITE, _MAINTENANCE,
+       "What could be merged or split; --apply does it.", 'suggestions "working on login" --apply'),
+    Op("compact", "suggestions:compact", _WRITE, _MAINTENANCE, "Merge, archive and fade threads: one change, one undo.",
+       "compact --strategy gentle --dry-run"),
+    Op("validate", "validate:validate", _WRITE, _MAINTENANCE, "Check whether memories are still true.",
+       "validate --run", _PERSON),
+    Op("catch-up", "past_sessions:catch_up", _WRITE, _MAINTENANCE,
+       "Learn from sessions that have ended; the daemon does so by itself.", "catch-up", _PERSON, aliases=("digest",)),
+    Op("heartbeat", "app.beat_state:heartbeat", _READ, _MAINTENANCE, "How long nobody has worked here.", "heartbeat"),
+    Op("export", "transfer:export", _KEEP, _MAINTENANCE, "Write memory to a file: JSONL, notes, or AGENTS.md.",
+       "export memories.jsonl", _FILES),
+    Op("verify", "upkeep:verify", _READ, _MAINTENANCE, "Look for damage, down to a flipped bit.", "verify"),
+    Op("reindex", "upkeep:reindex", _KEEP, _MAINTENANCE, "Rebuild the search index and missing vectors.", "reindex"),
+    Op("backup", "upkeep:backup", _KEEP, _MAINTENANCE, "Make a checked copy of each database.", "backup", _PERSON),
+    Op("recover", "upkeep:recover", _WRITE, _MAINTENANCE, "Bring back what damaged files and backups still hold.",
+       "recover --dry-run", _PERSON),
+    Op("projects", "upkeep:projects", _READ, _MAINTENANCE, "List the projects that have a memory.", "projects",
+       _PERSON),
+    Op("attach", "upkeep:attach", _KEEP, _MAINTENANCE, "Give this folder the memory of a project that has moved.",
+       "attach shop-0f1e2d3c4b5a", _PERSON),
+    Op("uninstall", "install:uninstall", _KEEP, _AGENTS, "Undo `install`: settings files come back byte for byte.",
+       "uninstall", _PERSON),
+    Op("sync", "sync:sync", _KEEP, _AGENTS, "Write the rules into your agents' own memory; --off removes them.",
+       "sync --dry-run", _PERSON),
+    Op("skills", "sync:skills", _KEEP, _AGENTS, "Write this project's rules as skills; --off removes them.",
+       "skills --dry-run", _PERSON),
+    Op("recall-agent", "recall_agent:recall_agent", _READ, _AGENTS,
+       "Names of what a language model would recall, one per line.", 'recall-agent "how do we deploy"', _ASKS),
+    Op("review", "turn_questions:review", _WRITE, _AGENTS,
+       "What a language model would add to memory after the last turn.", "review --run", _ASKS),
+    Op("replay", "replay:replay", _READ, _DEVELOPERS, "What past sessions would have been told, and used.",
+       "replay --show 10", _FILES),
+)  # fmt: skip
