@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
@@ -115,6 +115,13 @@ def load_rules(store: Store, *statuses: Status) -> list[Rule]:
     return [rule for rule in found if isinstance(rule, Rule)]
 
 
+def new_rule(app: App, words: str, *, at: Moment | None = None, **fields: Any) -> Rule:
+    """`at`: when it was said, where that was not just now."""
+    now = at or app.clock.now()
+    fields |= {"created_at": now, "reinforced_at": now, "last_active_at": now}
+    return Rule(id=app.mint.draw("rule"), title=title_from(words), body=words, **fields)
+
+
 def supersede(store: Store, new: Rule) -> list[Change]:
     """Put out of force what a rule that comes into force contradicts. The chain is kept: each old one names the new."""
     replaced = set(linked_replaced(store, new))
@@ -144,11 +151,10 @@ def _keep_rule(
             by_relation[rule_relations.relation(found.rule, old.body, near.get(old.id))].append(old)
         if by_relation[Relation.SAME]:
             return _count_again(store, by_relation[Relation.SAME][0], group, now, is_sure=is_sure)
-        rule = Rule(
-            id=app.mint.draw("rule"), title=title_from(found.rule), body=found.rule,
-            rule_type=found.rule_type or RuleType.PREFERENCE, origin=ORIGIN, lane=Lane.USER, group=group,
-            tags=(f"{REFUSED_CALL_TAG}{refuses}",) if refuses else (), status=Status.ACTIVE, created_at=now,
-            reinforced_at=now, last_active_at=now,
+        tags = (f"{REFUSED_CALL_TAG}{refuses}",) if refuses else ()
+        rule = new_rule(
+            app, found.rule, at=now, rule_type=found.rule_type or RuleType.PREFERENCE, origin=ORIGIN, lane=Lane.USER,
+            group=group, tags=tags,
         )  # fmt: skip
         opposed = [old for old in by_relation[Relation.OPPOSED] if old.status is Status.ACTIVE]
         unsure = [old for old in by_relation[Relation.MAY_REPLACE] if old.status is Status.ACTIVE]

@@ -41,10 +41,13 @@ class EverySessions(NamedTuple):
 
     switch: str
     schedule: str
+    seconds: float = 600  # how often a project is asked whether anything is due
 
 
 class PerTurn(NamedTuple):
     """For each turn that is read in a transcript, in the order of the table."""
+
+    seconds: float = float("inf")  # the runner never starts it
 
 
 class Model(StrEnum):

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.app.core import App
-from recollect.app.rule_keeping import load_rules
+from recollect.app.rule_keeping import load_rules, new_rule
 from recollect.base.errors import RecollectError
-from recollect.base.text import title_from
 from recollect.capture import lesson_evidence, rule_relations
 from recollect.capture.fixes import Fix, find_fixes
 from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
@@ -81,11 +80,9 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
         waits = fix.is_sure or confirmed
         tags = [f"{lesson.SESSION_TAG}{session}"]
         tags += [lesson_evidence.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_evidence.FADED_TAG]
-        rule = Rule(
-            id=app.mint.draw("rule"), title=title_from(words), body=words, rule_type=RuleType.FAILURE,
-            origin=lesson.ORIGIN, lane=Lane.TOOL, group=session, tags=tuple(tags),
-            status=Status.CANDIDATE if waits else Status.ARCHIVED, created_at=now, reinforced_at=now,
-            last_active_at=now,
+        rule = new_rule(
+            app, words, rule_type=RuleType.FAILURE, origin=lesson.ORIGIN, lane=Lane.TOOL, group=session,
+            tags=tuple(tags), status=Status.CANDIDATE if waits else Status.ARCHIVED,
         )  # fmt: skip
         return Plan.of([Create(rule)])
 

@@ -11,23 +11,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.app.core import App
-from recollect.app.rule_keeping import load_rules
-from recollect.base.text import title_from
-from recollect.capture import call_outcomes, rule_relations
+from recollect.app.rule_keeping import load_rules, new_rule
+from recollect.capture import call_outcomes
 from recollect.capture.call_outcomes import Ended, find_outcomes
-from recollect.capture.rule_relations import Relation
+from recollect.capture.rule_relations import Relation, relation
 from recollect.capture.shown_memories import is_used
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle import strength
 from recollect.model import lesson
-from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.act import Deed, Doing, SessionPart, Speaker
 from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
@@ -83,21 +81,17 @@ def _propose(app: App) -> None:
     recorded is not yet to be seen elsewhere."""
     found = app.writer(app.scope).outcomes(kinds=(Ending.REFUSAL,), limit=_MOST)
     for proposal in call_outcomes.rules_from_refusals(one for _, one in found):
-        app.commit(
-            app.scope, "propose", partial(_plan_rule, app, proposal), lambda _: "Refused often: a rule is proposed."
-        )
+        plan = partial(_plan_rule, app, proposal)
+        app.commit(app.scope, "propose", plan, lambda _: "Refused often: a rule is proposed.")
 
 
 def _plan_rule(app: App, proposal: call_outcomes.RefusalRule, store: Store) -> Plan:
-    now = app.clock.now()
-    rules = load_rules(store, *Status)
-    if any(rule_relations.relation(proposal.rule, rule.body) is Relation.SAME for rule in rules):
+    if any(relation(proposal.rule, rule.body) is Relation.SAME for rule in load_rules(store, *Status)):
         return Plan.empty()
-    rule = Rule(
-        id=app.mint.draw("rule"), title=title_from(proposal.rule), body=proposal.rule,
-        rule_type=RuleType.PREFERENCE, origin=REFUSALS, lane=Lane.AGENT, group=proposal.sessions[-1],
-        tags=tuple(f"{lesson.SESSION_TAG}{session}" for session in proposal.sessions), status=Status.CANDIDATE,
-        seen=proposal.times, created_at=now, reinforced_at=now, last_active_at=now,
+    tags = tuple(f"{lesson.SESSION_TAG}{session}" for session in proposal.sessions)
+    rule = new_rule(
+        app, proposal.rule, rule_type=RuleType.PREFERENCE, origin=REFUSALS, lane=Lane.AGENT, tags=tags,
+        group=proposal.sessions[-1], status=Status.CANDIDATE, seen=proposal.times,
     )  # fmt: skip
     return Plan.of([Create(rule)])
 
@@ -109,17 +103,15 @@ def find_used(app: App, ended: Ended) -> tuple[str, ...]:
     """Of what was shown before it, the memories that get a mark for how it went."""
     if ended.outcome.kind not in _WENT_WELL:
         return ()
-    stores = [store for _, store in app.scopes()]
-    shown = [(id, next(filter(None, (store.get(id) for store in stores)), None)) for id in ended.outcome.shown]
-    return tuple(id for id, memory in shown if memory is not None and _was_used(app, memory, ended))
+    shown = [(id, app.exact(id)) for id in ended.outcome.shown]
+    return tuple(id for id, found in shown if found is not None and _was_used(app, found[1], ended))
 
 
 def mark(app: App, outcome: Outcome) -> None:
     """`outcome.shown`: those that were used."""
     for id in outcome.shown:
-        scope = next((scope for scope, store in app.scopes() if store.get(id) is not None), None)
-        if scope is not None:
-            app.writer(scope).use([id], partial(strength.add_outcome, well=_WENT_WELL[outcome.kind]))
+        if (found := app.exact(id)) is not None:
+            app.writer(found[0]).use([id], partial(strength.add_outcome, well=_WENT_WELL[outcome.kind]))
 
 
 def _was_used(app: App, memory: Memory, ended: Ended) -> bool:
@@ -133,7 +125,8 @@ def _was_used(app: App, memory: Memory, ended: Ended) -> bool:
         call = _call(first.doing)
         return isinstance(memory, Rule) and (bool(rules_about([memory], call)) or follows_lesson(memory, call))
     files = [file for act in rest if act.doing for file in act.doing.files]
-    return is_used(passage, first.text, _said_and_ran(rest), files)
+    did = "\n".join(act.text if act.speaker is Speaker.AGENT else act.doing.what if act.doing else "" for act in rest)
+    return is_used(passage, first.text, did[:_DID_CHARS], files)
 
 
 def _passage_shown(app: App, memory: Memory, outcome: Outcome) -> str | None:
@@ -156,8 +149,3 @@ def _call(doing: Doing) -> Call:
     if doing.deed is Deed.EDIT:
         given["content"] = ""
     return read_call(doing.tool, given)
-
-
-def _said_and_ran(acts: Sequence[Act]) -> str:
-    texts = (act.text if act.speaker is Speaker.AGENT else act.doing.what if act.doing else "" for act in acts)
-    return "\n".join(texts)[:_DID_CHARS]

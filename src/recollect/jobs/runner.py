@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
 from recollect.jobs import session_schedule
-from recollect.jobs.job_table import AfterTalk, Every, EverySessions, Job, Memo, Model
+from recollect.jobs.job_table import AfterTalk, EverySessions, Job, Memo, Model
 
 if TYPE_CHECKING:
     from recollect.app.core import App
@@ -108,13 +108,11 @@ class Task:
 
     @property
     def look_s(self) -> float:
-        match self.job.when:
-            case Every(seconds):
-                return min(seconds, LOOK_S) if isinstance(self.job.target, str) else seconds
-            case AfterTalk(quiet_s, _):
-                return quiet_s / 4
-            case _:
-                return LOOK_S
+        """How often it looks for a project that is due."""
+        when = self.job.when
+        if isinstance(when, AfterTalk):
+            return when.quiet_s / 4
+        return min(when.seconds, LOOK_S) if isinstance(self.job.target, str) else when.seconds
 
     def step(self) -> bool:
         """One piece. True: there is more to do at once, here or in the next project."""
@@ -153,24 +151,13 @@ class Task:
         used_s = self._projects.open_roots()
         self._done_s = {root: at_s for root, at_s in self._done_s.items() if root in used_s}
         self._memos = {root: memo for root, memo in self._memos.items() if root in used_s}
-        for root in used_s:
-            if self._is_due(used_s[root], self._done_s.get(root, float("-inf")), now_s):
+        when = self.job.when
+        for root, at_s in used_s.items():
+            done_s = self._done_s.get(root, float("-inf"))
+            is_talk_over = isinstance(when, AfterTalk) and at_s > done_s and now_s - at_s >= when.quiet_s
+            if is_talk_over or (not isinstance(when, AfterTalk) and now_s - done_s >= when.seconds):
                 self._done_s[root] = now_s
                 return root
-        if isinstance(self.job.when, AfterTalk):
-            if not self._others and now_s - self._everywhere_s >= self.job.when.everywhere_s:
-                self._others, self._everywhere_s = self._projects.known_roots(), now_s
-            if self._others:
-                return self._others.pop()
-        return None
-
-    def _is_due(self, used_s: float, done_s: float, now_s: float) -> bool:
-        match self.job.when:
-            case AfterTalk(quiet_s, _):
-                return used_s > done_s and now_s - used_s >= quiet_s
-            case Every(seconds):
-                return now_s - done_s >= seconds
-            case EverySessions():
-                return now_s - done_s >= session_schedule.LOOK_S
-            case _:
-                return False
+        if isinstance(when, AfterTalk) and not self._others and now_s - self._everywhere_s >= when.everywhere_s:
+            self._others, self._everywhere_s = self._projects.known_roots(), now_s
+        return self._others.pop() if self._others else None

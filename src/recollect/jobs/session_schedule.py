@@ -24,7 +24,6 @@ from recollect.wire import lockfile
 if TYPE_CHECKING:
     from recollect.store import Store
 
-LOOK_S = 600.0  # how often a project is asked whether anything is due
 MAX_TRIES = 3
 
 
