@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app import anchors
 from recollect.app.core import App
-from recollect.app.question_vector import QuestionVector, TimedQuestion, fill_vectors, find_embedder, question_vector
+from recollect.app.question_vector import QuestionVector, TimedQuestion, fill_vectors, question_vector
 from recollect.app.states import FOCUS
 from recollect.base.errors import BadInput, RecollectError, StoreError
 from recollect.base.moment import Moment
@@ -66,11 +67,13 @@ def search(
         raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
     scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
     now = app.clock.now()
-    vector: Vector = timed.vector if timed else None
-    how = ""
-    if timed is None:
-        if app.fills_vectors and not app.dry_run:
-            _fill_some_vectors(app, scopes)
+    vector: Vector
+    if timed is not None:
+        vector, how = timed.vector, ""
+    else:
+        for scope in scopes if app.fills_vectors and not app.dry_run else ():
+            with suppress(RecollectError):  # without a model, or where a store cannot be written, it is searched anyway
+                fill_vectors(app.writer(scope), app.embedder, _FILLED_AT_ONCE)
         vector, how = question_vector(app, query.text)
     answer = search_stores(
         [app.reader(scope) for scope in scopes], query, now=now, rules=app.age_rules, vector=vector,
@@ -81,15 +84,17 @@ def search(
     elif answer.without_vectors:
         cure = ": `recollect reindex`" if app.fills_vectors else ""
         how += f" ({answer.without_vectors:,} passages have no vector yet{cure})"
-    selected = answer.selected
-    found = tuple(
-        Recollection(scopes[hit.store], _with_changed_files(app, scopes[hit.store], hit), hit.part("strength"))
-        for hit in selected.hits
-    )
+    selected, found = answer.selected, []
+    for hit in selected.hits:
+        scope = scopes[hit.store]
+        stale = anchors.changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
+        found.append(Recollection(scope, replace(hit, stale=stale) if stale else hit, hit.part("strength")))
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)
-    left_out = selected.left_out
-    return Found(app.mint.draw("recall"), question, now, found, selected.drops, how, answer.ms, left_out=left_out)
+    return Found(
+        app.mint.draw("recall"), question, now, tuple(found), selected.drops, how, answer.ms,
+        left_out=selected.left_out,
+    )  # fmt: skip
 
 
 def redact_question(app: App, question: str) -> str:
@@ -103,22 +108,6 @@ def load_focus(app: App) -> tuple[Focus, ...]:
         return FOCUS.read(app.reader(app.scope))
     except StoreError:
         return ()
-
-
-def _fill_some_vectors(app: App, scopes: Sequence[Scope]) -> None:
-    embedder, _ = find_embedder(app)
-    if embedder is None:
-        return
-    for scope in scopes:
-        try:
-            fill_vectors(app.writer(scope), embedder, _FILLED_AT_ONCE)
-        except RecollectError:
-            continue  # a store that cannot be written is searched all the same
-
-
-def _with_changed_files(app: App, scope: Scope, hit: Hit) -> Hit:
-    stale = anchors.changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
-    return replace(hit, stale=stale) if stale else hit
 
 
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
@@ -203,9 +192,8 @@ class _Engine:
             refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
             wanted = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
             judged = self._judge_relevance(self._with_pieces(found, wanted), found.background)
-            return selection.select(
-                (*judged, *refused), self.query, seen=seen, withheld=withheld
-            ), found.without_vectors
+            selected = selection.select((*judged, *refused), self.query, seen=seen, withheld=withheld)
+            return selected, found.without_vectors
         selected = selection.select(ranked, self.query, seen=seen, withheld=withheld)
         max_chars = chars_each(len(selected.hits))
         hits = tuple(with_passages(hit, max_chars) for hit in self._with_pieces(found, selected.hits))

@@ -42,12 +42,11 @@ class TimedQuestion:
     def __init__(self, app: App, text: str, until_s: float) -> None:
         self.text = shorten_prompt(text)
         self.until_s = until_s
-        self.how = WITH_VECTORS
+        self.how = "words alone: too little time was left for vectors"
         self._vector: QuestionVector | None = None
         self._problem: Exception | None = None
         self._thread: threading.Thread | None = None
         if self.left_s < VECTORS_NEED_S:
-            self.how = "words alone: too little time was left for vectors"
             return
         embedder, self.how = find_embedder(app)
         if embedder is not None:
@@ -70,10 +69,10 @@ class TimedQuestion:
         if self._thread is None:
             return None
         self._thread.join(max(0.0, self.left_s - RANKING_NEEDS_S))
-        if self._problem is not None:
-            if not isinstance(self._problem, ModelError):
-                raise self._problem
+        if isinstance(self._problem, ModelError):
             self.how = _words_alone(self._problem)
+        elif self._problem is not None:
+            raise self._problem
         elif self._vector is None:
             self.how = "words alone: the question's vector was not there in time"
         return self._vector

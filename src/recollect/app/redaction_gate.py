@@ -7,11 +7,12 @@ added later is covered without anyone thinking of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.model.codec import FIELDS, Json, decode_memory, encode
+from recollect.model.memory import Message
 from recollect.model.plan import Change, Create, FileChange, Plan, Say, Update
 
 if TYPE_CHECKING:
@@ -36,12 +37,7 @@ def clean_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
             harmless.add(text)
         return cleaned.text
 
-    # Of a compaction there may be a hundred thousand changes that hold no text.
-    return Plan(tuple([one if _is_ours(one) else _clean(one, clean) for one in plan.changes])), found
-
-
-def _is_ours(change: Change) -> bool:
-    return isinstance(change, Update) and change.after.keys() <= _OURS
+    return Plan(tuple(_clean(one, clean) for one in plan.changes)), found
 
 
 def _clean(change: Change, clean: Callable[[str], str]) -> Change:
@@ -49,12 +45,10 @@ def _clean(change: Change, clean: Callable[[str], str]) -> Change:
         case Create(memory, messages):
             fields = encode(memory)
             cleaned = _clean_fields(fields, clean)
-            seen = memory if cleaned == fields else decode_memory(cleaned)
-            said = (replace(m, content=clean(m.content), source=clean(m.source)) for m in messages)
-            return Create(seen, tuple(said))
+            return Create(memory if cleaned == fields else decode_memory(cleaned), _clean_messages(messages, clean))
         case Say(id, messages):
-            return Say(id, tuple(replace(m, content=clean(m.content), source=clean(m.source)) for m in messages))
-        case Update(id, before, after):
+            return Say(id, _clean_messages(messages, clean))
+        case Update(id, before, after) if not after.keys() <= _OURS:  # most of a compaction's changes hold no text
             return Update(id, before, _clean_fields(dict(after), clean))
         case FileChange(old=old, new=new):
             # A file says what it says. Only what the journal would keep of it is looked at.
@@ -63,17 +57,17 @@ def _clean(change: Change, clean: Callable[[str], str]) -> Change:
             return change
 
 
+def _clean_messages(messages: Iterable[Message], clean: Callable[[str], str]) -> tuple[Message, ...]:
+    return tuple(replace(one, content=clean(one.content), source=clean(one.source)) for one in messages)
+
+
 def _clean_fields(fields: dict[str, Json], clean: Callable[[str], str]) -> dict[str, Json]:
     return {name: value if name in _OURS else _clean_json(value, clean) for name, value in fields.items()}
 
 
 def _clean_json(value: Json, clean: Callable[[str], str]) -> Json:
-    match value:
-        case str():
-            return clean(value)
-        case list():
-            return [_clean_json(part, clean) for part in value]
-        case dict():
-            return _clean_fields(value, clean)
-        case _:
-            return value
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_clean_json(part, clean) for part in value]
+    return _clean_fields(value, clean) if isinstance(value, dict) else value

@@ -76,8 +76,9 @@ def sweep_old_answers(folder: Path, now: Moment) -> None:
     """Those of sessions that never ended, and those from a time that the clock has not reached yet."""
     now_s = now.micros / 1_000_000
     with suppress(OSError):
-        for session in list(os.scandir(folder)):
-            if session.is_dir(follow_symlinks=False) and abs(now_s - _newest_s(session.path)) > DAY_SECONDS:
+        for session in [one for one in os.scandir(folder) if one.is_dir(follow_symlinks=False)]:
+            newest_s = max(os.stat(path).st_mtime for path in (session.path, *os.scandir(session.path)))
+            if abs(now_s - newest_s) > DAY_SECONDS:
                 _remove(Path(session.path))
 
 
@@ -85,11 +86,6 @@ def _remove(folder: Path) -> None:
     import shutil  # its import takes longer than all the rest of this file
 
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _newest_s(folder: str) -> float:
-    times = [entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(folder)]
-    return max([os.stat(folder).st_mtime, *times])
 
 
 def _session_folder(folder: Path, session: str) -> Path:
