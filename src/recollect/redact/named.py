@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from recollect.redact.plausibility import LOOK, MIN_TOKEN, is_beyond_hex, is_chosen, is_password, is_token, is_words
 from recollect.redact.secret_table import FRAGMENTS, WORDS, Row, Verdicts, compiled, spans_only
@@ -66,28 +66,24 @@ class _Verdict(Enum):
     BESIDE_SERVICE = auto()  # a secret if a service is named nearby
 
 
-def find_assigned(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+def find_assigned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     """Where the secrets are that names of this row are given: in order, never overlapping."""
     done = 0
-    verdicts = all_verdicts[row.regex]
     # Names come back over and over, and to take one apart costs more than to judge its value.
-    names: dict[bytes, tuple[bytes, bytes, bytes | None] | None] = {}
+    names: dict[bytes, tuple[bytes, bytes, bytes | None]] = {}
     for match in spans_only(row.regex).finditer(text):
         start, end = match.span()
-        if start < done:
-            continue
         at = end - 1
-        value = _value_at(text, at, LOOK)
-        if len(value.text) < row.min_bytes:
+        value = _value_at(text, at, LOOK) if start >= done else None
+        if value is None or len(value.text) < row.min_bytes:
             continue
         head = text[start:at]
-        case = (head, value.text, value.quoted)  # what a verdict depends on
+        case = (row.regex, head, value.text, value.quoted)  # what a verdict depends on
         verdict = verdicts.get(case)
         if verdict is None:
             if head not in names:
-                name = compiled(row.regex).fullmatch(text[start:end]).group(1, 2, 3)
-                names[head] = None if is_about(name[0], name[1]) else name
-            verdict = verdicts[case] = _judge_assigned(row, names[head], value)
+                names[head] = compiled(row.regex).fullmatch(text[start:end]).group(1, 2, 3)
+            verdict = verdicts[case] = _judge_assigned(row, *names[head], value)
         if verdict is not _Verdict.SECRET:
             done = value.end if verdict is _Verdict.WORDS else done
             continue
@@ -97,20 +93,17 @@ def find_assigned(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tup
         yield value.start, value.end
 
 
-def _judge_assigned(row: Row, name: tuple[bytes, bytes, bytes | None] | None, value: _Value) -> _Verdict:
-    if name is not None and (
-        _holds_password(*name, value) if row.password else is_token(value.text, quoted=value.quoted)
+def _judge_assigned(row: Row, word: bytes, rest: bytes, sign: bytes | None, value: _Value) -> _Verdict:
+    is_verb = not sign and not rest and word.lower().endswith(b"pass")  # pass "x"
+    # No spaces and capitals: the form of environment files, where whatever follows is the value.
+    sure = sign == b"=" and (word + rest).isupper()
+    if not is_about(word, rest) and (
+        is_password(value.text, quoted=value.quoted, sure=sure) and not is_verb
+        if row.password
+        else is_token(value.text, quoted=value.quoted)
     ):
         return _Verdict.SECRET
     return _Verdict.OTHER if value.quoted or not is_words(value.text) else _Verdict.WORDS
-
-
-def _holds_password(word: bytes, rest: bytes, sign: bytes | None, value: _Value) -> bool:
-    if not sign and not rest and word.lower().endswith(b"pass"):
-        return False  # the verb: pass "x"
-    # No spaces and capitals: the form of environment files, where whatever follows is the value.
-    sure = sign == b"=" and (word + rest).isupper()
-    return is_password(value.text, quoted=value.quoted, sure=sure)
 
 
 def _value_at(text: bytes, start: int, max_bytes: int) -> _Value:
@@ -148,9 +141,8 @@ _OPEN_KEY = re.compile(
 _DESCRIBES = re.compile(rb"(?i)fingerprint|sha\d|md5|hash|checksum|digest|public")
 
 
-def find_mentioned(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+def find_mentioned(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     """Where the secrets are that this row's words speak of: in order, never overlapping."""
-    verdicts = all_verdicts[row.regex]
     pattern = compiled(row.regex)
     value_at, *others_at = (pattern.groupindex[name.encode()] for name in _GROUPS)
     for match in pattern.finditer(text):
@@ -160,16 +152,15 @@ def find_mentioned(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tu
         if len(value) < (MIN_TOKEN if word else _MIN_RANDOM):
             continue
         quoted = text[start - 1 : start] in _QUOTES
-        case = (value, quoted, word is None, key is None, rest, not clear)  # what a verdict depends on
+        case = (row.regex, value, quoted, word is None, key is None, rest, not clear)  # what a verdict depends on
         verdict = verdicts.get(case)
         if verdict is None:
             verdict = verdicts[case] = _judge_mentioned(value, quoted, word, key, rest, clear)
         if verdict is _Verdict.OTHER or (not quoted and text[end : end + 1] in _CALLS):
             continue
         name_at = match.start()
-        if (key is not None and _OPEN_KEY.search(text, max(0, name_at - _BEFORE_BYTES), name_at)) or (
-            _DESCRIBES.search(text, name_at, start)
-        ):
+        is_open = key is not None and _OPEN_KEY.search(text, max(0, name_at - _BEFORE_BYTES), name_at)
+        if is_open or _DESCRIBES.search(text, name_at, start):
             continue
         if verdict is _Verdict.BESIDE_SERVICE:
             near = text[max(0, name_at - _NEAR_BYTES) : match.end() + _AFTER_BYTES]
@@ -199,7 +190,6 @@ _CELL = re.compile(rb"[\w \"'`*@.-]{0,40}\r?")
 # What was printed before the head stands in its first cell.
 _FIRST_CELL = re.compile(rb"[^(]{0,80}")
 _MAX_HEAD_BYTES = 1_000
-# In a quoted text the end of a line is escaped.
 _BREAK = re.compile(rb"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
 _SEPARATORS = (b",", b";", b"\t", b"|")
 _AROUND = b" \t\r\"'`*\\"
@@ -207,14 +197,14 @@ _RULER = b"-+|:= \t\r"
 _CODE = frozenset(b"(){}[]<>\\\"'`")
 
 
-def find_in_columns(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tuple[int, int]]:
+def find_in_columns(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     """Where the secrets are in columns headed by such a name: in order, never overlapping."""
-    verdicts = all_verdicts[row.regex]
     done = 0
     for match in spans_only(row.regex).finditer(text):
         at = match.end() - 1
         if at < done:
             continue
+        # In a quoted text the end of a line is escaped.
         start = max(done, text.rfind(b"\n", done, at) + 1)
         escaped = text.rfind(b"\\n", start, at)
         start = start if escaped < 0 else escaped + len(b"\\n")
@@ -222,18 +212,23 @@ def find_in_columns(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[t
         head = text[start:end] if end - start <= _MAX_HEAD_BYTES else b""
         separator = _separator(head, text[done : _line_end(text, done)[0]])
         cells = head.split(separator)
-        if not (_FIRST_CELL.fullmatch(cells[0]) and all(map(_CELL.fullmatch, cells[1:]))):
-            continue
-        if sum(map(bool, map(bytes.strip, cells))) < 2:
+        is_head = _FIRST_CELL.fullmatch(cells[0]) and all(map(_CELL.fullmatch, cells[1:]))
+        if not is_head or sum(map(bool, map(bytes.strip, cells))) < 2:
             continue
         columns = {number: word for number, cell in enumerate(cells) if (word := _word_in(row, cell.strip(_AROUND)))}
         while columns and done < len(text):
             end, after = _line_end(text, done)
             line = text[done:end].split(separator)
-            if len(line) == len(cells):
-                yield from _secrets_in(line, columns, done, verdicts)
-            elif line[0].strip(_RULER):
+            is_row = len(line) == len(cells)
+            if not is_row and line[0].strip(_RULER):
                 break
+            for column, word in columns.items() if is_row else ():
+                cell = line[column].strip(_AROUND)
+                if (row.regex, word, cell) not in verdicts:
+                    verdicts[row.regex, word, cell] = _is_secret_cell(word, cell)
+                if verdicts[row.regex, word, cell]:
+                    cell_at = done + sum(len(other) + 1 for other in line[:column]) + line[column].index(cell)
+                    yield cell_at, cell_at + len(cell)
             done = after
 
 
@@ -253,18 +248,6 @@ def _word_in(row: Row, cell: bytes) -> bytes:
     """The word that says that this column holds secrets."""
     name = compiled(row.head).fullmatch(cell)
     return b"" if name is None or is_about(name[1], name[2]) else name[1]
-
-
-def _secrets_in(
-    line: list[bytes], columns: dict[int, bytes], start: int, verdicts: dict[Any, Any]
-) -> Iterator[tuple[int, int]]:
-    for column, word in columns.items():
-        cell = line[column].strip(_AROUND)
-        if (word, cell) not in verdicts:
-            verdicts[word, cell] = _is_secret_cell(word, cell)
-        if verdicts[word, cell]:
-            at = start + sum(len(other) + 1 for other in line[:column]) + line[column].index(cell)
-            yield at, at + len(cell)
 
 
 def _is_secret_cell(word: bytes, cell: bytes) -> bool:

@@ -48,24 +48,15 @@ _HEX_RUN = re.compile(rb"(?i)[0-9a-f]{7,}|\b[0-9a-f]{4}\b")
 _PATH = re.compile(rb"[./~]|[A-Za-z]:[\\/]|\d{4}-\d\d-\d\d")
 _SPACE = re.compile(rb"\s")
 
-MIN_PASSWORD = 4
-MIN_TOKEN = 8
-MIN_CHOSEN = 6
-# No name is so long with so many digits.
-MEMBER_MAX = 20
-MEMBER_DIGITS = 3
-NAME_DIGITS = 2
-# Eight different characters, or a longer run of hex: below that lie words and versions.
-TOKEN_ENTROPY = 2.9
-_TOKEN_BYTES = math.ceil(2**TOKEN_ENTROPY)  # fewer different ones cannot reach it
-SIGNS_MIN = 12
-# Letters alone count where their case goes up and down too often for words: `camelCaseNames` have more
-# than three letters to a hump, chance has about two.
-LETTERS_MIN = 8
-HUMP_MAX = 3
-# Long names are of long words.
-LONG_LETTERS = 20
-LONG_HUMP_MAX = 4
+_MIN_PASSWORD, MIN_TOKEN, _MIN_CHOSEN = 4, 8, 6
+_MEMBER_MAX, _MEMBER_DIGITS = 20, 3  # no name is so long with so many digits
+_NAME_DIGITS = 2
+_TOKEN_ENTROPY = 2.9  # eight different characters, or a longer run of hex: below that lie words and versions
+_TOKEN_BYTES = math.ceil(2**_TOKEN_ENTROPY)  # fewer different ones cannot reach it
+_SIGNS_MIN = 12
+# Letters alone count where their case goes up and down too often for words: `camelCaseNames` have more than three
+# letters to a hump, chance has about two. Long names are of long words.
+_LETTERS_MIN, _HUMP_MAX, _LONG_LETTERS, _LONG_HUMP_MAX = 8, 3, 20, 4
 _COUNT_BITS = (0.0, *(count * math.log2(count) for count in range(1, LOOK + 1)))
 
 
@@ -89,15 +80,14 @@ def is_stand_in(value: bytes) -> bool:
 def is_password(value: bytes, *, quoted: bool, sure: bool) -> bool:
     """After a name like `password`. `sure`: the form leaves no doubt (`DB_PASSWORD=`), so words count too."""
     value = value[:LOOK]
-    if len(value) < MIN_PASSWORD or is_stand_in(value):
+    if len(value) < _MIN_PASSWORD or is_stand_in(value):
         return False
     if not quoted and (_CALL.match(value) or _MEMBER.fullmatch(value)):
         return False
     if sure:
         return not (value.startswith(b"/") and _is_slug(value))
-    if _SPACE.search(value) or (_IDENTIFIER.fullmatch(value) and not _is_scrambled(value)):
-        return False
-    return quoted or bool(_LETTER.search(value)) or len(value) >= 6
+    is_name = _IDENTIFIER.fullmatch(value) and not _is_scrambled(value)
+    return not is_name and not _SPACE.search(value) and (quoted or bool(_LETTER.search(value)) or len(value) >= 6)
 
 
 def is_token(value: bytes, *, quoted: bool) -> bool:
@@ -113,7 +103,7 @@ def is_token(value: bytes, *, quoted: bool) -> bool:
 def is_chosen(value: bytes, *, clear: bool) -> bool:
     """Beside a word like `password`, in a sentence. `clear`: something says that a value follows (`is`, `:`)."""
     value = value[:LOOK]
-    if len(value) < MIN_CHOSEN or _PATH.match(value) or not is_password(value, quoted=False, sure=False):
+    if len(value) < _MIN_CHOSEN or _PATH.match(value) or not is_password(value, quoted=False, sure=False):
         return False
     worded = _is_worded(value) or (value.islower() and _is_name(value))
     return bool(_LETTER.search(value)) and (clear or not worded)
@@ -132,32 +122,28 @@ def _is_worded(value: bytes) -> bool:
 def _is_name(value: bytes) -> bool:
     """Words run together, with a digit or two in between: `argon2id`, `Utf8ToUtf16`."""
     letters = _DIGIT.sub(b"", value)
-    return letters.isalpha() and len(value) - len(letters) <= NAME_DIGITS and not _is_scrambled(letters)
+    return letters.isalpha() and len(value) - len(letters) <= _NAME_DIGITS and not _is_scrambled(letters)
 
 
 def _is_mixed(value: bytes, *, quoted: bool) -> bool:
-    if len(set(value)) < _TOKEN_BYTES:
-        return _is_scrambled(value)
-    if _DIGIT.search(value):
-        return entropy(value) >= TOKEN_ENTROPY
-    if quoted and len(value) >= SIGNS_MIN and _SYMBOL.search(value) and not _IDENTIFIER.fullmatch(value):
-        return entropy(value) >= TOKEN_ENTROPY
+    has_signs = quoted and len(value) >= _SIGNS_MIN and _SYMBOL.search(value) and not _IDENTIFIER.fullmatch(value)
+    if len(set(value)) >= _TOKEN_BYTES and (has_signs or _DIGIT.search(value)):
+        return entropy(value) >= _TOKEN_ENTROPY
     return _is_scrambled(value)
 
 
 def _is_member(value: bytes) -> bool:
     """`module.name`, but not a token that has a dot."""
-    if not _MEMBER.fullmatch(value):
-        return False
     longest = max(value.split(b"."), key=len)
-    return len(longest) < MEMBER_MAX or len(_DIGIT.findall(longest)) < MEMBER_DIGITS
+    is_short = len(longest) < _MEMBER_MAX or len(_DIGIT.findall(longest)) < _MEMBER_DIGITS
+    return is_short and _MEMBER.fullmatch(value) is not None
 
 
 def _is_scrambled(value: bytes) -> bool:
     value = value.rstrip(b"0123456789")
-    if not value.isalpha() or len(value) < LETTERS_MIN:
+    if not value.isalpha() or len(value) < _LETTERS_MIN:
         return False
-    hump = HUMP_MAX if len(value) < LONG_LETTERS else LONG_HUMP_MAX
+    hump = _HUMP_MAX if len(value) < _LONG_LETTERS else _LONG_HUMP_MAX
     return len(value) <= hump * len(_HUMP.findall(value)) or bool(_UNSPOKEN.search(value))
 
 
@@ -168,6 +154,5 @@ def is_words(value: bytes) -> bool:
 def _is_slug(value: bytes) -> bool:
     """Words and small numbers joined up: `next-page-2`, `v1.2.3`, `config/prod/db1`."""
     pieces = _SLUG_SPLIT.split(value)
-    return all(map(_SLUG_PIECE.fullmatch, pieces)) or (
-        len(pieces) > 1 and all(_SLUG_PIECE.fullmatch(piece) or _NAME_PIECE.fullmatch(piece) for piece in pieces)
-    )
+    odd = [piece for piece in pieces if not _SLUG_PIECE.fullmatch(piece)]
+    return not odd or (len(pieces) > 1 and all(map(_NAME_PIECE.fullmatch, odd)))

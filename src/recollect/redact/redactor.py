@@ -2,7 +2,7 @@
 
 Works on a buffer in which everything already redacted is one byte that no pattern can take (HOLE), with a list of what
 each of these bytes stands for. So a placeholder is never redacted again, and cleaning what is clean finds the very same
-buffer and nothing in it.
+buffer and nothing in it. The same text is also read in other spellings: escapes undone, base64 decoded.
 
 Does not know what secrets look like (secrets.json, named.py) and keeps none of them.
 """
@@ -10,12 +10,11 @@ Does not know what secrets look like (secrets.json, named.py) and keeps none of 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -31,7 +30,6 @@ _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _PRIVATE = b"[private]"
 _PRIVATE_TAG = r"(?i)<(/?)private(?:\s[^<>]*)?>"
 _PLACEHOLDER = r"\[private\]|\[redacted:[a-z][a-z0-9-]{0,30}:[0-9a-f]{4}\]"
-_START, _ROW = attrgetter("start"), attrgetter("row")
 
 # Taking a secret out may lay bare the start of another, so a text with finds is read again. Once more is enough for all
 # but text made to need more; the bound keeps the work linear for that too.
@@ -39,18 +37,22 @@ _MAX_PASSES = 8
 _MIN_CHARS = 6  # `://:a@`
 # A secret found by its context is also taken out where it stands without: only one long and mixed enough not to be a
 # word, and only so many, for each costs a walk through the text.
-_ECHO_MIN_BYTES = 12
-_ECHO_MIN_ENTROPY = 3.0
-_MAX_ECHOES = 64
+_ECHO_MIN_BYTES, _ECHO_MIN_ENTROPY, _MAX_ECHOES = 12, 3.0, 64
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
     text: str
-    found: tuple[tuple[str, int], ...]
-    """How many of each kind were taken out, sorted by kind."""
-    judged: int = field(default=0, compare=False)
-    """How many values were judged: what a text costs, in work and not in time."""
+    found: tuple[tuple[str, int], ...]  # how many of each kind were taken out, sorted by kind
+    judged: int = field(default=0, compare=False)  # how many values were judged: what a text costs, in work
+
+
+class _Find(NamedTuple):
+    start: int
+    end: int
+    row: int
+    kind: str
+    secret: bytes
 
 
 class Redactor:
@@ -65,29 +67,29 @@ class Redactor:
         if len(text) < _MIN_CHARS:
             return Cleaned(text, ())
         draft = _Draft(text.encode("utf-8", "surrogatepass"))
-        placeholders = _placeholders(draft.buffer)
-        draft.punch((start, end, draft.buffer[start:end]) for start, end in placeholders)
+        if b"[redacted:" in draft.buffer or _PRIVATE in draft.buffer:
+            known = [match.span() for match in compiled(_PLACEHOLDER).finditer(draft.buffer)]
+            draft.punch((start, end, draft.buffer[start:end]) for start, end in known)
         private = _private_spans(draft.buffer)
         draft.punch((start, end, _PRIVATE) for start, end in private)
-
         found = Counter({"private": len(private)} if private else {})
-        verdicts: Verdicts = defaultdict(dict)
+        verdicts: Verdicts = {}
         for _ in range(_MAX_PASSES):
             taken = self._take_out(draft, verdicts)
             if not taken:
                 break
             found += taken
-        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), sum(map(len, verdicts.values())))
+        return Cleaned(draft.text() if found else text, tuple(sorted(found.items())), len(verdicts))
 
     def _take_out(self, draft: _Draft, verdicts: Verdicts) -> Counter[str]:
         """One walk through every row of the table whose keywords are there, in each spelling of the text."""
-        finds = _finds(draft.buffer, verdicts)
-        if not finds:
-            return Counter()
+        finds = _find_all(draft.buffer, verdicts)
         taken = Counter(find.kind for find in finds)
         draft.punch((find.start, find.end, self._mark(find.kind, find.secret)) for find in finds)
-        for secret, kind in _echoes({find.secret: find.kind for find in finds}):
-            spans = list(_occurrences(secret, draft.buffer))
+        secrets = {find.secret: find.kind for find in finds if _may_echo(find.secret)}
+        for secret in sorted(secrets, key=len, reverse=True)[:_MAX_ECHOES]:  # one secret may be part of another
+            kind = secrets[secret]
+            spans = [found.span() for found in re.finditer(re.escape(secret), draft.buffer)]
             taken[kind] += len(spans)
             draft.punch((start, end, self._mark(kind, secret)) for start, end in spans)
         return taken
@@ -121,17 +123,9 @@ class _Draft:
             self.marks = marks + self.marks[passed:]
 
     def text(self) -> str:
-        pieces = self.buffer.split(HOLE)
-        whole = [pieces[0]]
-        for mark, piece in zip(self.marks, pieces[1:], strict=True):
-            whole += (mark, piece)
-        return b"".join(whole).decode("utf-8", "surrogatepass")
-
-
-def _placeholders(text: bytes) -> list[tuple[int, int]]:
-    if b"[redacted:" not in text and _PRIVATE not in text:
-        return []
-    return [match.span() for match in compiled(_PLACEHOLDER).finditer(text)]
+        first, *pieces = self.buffer.split(HOLE)
+        rest = (mark + piece for mark, piece in zip(self.marks, pieces, strict=True))
+        return b"".join((first, *rest)).decode("utf-8", "surrogatepass")
 
 
 def _private_spans(text: bytes) -> list[tuple[int, int]]:
@@ -152,54 +146,52 @@ def _private_spans(text: bytes) -> list[tuple[int, int]]:
     return [*spans, (start, len(text))] if depth else spans
 
 
-class _Find(NamedTuple):
-    start: int
-    end: int
-    row: int
-    kind: str
-    secret: bytes
-
-
-def _finds(text: bytes, verdicts: Verdicts) -> list[_Find]:
+def _find_all(text: bytes, verdicts: Verdicts) -> list[_Find]:
     """Where secrets stand, in order, not overlapping. Of those that do, the first row of the table names the secret,
     and all of them go: one may end where an escape or a sign begins that another reads on over."""
-    spellings = (undo_escapes(text), Spelling(text), decode_base64(text))
-    finds = [find for spelling in spellings if spelling for find in _finds_in(spelling, verdicts)]
+    spellings = (undo_escapes(text), Spelling(text, lambda start, end: (start, end)), decode_base64(text))
+    finds = [
+        _Find(*spelling.origin(start, end), number, ROWS[number].kind, spelling.buffer[start:end])
+        for spelling in spellings
+        if spelling
+        for number in _rows_for(spelling.buffer)
+        for start, end in spans_of(ROWS[number], spelling.buffer, verdicts)
+    ]
     apart: list[_Find] = []
-    for find in sorted(finds, key=_START):
+    for find in sorted(finds, key=attrgetter("start")):
         if not apart or find.start >= apart[-1].end:
             apart.append(find)
             continue
-        named = min(apart[-1], find, key=_ROW)
+        named = min(apart[-1], find, key=attrgetter("row"))
         apart[-1] = named._replace(start=apart[-1].start, end=max(find.end, apart[-1].end))
     return apart
 
 
-def _finds_in(spelling: Spelling, verdicts: Verdicts) -> Iterator[_Find]:
-    text = spelling.buffer
-    for number in _rows_for(text):
-        row = ROWS[number]
-        for start, end in spans_of(row, text, verdicts):
-            yield _Find(*spelling.origin(start, end), number, row.kind, text[start:end])
-
-
 def spans_of(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
-    return (_aligned(text, start, end) for start, end in _READERS[row.found_as](row, text, verdicts))
+    """Patterns count bytes; never leave half a character behind."""
+    for start, end in _READERS[row.found_as](row, text, verdicts):
+        while start > 0 and text[start] & 0xC0 == 0x80:
+            start -= 1
+        while end < len(text) and text[end] & 0xC0 == 0x80:
+            end += 1
+        yield start, end
 
 
-def _find_shapes(row: Row, text: bytes, all_verdicts: Verdicts) -> Iterator[tuple[int, int]]:
-    verdicts = all_verdicts[row.regex]
-    judges = row.min_entropy or row.free or row.opaque
+def _find_shapes(row: Row, text: bytes, verdicts: Verdicts) -> Iterator[tuple[int, int]]:
     for match in compiled(row.regex).finditer(text):
         start, end = match.span(row.group)
-        if row.apart and _goes_on(text, start):
+        if row.apart and _continues_word(text, start):
             continue
-        if judges:
+        if row.min_entropy or row.free or row.opaque:
             secret = text[start : min(end, start + LOOK)]
-            verdict = verdicts.get(secret)
-            if verdict is None:
-                verdict = verdicts[secret] = _looks_right(row, secret)
-            if not verdict:
+            case = (row.regex, secret)
+            if case not in verdicts:
+                verdicts[case] = (
+                    (not row.min_entropy or entropy(secret) >= row.min_entropy)
+                    and not (row.free and is_stand_in(secret))
+                    and (not row.opaque or is_token(secret, quoted=True))
+                )
+            if not verdicts[case]:
                 continue
         yield start, end
 
@@ -209,57 +201,24 @@ _READERS = {
 }  # fmt: skip
 
 
-def _looks_right(row: Row, secret: bytes) -> bool:
-    if row.min_entropy and entropy(secret) < row.min_entropy:
-        return False
-    if row.free and is_stand_in(secret):
-        return False
-    return not row.opaque or is_token(secret, quoted=True)
-
-
-def _goes_on(text: bytes, start: int) -> bool:
+def _continues_word(text: bytes, start: int) -> bool:
     """A word runs into it: but not the last letter of an escape, JSON's (`\\n`) or a URL's (`%3D`)."""
     before = text[max(0, start - 3) : start]
     return before[-1:].isalnum() and before[-2:] not in _ESCAPES and not _PERCENT.fullmatch(before)
-
-
-def _aligned(text: bytes, start: int, end: int) -> tuple[int, int]:
-    """Patterns count bytes; never leave half a character behind."""
-    while start > 0 and text[start] & 0xC0 == 0x80:
-        start -= 1
-    while end < len(text) and text[end] & 0xC0 == 0x80:
-        end += 1
-    return start, end
-
-
-def _echoes(secrets: dict[bytes, str]) -> Iterator[tuple[bytes, str]]:
-    """Longest first: one secret may be part of another."""
-    longest = sorted(secrets.items(), key=lambda found: -len(found[0]))
-    return islice((found for found in longest if _may_echo(found[0])), _MAX_ECHOES)
 
 
 def _may_echo(secret: bytes) -> bool:
     return len(secret) >= _ECHO_MIN_BYTES and not is_words(secret[:LOOK]) and entropy(secret) >= _ECHO_MIN_ENTROPY
 
 
-def _occurrences(secret: bytes, text: bytes) -> Iterator[tuple[int, int]]:
-    start = text.find(secret)
-    while start >= 0:
-        yield start, start + len(secret)
-        start = text.find(secret, start + len(secret))
-
-
 def _rows_for(text: bytes) -> list[int]:
     """The rows worth running: one walk over the text for all the keywords together."""
     keywords, rows_of = _keyword_set()
-    wanted: set[int] = set()
-    for index in keywords.Match(text.lower()) or ():
-        wanted.update(rows_of[index])
-    return sorted(wanted)
+    return sorted({row for index in keywords.Match(text.lower()) or () for row in rows_of[index]})
 
 
 @cache
-def _keyword_set() -> tuple[Any, tuple[tuple[int, ...], ...]]:
+def _keyword_set() -> tuple[Any, list[list[int]]]:
     rows_of: dict[str, list[int]] = {}
     for index, row in enumerate(ROWS):
         for keyword in row.keywords:
@@ -268,4 +227,4 @@ def _keyword_set() -> tuple[Any, tuple[tuple[int, ...], ...]]:
     for keyword in rows_of:
         keywords.Add(re2.escape(keyword.encode()))
     keywords.Compile()
-    return keywords, tuple(tuple(rows) for rows in rows_of.values())
+    return keywords, list(rows_of.values())
