@@ -137,7 +137,7 @@ def test_what_is_foretold_is_what_the_plan_does(threads: list[Thread], strategy:
     figures = FIGURES[strategy]
     made = chosen(threads, figures=figures)
 
-    plan = compaction.plan(made, [sketch(t) for t in threads], {}, figures, now=NOW, rules=AGE)
+    plan = compaction.plan(made, [sketch(t) for t in threads], {}, now=NOW, rules=AGE)
 
     after = {t.id: t for t in threads}
     for change in plan.changes:
@@ -157,7 +157,7 @@ def test_messages_and_bridges_of_all_that_is_merged_go_where_it_went():
     whole = {t.id: Whole(t, said.get(t.id, ()), (inner, outer) if t is three else ()) for t in threads[:3]}
     made = chosen(threads, [(one.id, two.id, 0.99), (one.id, three.id, 0.98)], ALL._replace(most_active=9))
 
-    changes = compaction.plan(made, [sketch(t) for t in threads], whole, ALL, now=NOW, rules=AGE).changes
+    changes = compaction.plan(made, [sketch(t) for t in threads], whole, now=NOW, rules=AGE).changes
 
     moves = [change for change in changes if isinstance(change, Move)]
     assert {move.source: move.ids for move in moves} == {

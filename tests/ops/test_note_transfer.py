@@ -10,7 +10,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound
 from recollect.model.plan import Create, Link
 from recollect.model.result import Scope
-from recollect.ops import history, memories, note_transfer, notes, rules, transfer
+from recollect.ops import history, memories, notes, rules, transfer
 from recollect.ops.transfer import Shape
 from tests.ops.ask import files, made
 from tests.ops.conftest import Opens
@@ -103,7 +103,7 @@ def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, theirs: Path):
     notes.save(app, "Mine.", title="Deploy")
     before = files(app.home.vault)
 
-    told = note_transfer.import_notes(app, str(theirs))
+    told = notes.import_notes(app, str(theirs))
 
     assert told.summary == f"Imported 2 notes from {theirs}."
     assert any("bad.md" in note for note in told.notes)
@@ -112,7 +112,7 @@ def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, theirs: Path):
     assert (found["deploy-2.md"].title, found["deploy-2.md"].tags) == ("Deploying", ("ops",))
     assert found["work/anna.md"].title == "Who decides."
     assert len(app.reader(Scope.USER).bridges(found["deploy-2.md"].id)) == 1
-    assert "0 notes" in note_transfer.import_notes(app, str(theirs)).summary
+    assert "0 notes" in notes.import_notes(app, str(theirs)).summary
 
     history.undo(app, str(told.facts["change"]))
     assert (files(app.home.vault), set(all_notes(app))) == (before, {"deploy.md"})
@@ -123,7 +123,7 @@ def test_a_preview_of_an_import_writes_nothing(app: App, open_app: Opens, theirs
     app.close()
     before = files(app.home.root)
 
-    told = note_transfer.import_notes(open_app(dry_run=True), str(theirs))
+    told = notes.import_notes(open_app(dry_run=True), str(theirs))
 
     assert told.facts["imported"] == ["deploy.md", "work/anna.md"]
     assert files(app.home.root) == before
@@ -131,7 +131,7 @@ def test_a_preview_of_an_import_writes_nothing(app: App, open_app: Opens, theirs
 
 def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: App, theirs: Path):
     put(theirs, "door.md", "password=hunter2-Xk99qLmz opens it")
-    told = note_transfer.import_notes(app, str(theirs), project=True)
+    told = notes.import_notes(app, str(theirs), project=True)
     assert "hunter2" not in (Path.cwd() / ".ai/memory/door.md").read_text()
     history.undo(app, str(told.facts["change"]))
     assert not list((Path.cwd() / ".ai/memory").rglob("*.md"))
@@ -141,8 +141,8 @@ def test_what_was_exported_as_notes_can_be_imported(app: App, tmp_path: Path):
     memories.pin(app, "Deploys go through staging")
     transfer.export(app, str(tmp_path / "out"), shape=Shape.MARKDOWN)
 
-    note_transfer.import_notes(app, str(tmp_path / "out"))
+    notes.import_notes(app, str(tmp_path / "out"))
 
     assert any("Deploys go through staging" in note.body for note in all_notes(app).values())
     with pytest.raises(NotFound):
-        note_transfer.import_notes(app, str(tmp_path / "missing"))
+        notes.import_notes(app, str(tmp_path / "missing"))

@@ -79,7 +79,7 @@ def test_a_compaction_loses_no_message_and_undone_never_was(world: World, data: 
     whole = {t.id: load_whole(store, t) for t in world.threads}
     change = act("compact")
 
-    wrote = store.apply(compaction.plan(chosen, sketches, whole, figures, now=NOW, rules=AGE), change)
+    wrote = store.apply(compaction.plan(chosen, sketches, whole, now=NOW, rules=AGE), change)
 
     assert all_messages(store) == spoken
     assert all(found.status is Status.ACTIVE for t in world.threads if t.pinned and (found := store.exact(t.id)))

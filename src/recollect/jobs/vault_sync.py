@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,15 +59,16 @@ class Report:
 
 
 class Command(NamedTuple):
-    """A person's change of files, which is one plan with what it does to their notes."""
+    """Why notes are updated: their files were read, or a person's command changes both in one plan."""
 
     op: str = SYNC
     summary: str = ""
     changes: Sequence[FileChange] = ()
-    released: frozenset[str] = frozenset()  # notes that nothing supersedes any more
+    released: Set[str] = frozenset()  # notes that nothing supersedes any more
+    thorough: bool = True  # files are compared with their notes, whatever is known
 
 
-_READING = Command()
+READING = Command(thorough=False)
 
 
 def quick_look(app: App, scope: Scope) -> Report:
@@ -109,7 +110,7 @@ def refresh(
                 report.problems += [Refusal(path, why) for why in file.page.problems]
                 files.append(file)
         updated += [one.path for one in files if thorough or not known.is_unchanged(one)]
-        update_notes(app, scope, files, known, report, thorough=thorough)
+        update_notes(app, scope, files, known, report, READING._replace(thorough=thorough))
         app.progress(min(start + size, len(changed)), len(changed), "notes")
     follow_links(app, scope, updated, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
@@ -122,23 +123,21 @@ def refresh(
     return report
 
 
-def change_files(app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str,
-                 released: frozenset[str] = frozenset()) -> Done:  # fmt: skip
+def change_files(
+    app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str, released: Set[str] = frozenset()
+) -> Done:
     """Carry out a command. `texts`: what each file says afterwards."""
     known = KnownFiles.load(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
-    command = Command(op, summary, tuple(texts), released)
-    done = update_notes(app, scope, files, known, Report(), thorough=True, command=command)
+    done = update_notes(app, scope, files, known, Report(), Command(op, summary, tuple(texts), released))
     follow_links(app, scope, [one.path for one in files], known)
     return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
 def update_notes(
-    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, *, thorough: bool = False,
-    command: Command = _READING,
-) -> Done | None:  # fmt: skip
-    """Notes as their files say, as one change; None: the files say what they said before. `thorough`: compare them with
-    their notes, whatever is known."""
+    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, command: Command = READING
+) -> Done | None:
+    """Notes as their files say, as one change; None: the files say what they said before."""
     ids = {change.new_path: change.id for change in command.changes}
     fresh: dict[str, Known] = {}
     taken: set[str] = set()
@@ -152,7 +151,7 @@ def update_notes(
         taken.add(id)
         is_fresh = now.micros - file.stamp[0] // 1_000 <= _FRESH_S * 1e6
         fresh[file.path] = Known(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
-        if thorough or was is None or not known.is_unchanged(file):
+        if command.thorough or was is None or not known.is_unchanged(file):
             differing.append(file)
 
     def make(store: Store) -> Plan:

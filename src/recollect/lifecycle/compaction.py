@@ -50,6 +50,7 @@ class Chosen(NamedTuple):
     merges: tuple[Pair, ...] = ()  # kept, lost, similarity
     archives: tuple[tuple[str, str], ...] = ()  # with the reason: age or capacity
     weakened: tuple[str, ...] = ()
+    decay: float = 1.0
     before: Tally = Tally()
     after: Tally = Tally()
 
@@ -110,6 +111,7 @@ def choose(
         tuple(merges),
         (*((id, "age") for id in old), *((id, "capacity") for id in beyond)),
         tuple(one.sketch.id for one in left if one.sketch.id not in over),
+        figures.decay,
         _tally([one.strength for one in awake]),
         _tally(pins + [strength * figures.decay for strength, _, _ in ranked[len(beyond) :]]),
     )
@@ -150,9 +152,8 @@ def _may_join(one: Standing | None, other: Standing | None) -> bool:
 
 
 def plan(
-    chosen: Chosen, sketches: Sequence[Sketch], whole: Mapping[str, Whole], figures: Figures, *, now: Moment,
-    rules: AgeRules,
-) -> Plan:  # fmt: skip
+    chosen: Chosen, sketches: Sequence[Sketch], whole: Mapping[str, Whole], *, now: Moment, rules: AgeRules
+) -> Plan:
     """`whole`: every thread that is merged."""
     pairs = [(whole[keep], whole[lose]) for keep, lose, _ in chosen.merges]
     changes, grown = merge_all(pairs, now=now, rules=rules)
@@ -161,5 +162,5 @@ def plan(
         changes.append(Update(id, {"status": str(found[id].status)}, {"status": str(Status.ARCHIVED)}))
     for id in chosen.weakened:
         weight = found[id].weight
-        changes.append(Update(id, {"weight": weight}, {"weight": weight * figures.decay}))
+        changes.append(Update(id, {"weight": weight}, {"weight": weight * chosen.decay}))
     return Plan.of(changes)

@@ -17,10 +17,12 @@ TAG = "review"
 RULE_CHARS = 2_000
 
 
+Topics = tuple[str, ...]
+
+
 def pin(
-    content: str, *, id: str, message_id: str, title: str, topics: tuple[str, ...], boost: float, lane: Lane,
-    now: Moment,
-) -> Plan:  # fmt: skip
+    content: str, *, id: str, message_id: str, title: str, topics: Topics, boost: float, lane: Lane, now: Moment
+) -> Plan:
     """The content word for word, as a thread of its own that weighs more than anything that was not pinned."""
     boost = max(0.0, min(MAX_BOOST, boost))
     thread = Thread(
@@ -31,7 +33,7 @@ def pin(
     return Plan.of([Create(thread, (Message(message_id, id, now, kinds.PIN_SOURCE, content),))])
 
 
-def revise(memory: Memory, *, title: str, body: str, topics: tuple[str, ...], now: Moment) -> Plan:
+def revise(memory: Memory, *, title: str, body: str, topics: Topics, now: Moment) -> Plan:
     new = replace(memory, title=title, body=body, topics=topics)
     return Plan.of([Update.between(memory, replace(new, last_active_at=now))]) if new != memory else Plan.empty()
 

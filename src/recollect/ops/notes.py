@@ -1,4 +1,4 @@
-"""note save, list, show, evolve, archive, restore, sync: a person's notes, by name.
+"""note save, list, show, evolve, archive, restore, sync, import: a person's notes, by name.
 
 The file is the truth for what a note says. Each command is one plan that holds the changes of files and of memory
 together (app/note_files.py writes the files), so that `undo` takes back both.
@@ -7,12 +7,14 @@ together (app/note_files.py writes the files), so that `undo` takes back both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated
 
+from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.note_files import FoundNote, file_of, find_note, vault_of, vault_scopes
 from recollect.app.states import COLD_FROM
-from recollect.base.errors import BadInput
+from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import counted, storable, title_from
 from recollect.jobs import vault_sync
 from recollect.model.codec import Json
@@ -23,7 +25,7 @@ from recollect.ops import memories
 from recollect.ops.table import Arg
 from recollect.vault import layout, note_folder, page, tags
 from recollect.vault.layout import place_of
-from recollect.vault.note_folder import Refusal
+from recollect.vault.note_folder import Refusal, Vault
 
 Name = Annotated[str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")]
 Names = Annotated[
@@ -32,6 +34,7 @@ Names = Annotated[
 Text = Annotated[str, Arg("What it says, in Markdown; - reads standard input.", metavar="TEXT", stdin=True)]
 Title = Annotated[str | None, Arg("A title; made from the text if none is given.")]
 Tags = Annotated[tuple[str, ...], Arg("Tags, separated by commas.", metavar="A,B")]
+InProject = Annotated[bool, Arg("Into this project's .ai/memory/, shared through git, not your own vault.")]
 _MOST_LISTED = 20
 
 
@@ -44,14 +47,14 @@ def save(
     group: Annotated[str | None, Arg("A group it belongs to.")] = None,
     inbox: Annotated[bool, Arg("Put it into the inbox: not shown to agents until `note restore`.")] = False,
     always: Annotated[bool, Arg("Load it at the start of every session.")] = False,
-    project: Annotated[bool, Arg("Into this project's .ai/memory/, shared through git, not your own vault.")] = False,
+    project: InProject = False,
 ) -> Done:
     if inbox and always:
         raise BadInput("A note waits in the inbox or is always loaded, not both.", hint="Leave one of the two out.")
     scope = memories.scope_of(not project)
     app.require_scope(scope)
     folder = _join(layout.MEMORY if project else "", layout.INBOX if inbox else layout.ALWAYS if always else "")
-    change = _new_file(app, scope, folder, text, title, tags, group or "")
+    change = _new_file(app, scope, folder, text, title, tags, group or "", "")
     return vault_sync.change_files(app, scope, {change: change.new}, "note save", f"Saved {change.new_path}.")
 
 
@@ -84,7 +87,7 @@ def evolve(
     before = _text(app, old)
     was = page.read(before, old.path)
     folder = old.path.rpartition("/")[0]
-    new = _new_file(app, old.scope, folder, text, title, was.tags, was.group, supersedes=old_name)
+    new = _new_file(app, old.scope, folder, text, title, was.tags, was.group, old_name)
     after = page.with_superseded(before, page.stem(new.new_path))
     texts = {new: new.new, FileChange.between(old.id, old.path, before, old.path, after): after}
     summary = f"Saved {new.new_path}, which takes the place of {old.path}."
@@ -139,6 +142,57 @@ def sync(app: App) -> Summary:
     return Summary(f"{lead}: {shown}.", facts, (*notes, *app.notes()))
 
 
+def import_notes(
+    app: App,
+    source: Annotated[str, Arg("A folder of Markdown notes; it is only read.", metavar="FOLDER")],
+    *,
+    project: InProject = False,
+) -> Summary:
+    """One change, one undo. A note whose text is in the vault already is left out, so importing twice adds nothing."""
+    scope = memories.scope_of(not project)
+    app.require_scope(scope)
+    place = Path(source)
+    if "\x00" in source or not place.is_dir():
+        raise NotFound(f"There is no folder {source}.", hint="Name a folder that holds .md files.")
+    seen = note_folder.scan(Vault(place))
+    known = note_files.NOTE_FILES.find_all(app.reader(scope)).values()
+    texts = {one.hash for one in known if one.stamp != note_files.NO_FILE}
+    refused, there = list(seen.refused), 0
+    added: dict[FileChange, str] = {}
+    paths: dict[str, None] = {}
+    ids: set[str] = set()
+    for number, path in enumerate(seen.stamps, start=1):
+        text = note_files.read_text(app, Vault(place), path)
+        if isinstance(text, Refusal):
+            refused.append(text)
+            continue
+        text = app.redact_text("note", text)  # it is copied to where agents read it
+        folder, _, name = (f"{layout.MEMORY}/{path}" if project else path).rpartition("/")
+        file = note_files.parse(note_folder.free_path(vault_of(app, scope), folder, name, paths), text)
+        if file.hash in texts:
+            there += 1
+            continue
+        texts.add(file.hash)
+        id = vault_sync.new_note_id(app, file, ids)
+        ids.add(id)
+        paths[file.path] = None
+        added[FileChange.between(id, "", "", file.path, text)] = text
+        app.progress(number, len(seen.stamps))
+    change = None
+    many = counted(len(added), "note")
+    if added:
+        change = vault_sync.change_files(app, scope, added, "import notes", f"Imported {many} from {source}").change
+    facts: dict[str, Json] = {
+        "folder": str(place), "imported": list(paths), "known": there, "refused": [list(one) for one in refused],
+        "change": change, "dry_run": app.dry_run,
+    }  # fmt: skip
+    word = "Would import" if app.dry_run else "Imported"
+    notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
+    notes += [f"`recollect undo {change}` takes it back."] if change else []
+    known_too = f"; {there:,} are there already" if there else ""
+    return Summary(f"{word} {many} from {source}{known_too}.", facts, (*notes, *app.notes()))
+
+
 def checks(app: App) -> list[Check]:
     """For `doctor`: how many notes there are, and which files in the vaults are left out."""
     found = []
@@ -169,9 +223,8 @@ def _find_now(app: App, names: Sequence[str]) -> list[FoundNote]:
 
 
 def _new_file(
-    app: App, scope: Scope, folder: str, text: str, title: str | None, tags: Sequence[str], group: str,
-    supersedes: str = "",
-) -> FileChange:  # fmt: skip
+    app: App, scope: Scope, folder: str, text: str, title: str | None, tags: Sequence[str], group: str, supersedes: str
+) -> FileChange:
     body = app.redact_text("note", text)
     if not body.strip():
         raise BadInput("There is nothing to save: the text is empty.", hint='`recollect note save "What to remember"`')

@@ -89,7 +89,7 @@ def suggestions(
         app.dry_run,
         notes=notes,
     )
-    return _apply(app, found) if apply else found
+    return replace(found, applied=_apply(app, close[:_MOST_LISTED], splits[:_MOST_LISTED])) if apply else found
 
 
 @_without_gc()
@@ -116,7 +116,7 @@ def compact(
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
         whole = {memory.id: memories.load_whole(store, memory) for memory in map(store.exact, ids) if memory}
         app.progress(3, _STEPS, "steps")  # the last moment at which it can be called off
-        return compaction.plan(chosen, [one.sketch for one in threads], whole, figures, now=now, rules=age)
+        return compaction.plan(chosen, [one.sketch for one in threads], whole, now=now, rules=age)
 
     def say(_plan: Plan) -> str:
         merges, archives = counted(len(chosen.merges), "merge"), f"{len(chosen.archives):,} archived"
@@ -205,20 +205,17 @@ def _find_hints(app: App, context: str | None) -> list[dict[str, Json]]:
     ]
 
 
-def _apply(app: App, found: Suggested) -> Suggested:
+def _apply(app: App, close: list[Pair], splits: list[tuple[Thread, tuple[str, ...]]]) -> tuple[str, ...]:
     """Merges first; a thread that is gone by then is passed over."""
     done: list[str] = []
     gone: set[str] = set()
-    for one in found.merges:
-        a, b = str(one["thread_a"]), str(one["thread_b"])
+    for a, b, _ in close:
         if a not in gone and b not in gone:
             done.append(memories.merge(app, a, b).summary)
             gone.add(b)
-    for one in found.splits:
+    for thread, topics in splits:
         try:
-            topics = one["topics_to_split"]
-            wanted = tuple(map(str, topics)) if isinstance(topics, list) else ()
-            done.append(memories.split(app, str(one["thread_id"]), topics=wanted[:1]).summary)
+            done.append(memories.split(app, thread.id, topics=topics[:1]).summary)
         except BadInput as problem:
             done.append(f"Left as it is: {problem.message}")
-    return replace(found, applied=tuple(done))
+    return tuple(done)

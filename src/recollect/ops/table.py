@@ -98,7 +98,7 @@ OPS: tuple[Op, ...] = (
        "Read rules from CLAUDE.md and the like into the inbox.", "import rules AGENTS.md --dry-run", _FILES),
     Op("import jsonl", "transfer:import_jsonl", _WRITE, _MAINTENANCE, "Read a JSONL file that `export` wrote.",
        "import jsonl memories.jsonl --dry-run", _FILES),
-    Op("import notes", "note_transfer:import_notes", _WRITE, _MAINTENANCE,
+    Op("import notes", "notes:import_notes", _WRITE, _MAINTENANCE,
        "Read a folder of Markdown notes into your vault.", "import notes ~/obsidian --dry-run", _FILES),
     Op("import claude-mem", "imports:claude_mem", _WRITE, _MAINTENANCE,
        "Read claude-mem's database; it is never written.", "import claude-mem --dry-run", _FILES),

@@ -1,4 +1,4 @@
-"""Memories as a file: JSONL, one value per line, each with a checksum, and a last line that counts them.
+"""Memories as files. JSONL has one value per line, each with a checksum, and a last line that counts them.
 
 An import reads the whole file before it writes anything, so a damaged one changes nothing; ids are kept, so
 reading the same file twice adds nothing.
@@ -16,15 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from recollect.app.core import IMPORT_ACTOR, App
+from recollect.app.memory_search import rules_in_force
+from recollect.base import swap
 from recollect.base.errors import BadImport, BadInput, NotFound, StoreReadOnly
+from recollect.base.files import create_new
 from recollect.base.ids import is_id
 from recollect.base.text import clip, counted, storable
+from recollect.integrations import text_section
 from recollect.model.codec import Json, canonical, decode, decode_memory, encode
 from recollect.model.memory import Bridge, Lane, Message
 from recollect.model.plan import Alias, Create, Link, Plan
 from recollect.model.result import Scope, Summary
 from recollect.ops.memories import User, scope_of
 from recollect.ops.table import Arg
+from recollect.render import markdown
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -51,30 +56,58 @@ def export(
     ),
     user: Annotated[bool, Arg("What holds everywhere, not this project's.")] = False,
 ) -> Summary:
-    scope = scope_of(user)
-    target = Path(file)
-    if shape is not Shape.JSONL:
-        from recollect.ops import note_transfer
-
-        is_folder = shape is Shape.MARKDOWN
-        return note_transfer.export_notes(app, scope, target) if is_folder else note_transfer.export_rules(app, target)
-    if os.path.lexists(target):
-        raise BadInput(f"{file} is there already.", hint="Name a new file; nothing is overwritten.")
+    scope, target = scope_of(user), Path(file)
+    if shape is Shape.AGENTS_MD:
+        return _export_rules(app, target)
+    is_folder = shape is Shape.MARKDOWN
+    if os.path.lexists(target) and not (is_folder and target.is_dir() and not any(target.iterdir())):
+        raise BadInput(f"{file} is there already.", hint="Choose a new name; nothing is overwritten.")
     total = sum(count for _, _, count in app.reader(scope).counts().by_kind_and_status)
     if not app.dry_run:
         try:
-            _write(app, scope, target, total)
+            (_write_notes if is_folder else _write_lines)(app, scope, target, total)
         except OSError as problem:
             raise StoreReadOnly(f"{file} cannot be written: {problem.strerror}.", hint="Name another place.") from None
         except ValueError:
             raise BadInput(f"{file!r} cannot be the name of a file.", hint="Name another one.") from None
         app.log.line("export", scope=scope, memories=total)
-    word = "Would write" if app.dry_run else "Wrote"
-    facts: dict[str, Json] = {"file": str(target), "memories": total, "dry_run": app.dry_run}
-    return Summary(f"{word} {counted(total, 'memory', 'memories')} to {file}.", facts)
+    done, how = "Would write" if app.dry_run else "Wrote", " as notes" if is_folder else ""
+    facts: dict[str, Json] = {"folder" if is_folder else "file": file, "memories": total, "dry_run": app.dry_run}
+    return Summary(f"{done} {counted(total, 'memory', 'memories')}{how} to {file}.", facts)
 
 
-def _write(app: App, scope: Scope, target: Path, total: int) -> None:
+def _export_rules(app: App, file: Path) -> Summary:
+    """The rules in force, between two marks; a second export replaces them."""
+    rules = [rule for _, rule in rules_in_force(app).values()]
+    found = swap.look(file)
+    try:
+        parts = text_section.parted(found.text, markdown.is_rule_line)
+    except text_section.Broken:
+        hint = "Remove the line with `recollect begin` or `end`."
+        raise BadInput(f"{file} has only one of our two marks.", hint=hint) from None
+    text = text_section.joined(parts, markdown.rule_lines(rules)).encode()
+    is_new = text != (found.content or b"")
+    if is_new and not app.dry_run:
+        swap.replace(found, text, new_mode=0o644)
+        app.log.line("export", rules=len(rules))
+    many, done = counted(len(rules), "rule"), "Would write" if app.dry_run else "Wrote"
+    summary = f"{done} {many} to {file}." if is_new or app.dry_run else f"Nothing to change: {many} in {file}."
+    return Summary(summary, {"file": str(file), "rules": len(rules), "changed": is_new, "dry_run": app.dry_run})
+
+
+def _write_notes(app: App, scope: Scope, target: Path, total: int) -> None:
+    """One file per memory, in a folder for each kind."""
+    store = app.reader(scope)
+    names = {memory.id: markdown.file_name(memory) for memory, _ in store.each()}
+    for number, (memory, messages) in enumerate(store.each(), start=1):
+        text = markdown.page(memory, messages, store.bridges(memory.id), names)
+        folder = target / f"{memory.kind}s"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_new(folder / f"{names[memory.id]}.md", text, mode=0o600)
+        app.progress(number, total, "memories")
+
+
+def _write_lines(app: App, scope: Scope, target: Path, total: int) -> None:
     """A new private file, whole or not there at all."""
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
