@@ -282,14 +282,6 @@ def paused_in_mid_request(scene: Scene) -> None:
         scene.tell("Stop")
 
 
-def paused_before_the_request(scene: Scene) -> None:
-    scene.start()
-    for _ in range(2):
-        scene.signal(signal.SIGSTOP)
-        scene.turn()
-        scene.signal(signal.SIGCONT)
-
-
 def killed_in_mid_request(scene: Scene) -> None:
     for pause_s in (0.0, 0.01, 0.02, 0.03, 0.06):
         scene.start()
@@ -323,18 +315,6 @@ def hook_killed(scene: Scene) -> None:
     scene.tell("Stop")
 
 
-def eight_busy_processes(scene: Scene) -> None:
-    scene.start()
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
-    try:
-        for _ in range(4):
-            scene.turn()
-    finally:
-        for one in busy:
-            one.kill()
-            one.wait()
-
-
 def clock_set_back(scene: Scene) -> None:
     """An hour ago it was an hour later: what was written then is of the future now."""
     scene.shift_s = 3_600
@@ -347,13 +327,6 @@ def clock_set_back(scene: Scene) -> None:
     scene.turn()
     scene.shift_s = 0
     scene.turn()
-
-
-def written_before_the_event(scene: Scene) -> None:
-    scene.start()
-    scene.turn(written_before=True)
-    with scene.no_daemon():
-        scene.turn(written_before=True)
 
 
 def written_long_after_the_event(scene: Scene) -> None:
@@ -440,9 +413,9 @@ def database_locked(scene: Scene) -> None:
 
 FAULTS = (
     database_locked,
-    no_daemon, no_daemon_and_no_start_of_a_session, daemon_starting, paused_in_mid_request, paused_before_the_request,
-    killed_in_mid_request, killed_after_reply, hook_killed, eight_busy_processes, clock_set_back,
-    written_before_the_event, written_long_after_the_event, resumed, forked, compacted, no_pointer_at_all,
+    no_daemon, no_daemon_and_no_start_of_a_session, daemon_starting, paused_in_mid_request, killed_in_mid_request,
+    killed_after_reply, hook_killed, clock_set_back, written_long_after_the_event, resumed, forked, compacted,
+    no_pointer_at_all,
 )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,12 +15,9 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.app.core import App
 from recollect.daemon import control
-from recollect.ops import rules
 from recollect.wire import lockfile, spawn, stub
 from recollect.wire.place import expected_runtime, find_place
-from tests.cli.run import run
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 from tests.wire.test_place import squat
 
@@ -234,65 +230,6 @@ def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):
         assert control.stop(house.place) is control.Ended.STOPPED
         assert spawn.read_starts(house.place).count == 0
         assert spawn.ensure_daemon(house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
-
-
-def test_killed_again_and_again_it_comes_back_by_a_hook_after_the_pause_and_by_command_at_once(house: House):
-    root = str(house.home.root)
-    stub.write_hook(root, sys.executable)
-    command = [stub.script_path(root), "SessionStart", "--deadline-ms", str(PATIENCE_S * 1_000)]
-
-    def hook() -> None:
-        subprocess.run(command, input=b"{}", capture_output=True, check=True)
-
-    def killed() -> None:
-        for pid in house.alive():
-            os.kill(pid, signal.SIGKILL)
-        assert soon(house.is_gone)
-
-    def pause_is_over() -> None:
-        starts = spawn.read_starts(house.place)
-        Path(house.place.spawn_lock).write_text(f"{starts.count} {starts.last_s - spawn.LONGEST_PAUSE_S}\n")
-
-    for _ in range(spawn.STARTS_AT_ONCE):
-        hook()
-        assert house.alive()
-        killed()
-        pause_is_over()
-    hook()
-    assert house.alive(), "the pause was over"
-    killed()
-
-    hook()
-    assert not house.alive(), "not before the pause is over"
-    told = run("daemon", "status")
-    assert (told.code, "4 in a row" in told.err) == (3, True)
-
-    assert run("daemon", "start").code == 0
-    assert len(house.alive()) == 1
-    assert "restarts" not in run("daemon", "status", "--json").json
-
-
-@pytest.mark.parametrize("how", ["a link", "open to all"])
-def test_where_somebody_else_made_the_runtime_folder_a_hook_is_answered_all_the_same(
-    house: House, tmp_path: Path, how: str
-):
-    squat(house.place.runtime, how)
-    root = str(house.home.root)
-    stub.write_hook(root, sys.executable)
-    command = [stub.script_path(root), "SessionStart", "--deadline-ms", str(PATIENCE_S * 1_000)]
-    asked = json.dumps({"session_id": "s1", "source": "startup", "cwd": os.getcwd()}).encode()
-    app = App.open(Path.cwd())
-    rules.add(app, "Always run the linter before a commit.")
-    app.close()
-
-    ran = subprocess.run(command, input=asked, capture_output=True, check=True)
-
-    assert b"run the linter" in ran.stdout
-    (pid,) = house.alive()
-    assert run("daemon", "status", "--json").json["pid"] == pid
-    assert run("daemon", "status", "--json").json["socket"] == f"{root}/run/socket"
-    assert os.stat(f"{root}/run").st_mode & 0o077 == 0
-    assert run("daemon", "stop").code == 0
 
 
 def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House):

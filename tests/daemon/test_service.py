@@ -115,14 +115,6 @@ def test_a_prompt_brings_a_memory_until_it_was_seen_once(session: Session):
         wait_for_confirmed(session, confirmed)
 
 
-def test_new_settings_hold_at_the_next_hook(session: Session):
-    session.pin("Deploys go through staging first")
-    for setting in ("off", "on"):
-        session.house.home.conf.write_text(f"MEMORY_RECALL={setting}\n")
-        _, printed = session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-        assert (b"Deploys" in printed) is (setting == "on")
-
-
 def test_what_hooks_left_in_the_spool_is_taken_in_once_and_nonsense_holds_nobody_up(alone: Session):
     assert leave(alone.house.place, {"event": "Stop"})
     assert leave(alone.house.place, {"host": "nobody", "event": [], "session": 3})
@@ -187,17 +179,6 @@ def test_whatever_is_sent_there_is_an_answer_and_the_daemon_lives(session: Sessi
             assert session.hook(event, body=body)[0] in ("ok", "error")
     assert session.hook("UserPromptSubmit", prompt="how do we deploy to staging? " * 40_000)[0] == "ok"
     assert session.house.status()["failed"] == failed, session.house.log()
-
-
-def test_words_answer_until_the_model_is_there_and_the_log_says_so(alone: Session):
-    alone.pin("Deploys go through staging first")
-    alone.house.start()
-    alone.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-    assert soon(lambda: alone.house.status()["model"] == "ready")
-    assert soon(lambda: alone.house.status()["projects"][0]["warm"])
-    Session(alone.house, alone.project, "s2").hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-
-    assert soon(lambda: 'how="words and vectors"' in alone.house.log())  # nobody waits for the log
 
 
 def test_operations_can_be_asked_for_by_name(session: Session):

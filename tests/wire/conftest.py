@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -50,18 +50,18 @@ class World(NamedTuple):
         environ: dict[str, str] | None = None,
         cwd: str | None = None,
         shell: str = '"$0" "$@" || :',
+        stdin: int | None = None,
+        stdout: int = subprocess.PIPE,
     ) -> Ran:
-        """Run the hook as agents do, through a shell."""
+        """Run the hook as agents do, through a shell. `stdin`: instead of the body."""
+        command = ["/bin/sh", "-c", shell, stub.script_path(self.home), *words]
+        given: dict[str, Any] = {"input": body} if stdin is None else {"stdin": stdin}
+        environ = self.environ() if environ is None else environ
         began_s = time.monotonic()
         ran = subprocess.run(
-            ["/bin/sh", "-c", shell, stub.script_path(self.home), *words],
-            input=body,
-            capture_output=True,
-            env=self.environ() if environ is None else environ,
-            cwd=cwd,
-            timeout=120,
+            command, stdout=stdout, stderr=subprocess.PIPE, env=environ, cwd=cwd, timeout=120, check=False, **given
         )
-        return Ran(ran.returncode, ran.stdout, ran.stderr, time.monotonic() - began_s)
+        return Ran(ran.returncode, ran.stdout or b"", ran.stderr, time.monotonic() - began_s)
 
 
 @pytest.fixture

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from recollect import __version__
 from recollect.daemon import spool
-from recollect.wire import frame, spawn, stub
+from recollect.wire import frame, spawn, stub, transport
 from recollect.wire.hook import DEADLINES_MS, MAX_REPLY_BYTES, _arguments
 from recollect.wire.place import Place
 from tests.wire.conftest import Ran, World
@@ -99,12 +100,6 @@ def test_every_event_has_its_deadline(event: str, deadline_ms: int):
     assert _arguments([event]) == ("claude-code", event, deadline_ms, 0)
 
 
-def test_too_many_variables_do_no_harm(world: World):
-    with EchoServer(world.place):
-        ran = world.hook(*CALM, environ=world.environ(**{f"MEMORY_{n}": "x" for n in range(200)}))
-    assert (lawful(ran), ran.out) == (True, b"{}")
-
-
 def test_an_answer_is_confirmed_once_it_is_printed_and_at_once_where_there_is_nothing_to_print(world: World):
     with EchoServer(world.place) as server:
         world.hook(*CALM, body=b"a reply")
@@ -174,17 +169,10 @@ def test_a_full_pipe_that_nobody_reads_holds_nobody_up(world: World):
         pass
     os.set_blocking(writes, True)
     with EchoServer(world.place, lambda *_: ok(b"reply")) as server:
-        began_s = time.monotonic()
-        code = subprocess.run(
-            [stub.script_path(world.home), *BRIEF], stdin=subprocess.DEVNULL, stdout=writes, env=world.environ()
-        ).returncode
-        took_s = time.monotonic() - began_s
+        assert silent(world.hook(*BRIEF, stdout=writes), BRIEF_MS)
         server.settle()
     os.close(reads)
     os.close(writes)
-
-    assert code == 0
-    assert took_s < BRIEF_MS / 1000 + SLACK_S
     assert server.shown == [False]
 
 
@@ -232,6 +220,13 @@ NO_ANSWERS = {
 }
 
 
+def test_a_stopped_daemon_is_given_up_in_time(world: World):
+    """The system still accepts connections for it, and as many bytes as the socket's buffer takes."""
+    with transport.listen(world.place, "t" * 64):
+        check_kept_at_the_end(world, sessions=["s1"])
+        check_kept_at_the_end(world, body=bytes(1_000_000), sessions=["s1", ""])
+
+
 @pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
 def test_what_never_becomes_an_answer_is_given_up_in_time_and_the_event_is_kept(world: World, answer: bytes | None):
     with EchoServer(world.place, lambda *_: answer):
@@ -243,28 +238,6 @@ def test_a_daemon_that_gives_up_is_asked_once_more(world: World, first: bytes):
     answers = [ok(b"the next one"), first]
     with EchoServer(world.place, lambda *_: answers.pop()):
         assert world.hook(*CALM).out == b"the next one"
-
-
-def test_a_stopped_daemon_is_given_up_in_time(world: World, tmp_path: Path):
-    """SIGSTOP: lines are still taken, by the system, until there are too many."""
-    code = (
-        "import sys, time; from recollect.wire import transport; from recollect.wire.place import Place\n"
-        "line = transport.listen(Place(sys.argv[1], sys.argv[2]), 't' * 32); print('up', flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, world.home, world.place.runtime],
-        stdout=subprocess.PIPE,
-        env=world.environ(PYTHONPATH=stub.PACKAGE),
-    ) as daemon:
-        assert daemon.stdout is not None
-        daemon.stdout.readline()
-        daemon.send_signal(signal.SIGSTOP)
-        try:
-            check_kept_at_the_end(world, sessions=["s1"])
-            # More than the socket's buffer takes.
-            check_kept_at_the_end(world, body=bytes(1_000_000), sessions=["s1", ""])
-        finally:
-            daemon.kill()
 
 
 def test_loopback_serves_where_there_are_no_unix_sockets(world: World):
@@ -295,18 +268,12 @@ def test_without_a_daemon_a_pointer_is_left_and_what_was_said_is_nowhere_on_the_
     assert not [path for path in files if b"secret plan" in path.read_bytes()]
 
 
-def test_a_blocked_hook_does_nothing_at_all(world: World):
+@pytest.mark.parametrize(("value", "blocks"), [("1", True), ("", False), ("0", False)])
+def test_a_blocked_hook_does_nothing_at_all(world: World, value: str, blocks: bool):
     with EchoServer(world.place) as server:
-        ran = world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS="1"))
-    assert silent(ran)
-    assert server.requests == []
-    assert not Path(world.place.spool).exists()
-
-
-@pytest.mark.parametrize("value", ["", "0"])
-def test_a_block_that_is_off_blocks_nothing(world: World, value: str):
-    with EchoServer(world.place):
-        assert world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS=value)).out == b"{}"
+        ran = world.hook(*CALM, environ=world.environ(BLOCK_HOOK_AGENTS=value))
+    assert (lawful(ran), ran.out, len(server.requests)) == ((True, b"", 0) if blocks else (True, b"{}", 1))
+    assert Path(world.place.spool).exists() is not blocks
 
 
 def test_a_payload_too_large_for_a_frame_is_read_to_its_end_and_pointed_to(world: World):
@@ -317,24 +284,12 @@ def test_a_payload_too_large_for_a_frame_is_read_to_its_end_and_pointed_to(world
 
 
 def test_a_stdin_that_never_ends_is_left(world: World):
+    reads, writes = os.pipe()
+    os.write(writes, b'{"session_id":')
     with EchoServer(world.place) as server:
-        began_s = time.monotonic()
-        with subprocess.Popen(
-            [stub.script_path(world.home), *BRIEF],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=world.environ(),
-        ) as hook:
-            assert hook.stdin is not None
-            hook.stdin.write(b'{"session_id":')
-            hook.stdin.flush()
-            code = hook.wait(120)
-            took_s = time.monotonic() - began_s
-            out, err = hook.communicate()
-
-    assert (code, out, err) == (0, b"", b"")
-    assert took_s < BRIEF_MS / 1000 + SLACK_S
+        assert silent(world.hook(*BRIEF, stdin=reads), BRIEF_MS)
+    os.close(reads)
+    os.close(writes)
     assert server.requests == []
     (said,) = spooled(world.place)
     assert (said["event"], said["session"]) == (PROMPT, ""), "of what came, as much as can be told"
@@ -343,49 +298,25 @@ def test_a_stdin_that_never_ends_is_left(world: World):
 # Places
 
 
-@pytest.mark.parametrize("left", ["a stale socket", "a file", "a folder", "a dangling link"])
-def test_whatever_stands_in_the_socket_s_place_does_no_harm(world: World, left: str):
-    runtime = Path(world.place.runtime)
-    runtime.mkdir(mode=0o700)
-    socket = runtime / "socket"
-    match left:
-        case "a stale socket":
-            EchoServer(world.place).close()
-        case "a file":
-            socket.write_text("")
-        case "a folder":
-            socket.mkdir()
-        case _:
-            socket.symlink_to("nowhere")
+SOCKETS: dict[str, Callable[[Path], object]] = {
+    "a stale socket": lambda path: transport.listen(Place("", str(path.parent)), "t" * 64).close(),
+    "a file": Path.touch,
+    "a folder": Path.mkdir,
+    "a dangling link": lambda path: path.symlink_to("nowhere"),
+}
 
+
+@pytest.mark.parametrize("leave", SOCKETS.values(), ids=SOCKETS)
+def test_whatever_stands_in_the_socket_s_place_does_no_harm(world: World, leave: Callable[[Path], object]):
+    Path(world.place.runtime).mkdir(mode=0o700)
+    leave(Path(world.place.socket))
     assert silent(world.hook(*CALM, body=BODY))
     assert len(spooled(world.place)) == 1
 
 
-@pytest.mark.parametrize("how", ["a link", "another user's"])
-def test_a_runtime_folder_that_is_not_ours_alone_is_refused(world: World, how: str):
-    real = Path(world.runtime, "real")
-    with EchoServer(Place(world.home, str(real)) if how == "a link" else world.place) as server:
-        if how == "a link":
-            os.symlink(real, world.place.runtime)
-        elif os.geteuid() == 0:
-            os.chown(world.place.runtime, 65534, 65534)
-        else:
-            pytest.skip("only root can give folders away")
-        assert silent(world.hook(*CALM))
-    assert server.requests == []
-    assert not (real / "spool").exists()
-
-
 def test_a_home_that_was_taken_away_under_the_hook_does_no_harm(world: World):
-    code = Path(stub.code_path(world.home))
-    moved = Path(world.runtime, "hook.pyc")
-    moved.write_bytes(code.read_bytes())
-    for path in Path(world.home).rglob("*"):
-        if path.is_file():
-            path.unlink()
-    Path(world.home, "bin").rmdir()
-    Path(world.home).rmdir()
+    moved = shutil.copy(stub.code_path(world.home), world.runtime)
+    shutil.rmtree(world.home)
 
     ran = world.hook(*CALM, shell=f'"{sys.executable}" -I -S "{moved}" "$@"')
 
@@ -400,11 +331,6 @@ def test_a_home_that_cannot_be_written_does_no_harm(world: World):
     assert len(spooled(world.place)) == 1
 
 
-def test_a_runtime_folder_that_cannot_be_made_does_no_harm(world: World):
-    environ = world.environ(XDG_RUNTIME_DIR="/proc/self", TMPDIR="/proc/self/nowhere")
-    assert silent(world.hook(*CALM, environ=environ))
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -417,18 +343,14 @@ def test_a_runtime_folder_that_cannot_be_made_does_no_harm(world: World):
         {"PYTHONINSPECT": "1", "PYTHONVERBOSE": "2", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "no-such"},
         {"PYTHONMALLOC": "no-such", "PYTHONHASHSEED": "no-such", "PYTHONPLATLIBDIR": "no-such"},
         {"PATH": ""},
+        {f"MEMORY_{number}": "x" for number in range(200)},
     ],
-    ids=lambda changes: " ".join(changes),
+    ids=lambda changes: " ".join(list(changes)[:4]),
 )
 def test_an_odd_environment_changes_nothing(world: World, changes: dict[str, str]):
     with EchoServer(world.place):
         ran = world.hook(*CALM, body="é".encode(), environ=world.environ(**changes))
     assert (lawful(ran), ran.out) == (True, "é".encode())
-
-
-def test_an_empty_environment_changes_nothing(world: World):
-    """The place is then another, so there is nobody to answer."""
-    assert silent(world.hook(*CALM, environ={"TMPDIR": world.runtime}))
 
 
 def test_a_working_folder_full_of_traps_is_not_looked_into(world: World, tmp_path: Path):

@@ -89,15 +89,6 @@ def test_a_daemon_is_nobody_s_child_and_holds_nothing_of_the_agent_s(startable: 
     assert str(tmp_path / "site") not in str(said["path"]), "it finds its package and no other's modules"
 
 
-def test_a_killed_daemon_is_replaced_by_the_next_hook_until_a_pause_which_is_over_by_itself(startable: World):
-    """The first pause, which is the shortest, in real time."""
-    for _ in range(spawn.STARTS_AT_ONCE):
-        assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[-1]
-        kill(startable)
-    assert soon(lambda: startable.hook(*PATIENT).out)
-    assert len(set(pids(startable.home, "alive"))) == spawn.STARTS_AT_ONCE + 1
-
-
 def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(startable: World):
     for _ in range(10):
         wait(startable, spawn.read_starts(startable.place).pause_s(time.monotonic()))
@@ -169,22 +160,6 @@ def test_a_daemon_that_listened_elsewhere_is_replaced_where_it_was(startable: Wo
 
     assert parse(ran.out)["pid"] == pids(startable.home, "alive")[1]
     assert os.listdir(startable.runtime) == [os.path.basename(startable.place.runtime)]
-
-
-def test_of_a_herd_one_starts_the_daemon(startable: World):
-    herd = [
-        subprocess.Popen(
-            [stub.script_path(startable.home), *PATIENT],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            env=startable.environ(),
-        )
-        for _ in range(20)
-    ]
-    answers = [hook.communicate()[0] for hook in herd]
-
-    assert len({parse(out)["pid"] for out in answers}) == 1
-    assert len(pids(startable.home, "started")) == 1
 
 
 def test_while_a_daemon_holds_its_lock_no_second_is_started(startable: World):
