@@ -19,7 +19,7 @@ from recollect.app.states import CURSORS, ReadPart, ReadTranscript
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
-from recollect.jobs import late_prompts, session_import, transcript_reader, transcripts
+from recollect.jobs import late_prompts, session_import, transcripts
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.plan import Create
@@ -29,6 +29,7 @@ from recollect.model.session import Pointer
 from recollect.ops import history, memories, recall, upkeep
 from recollect.ops.past_sessions import catch_up, import_past
 from recollect.ops.session_start import open_threads
+from tests.ops.ask import holding
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, plan, thread
 
@@ -96,9 +97,9 @@ class Past:
 
 
 @pytest.fixture
-def sittings(monkeypatch: pytest.MonkeyPatch) -> Parts:
+def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     seen: Parts = []
-    look = ("look", lambda _app, sitting: lambda: seen.append(sitting))
+    look = ("look", lambda _app, part: lambda: seen.append(part))
     monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [look])
     return seen
 
@@ -119,17 +120,17 @@ def other(project: Path) -> Path:
     return folder
 
 
-def told(sittings: Parts) -> list[Act]:
-    return [act for sitting in sittings for act in sitting.new]
+def told(parts: Parts) -> list[Act]:
+    return [act for part in parts for act in part.new]
 
 
-def texts(sittings: Parts) -> list[str]:
-    return [act.text for act in told(sittings)]
+def texts(parts: Parts) -> list[str]:
+    return [act.text for act in told(parts)]
 
 
-def import_texts(app: App, sittings: Parts) -> list[str]:
+def import_texts(app: App, parts: Parts) -> list[str]:
     import_past(app)
-    return texts(sittings)
+    return texts(parts)
 
 
 def rules(app: App, scope: Scope = Scope.PROJECT) -> dict[str, Rule]:
@@ -145,44 +146,42 @@ def one_project(told: Summary) -> dict[str, Any]:
 # What is read
 
 
-def test_a_session_is_shown_whole_and_then_as_over(project: Path, app: App, sittings: Parts):
-    Past("s-1").said("please test").ran("pytest", "1 failed", failed=True).said("and again")
+def test_a_session_is_shown_whole_and_then_as_over_at_its_own_time(
+    project: Path, app: App, monkeypatch: pytest.MonkeyPatch
+):
+    seen: Parts = []
+    times: list[tuple[Moment, Moment]] = []
+
+    def look(app: App, part: SessionPart) -> None:
+        seen.append(part)
+        times.append((app.clock.now(), app.change_header("x", "y").at))
+
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
+    session = Past("s-1").said("please test").ran("pytest", "1 failed", failed=True).said("and again")
+
     import_past(app)
-    (sitting,) = sittings
-    assert texts(sittings) == ["please test", "1 failed", "and again"]
-    assert (sitting.session, sitting.past, sitting.ended, sitting.cwd) == ("s-1", True, True, str(project))
+
+    (part,) = seen
+    assert texts(seen) == ["please test", "1 failed", "and again"]
+    assert (part.session, part.past, part.ended, part.cwd) == ("s-1", True, True, str(project))
+    assert (times, app.clock.now()) == ([(session.at, NOW)], NOW)
 
 
-def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, app: App, sittings: Parts):
+def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, app: App, parts: Parts):
     folder = Past("s-0").path.parent
     (folder / "s-0.jsonl").unlink()
     for name in ("transcript-compacted.jsonl", "transcript-subagent.jsonl"):
         text = (PAYLOADS / name).read_text(encoding="utf-8").replace("/home/dev/proj", str(project))
         text = text.replace("{", f'{{"cwd": {json.dumps(str(project))}, ', 1)
-        path = folder / name.replace("transcript-subagent", "agent-ad8")
-        path.write_text(text, encoding="utf-8")
+        (folder / name.replace("transcript-subagent", "agent-ad8")).write_text(text, encoding="utf-8")
 
     answer = import_past(app)
 
-    prompts = [act.text for act in told(sittings) if act.speaker == "person" and not act.agent]
+    prompts = [act.text for act in told(parts) if act.speaker == "person" and not act.agent]
     assert prompts == ["first prompt", "second prompt", "third prompt", "after compact"]
-    assert [bool(sitting.agent) for sitting in sittings] == [True, False]
-    assert not any("being continued" in act.text for act in told(sittings))
+    assert [bool(part.agent) for part in parts] == [True, False]
+    assert not any("being continued" in act.text for act in told(parts))
     assert one_project(answer)["damaged_lines"] == 0
-
-
-def test_a_plan_that_was_handed_on_states_no_rule_and_begins_a_turn(app: App):
-    plan = f"# Move to pnpm\n\nwe always use tabs here\n{PNPM}"
-    Past("s-1").said(f"Implement the following plan:\n\n{plan}").ran("make move", "done").said("we use make here")
-    import_past(app)
-    assert list(rules(app)) == ["Use make."]
-
-
-def test_a_plan_that_was_handed_on_is_the_agents(app: App, sittings: Parts):
-    Past("s-1").said("Implement the following plan:\n\n# Move to pnpm").ran("make move", "done")
-    import_past(app)
-    first, *_ = told(sittings)
-    assert (first.speaker, first.plan, first.text) == (Speaker.AGENT, True, "# Move to pnpm")
 
 
 TASK = '{"task_id":"a1","description":"look"}'
@@ -203,75 +202,57 @@ TASK = '{"task_id":"a1","description":"look"}'
     ],
 )
 def test_what_was_typed_while_the_agent_worked_is_read_once(
-    app: App, sittings: Parts, queue: list[tuple[str, str | None]], typed: list[str]
+    app: App, parts: Parts, queue: list[tuple[str, str | None]], typed: list[str]
 ):
     session = Past("s-1").said("look at the logs").ran("make logs", "none")
     for operation, text in queue:
-        sent = {"type": "queued_command", "prompt": text, "commandMode": "prompt"}
         match operation:
             case "user":
                 session.said(text or "")
             case "attachment":
+                sent = {"type": "queued_command", "prompt": text, "commandMode": "prompt"}
                 session.line("attachment", "", attachment=sent)
             case _:
                 session.line("queue-operation", "", operation=operation)
                 session.lines[-1]["content"] = text
                 session.write()
-    assert import_texts(app, sittings) == ["look at the logs", "none", *typed]
-    assert all(one.speaker is Speaker.PERSON for one in told(sittings)[2:])
+    assert import_texts(app, parts) == ["look at the logs", "none", *typed]
+    assert all(one.speaker is Speaker.PERSON for one in told(parts)[2:])
 
 
-def test_sessions_come_oldest_first(app: App, sittings: Parts):
+def test_sessions_come_oldest_first(app: App, parts: Parts):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
         Past(name, NOW.plus(days=-days)).said(f"in {name}")
-    import_past(app)
-    assert [sitting.session for sitting in sittings] == ["a", "c", "b"]
-
-
-def test_takers_are_asked_at_the_time_of_the_session(app: App, monkeypatch: pytest.MonkeyPatch):
-    times: list[tuple[Moment, Moment]] = []
-
-    def look(app: App, _sitting: SessionPart) -> None:
-        times.append((app.clock.now(), app.change_header("x", "y").at))
-
-    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
-    session = Past("s-1").said("one", "two")
-
-    import_past(app)
-
-    assert times == [(session.at, NOW)]
-    assert app.clock.now() == NOW
+    assert import_texts(app, parts) == ["in a", "in c", "in b"]
 
 
 def test_a_long_transcript_is_shown_in_pieces_that_know_what_went_before(
-    app: App, sittings: Parts, monkeypatch: pytest.MonkeyPatch
+    app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(session_import, "PIECE_BYTES", 2_000)
     prompts = [f"prompt {number}" for number in range(40)]
     Past("s-1").said(*prompts)
 
-    import_past(app)
-
-    assert len(sittings) > 3
-    assert texts(sittings) == prompts
-    assert [sitting.ended for sitting in sittings] == [False] * (len(sittings) - 1) + [True]
-    assert sittings[1].acts[0].text == "prompt 0"
+    assert import_texts(app, parts) == prompts
+    assert len(parts) > 3
+    assert [part.ended for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert parts[1].acts[0].text == "prompt 0"
 
 
 def test_results_that_share_a_line_are_all_read_where_a_piece_ends(
-    app: App, sittings: Parts, monkeypatch: pytest.MonkeyPatch
+    app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(session_import, "PIECE_BYTES", 10)
-    blocks = [{"type": "text", "text": f"part {number}"} for number in range(3)]
-    Past("s-1").line("assistant", blocks).said("next")
-    assert import_texts(app, sittings) == ["part 0", "part 1", "part 2", "next"]
+    Past("s-1").line("assistant", [{"type": "text", "text": f"part {number}"} for number in range(3)]).said("next")
+    assert import_texts(app, parts) == ["part 0", "part 1", "part 2", "next"]
 
 
 # Once
 
 
-def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, open_app: Opens, sittings: Parts):
+def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, open_app: Opens, parts: Parts):
     session = Past("s-1").said("one", "two")
+    Past("agent-a1").line("user", "do it", agentId="a1", isSidechain=True)
 
     import_past(app)
     again = import_past(open_app())
@@ -279,47 +260,31 @@ def test_read_twice_is_read_once_and_what_was_added_since_is_read_on(app: App, o
         file.write('{"half')
     import_past(open_app())
 
-    assert texts(sittings) == ["one", "two"]
-    assert len(sittings) == 1
-    assert again.summary.startswith("Nothing new in 1 transcript of shop.")
+    assert texts(parts) == ["one", "two", "do it"]
+    assert [(part.agent, part.ended) for part in parts] == [("", True), ("a1", False)]
+    assert again.summary.startswith("Nothing new in 2 transcripts of shop.")
     session.said("three")
-    assert import_texts(app, sittings) == ["one", "two", "three"]
-    assert [act.text for act in sittings[-1].acts] == ["one", "two", "three"]
-
-
-def test_a_subagents_transcript_that_was_read_is_not_looked_at_again(app: App, sittings: Parts):
-    Past("agent-a1").line("user", "do it", agentId="a1", isSidechain=True)
-    import_past(app)
-    again = import_past(app)
-    assert [(sitting.agent, sitting.ended) for sitting in sittings] == [("a1", False)]
-    assert one_project(again)["known"] == 1
+    assert import_texts(app, parts)[3:] == ["three"]
+    assert [act.text for act in parts[-1].acts] == ["one", "two", "three"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are text")
 @pytest.mark.parametrize("name", ["s\udcff1", "a b'\"", "x" * 200])
 def test_names_of_transcripts_may_be_anything(project: Path, app: App, name: str):
-    said = Past(name, cwd=project)
-    said.line("user", PNPM, cwd=str(project))
+    Past(name, cwd=project).line("user", PNPM, cwd=str(project))
     import_past(app)
     import_past(app)
     assert [rule.seen for rule in rules(app).values()] == [1]
 
 
-def test_a_folder_that_no_file_can_have_is_no_project(app: App):
-    for number, cwd in enumerate(("\ud800", "a\0b", "relative", 7, "")):
-        Past(f"s-{number}").line("user", "hello", cwd=cwd)
-    answer = import_past(app)
-    assert answer.facts["left_out"] == {"of other projects": 5}
-
-
-def test_a_transcript_that_is_another_file_now_is_read_anew(app: App, sittings: Parts):
-    Past("s-1").said("one, which was rather long").said("two")
+def test_a_transcript_that_is_another_file_now_is_read_anew(app: App, parts: Parts):
+    Past("s-1").said("one, which was rather long", "two")
     import_past(app)
     Past("s-1", SPRING.plus(days=3)).said("three")
-    assert import_texts(app, sittings) == ["one, which was rather long", "two", "three"]
+    assert import_texts(app, parts) == ["one, which was rather long", "two", "three"]
 
 
-def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, sittings: Parts):
+def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, parts: Parts):
     first = Past("s-1").said("one").ran("make", "built")
     import_past(app)
     fork = first.fork("s-2").said("two")
@@ -327,19 +292,19 @@ def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, sitti
 
     answer = import_past(app)
 
-    assert texts(sittings) == ["one", "built", "two", "three"]
+    assert texts(parts) == ["one", "built", "two", "three"]
     assert one_project(answer)["copies"] == 5
-    assert [act.text for act in sittings[-1].acts] == ["one", "built", "two", "three"]
+    assert [act.text for act in parts[-1].acts] == ["one", "built", "two", "three"]
 
 
-def test_the_same_words_said_again_are_no_copy(app: App, sittings: Parts):
+def test_the_same_words_said_again_are_no_copy(app: App, parts: Parts):
     Past("s-1").said("go on", "go on")
     Past("s-2", NOW.plus(days=-3)).said("go on")
-    assert import_texts(app, sittings) == ["go on"] * 3
+    assert import_texts(app, parts) == ["go on"] * 3
 
 
 def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was(
-    open_app: Opens, sittings: Parts, monkeypatch: pytest.MonkeyPatch
+    open_app: Opens, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(session_import, "PIECE_BYTES", 600)
     prompts = {name: [f"{name} {number}" for number in range(10)] for name in "abc"}
@@ -360,10 +325,10 @@ def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was(
         except KeyboardInterrupt:
             continue
 
-    assert texts(sittings) == [text for name in "abc" for text in prompts[name]]
+    assert texts(parts) == [text for name in "abc" for text in prompts[name]]
 
 
-def test_nothing_is_marked_as_read_whose_writing_failed(app: App, sittings: Parts, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_marked_as_read_whose_writing_failed(app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: object) -> None:
         raise Conflict("not now")
 
@@ -372,19 +337,18 @@ def test_nothing_is_marked_as_read_whose_writing_failed(app: App, sittings: Part
         broken.setattr(session_import.Importer, "_write_cursor", refuse)
         with pytest.raises(Conflict):
             import_past(app)
-    sittings.clear()
-    assert import_texts(app, sittings) == ["one"]
+    parts.clear()
+    assert import_texts(app, parts) == ["one"]
 
 
 def test_two_imports_at_once_do_not_record_the_same(app: App, monkeypatch: pytest.MonkeyPatch):
     path = str(Past("s-1").said("one").path)
 
-    def read_by_another(_app: App, _sitting: SessionPart) -> None:
+    def read_by_another(_app: App, _part: SessionPart) -> None:
         read = ReadTranscript(path=path, parts=(ReadPart("change_1", Cursor(5, "m")),))
         CURSORS.write(app.writer(Scope.PROJECT), read, transcripts.cursor_key(path))
 
     monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("other", read_by_another)])
-
     with pytest.raises(Conflict, match="Another import"):
         import_past(app)
 
@@ -392,50 +356,42 @@ def test_two_imports_at_once_do_not_record_the_same(app: App, monkeypatch: pytes
 # Beside what comes in live
 
 
-def test_transcripts_that_are_read_live_are_left_alone(app: App, sittings: Parts):
-    session = Past("s-1").said("before anyone listened").said("live")
-    live = ReadTranscript(path=str(session.path), session="s-1", parts=(ReadPart(),))
-    CURSORS.write(app.writer(Scope.PROJECT), live, transcripts.cursor_key(live.path))
-    import_past(app)
-    assert sittings == []
-
-
 def hear_of(app: App, session: Past) -> None:
     """A hook tells that a turn ended, long enough ago for the digest to read it."""
-    pointer = Pointer(
-        name="turn-ended", host="claude-code", session=session.session, at=app.clock.now().plus(days=-1),
-        transcript=str(session.path),
-    )  # fmt: skip
-    app.writer(Scope.PROJECT).put_event(pointer)
+    at = app.clock.now().plus(days=-1)
+    path = str(session.path)
+    app.writer(Scope.PROJECT).put_event(
+        Pointer(name="turn-ended", host="claude-code", session=session.session, at=at, transcript=path)
+    )
+    catch_up(app)
 
 
-def test_a_session_that_was_imported_and_goes_on_is_not_read_twice(app: App, sittings: Parts):
+def test_what_was_imported_and_goes_on_live_is_read_once_and_live_transcripts_are_left_alone(app: App, parts: Parts):
     session = Past("s-1").said("long ago").ran("make", "ok")
     import_past(app)
     session.said("today")
+
     hear_of(app, session)
 
-    catch_up(app)
+    assert [act.text for act in parts[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
+    session.said("tomorrow")
+    assert import_texts(app, parts) == ["long ago", "ok", "today"], "the digest will read it"
 
-    assert texts(sittings) == ["long ago", "ok", "today"]
-    assert [act.text for act in sittings[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
 
-
-def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(app: App, sittings: Parts):
+def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(app: App, parts: Parts):
     session = Past("s-1").said("one")
     hear_of(app, session)
-    catch_up(app)
     session.fork("s-2").said("two")
-    assert import_texts(app, sittings) == ["one", "two"]
+    assert import_texts(app, parts) == ["one", "two"]
 
 
-def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, sittings: Parts):
+def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, parts: Parts):
     Past("s-1", NOW.plus(seconds=-200)).said("one")
     import_past(app)
-    assert [sitting.ended for sitting in sittings] == [False]
+    assert [part.ended for part in parts] == [False]
 
 
-# Rules, in their own time
+# Memories, in their own time
 
 
 def test_a_rule_of_long_ago_is_as_old_as_it_is(app: App):
@@ -462,7 +418,7 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(app: App):
 
     (thread,) = _threads(app)
     assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at) == (True, session.at)
-    (card,) = [one for one in memories.threads(app).cards if one.memory.id == thread.id]
+    (card,) = memories.threads(app).cards
     assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
     assert "Now remembered here: 1 thread, 0 rules" in told.summary
     assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
@@ -474,20 +430,16 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(app: App):
 def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(app: App):
     _tax("s-1")
     later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well")
-
     import_past(app)
-
     assert max(one.last_active_at for one in _threads(app)) == later.at
     assert {one.reinforced_at for one in _threads(app)} == {NOW}
-    assert {card.memory.status for card in memories.threads(app, status=Status.ACTIVE).cards} == {Status.ACTIVE}
 
 
 def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(app: App):
     _tax("s-1")
     old = [thread("asleep", days_old=20), *(thread(f"archived {n}", days_old=90) for n in range(2))]
     app.writer(Scope.PROJECT).apply(plan(*map(Create, old)), act())
-    told = import_past(app)
-    assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in told.summary
+    assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in import_past(app).summary
 
 
 def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: Path, app: App):
@@ -496,20 +448,15 @@ def test_a_file_that_was_written_since_is_not_what_the_memory_spoke_of(project: 
         (project / "scripts" / name).write_text("exit 0\n")
         os.utime(project / "scripts" / name, (NOW.plus(days=-days).micros // 1_000_000,) * 2)
     Past("s-1").said("always run scripts/old.sh and scripts/new.sh before you commit in this repo")
-
     import_past(app)
-
     (rule,) = rules(app).values()
-    assert {anchor.path: bool(anchor.hash) for anchor in rule.anchors} == {
-        "scripts/old.sh": True, "scripts/new.sh": False,
-    }  # fmt: skip
+    assert {one.path: bool(one.hash) for one in rule.anchors} == {"scripts/old.sh": True, "scripts/new.sh": False}
 
 
 def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app: App):
-    early, late = "always use tabs for indentation in this repo", "never use tabs for indentation in this repo"
-    Past("s-2", NOW.plus(days=-10)).said(late)
+    Past("s-2", NOW.plus(days=-10)).said("never use tabs for indentation in this repo")
     import_past(app)
-    Past("s-1", NOW.plus(days=-20)).said(early)  # found later, said earlier
+    Past("s-1", NOW.plus(days=-20)).said("always use tabs for indentation in this repo")  # found later, said earlier
 
     import_past(app)
 
@@ -539,50 +486,34 @@ def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
 # Undo
 
 
-def test_an_import_is_one_change_that_can_be_taken_back_and_done_again(app: App):
-    Past("s-1").said(PNPM)
-    Past("s-2", NOW.plus(days=-9)).said("always run `make lint` before you commit in this repo")
+def test_each_import_is_one_change_that_can_be_taken_back_and_done_again(app: App):
+    first = Past("s-1").said(PNPM)
+    import_past(app)
+    first.said("always run `make lint` before you commit in this repo")
     change = one_project(import_past(app))["changes"]["project"]
     assert len(rules(app)) == 2
 
     history.undo(app, str(change))
-    assert rules(app) == {}
+    assert [*rules(app)] == ["Use pnpm, not npm."], "the first import stands"
 
     import_past(app)
     assert len(rules(app)) == 2
-
-
-def test_undoing_a_second_import_leaves_the_first(app: App, sittings: Parts):
-    first = Past("s-1").said("one")
-    import_past(app)
-    first.said("two")
-    second = one_project(import_past(app))["changes"]["project"]
-    assert texts(sittings) == ["one", "two"]
-
-    with pytest.MonkeyPatch.context() as undone:
-        undone.setattr(session_import, "is_undone", lambda _store, change: change == second)
-        undone.setattr(transcript_reader, "is_undone", lambda _store, change: change == second)
-        import_past(app)
-
-    assert texts(sittings) == ["one", "two", "two"]
 
 
 # Dry run
 
 
-def test_a_dry_run_counts_and_writes_nothing(open_app: Opens, sittings: Parts):
-    session = Past("s-1").said(PNPM).said("is it done?").ran("env", f"TOKEN={SECRET}")
+def test_a_dry_run_counts_and_writes_nothing(open_app: Opens, parts: Parts):
+    session = Past("s-1").said(PNPM, "is it done?").ran("env", f"TOKEN={SECRET}")
     session.fork("s-2").said("thanks")
     before = _tree(Path.home())
 
     answer = import_past(open_app(dry_run=True))
 
     facts = one_project(answer)
-    assert _tree(Path.home()) == before
-    assert sittings == []
+    assert (_tree(Path.home()), parts) == (before, [])
     assert (facts["sessions"], facts["copies"]) == (2, 3)
-    assert facts["prompts"]["stored"] == 1
-    assert sum(facts["prompts"].values()) == 3
+    assert (facts["prompts"]["stored"], sum(facts["prompts"].values())) == (1, 3)
     assert facts["secrets"]
     assert "pnpm" in answer.summary
     assert SECRET not in repr(answer)
@@ -603,39 +534,33 @@ def test_no_secret_of_the_past_is_anywhere_on_disk_afterwards(project: Path, app
     answer = import_past(app)
     app.close()
 
-    kept = [path for path, content in _tree(app.home.root).items() if SECRET.encode() in content]
-    kept += [path for path, content in _tree(project).items() if SECRET.encode() in content]
-    assert kept == []
+    assert holding(app.home.root, SECRET) + holding(project, SECRET) == []
     assert one_project(answer)["secrets"]
     assert any("Kept out" in note for note in answer.notes)
 
 
-def test_damaged_transcripts_cost_their_damage_alone(app: App, sittings: Parts):
-    session = Past("s-1").said("before")
-    whole = session.path.read_bytes()
-    session.said("after")
-    after = session.path.read_bytes()[len(whole) :]
-    too_long = b'{"type":"user","message":{"content":"' + b"x" * 4_100_000 + b'"}}\n'
-    deep = b'{"type":"user","message":' + b"[" * 100_000 + b"\n"
-    bad = [b'{"type":"user","message":\n', b"\xff\xfe\x00\n", b"null\n", b"\n", deep, too_long]
-    session.path.write_bytes(whole + b"".join(bad) + after + b'{"type":"user","message":{"content":"half')
+def test_damaged_transcripts_cost_their_damage_alone(app: App, parts: Parts):
+    session = Past("s-1").said("before", "after")
+    before, after = session.path.read_bytes().splitlines(keepends=True)
+    bad = [b'{"type":"user","message":\n', b"\xff\xfe\x00\n", b"null\n", b"\n"]
+    session.path.write_bytes(before + b"".join(bad) + after + b'{"type":"user","message":{"content":"half')
     (session.path.parent / "empty.jsonl").touch()
     (session.path.parent / "linked.jsonl").symlink_to("/etc/passwd")
 
     answer = import_past(app)
 
-    assert texts(sittings) == ["before", "after"]
-    assert one_project(answer)["damaged_lines"] == 5
+    assert texts(parts) == ["before", "after"]
+    assert one_project(answer)["damaged_lines"] == 3
     assert answer.facts["left_out"] == {"empty": 1, "a link": 1}
 
 
 def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(app: App, monkeypatch: pytest.MonkeyPatch):
-    def breaks(_app: App, _sitting: SessionPart) -> None:
+    def breaks(_app: App, _part: SessionPart) -> None:
         raise ZeroDivisionError
 
     seen: Parts = []
-    takers = [("threads", breaks), ("look", lambda _app, sitting: lambda: seen.append(sitting))]
-    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: takers)
+    jobs = [("threads", breaks), ("look", lambda _app, part: lambda: seen.append(part))]
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: jobs)
     Past("s-1").said("one")
 
     answer = import_past(app)
@@ -647,18 +572,20 @@ def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(app: App, mo
 # Whose they are
 
 
-def test_only_sessions_of_this_project_are_read(other: Path, project: Path, app: App, sittings: Parts):
+def test_only_sessions_of_this_project_are_read(other: Path, project: Path, app: App, parts: Parts):
     (project / "deep").mkdir()
-    Past("s-1").said("ours")
+    ours = Past("s-1").said("ours")
     Past("s-2", SPRING.plus(days=1), cwd=project / "deep").said("ours too")
     Past("s-3", cwd=other).said("theirs")
     # A folder's name is no proof: `a/b` and `a-b` are spelt alike.
-    Past("s-4", cwd=other, folder=Past("s-1").said("ours").path.parent).said("theirs")
+    Past("s-4", cwd=other, folder=ours.path.parent).said("theirs")
+    for number, cwd in enumerate(("\ud800", "a\0b", "relative", 7, "")):
+        Past(f"s-1{number}").line("user", "of no folder", cwd=cwd)
 
     answer = import_past(app)
 
-    assert texts(sittings) == ["ours", "ours too"]
-    assert answer.facts["left_out"] == {"of other projects": 2}
+    assert texts(parts) == ["ours", "ours too"]
+    assert answer.facts["left_out"] == {"of other projects": 7}
 
 
 def test_every_project_gets_its_own(other: Path, project: Path, app: App, open_app: Opens):
@@ -674,41 +601,35 @@ def test_every_project_gets_its_own(other: Path, project: Path, app: App, open_a
     assert answer.facts["left_out"] == {"of folders that are gone": 1, "of no project": 1}
 
 
-def test_transcripts_from_another_machine_can_be_named(
-    other: Path, project: Path, app: App, tmp_path: Path, sittings: Parts
-):
+def test_transcripts_from_another_machine_can_be_named(other: Path, app: App, tmp_path: Path, parts: Parts):
     box = tmp_path / "box"
     Past("s-1", cwd=Path("/elsewhere/shop"), folder=box).said("from far away")
     Past("s-2", cwd=other, folder=box).said("of a project that is here")
     import_past(app, str(box))
-    assert texts(sittings) == ["from far away"]
+    assert texts(parts) == ["from far away"]
 
 
-def test_sessions_that_ended_before_a_day_are_left_for_another_time(app: App, sittings: Parts):
+def test_sessions_that_ended_before_a_day_are_left_for_another_time(app: App, parts: Parts):
     Past("s-1", NOW.plus(days=-100)).said("old")
     Past("s-2", NOW.plus(days=-5)).said("young")
     import_past(app, since=NOW.plus(days=-30).iso()[:10])
-    assert texts(sittings) == ["young"]
-    assert import_texts(app, sittings) == ["young", "old"]
+    assert texts(parts) == ["young"]
+    assert import_texts(app, parts) == ["young", "old"]
 
 
-def test_where_there_is_nothing_it_says_so_and_makes_nothing(app: App):
-    answer = import_past(app)
-    assert answer.summary == "Claude Code left no sessions of this project."
-    assert not app.home.root.exists()
-
-
-def test_bad_wishes_are_answered_with_what_to_do(app: App, open_app: Opens):
+def test_what_cannot_be_done_is_said_with_what_to_do(app: App, open_app: Opens):
+    assert import_past(app).summary == "Claude Code left no sessions of this project."
     with pytest.raises(NotFound, match="There is no nowhere"):
         import_past(app, "nowhere")
     with pytest.raises(BadInput, match="not a day"):
         import_past(app, since="yesterday")
     with pytest.raises(NoProject):
         import_past(open_app(Path.home()))
+    assert not app.home.root.exists()
 
 
 def test_it_says_what_is_remembered_now(app: App):
-    Past("s-1").said(PNPM).said("I always want answers in English, in all my projects")
+    Past("s-1").said(PNPM, "I always want answers in English, in all my projects")
 
     answer = import_past(app)
 
@@ -720,27 +641,23 @@ def test_it_says_what_is_remembered_now(app: App):
     assert any(note.startswith("`recollect undo change_") for note in answer.notes)
 
 
-def test_progress_ends_where_it_should(app: App, sittings: Parts):
+def test_progress_ends_where_it_should(app: App, parts: Parts):
     for name in "abc":
         Past(name).said("one", "two")
     seen: list[tuple[float, float]] = []
     app.progress = lambda done, total, what="": seen.append((done, total))
-
     import_past(app)
     import_past(app)
-
     assert seen[-1][0] == seen[-1][1] > 0
     assert all(done <= total for done, total in seen)
 
 
-def test_the_clock_of_the_past_is_never_ahead(app: App, sittings: Parts):
+def test_the_clock_of_the_past_is_never_ahead(app: App, parts: Parts):
     Past("s-1", NOW.plus(days=5)).said("from a machine whose clock is wrong")
     wrong = Past("s-2", SPRING)
     wrong.line("user", "no time", timestamp=None).line("user", "long ago", timestamp="0001-01-01T00:00:00+14:00")
-
     import_past(app)
-
-    assert {act.text: act.at for act in told(sittings)} == {
+    assert {act.text: act.at for act in told(parts)} == {
         "no time": wrong.at, "long ago": wrong.at, "from a machine whose clock is wrong": NOW,
     }  # fmt: skip
 
