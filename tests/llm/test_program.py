@@ -48,75 +48,45 @@ def written(path: Path) -> int:
     return int(path.read_text())
 
 
-def test_it_gets_the_text_and_answers(tmp_path: Path):
-    ran = run(tmp_path, "import sys; print(sys.argv[1], sys.stdin.read().upper())", "said", text="grüße")
+def are_gone(*pids: int) -> bool:
+    until = time.monotonic() + 30
+    while any(map(alive, pids)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not any(map(alive, pids))
 
-    assert ran == program.Run("said GRÜSSE\n".encode())
 
-
-def test_it_is_given_its_environment_its_folder_and_no_descriptor_of_ours(tmp_path: Path):
+def test_it_gets_the_text_its_arguments_environment_and_folder_and_no_descriptor_of_ours(tmp_path: Path):
     ours = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(ours, True)
     code = """
-        import os
-        found = []
-        for fd in range(3, 200):
-            try:
-                os.fstat(fd)
-                found.append(fd)
-            except OSError:
-                pass
-        print(found, os.environ.get("ONLY"), os.environ.get("HOME"), os.getcwd())
+        import os, sys
+        fds = [fd for fd in range(3, 200) if os.path.exists(f"/dev/fd/{fd}")]
+        print(sys.argv[1], sys.stdin.read().upper(), len(fds), os.environ.get("ONLY"), os.environ.get("HOME"))
+        print(os.getcwd(), os.getpid() == os.getpgrp() == os.getsid(0), file=sys.stdout)
     """
-
-    ran = run(tmp_path, code)
+    ran = run(tmp_path, code, "said", text="gr\u00fc\u00dfe")
     os.close(ours)
-
-    assert ran.out.decode().split() == ["[]", "this", "None", str(tmp_path)]
-
-
-def test_it_leads_a_process_group_and_a_session_of_its_own(tmp_path: Path):
-    ran = run(tmp_path, "import os; print(os.getpid() == os.getpgrp() == os.getsid(0))")
-
-    assert ran.out == b"True\n"
+    assert ran.out.decode().split() == ["said", "GR\u00dcSSE", "0", "this", "None", str(tmp_path), "True"]
 
 
-def test_one_that_never_ends_is_ended(tmp_path: Path):
-    ran = run(tmp_path, "import os, time; open('pid', 'w').write(f'{os.getpid()}\\n'); time.sleep(600)", seconds=2)
-
-    assert ran.problem == "no answer in time"
-    assert not alive(written(tmp_path / "pid"))
+SLEEPS = "open('pid', 'w').write(f'{os.getpid()}\\n'); time.sleep(600)"
+FLOODS = "open('pid', 'w').write(f'{os.getpid()}\\n')\nwhile True: os.write(1, b'x' * 65536)"
+DEAF = "[signal.signal(number, signal.SIG_IGN) for number in range(1, 32) if number not in (9, 19)]"
 
 
-def test_one_that_closes_its_output_and_stays_is_ended(tmp_path: Path):
-    code = "import os, time; open('pid', 'w').write(f'{os.getpid()}\\n'); os.close(1); time.sleep(600)"
-
-    ran = run(tmp_path, code, seconds=2)
-
-    assert ran.problem == "no answer in time"
-    assert not alive(written(tmp_path / "pid"))
-
-
-def test_one_that_ignores_every_signal_is_ended(tmp_path: Path):
-    code = """
-        import os, signal, time
-        for number in range(1, 32):
-            try: signal.signal(number, signal.SIG_IGN)
-            except OSError: pass
-        open('pid', 'w').write(f'{os.getpid()}\\n')
-        time.sleep(600)
-    """
-    run(tmp_path, code, seconds=2)
-
-    assert not alive(written(tmp_path / "pid"))
-
-
-def test_a_flood_is_cut_and_its_source_ended(tmp_path: Path):
-    code = "import os\nopen('pid', 'w').write(f'{os.getpid()}\\n')\nwhile True: os.write(1, b'x' * 65536)"
-
-    ran = run(tmp_path, code)
-
-    assert ran == program.Run(b"", "more than 1,000,000 bytes of output")
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        (SLEEPS, "no answer in time"),
+        (f"os.close(1); {SLEEPS}", "no answer in time"),
+        (f"{DEAF}; {SLEEPS}", "no answer in time"),
+        (FLOODS, "more than 1,000,000 bytes of output"),
+    ],
+    ids=["never ends", "closes its output", "ignores every signal", "floods"],
+)
+def test_one_that_does_not_end_by_itself_is_ended(code: str, problem: str, tmp_path: Path):
+    ran = run(tmp_path, f"import os, signal, time; {code}", seconds=30 if code is FLOODS else 2)
+    assert ran == program.Run(b"", problem)
     assert not alive(written(tmp_path / "pid"))
 
 
@@ -126,39 +96,33 @@ def test_what_it_says_on_standard_error_goes_nowhere(tmp_path: Path):
     assert ran == program.Run(b"done\n")
 
 
-@pytest.mark.parametrize(
-    ("code", "problem"),
-    [
-        ("raise SystemExit(3)", "exit code 3"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", f"exit code {128 + signal.SIGSEGV}"),
-    ],
-)
-def test_a_bad_end_is_a_problem_whatever_was_said(code: str, problem: str, tmp_path: Path):
-    ran = run(tmp_path, "print('half', flush=True)\n" + code)
-
-    assert ran.problem == problem
+@pytest.mark.parametrize("code", [3, 128 + signal.SIGSEGV])
+def test_a_bad_end_is_a_problem_whatever_was_said(code: int, tmp_path: Path):
+    end = "raise SystemExit(3)" if code == 3 else "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+    assert run(tmp_path, f"print('half', flush=True)\n{end}").problem == f"exit code {code}"
 
 
 def test_one_that_does_not_read_makes_nobody_wait(tmp_path: Path):
-    ran = run(tmp_path, "import os; os.close(0); print('deaf')", text="x" * 5_000_000)
-
-    assert ran == program.Run(b"deaf\n")
+    assert run(tmp_path, "import os; os.close(0); print('deaf')", text="x" * 5_000_000) == program.Run(b"deaf\n")
 
 
-def test_what_cannot_be_run_is_a_problem(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("argv", "folder", "problem"),
+    [
+        (("none",), "", "not found"),
+        (("text",), "", "cannot be run"),
+        (("/bin/true",), "none", "cannot be started (No such file or directory)"),
+        (("/bin/true", "a\0b"), "", "cannot be started (embedded null byte)"),
+    ],
+)
+def test_what_cannot_be_run_is_a_problem(argv: tuple[str, ...], folder: str, problem: str, tmp_path: Path):
     (tmp_path / "text").write_text("no program")
     (tmp_path / "text").chmod(0o700)
-    environ = {"PATH": os.defpath}
-
-    missing = program.run((str(tmp_path / "none"),), text="", environ=environ, folder=str(tmp_path), seconds=30)
-    garbage = program.run((str(tmp_path / "text"),), text="", environ=environ, folder=str(tmp_path), seconds=30)
-    nowhere = program.run(("/bin/true",), text="", environ=environ, folder=str(tmp_path / "none"), seconds=30)
-    broken = program.run(("/bin/true", "a\0b"), text="", environ=environ, folder=str(tmp_path), seconds=30)
-
-    assert missing.problem == "not found"
-    assert garbage.problem == "cannot be run"
-    assert nowhere.problem == "cannot be started (No such file or directory)"
-    assert broken.problem.startswith("cannot be started")
+    path, *rest = argv
+    ran = program.run(
+        (str(tmp_path / path), *rest), text="", environ={"PATH": os.defpath}, folder=str(tmp_path / folder), seconds=30
+    )
+    assert ran.problem == problem
 
 
 # Nothing is left
@@ -201,54 +165,33 @@ def test_who_asks_may_be_killed_and_still_nothing_is_left(tmp_path: Path):
     code = ORPHANS + "    open('pid', 'w').write(f'{os.getpid()}\\n')\n    time.sleep(600)"
     asker = subprocess.Popen([sys.executable, "-c", ASKER, script(tmp_path, code), str(tmp_path)])
     pids = [written(tmp_path / name) for name in ("pid", "pid0", "pid1")]
-
     asker.kill()
     asker.wait()
-
-    until = time.monotonic() + 30
-    while any(map(alive, pids)) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not any(map(alive, pids))
+    assert are_gone(*pids)
 
 
 @linux
 def test_the_keeper_may_be_killed_and_the_program_ends(tmp_path: Path):
-    code = "import os, time; open('pid', 'w').write(f'{os.getpid()} {os.getppid()}\\n'); time.sleep(600)"
+    code = f"import os, time; open('keeper', 'w').write(f'{{os.getppid()}}\\n'); {SLEEPS}"
     asker = subprocess.Popen([sys.executable, "-c", ASKER, script(tmp_path, code), str(tmp_path)])
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().endswith("\n"):
-        time.sleep(0.01)
-    pid, keeper = map(int, (tmp_path / "pid").read_text().split())
-
-    os.kill(keeper, signal.SIGKILL)
-
+    os.kill(written(tmp_path / "keeper"), signal.SIGKILL)
     assert asker.wait(30) == 0
-    until = time.monotonic() + 30
-    while alive(pid) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not alive(pid)
+    assert are_gone(written(tmp_path / "pid"))
 
 
 # Which program a word names
 
 
-def test_a_program_is_found_on_absolute_folders_of_the_path_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_program_is_found_on_absolute_folders_of_the_path_alone_and_only_if_it_can_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     here = script(tmp_path, "", "claude")
     (tmp_path / "other").mkdir()
     there = script(tmp_path / "other", "", "claude")
+    (tmp_path / "plain").touch(0o600)
 
     assert program.find("claude", f".:{tmp_path / 'other'}", tmp_path) == there
-    assert program.find("claude", ":.", tmp_path) == ""
-    assert program.find("./claude", str(tmp_path), tmp_path) == ""
-    assert program.find("~/claude", "", tmp_path) == here
-    assert program.find(here, "", tmp_path) == here
-
-
-def test_what_is_not_executable_is_no_program(tmp_path: Path):
-    path = tmp_path / "claude"
-    path.write_text("")
-    path.chmod(0o600)
-
-    assert program.find(str(path), "", tmp_path) == ""
-    assert program.find("claude", str(tmp_path), tmp_path) == ""
-    assert program.find(str(tmp_path), "", tmp_path) == ""
+    assert program.find("~/claude", "", tmp_path) == program.find(here, "", tmp_path) == here
+    for word, path in (("claude", ":."), ("./claude", str(tmp_path)), ("plain", str(tmp_path)), (str(tmp_path), "")):
+        assert program.find(word, path, tmp_path) == ""

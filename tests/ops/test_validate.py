@@ -23,7 +23,7 @@ from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.ops import health, history, memories, notes, rules, validate
 from tests.llm.standin import StandIn
-from tests.ops.ask import files, kept, states
+from tests.ops.ask import files, kept, made, states
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import put
 from tests.values import act, plan, rule
@@ -60,6 +60,69 @@ def waiting(app: App) -> list[Rule]:
 
 def check(id: str, state: str, **more: str) -> str:
     return json.dumps([{"id": id, "state": state, **more}])
+
+
+# What a memory names
+
+
+@pytest.fixture
+def tree() -> Path:
+    root = Path.cwd()
+    (root / "src").mkdir()
+    (root / "src/there.py").write_text("x = 1\n")
+    (root / "package.json").write_text(json.dumps({"scripts": {"build": "touch RAN"}}))
+    (root / "Makefile").write_text("CC := gcc\nall: lint\nlint test:\n\ttouch RAN $(CC)\n")
+    return root
+
+
+def missing(app: App, text: str, scope: Scope = Scope.PROJECT) -> tuple[str, ...]:
+    return validate.outdated_claims(app, scope, rule("x", body=text))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Look at `src/there.py`", ()),
+        ("Look at `src/gone.py`", ("src/gone.py is not there",)),
+        ("Look at src/gone.py and src/gone.py", ("src/gone.py is not there",)),
+        ("`npm run build`", ()),
+        ("`npm run deploy`", ("package.json has no script deploy",)),
+        ("`make lint`, `make test`, `make all`", ()),
+        ("`make release`", ("the Makefile has no target release",)),
+        ("`no-such-program-here --flag`", ("there is no program no-such-program-here",)),
+        ("`sh -c true`, `cd -P x`", ()),
+        # Nobody can say
+        ("`other/gone.py` of another repository", ()),
+        ("The branch `origin/main`", ()),
+        ("`../outside/gone.py`", ()),
+        ("The route `/api/users/`", ()),
+    ],
+)
+def test_what_is_not_there_is_told(app: App, tree: Path, text: str, found: tuple[str, ...]):
+    assert missing(app, text) == found
+
+
+def test_a_makefile_that_says_less_than_it_means_is_believed(app: App, tree: Path):
+    for text in ("include more.mk\nall:\n", "%.o: %.c\n\tcc\n", "$(TARGETS): x\n"):
+        (tree / "Makefile").write_text(text)
+        assert missing(app, "`make release`") == ()
+    (tree / "package.json").write_text("{broken")
+    (tree / "Makefile").unlink()
+    assert missing(app, "`make release` and `npm run nothing`") == ()
+
+
+def test_a_file_that_was_there_when_it_was_said_is_known_to_be_gone_or_changed(app: App, tree: Path):
+    (tree / "top.toml").write_text("a")
+    memory = kept(app, made(rules.add(app, "Settings are in top.toml and src/there.py")))
+    assert validate.outdated_claims(app, Scope.PROJECT, memory) == ()
+    (tree / "top.toml").unlink()
+    (tree / "src/there.py").write_text("x = 2\n")
+    assert validate.outdated_claims(app, Scope.PROJECT, memory) == ("top.toml is gone", "src/there.py changed since")
+
+
+def test_of_the_users_memories_only_whole_paths_are_looked_for(app: App, tree: Path, tmp_path: Path):
+    text = f"`src/gone.py`, `make release`, `npm run nothing`, `{tmp_path}/gone/x.py`"
+    assert missing(app, text, Scope.USER) == (f"{tmp_path}/gone/x.py is not there",)
 
 
 # Free
@@ -102,12 +165,11 @@ def test_no_more_than_the_amount_are_drawn_and_not_always_the_same(open_app: Ope
     assert len(set(samples)) > 1
 
 
-def test_nothing_that_a_memory_says_is_run(app: App, monkeypatch: pytest.MonkeyPatch):
-    root = Path.cwd()
-    (root / "Makefile").write_text("all:\n\ttouch RAN\n")
-    (root / "run.sh").write_text("#!/bin/sh\ntouch RAN\n")
-    (root / "run.sh").chmod(0o755)
-    kept_rule(app, "Always run `make all`, `./run.sh now`, `sh -c 'touch RAN'`, $(touch RAN)\n```\n$ touch RAN\n```")
+def test_nothing_that_a_memory_says_is_run(app: App, tree: Path, monkeypatch: pytest.MonkeyPatch):
+    (tree / "run.sh").write_text("#!/bin/sh\ntouch RAN\n")
+    (tree / "run.sh").chmod(0o755)
+    said = "`make all`, `npm run build`, `./run.sh now`, `sh -c 'touch RAN'`, $(touch RAN)\n```\n$ touch RAN\n```"
+    kept_rule(app, f"Always run {said}")
 
     def refused(*given: object, **more: object) -> None:
         raise AssertionError(f"started {given}")
@@ -118,24 +180,22 @@ def test_nothing_that_a_memory_says_is_run(app: App, monkeypatch: pytest.MonkeyP
     validate.validate(app)
     validate.validate(app, run=True)
 
-    assert not (root / "RAN").exists()
+    assert not (tree / "RAN").exists()
 
 
 # The first phase
 
 
-def test_the_model_may_read_the_project_and_nothing_more(model: StandIn, open_app: Opens):
+def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(model: StandIn, open_app: Opens):
     app = open_app()
     one = kept_rule(app, "The port is 8080")
+    users = made(rules.add(app, "The port is 8080", user=True))
 
     validate.validate(app, run=True)
 
-    first = model.calls[0]
-    assert (first["cwd"], one.id in str(first["text"])) == (str(Path.cwd()), True)
-    arguments = " ".join(first["argv"])
-    assert "Read" in arguments
-    assert "Glob" in arguments
-    assert not any(word in arguments for word in ("Bash", "Write", "Edit", "dangerously"))
+    [reading] = [call for call in model.calls if call["cwd"] == str(Path.cwd())]
+    assert (one.id in reading["text"], users in reading["text"]) == (True, False)
+    assert reading["argv"][reading["argv"].index("--tools") + 1] == "Read,Glob"
 
 
 def test_what_is_stale_is_flagged_until_it_is_changed(model: StandIn, open_app: Opens):
@@ -166,13 +226,6 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
     assert (kept(app, one.id).status, kept(app, one.id).superseded_by) == (Status.SUPERSEDED, new.id)
     history.undo(app)
     assert (kept(app, one.id).status, kept(app, new.id).status) == (Status.ACTIVE, Status.CANDIDATE)
-
-
-def test_a_proposal_can_be_undone(model: StandIn, open_app: Opens):
-    app = open_app()
-    one = kept_rule(app, "The port is 8080")
-    model.answers(check(one.id, "fix", body="The port is 9090"), "[]")
-    validate.validate(app, run=True)
     history.undo(app)
     assert (waiting(app), kept(app, one.id)) == ([], one)
 
@@ -188,22 +241,13 @@ def test_a_projects_note_is_flagged_and_its_file_never_written(model: StandIn, o
     assert findings(validate.validate(app)) == {id: ["flagged by a review"]}
 
 
-def test_a_users_memory_is_not_judged_by_one_projects_files(model: StandIn, open_app: Opens):
-    app = open_app()
-    rules.add(app, "The port is 8080", user=True)
-    validate.validate(app, run=True)
-    assert [call["cwd"] == str(Path.cwd()) for call in model.calls] == [False]
-
-
-@pytest.mark.parametrize("answer", ["", "all is well", "[]", '[{"id": "x", "state": "stale"}]', '[{"state": "stale"}]'])
-def test_garbage_changes_nothing(model: StandIn, open_app: Opens, answer: str):
+def test_garbage_changes_nothing(model: StandIn, open_app: Opens):
     app = open_app()
     kept_rule(app, "The port is 8080")
     before = states(app)[Scope.PROJECT]
-    model.answers(answer)
+    model.answers('all is well: [{"id": "x", "state": "stale"}]')
     validate.validate(app, run=True)
-    assert states(app)[Scope.PROJECT] == before
-    assert findings(validate.validate(app)) == {}
+    assert (states(app)[Scope.PROJECT], findings(validate.validate(app))) == (before, {})
 
 
 def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
@@ -257,9 +301,8 @@ def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(mode
     notes.sync(app)
     id, plain = find_note(app, "anna").id, find_note(app, "plain").id
     line = "Before deploys to staging ask Anna for approval"
-    model.answers(
-        json.dumps([{"id": id, "description": line}, {"id": plain, "description": "Before deploys ask Anna"}])
-    )
+    titles = {id: line, plain: "Before deploys ask Anna"}
+    model.answers(json.dumps([{"id": id, "description": title} for id, title in titles.items()]))
 
     validate.validate(app, run=True)
 
