@@ -31,12 +31,7 @@ NO_ANSWER = "#!/bin/sh\nexit 3\n"
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     made = StandIn(tmp_path / "model", "NONE")
-    for name, value in {
-        "MEMORY_LLM": "on",
-        "MEMORY_LLM_COMMAND": made.command,
-        "MEMORY_RECALL_SCHEME": "single",
-    }.items():
-        monkeypatch.setenv(name, value)
+    made.switch_on(monkeypatch, MEMORY_RECALL_SCHEME="single")
     return made
 
 
@@ -149,7 +144,6 @@ def test_it_is_asked_to_wait_for_as_long_as_the_setting_says(
         return 0.0
 
     Waiting(open_app(actor="agent")).say(PROMPT, hold)
-
     assert asked == [7]
 
 
@@ -159,11 +153,7 @@ def test_switched_off_nobody_is_asked_and_nothing_differs(
 ):
     monkeypatch.setenv(name, "off")
 
-    def never(_seconds: float) -> float:
-        raise AssertionError("it was asked to wait")
-
-    answer = Waiting(open_app(actor="agent")).say(PROMPT, never)
-
+    answer = Waiting(open_app(actor="agent")).say(PROMPT, lambda _seconds: pytest.fail("it was asked to wait"))
     assert model.calls == []
     assert (two[1] in heard(answer.stdout).context) is (name != "MEMORY_RECALL")
 
@@ -188,11 +178,12 @@ def test_other_events_never_wait(two: tuple[App, str, str], model: StandIn):
 
 FEW = tuple({s.kind: s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text}.values())[:4]
 TOKEN = next(s for s in SAMPLES if s.kind == "github-token")
-several_lines = pytest.mark.parametrize("sample", [s for s in SAMPLES if "\n" in s.text][:6], ids=lambda s: s.kind)
+SEVERAL_LINES = [s for s in SAMPLES if "\n" in s.text][:3]
 
 
 @pytest.mark.parametrize(
-    ("door", "sample"), [*((through_file, one) for one in FEW), *((door, FEW[0]) for door in DOORS[1:])]
+    ("door", "sample"),
+    [*((through_file, one) for one in (*FEW, *SEVERAL_LINES)), *((door, FEW[0]) for door in DOORS[1:])],
 )
 def test_a_secret_in_a_question_is_told_by_no_answer_and_kept_in_no_file(
     app: App, talk: Talk, tmp_path: Path, door: Door, sample: Sample
@@ -200,16 +191,10 @@ def test_a_secret_in_a_question_is_told_by_no_answer_and_kept_in_no_file(
     pinned(app, "Validators restart at night")
     text = door(app, talk, quote(f"validators {sample.text}", safe="") if door is through_file else sample.text)
     assert "# Memory Recall: " in text
-    assert sample.secret not in text
     app.close()
-    assert holding(tmp_path, sample.secret) == []
-
-
-@several_lines
-def test_a_secret_of_several_lines_is_not_told_either(app: App, talk: Talk, tmp_path: Path, sample: Sample):
-    text = through_file(app, talk, quote(sample.text, safe=""))
-    assert sample.secret not in text
-    assert sample.secret.replace("\n", " ") not in text
+    for spelling in (sample.secret, sample.secret.replace("\n", " ")):
+        assert spelling not in text
+        assert holding(tmp_path, spelling) == []
 
 
 @every_door

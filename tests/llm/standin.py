@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _PROGRAM = """#!{python} -I
 import json, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -40,6 +42,10 @@ class StandIn:
     def command(self) -> str:
         """For MEMORY_LLM_COMMAND."""
         return str(self.path)
+
+    def switch_on(self, monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
+        for name, value in {"MEMORY_LLM": "on", "MEMORY_LLM_COMMAND": self.command, **settings}.items():
+            monkeypatch.setenv(name, value)
 
     def answers(self, *answers: str) -> None:
         (self.folder / "answers.json").write_text(json.dumps(answers or ("",)), encoding="utf-8")

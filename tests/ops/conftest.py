@@ -78,8 +78,7 @@ def app(open_app: Opens) -> App:
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """A stand-in for the language model, which is switched on. Answers `[]` until it is told otherwise."""
     made = StandIn(tmp_path / "model", "[]")
-    monkeypatch.setenv("MEMORY_LLM", "on")
-    monkeypatch.setenv("MEMORY_LLM_COMMAND", made.command)
+    made.switch_on(monkeypatch)
     return made
 
 

@@ -16,7 +16,7 @@ from recollect.base.errors import BadImport, BadInput, NotFound
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.integrations.foreign_memories import ForeignMemory, why_left_out, words_key
-from recollect.model.memory import Kind, Lane, Memory, RuleType, Status
+from recollect.model.memory import Kind, Lane, Memory, Status
 from recollect.model.result import Scope
 from recollect.ops import history, imports, rules
 from tests.ops.conftest import Opens
@@ -122,11 +122,11 @@ def test_a_dry_run_tells_all_and_writes_nothing(open_app: Opens, tmp_path: Path)
     assert kept(open_app()) == []
 
 
-def claude_recall(path: Path, *rows: tuple[str, object, str, str | None], columns: str = "") -> None:
+def claude_recall(path: Path, *rows: tuple[str, object, str, str | None]) -> None:
     with sqlite3.connect(path) as db:
         db.execute(
             "CREATE TABLE memories (id INTEGER PRIMARY KEY, key TEXT UNIQUE, value TEXT, type TEXT, project_id TEXT,"
-            f" timestamp INTEGER{columns})"
+            " timestamp INTEGER, is_active INTEGER DEFAULT 1, something_new BLOB)"
         )
         for key, value, sort, project in rows:
             db.execute(
@@ -135,9 +135,11 @@ def claude_recall(path: Path, *rows: tuple[str, object, str, str | None], column
             )
 
 
-def test_rules_of_claude_recall_wait_in_the_inbox(app: App, tmp_path: Path):
+def test_rules_of_claude_recall_wait_in_the_inbox(app: App):
+    place = user_home(environment()) / ".claude-recall"
+    place.mkdir(parents=True)
     claude_recall(
-        tmp_path / "r.db",
+        place / "claude-recall.db",
         ("pref_1", {"content": "Use pnpm, never npm"}, "preference", None),
         ("pref_2", {"content": {"value": "use pnpm, never npm."}}, "preference", None),
         ("corr_1", {"title": "Tests", "content": "Put tests into __tests__ folders"}, "correction", "elsewhere"),
@@ -146,7 +148,7 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App, tmp_path: Path):
         ("test_9", {"content": "A preference that a test left behind"}, "preference", None),
     )
 
-    told = facts(imports.claude_recall(app, str(tmp_path / "r.db")))
+    told = facts(imports.claude_recall(app))
 
     (rule,) = [memory for memory in kept(app) if memory.kind is Kind.RULE]
     assert (rule.body, rule.status, rule.lane) == ("Use pnpm, never npm", Status.CANDIDATE, Lane.AGENT)
@@ -154,16 +156,6 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App, tmp_path: Path):
     assert (told["rules"], told["threads"], told["duplicates"]) == (1, 1, 1)
     assert told["junk"] == {"a record of tools, not a memory": 1, "test data": 1}
     assert told["other_projects"] == {"elsewhere": 1}
-
-
-def test_columns_that_older_or_newer_versions_have_make_no_difference(app: App, tmp_path: Path):
-    claude_recall(
-        tmp_path / "r.db", ("c", {"content": "Never push to main by hand"}, "correction", None),
-        columns=", scope TEXT, is_active INTEGER DEFAULT 1, something_new BLOB",
-    )  # fmt: skip
-    imports.claude_recall(app, str(tmp_path / "r.db"))
-    (rule,) = kept(app)
-    assert getattr(rule, "rule_type", None) is RuleType.CORRECTION
 
 
 def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_path: Path):
@@ -226,33 +218,21 @@ def test_rules_of_a_repository_wait_in_the_lowest_lane(app: App):
     assert told["junk"] == {"says nothing to do": 1}
 
 
-def test_the_usual_place_is_looked_at_where_no_file_is_named(app: App):
-    place = user_home(environment()) / ".claude-recall"
-    place.mkdir(parents=True)
-    claude_recall(place / "claude-recall.db", ("c", {"content": "Never push to main by hand"}, "correction", None))
-    assert facts(imports.claude_recall(app))["rules"] == 1
-
-
 @pytest.mark.parametrize("read", [imports.claude_mem, imports.claude_recall])
-@pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\x00 and then nothing sound"])
+@pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\x00 and then nothing sound", None])
 def test_a_file_that_is_no_such_database_is_refused(
-    app: App, tmp_path: Path, read: Callable[[App, str], object], text: bytes
+    app: App, tmp_path: Path, read: Callable[[App, str], object], text: bytes | None
 ):
-    (tmp_path / "x.db").write_bytes(text)
+    if text is not None:
+        (tmp_path / "x.db").write_bytes(text)
+    else:
+        with sqlite3.connect(tmp_path / "x.db") as db:
+            db.execute("CREATE TABLE other (a)")
     with pytest.raises(BadInput):
         read(app, str(tmp_path / "x.db"))
     with pytest.raises(NotFound):
         read(app, str(tmp_path / "none.db"))
     assert kept(app) == []
-
-
-def test_a_database_without_their_tables_is_refused(app: App, tmp_path: Path):
-    with sqlite3.connect(tmp_path / "x.db") as db:
-        db.execute("CREATE TABLE other (a)")
-    with pytest.raises(BadInput, match="no observations"):
-        imports.claude_mem(app, str(tmp_path / "x.db"))
-    with pytest.raises(BadInput, match="no memories"):
-        imports.claude_recall(app, str(tmp_path / "x.db"))
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"type": "other"}', "[" * 100_000])

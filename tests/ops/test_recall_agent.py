@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -23,16 +21,10 @@ from tests.values import act, note, rule, thread
 PROMPT = "how do we ship the shop to production?"
 
 
-@pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    made = StandIn(tmp_path / "model", "NONE")
-    for name, value in {
-        "MEMORY_LLM": "on",
-        "MEMORY_LLM_COMMAND": made.command,
-        "MEMORY_RECALL_SCHEME": "double",
-    }.items():
-        monkeypatch.setenv(name, value)
-    return made
+@pytest.fixture(autouse=True)
+def double(model: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    model.answers("NONE")
+    model.switch_on(monkeypatch, MEMORY_RECALL_SCHEME="double")
 
 
 DEPLOY = note("Deploys", body="Releases go through staging; ask Anna.", path="memory/deploy.md", topics=("release",))
@@ -91,7 +83,7 @@ def test_each_pass_has_its_own_model_and_its_own_words(app: App, model: StandIn,
 
     asked(open_app())
 
-    argvs = [[str(word) for word in cast(list[object], call["argv"])] for call in model.calls]
+    argvs = [call["argv"] for call in model.calls]
     assert [argv[argv.index("--model") + 1] for argv in argvs] == ["small", "large"]
     assert model.texts[0].startswith("My own words. <user_prompt>")
 
