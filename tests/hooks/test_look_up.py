@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 
 from recollect.app.core import App
 from recollect.mcp.tool_list import BY_NAME, make_call
-from recollect.model.memory import Memory, Message, Status
-from recollect.model.plan import Create, Plan, Update
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
-from recollect.ops import calls, memories, notes, rules
+from recollect.ops import calls, notes
 from tests.cli.run import run
 from tests.hooks.talk import Talk
 from tests.hooks.test_prompt import set_to
@@ -82,7 +81,7 @@ def all_pages(app: App, talk: Talk, door: Door, id: str) -> tuple[str, int]:
 
 
 @every_door
-def test_a_thread_comes_with_its_title_status_topics_summary_and_messages_in_order(app: App, talk: Talk, door: Door):
+def test_a_thread_comes_with_all_that_it_has_in_order_and_a_note_with_its_body(app: App, talk: Talk, door: Door):
     id = kept_thread(app, "Broken import", DECIDED, "Why does the import fail?", "The last column is gone.", "Fixed.")
 
     text = door(app, talk, id)
@@ -96,13 +95,7 @@ def test_a_thread_comes_with_its_title_status_topics_summary_and_messages_in_ord
     said = [text.index(part) for part in ("Why does the import fail?", "The last column is gone.", "Fixed.")]
     assert said == sorted(said)
     assert "to read on" not in text
-
-
-@every_door
-def test_a_rule_comes_with_its_text_and_a_note_with_its_body(app: App, talk: Talk, door: Door):
-    rule = made(rules.add(app, f"Import old files again after each fix. {DECIDED}"))
     note = made(notes.save(app, f"# Runbook\n\n{DECIDED}\n\n- first\n- second\n", title="Runbook"))
-    assert f"Import old files again after each fix. {DECIDED}" in door(app, talk, rule)
     text = door(app, talk, note)
     assert f"{DECIDED}\n\n- first\n- second" in text
     assert "File: runbook.md" in text
@@ -134,37 +127,12 @@ def test_many_messages_are_read_to_the_last(app: App, talk: Talk):
     assert pages > 2
 
 
-@every_door
-def test_one_that_was_merged_away_answers_under_its_old_id(app: App, talk: Talk, door: Door):
-    from recollect.ops import memories
-
-    stays, goes = pinned(app, "Validators restart at night"), pinned(app, "Validators are restarted by cron")
-    memories.merge(app, stays, goes)
-
-    text = door(app, talk, goes)
-
-    assert f"{goes} was merged into it" in text
-    assert "restarted by cron" in text
-
-
 def test_what_is_read_on_in_is_not_counted_again(app: App, talk: Talk):
     id = pinned(app, DECIDED * 100, title="Long")
     for door in (through_file, through_tool):
         before = kept(app, id).frequency
         assert all_pages(app, talk, door, id)[1] > 1
         assert kept(app, id).frequency == before + 1
-
-
-def test_a_sleeping_thread_wakes_when_it_is_asked_for_by_its_id(app: App, talk: Talk):
-    id = kept_thread(app, "Broken import", DECIDED)
-    memory = kept(app, id)
-    asleep = replace(memory, status=Status.SUSPENDED, weight=0.1)
-    app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Update.between(memory, asleep)]), lambda _: "asleep")
-
-    text = through_file(app, talk, id)
-
-    assert "### [ACTIVE] Broken import" in text
-    assert "-> Reactivated by this recall" in text
 
 
 def test_the_words_of_a_memory_cannot_close_the_fence_that_they_are_read_in(app: App, talk: Talk):
@@ -205,10 +173,3 @@ def test_names_alone_lead_to_the_whole_memory_without_any_tool_of_ours(app: App,
         assert DECIDED in text
         assert "The old files lie in the archive." in text
     assert printed.out == f"{DECIDED}\n\nThe old files lie in the archive.\n"
-
-
-def test_content_alone_is_what_was_said_once(app: App):
-    id = pinned(app, "Releases go through staging")
-    spoken = kept_thread(app, "Talk", "", "First.", "Second.")
-    assert memories.show(app, id, content=True).said == "Releases go through staging"
-    assert memories.show(app, spoken, content=True).said == "First.\n\nSecond."

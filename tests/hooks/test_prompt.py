@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -13,22 +13,19 @@ from typing import Any
 
 import pytest
 
-from recollect.app import memory_search as search_module
 from recollect.app import question_vector, session_ledger
 from recollect.app.core import App
-from recollect.app.memory_search import Answer
 from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
 from recollect.hooks import Hooks
-from recollect.model.memory import Memory, Message, Rule, Thread
-from recollect.model.plan import Create, Plan, Update
-from recollect.model.query import Query
+from recollect.model.memory import Message, Rule, Thread
+from recollect.model.plan import Create, Plan
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
 from recollect.model.session import Way, memory_of, turn_mark
-from recollect.ops import history, memories, notes, recall, rules
+from recollect.ops import history, memories, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
@@ -37,29 +34,12 @@ from tests.hooks.talk import OneApp, Talk, events, log_of
 from tests.ops.ask import holding, kept, made, pinned
 from tests.ops.conftest import Opens
 from tests.values import NOW
+from tests.values import thread as values_thread
 
 
 def clock(app: App) -> FixedClock:
     assert isinstance(app.clock, FixedClock)
     return app.clock
-
-
-def test_a_prompt_is_searched_once_over_and_shows_the_same_words_once(
-    app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch
-):
-    pinned(app, "Deploys go through the staging cluster first")
-    asked: list[tuple[bool, bool]] = []
-    ask = search_module.search_stores
-
-    def listening(stores: Sequence[Store], query: Query, *, deep: bool = True, **given: Any) -> Answer:
-        asked.append((deep, query.once))
-        return ask(stores, query, deep=deep, **given)
-
-    monkeypatch.setattr(search_module, "search_stores", listening)
-    talk.say("how do we deploy?")
-    recall.recall(app, ("deploys",))
-
-    assert asked == [(False, True), (True, False)]
 
 
 def test_a_prompt_brings_the_memory_that_answers_it_and_the_person_sees_which(app: App, talk: Talk):
@@ -100,9 +80,9 @@ def test_a_memory_is_brought_once_in_a_session_unless_the_agent_lost_it(
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App, talk: Talk, asked: bool):
-    id = made(memories.pin(app, "Deploys go through staging"))
-    app.commit(Scope.PROJECT, "test", lambda store: _faded(store.exact(id)), lambda _: "faded")
-    before = kept(app, id)
+    before = values_thread("Deploys go through staging", weight=0.5)
+    app.commit(Scope.PROJECT, "test", lambda _: Plan((Create(before),)), lambda _: "kept")
+    id = before.id
     talk.say("hello")
 
     if asked:
@@ -118,11 +98,6 @@ def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App
     else:
         assert replace(used, frequency=0, last_session=before.last_session) == replace(before, frequency=0)
     assert app.reader(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
-
-
-def _faded(memory: Memory | None) -> Plan:
-    assert memory is not None
-    return Plan.of([Update.between(memory, replace(memory, weight=0.5, pinned=False, boost=0.0))])
 
 
 def test_a_change_can_still_be_undone_after_its_memory_was_used(app: App, talk: Talk):
@@ -167,12 +142,11 @@ def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app
 def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
     asked: list[str] = []
 
-    class Noting:
-        def app(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> AbstractContextManager[App]:
-            asked.append(project_folder)
-            return OneApp(app).app(project_folder, cwd, environ)
+    def open_app(project_folder: str, cwd: str, environ: Mapping[str, str]) -> AbstractContextManager[App]:
+        asked.append(project_folder)
+        return OneApp(app).app(project_folder, cwd, environ)
 
-    hooks = Hooks(Noting().app, app.home.root, app.clock)
+    hooks = Hooks(open_app, app.home.root, app.clock)
     for cwd in ("/shop", "/shop/deep/down", "/elsewhere"):
         body = json.dumps({"session_id": "s-1", "cwd": cwd, "prompt": "hello there"}).encode()
         hooks.answer("", "UserPromptSubmit", body, {}, cwd, time.monotonic() + 60)
@@ -326,16 +300,19 @@ def two_turns(app: App) -> str:
     return id
 
 
-def test_the_block_stays_within_its_limit_which_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
-    for number in range(5):
+def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
+    for number in range(7):
         text = f"Staging deploys {number} " + "\U0001f600 wide words about staging deploys " * 20
         memories.pin(app, text, title=f"{number} " + "a long title of staging deploys " * 5)
     set_to(app, "MEMORY_RECALL_FLOOR", "0")
     usual = talk.say("staging deploys").context
+    set_to(app, "MEMORY_PROMPT_HITS", "1")
+    one = another("s-2").say("staging deploys").context
+    set_to(app, "MEMORY_PROMPT_HITS", "7")
     set_to(app, "MEMORY_PROMPT_CHARS", "700")
+    short = another("s-3").say("staging deploys").context
 
-    short = another("s-2").say("staging deploys").context
-
+    assert [said.count("\n- thread") for said in (usual, one)] == [3, 1]
     assert 0 < len(short) <= 700 < len(usual) <= inject.PROMPT_CHARS
     assert usual[-1] == short[-1] == "]"
 
@@ -343,33 +320,6 @@ def test_the_block_stays_within_its_limit_which_is_a_setting(app: App, talk: Tal
 def set_to(app: App, name: str, value: str) -> None:
     changed = tuple(one._replace(value=value) if one.name == name else one for one in app.settings.values)
     app.settings = app.settings._replace(values=changed)
-
-
-@pytest.mark.parametrize("hits", [1, 3, 7])
-def test_how_many_a_prompt_brings_is_a_setting(app: App, talk: Talk, hits: int):
-    ids = [pinned(app, f"Staging deploys go by {way}") for way in "hand cron merge tag key mail car".split()]
-    set_to(app, "MEMORY_PROMPT_HITS", str(hits))
-    set_to(app, "MEMORY_RECALL_FLOOR", "0")
-    said = talk.say("staging deploys").context
-    assert sum(id in said for id in ids) == hits
-
-
-def test_a_prompt_may_bring_names_alone_whose_content_is_read_on_demand(app: App, talk: Talk):
-    set_to(app, "MEMORY_PROMPT_CONTENT", "off")
-    id = pinned(app, "Releases go through the staging cluster first", title="Releases")
-    notes.save(app, "Anna signs every deploy to the staging cluster", title="Who signs a deploy")
-
-    said = talk.say("how do releases go to the staging cluster, and who signs the deploy?").context
-
-    assert "Relevant memories: " in said
-    assert f"- thread {id} [agent] Releases\n" in said
-    assert "[user] who-signs-a-deploy.md: Who signs a deploy\n" in said
-    assert "go through" not in said
-    assert "Anna" not in said
-    assert len(inject.marks_shown(said)) == 2
-    assert "Relevant" not in talk.say("how do releases go to the staging cluster?").context
-    assert memories.show(app, id, content=True).said == "Releases go through the staging cluster first"
-    assert memories.show(app, "who-signs-a-deploy.md", content=True).said.startswith("Anna signs")
 
 
 def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said(app: App, talk: Talk):

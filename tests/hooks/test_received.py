@@ -179,6 +179,9 @@ def in_force(app: App) -> list[str]:
 
 
 def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Talk):
+    talk.transcript = "/home/ada/session.jsonl"
+    talk.say("we use tabs here", left_s=0.01)
+    assert in_force(app) == [], "without time it is left to the transcript"
     said = talk.say("no, we use pnpm here, not npm")
     assert said.notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
     assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
@@ -206,30 +209,11 @@ def test_only_rules_that_a_person_typed_are_captured(app: App, talk: Talk, promp
     assert rules.list_inbox(app).cards == ()
 
 
-def test_what_is_unsure_waits_and_is_not_told(app: App, talk: Talk):
-    said = talk.say("bei uns Tabs, nicht Spaces")
-    assert "noted" not in said.notice
-    assert len(rules.list_inbox(app).cards) == 1
-    assert "Tabs" not in Talk(app, session="s-2").start().context
-
-
-def test_a_prompt_that_has_no_time_left_is_answered_and_left_to_its_transcript(app: App, talk: Talk):
-    talk.transcript = "/home/ada/session.jsonl"
-    talk.say("we use tabs here", left_s=0.01)
-    assert in_force(app) == []
-
-
 # Two ways to the same event, one answer.
 
 
 SETTINGS, PLUGIN = "", "plugin"
 WAYS: tuple[dict[str, str], ...] = ({}, {"RECOLLECT_VIA": PLUGIN})
-
-
-def test_an_event_that_comes_again_is_answered_again_once_and_one_way_alone_always():
-    once, alone = _SeenEvents(), _SeenEvents()
-    assert [once.is_first("e", way) for way in (SETTINGS, PLUGIN, PLUGIN, SETTINGS)] == [True, False, True, False]
-    assert all(alone.is_first("e", SETTINGS) for _ in range(5))
 
 
 @given(st.lists(st.sampled_from([SETTINGS, PLUGIN]), max_size=60))

@@ -10,7 +10,6 @@ import pytest
 
 from recollect.app import notices
 from recollect.app.core import App
-from recollect.base.clock import FixedClock
 from recollect.base.errors import NotFound
 from recollect.base.moment import Moment
 from recollect.model.memory import RuleType
@@ -47,16 +46,11 @@ def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Ta
     assert ids[RuleType.CORRECTION] not in talk.say("install it with npm or pnpm").context
 
 
-def test_the_heartbeat_is_told_once_anyone_has_spoken(app: App, talk: Talk, another: Callable[[str], Talk]):
-    talk.say("hello there")
-    assert isinstance(app.clock, FixedClock)
-    app.clock.at = NOW.plus(days=2)
-    assert '"since_last": 576} (long absence)' in another("s-2").start().context
-
-
 @pytest.mark.parametrize("more", ["", ", and there is more to say of it" * 5])
 def test_an_open_thread_is_named_and_counts_as_told_where_its_headline_says_all(app: App, talk: Talk, more: str):
     id = pinned(app, f"The billing rewrite is half done{more}", title="Billing rewrite")
+    assert "Open threads" not in talk.start(left_s=0).context
+    assert "late session=s-1" in log_of(app)
     context = talk.start().context
     assert "Open threads:" in context
     assert "Billing rewrite - The billing rewrite is half done" in context
@@ -73,10 +67,9 @@ def test_after_compaction_the_rules_come_back_and_the_person_is_told(app: App, t
     assert said.notice == "\U0001f504 Recollect: 4 rules re-loaded after context compaction"
 
 
-def test_after_compaction_without_rules_only_what_waited_is_told_once(app: App, talk: Talk):
+def test_a_waiting_notice_is_told_once_and_without_rules_a_compaction_says_nothing(app: App, talk: Talk):
     pinned(app, "The billing rewrite is half done")
     talk.start()
-    assert talk.start("compact").raw == b""
     notices.add(app, "\U0001f4be Recollect: preserved 2 memories")
     assert talk.start("compact").notice == "\U0001f4be Recollect: preserved 2 memories"
     assert talk.start("compact").raw == b""
@@ -176,15 +169,6 @@ def test_more_rules_than_fit_are_cut_whole_and_it_is_said(app: App, talk: Talk):
     assert "over the limit of characters" in log_of(app)
 
 
-def test_past_its_time_rules_are_told_without_threads(app: App, talk: Talk):
-    ids = ruled(app)
-    pinned(app, "The billing rewrite is half done")
-    context = talk.start(left_s=0).context
-    assert ids[RuleType.DEVOPS] in context
-    assert "Open threads" not in context
-    assert "late session=s-1" in log_of(app)
-
-
 # Notes in `_always-load/` are told when a session starts: the user's always, a repository's once allowed.
 
 
@@ -199,12 +183,15 @@ def shared() -> Path:
     return Path.cwd() / ".ai" / "memory"
 
 
-def test_the_users_notes_are_told_whole_and_first(app: App, talk: Talk):
+def test_the_users_notes_are_told_whole_and_first_and_again_after_compaction(app: App, talk: Talk):
     put(app.home.vault, "_always-load/style.md", "# Style\n\n" + "Short sentences. " * 50 + "The end.\n")
     put(app.home.vault, "other.md", "The zebra approves.\n")
 
     context = talk.start().context
 
+    assert "Short sentences" not in talk.say("do we write short sentences?").context
+    again = talk.start("compact")
+    assert ("The end." in again.context, again.notice) == (True, "")
     lines = context.splitlines()
     assert lines[1] == "Loaded 1 always-load entries"
     assert lines[2].startswith("- [user] Style (note_")
@@ -212,21 +199,9 @@ def test_the_users_notes_are_told_whole_and_first(app: App, talk: Talk):
     assert "zebra" not in context
 
 
-def test_a_note_told_at_the_start_is_not_brought_by_a_prompt(app: App, talk: Talk):
-    put(app.home.vault, "_always-load/zebra.md", "The zebra approves every release.\n")
-    talk.start()
-    assert "zebra" not in talk.say("who approves a release, the zebra?").context
-
-
-def test_notes_are_told_again_after_compaction(app: App, talk: Talk):
-    put(app.home.vault, "_always-load/zebra.md", "The zebra approves every release.\n")
-    talk.start()
-    heard = talk.start("compact")
-    assert "The zebra approves" in heard.context
-    assert heard.notice == ""
-
-
 def test_a_repositorys_notes_wait_until_they_are_allowed(app: App, talk: Talk, shared: Path):
+    with pytest.raises(NotFound):
+        session_start.allow(app)
     put(shared, "_always-load/house.md", "The giraffe approves.\n")
 
     first = talk.start()
@@ -238,6 +213,9 @@ def test_a_repositorys_notes_wait_until_they_are_allowed(app: App, talk: Talk, s
     second = talk.start("clear")
     assert "- [repository] house" in second.context
     assert "would be always loaded" not in second.notice
+
+    session_start.allow(app, off=True)
+    assert "giraffe" not in talk.start("clear").context
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "rename"])
@@ -278,18 +256,6 @@ def test_a_repositorys_note_that_nobody_allowed_is_not_brought_by_a_prompt_or_a_
     session_start.allow(app)
     talk.start("clear", confirm=False)
     assert "giraffe" in talk.say("who approves a release, the giraffe?").context
-
-
-def test_what_was_allowed_can_be_taken_back(app: App, talk: Talk, shared: Path):
-    put(shared, "_always-load/a.md", "The giraffe approves.\n")
-    session_start.allow(app)
-    session_start.allow(app, off=True)
-    assert "giraffe" not in talk.start().context
-
-
-def test_there_must_be_something_to_allow(app: App):
-    with pytest.raises(NotFound):
-        session_start.allow(app)
 
 
 def test_a_tag_or_a_field_does_not_make_a_note_always_loaded(app: App, talk: Talk, shared: Path):

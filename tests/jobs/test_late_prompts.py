@@ -8,9 +8,7 @@ import pytest
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
-from recollect.app.states import CLAIMED_PROMPTS
 from recollect.base.clock import FixedClock
-from recollect.jobs import late_prompts
 from recollect.model.memory import Kind, Rule
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -46,17 +44,10 @@ def read(app: App, transcript: Transcript) -> None:
     assert told.facts["read"]
 
 
-def test_hook_first(app: App, transcript: Transcript, talk: Talk):
-    talk.say(SAID)
-    transcript.line("user", SAID)
-    read(app, transcript)
-    assert seen(app) == [1]
-    assert notices.waiting(app) == [], "the hook has told of it"
-
-
 @pytest.mark.parametrize(
     ("hook", "written"),
     [
+        (SAID, SAID),
         (
             f"/style {SAID}",
             f"<command-message>style</command-message>\n<command-name>/style</command-name>\n"
@@ -77,6 +68,7 @@ def test_both_know_a_prompt_by_what_the_person_typed(
     read(app, transcript)
 
     assert seen(app) == [1]
+    assert notices.waiting(app) == [], "the hook has told of it"
 
 
 def test_transcript_first(app: App, transcript: Transcript, talk: Talk):
@@ -102,26 +94,9 @@ def test_the_same_words_said_twice_are_two(app: App, transcript: Transcript, tal
     assert seen(app) == [2]
 
 
-def test_another_session_that_says_the_same_is_heard(app: App, tmp_path: Path):
-    for session in ("s-1", "s-2"):
-        transcript = Transcript(app, tmp_path, session)
-        transcript.number = 10 * len(session) + int(session[-1])
-        transcript.line("user", SAID)
-        read(app, transcript)
-
-    assert seen(app) == [2]
-
-
 def test_a_notice_that_was_not_delivered_waits_for_the_next_prompt(app: App, transcript: Transcript, talk: Talk):
     talk.say(SAID, confirm=False)
     assert len(notices.waiting(app)) == 1
     said = talk.say("thanks")
     assert "Use tabs, not spaces" in said.notice
     assert notices.waiting(app) == []
-
-
-def test_claims_are_limited(app: App):
-    for number in range(CLAIMED_PROMPTS.limit + 50):
-        assert late_prompts.claim_prompt(app, "s-1", f"prompt {number}")
-    state = app.reader(Scope.PROJECT).state("heard") or ""
-    assert state.count("s-1 ") == CLAIMED_PROMPTS.limit

@@ -59,18 +59,6 @@ def test_a_failure_and_its_fix_wait_as_one_lesson(app: App, tmp_path: Path):
     assert lessons.promote_lessons(app) == ()
 
 
-def test_the_same_session_read_again_counts_once(app: App, tmp_path: Path):
-    session(app, tmp_path, "s-1")
-    again = Transcript(app, tmp_path, "s-1")
-    again.path = tmp_path / "copy.jsonl"
-    again.number = 50
-    again.ran("npm test", MISSING, failed=True)
-    again.ran("pnpm test", "12 passed")
-    read(app, again)
-
-    assert [one.seen for one in rules(app)] == [1]
-
-
 def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: App, tmp_path: Path):
     for name in ("s-1", "s-2"):
         session(app, tmp_path, name)
@@ -90,33 +78,26 @@ def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: Ap
     assert lessons.promote_lessons(app) == ()
 
 
-def test_the_persons_word_is_enough(app: App, tmp_path: Path):
-    session(app, tmp_path, "s-1")
-    rule_ops.accept(app, rules(app)[0].id)
-    assert reminded(app, "npm test") == [SENTENCE]
-
-
-def test_the_person_names_the_fix_and_it_is_in_force_when_the_session_ends(app: App, tmp_path: Path):
+@pytest.mark.parametrize("when", ["before", "after", "in the inbox"])
+def test_the_persons_word_is_enough(app: App, tmp_path: Path, when: str):
     transcript = Transcript(app, tmp_path, "s-1")
     transcript.ran("npm test", MISSING, failed=True)
-    transcript.line("user", "use pnpm")
+    read(app, transcript)
+    if when == "before":
+        transcript.line("user", "use pnpm")
     transcript.ran("pnpm test", "12 passed")
     read(app, transcript)
-
-    lessons.promote_lessons(app)
-
-    assert [one.body for one in rules(app, Status.ACTIVE) if one.origin == "outcome"] == [SENTENCE]
-
-
-def test_the_person_says_later_that_it_is_how_things_are_done(app: App, tmp_path: Path):
-    transcript = session(app, tmp_path, "s-1")
-    transcript.line("user", "yes, that's how it works here")
-    read(app, transcript)
+    if when == "after":
+        transcript.line("user", "yes, that's how it works here")
+        read(app, transcript)
+    if when == "in the inbox":
+        rule_ops.accept(app, rules(app)[0].id)
 
     lessons.promote_lessons(app)
 
     [learnt] = [one for one in rules(app, Status.ACTIVE) if one.origin == "outcome"]
     assert (learnt.body, learnt.seen) == (SENTENCE, 1)
+    assert reminded(app, "npm test") == [SENTENCE]
 
 
 def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_path: Path):
@@ -144,18 +125,6 @@ def test_what_the_person_rejected_does_not_come_back(app: App, tmp_path: Path):
     lessons.promote_lessons(app)
 
     assert [one.status for one in rules(app)] == [Status.ARCHIVED]
-
-
-def test_a_failure_is_mended_in_a_later_look(app: App, tmp_path: Path):
-    transcript = Transcript(app, tmp_path)
-    transcript.ran("npm test", MISSING, failed=True)
-    read(app, transcript)
-    transcript.ran("pnpm test", "12 passed")
-    read(app, transcript)
-    transcript.ran("ls", "a")
-    read(app, transcript)
-
-    assert [(one.body, one.seen) for one in rules(app)] == [(SENTENCE, 1)]
 
 
 def test_outcomes_are_recorded_once_and_without_what_tools_said(app: App, tmp_path: Path):
@@ -207,9 +176,9 @@ REFUSED = f"The user doesn't want to proceed with this tool use. To tell you how
 
 
 def refuse(app: App, folder: Path, tool: str, **marks: str) -> None:
-    transcript = Transcript(app, folder)
-    transcript.line("assistant", [{"type": "tool_use", "id": "t1", "name": tool, "input": {"command": "npm i"}}])
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": REFUSED, "is_error": True}
+    transcript, id = Transcript(app, folder, f"s-{tool}"), "t1" if tool == "Bash" else "t0"
+    transcript.line("assistant", [{"type": "tool_use", "id": id, "name": tool, "input": {"command": "npm i"}}])
+    result = {"type": "tool_result", "tool_use_id": id, "content": REFUSED, "is_error": True}
     transcript.line("user", [result], **marks)
     read(app, transcript)
 
@@ -218,13 +187,10 @@ def refuse(app: App, folder: Path, tool: str, **marks: str) -> None:
 def test_what_a_person_says_with_a_refusal_is_heard_and_tied_to_the_call(
     app: App, tmp_path: Path, marks: dict[str, str]
 ):
+    refuse(app, tmp_path, "mcp__shop__order")
+    assert rules(app) == [], "what a server's tool prints like a refusal is nobody's word"
     refuse(app, tmp_path, "Bash", **marks)
     [heard] = rules(app)
     assert (heard.body, heard.lane, heard.tags) == ("Use pnpm, not npm.", Lane.USER, ("refused:t1",))
-    [(_, one)] = app.reader(app.scope).outcomes(kinds=(Ending.REFUSAL,), limit=9)
+    one = next(one for _, one in app.reader(app.scope).outcomes(kinds=(Ending.REFUSAL,), limit=9) if one.act == "t1")
     assert (one.act, one.action, one.next_state) == ("t1", "npm i", WORDS)
-
-
-def test_what_a_server_s_tool_prints_like_a_refusal_is_nobody_s_word(app: App, tmp_path: Path):
-    refuse(app, tmp_path, "mcp__shop__order")
-    assert rules(app) == []

@@ -35,29 +35,20 @@ def left(app: App, tmp_path: Path, host: str) -> Path:
 
 
 @every_host
-def test_a_correction_that_no_hook_saw_is_captured(app: App, left: Path):
-    past_sessions.catch_up(app)
-    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]
-
-
-@every_host
-def test_what_failed_is_recorded(app: App, left: Path):
-    past_sessions.catch_up(app)
-    (_, outcome), *_ = app.reader(app.scope).outcomes()
-    assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
-
-
-@every_host
-def test_acts_are_told_alike_and_without_what_we_put_in(app: App, left: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_session_is_read_alike_and_without_what_we_put_in(app: App, left: Path, monkeypatch: pytest.MonkeyPatch):
     seen: list[Act] = []
 
-    def look(_app: App, sitting: SessionPart) -> transcripts.Writes:
-        return lambda: seen.extend(sitting.new)
+    def look(_app: App, part: SessionPart) -> transcripts.Writes:
+        return lambda: seen.extend(part.new)
 
-    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
+    jobs = transcripts._turn_jobs()
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [*jobs, ("look", look)])
 
     past_sessions.catch_up(app)
 
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."], "no hook saw it"
+    (_, outcome), *_ = app.reader(app.scope).outcomes()
+    assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
     first, ran = seen[0], next(act for act in seen if act.doing)
     assert (first.speaker, first.text) == (Speaker.PERSON, CORRECTION)
     assert ran.doing is not None

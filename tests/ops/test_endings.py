@@ -62,6 +62,7 @@ def kept(app: App, *tags: str) -> list[Memory]:
 def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcript: Transcript):
     transcript.line("user", "hi")
     transcript.replied("Hello.")
+    transcript.event(EventName.COMPACTING)
     end(app, transcript)
     assert kept(app) == []
     assert notices.waiting(app) == []
@@ -207,24 +208,14 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
     assert notices.waiting(app) == ["Recollect: kept last time: l"]
 
 
-def test_the_person_is_told_what_was_kept_rules_first(app: App, transcript: Transcript):
-    memories_of_it = [thread("Login", group="s-1"), rule("Use pnpm", group="s-1")]
-    app.writer(Scope.PROJECT).apply(plan(*map(Create, memories_of_it)), act(summary="kept"))
+def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, transcript: Transcript):
+    of_it = [thread("Login", group="s-1"), rule("Use pnpm", group="s-1")]
+    app.writer(Scope.PROJECT).apply(plan(*map(Create, of_it)), act(summary="kept"))
     app.writer(Scope.USER).apply(plan(Create(rule("Be brief", group="s-1"))), act(summary="kept"))
     talk(transcript)
-
     end(app, transcript)
-
-    assert notices.waiting(app) == [
-        "Recollect: kept last time: Use pnpm; Be brief; Login \u00b7 1 waits in the inbox: recollect inbox"
-    ]
-
-
-def test_of_what_was_told_once_nothing_is_told_again(app: App, transcript: Transcript):
-    app.writer(Scope.PROJECT).apply(plan(Create(rule("Use pnpm", group="s-1"))), act(summary="kept"))
-    transcript.line("user", "use pnpm")
-    end(app, transcript)
-    assert notices.waiting(app) == ["Recollect: kept last time: Use pnpm"]
+    kept_last = "kept last time: Use pnpm; Be brief; Login"
+    assert notices.waiting(app) == [f"Recollect: {kept_last} \u00b7 1 waits in the inbox: recollect inbox"]
     notices.clear(app, notices.waiting(app))
     later = app.clock.now().plus(seconds=60)
     app.clock = FixedClock(later)
@@ -252,13 +243,6 @@ def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript
 
     assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
     assert notices.waiting(app) == ["💾 Recollect: preserved 2 memories"]
-
-
-def test_a_compaction_of_nothing_says_nothing(app: App, transcript: Transcript):
-    transcript.line("user", "hi")
-    transcript.event(EventName.COMPACTING)
-    past_sessions.catch_up(app)
-    assert notices.waiting(app) == []
 
 
 def test_two_notices_of_one_transaction_are_both_kept(app: App):

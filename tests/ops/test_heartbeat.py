@@ -67,35 +67,6 @@ def test_what_someone_wrote_into_the_file_is_not_believed(app: App, view: Path, 
     assert json.loads(view.read_text())["beat"] == 1
 
 
-@pytest.mark.parametrize("state", ["", "{", "null", '{"beat": true}', "[[[[", '"x"'])
-def test_a_broken_state_is_begun_anew(app: App, state: str):
-    beat_state.record_interaction(app)
-    app.writer(Scope.PROJECT).put_state("heartbeat", state)
-    assert beat_state.current(app).beat == 0
-    assert beat_state.record_interaction(app).beat == 0
-
-
-def test_a_link_in_its_place_is_not_followed(app: App, view: Path, tmp_path: Path):
-    spoken(app)
-    target = tmp_path / "precious"
-    target.write_text("precious")
-    view.unlink()
-    view.symlink_to(target)
-    spoken(app)
-    assert target.read_text() == "precious"
-
-
-def test_a_folder_that_is_a_link_is_not_written_into(app: App, view: Path, tmp_path: Path):
-    spoken(app)
-    elsewhere = tmp_path / "elsewhere"
-    view.parent.rename(elsewhere)
-    view.parent.symlink_to(elsewhere)
-    before = (elsewhere / "heartbeat.json").read_text()
-    at(app, 5)
-    assert spoken(app).beat == 5
-    assert (elsewhere / "heartbeat.json").read_text() == before
-
-
 def test_after_the_clock_was_set_back_it_goes_on(app: App):
     beat_state.record_interaction(app)
     at(app, 10)
@@ -119,7 +90,15 @@ def test_the_focus_is_kept_and_shown(app: App, view: Path):
     assert load_focus(app) == ()
 
 
-@pytest.mark.parametrize("state", ["", "{", "[]", '{"active_focus": 3}', '{"active_focus": [{"topic": "x"}]}'])
-def test_a_broken_focus_is_none(app: App, state: str):
-    app.writer(Scope.PROJECT).put_state("focus", state)
-    assert load_focus(app) == ()
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_link_in_place_of_the_file_or_its_folder_is_not_followed(app: App, view: Path, tmp_path: Path, folder: bool):
+    spoken(app)
+    linked = view.parent if folder else view
+    elsewhere = tmp_path / "elsewhere"
+    linked.rename(elsewhere)
+    linked.symlink_to(elsewhere)
+    before = view.read_text()
+    at(app, 5)
+    assert spoken(app).beat == 5
+    precious = elsewhere / "heartbeat.json" if folder else elsewhere
+    assert precious.read_text() == before

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app.core import App
 from recollect.base.errors import NoProject, NotFound, UnknownId
 from recollect.ops import health, memories, rules, transfer
 from recollect.ops.upkeep import attach, projects
@@ -16,12 +15,6 @@ from tests.ops.conftest import Opens
 def folder(*parts: str) -> Path:
     path = Path.cwd().joinpath(*parts)
     path.mkdir(parents=True)
-    return path
-
-
-def repository(*parts: str) -> Path:
-    path = folder(*parts)
-    subprocess.run(["git", "init", "-q", path], check=True)
     return path
 
 
@@ -48,13 +41,6 @@ def test_what_is_kept_for_the_user_is_seen_everywhere(open_app: Opens):
     assert titles(other, "name") == {"My name is Ada."}
 
 
-def test_a_folder_below_belongs_to_its_project(open_app: Opens):
-    root = repository("shop")
-    pinned(open_app(root), "Kept at the root.")
-    (root / "src").mkdir()
-    assert titles(open_app(root / "src"), "kept") == {"Kept at the root."}
-
-
 @pytest.mark.parametrize("place", [Path("/"), Path.home])
 def test_the_home_folder_and_the_root_are_no_project(open_app: Opens, place: object):
     app = open_app(place() if callable(place) else place)  # type: ignore[arg-type]
@@ -75,18 +61,18 @@ def test_an_import_says_that_there_is_no_project_before_it_reads(open_app: Opens
     assert not app.home.root.exists()
 
 
-def test_a_repository_keeps_its_memory_when_it_moves(open_app: Opens):
-    before = repository("before")
-    pinned(open_app(before), "Kept.")
-    after = before.rename(before.with_name("after"))
-    assert titles(open_app(after), "kept") == {"Kept."}
-
-
-def test_a_folder_that_becomes_a_repository_keeps_its_memory(open_app: Opens):
-    root = folder("shop")
+def test_a_repository_keeps_its_memory_when_it_moves_and_keeps_it_out_of_commits(open_app: Opens):
+    plain, root = folder("shop"), folder("before")
+    pinned(open_app(plain), "Kept.")
+    for path in (plain, root):
+        subprocess.run(["git", "init", "-q", path], check=True)
+    assert titles(open_app(plain), "kept") == {"Kept."}, "a folder that became a repository"
     pinned(open_app(root), "Kept.")
-    subprocess.run(["git", "init", "-q", root], check=True)
-    assert titles(open_app(root), "kept") == {"Kept."}
+    said = subprocess.run(["git", "-C", root, "status", "--porcelain"], capture_output=True, text=True, check=True)
+    assert said.stdout == ""
+    after = root.rename(root.with_name("after"))
+    (after / "src").mkdir()
+    assert titles(open_app(after / "src"), "kept") == {"Kept."}
 
 
 def test_a_folder_that_moved_is_given_its_memory_back(open_app: Opens):
@@ -111,16 +97,3 @@ def test_only_a_store_that_is_there_can_be_attached(open_app: Opens):
     for wrong in ("nothing-0123456789ab", "../../user", "", name[:-1]):
         with pytest.raises(NotFound):
             attach(app, wrong)
-
-
-def test_a_project_keeps_our_state_out_of_the_users_commits(open_app: Opens):
-    root = repository("shop")
-    pinned(open_app(root), "x")
-    said = subprocess.run(["git", "-C", root, "status", "--porcelain"], capture_output=True, text=True, check=True)
-    assert said.stdout == ""
-
-
-def test_memories_of_two_scopes_stay_apart(app: App):
-    here, everywhere = pinned(app, "here"), pinned(app, "everywhere", user=True)
-    with pytest.raises(Exception, match="kept apart"):
-        memories.link(app, here, everywhere)

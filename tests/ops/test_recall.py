@@ -21,7 +21,6 @@ from recollect.ops import health, history, memories, upkeep
 from recollect.ops.recall import recall, search, why
 from recollect.render.recall_text import recall_text
 from tests.embed import folders
-from tests.naughty import NAUGHTY
 from tests.ops.ask import holding, kept, pinned, states
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, bridge, note, rule, thread
@@ -97,19 +96,15 @@ def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_
         ("how are bills calculated", "Invoices"),
         ("indentation style", "Use tabs"),
         ("what to do when background jobs are stuck", "Runbook"),
+        ("日本語", "Japanese"),
+        ("табуляцию", "Russian"),
+        ("sign every commit", "Everywhere"),
     ],
 )
-def test_words_and_meaning_find_every_kind(office: App, question: str, title: str):
-    assert shown(search(office, (question,)))[0] == title
-
-
-def test_the_project_and_the_user_are_asked_together(office: App):
+def test_words_and_meaning_find_every_kind_in_every_script_and_store(office: App, question: str, title: str):
+    put(office, note("Japanese", body="設定は日本語です"), note("Russian", body="Мы используем табуляцию"))
     put(office, rule("Everywhere", body="Sign every commit."), scope=Scope.USER)
-    found = search(office, ("sign",)).found
-    assert {(one.hit.memory.title, one.scope) for one in found if part(one.hit, "cover")} == {
-        ("Google sign-in", Scope.PROJECT),
-        ("Everywhere", Scope.USER),
-    }
+    assert shown(search(office, (question,)))[0] == title
 
 
 def test_an_id_shows_that_memory_and_a_merged_one_what_it_became(office: App):
@@ -180,13 +175,6 @@ def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app
         assert (awake.title, awake.last_active_at) == (title, NOW)
 
 
-def test_copies_of_one_text_are_shown_once(app: App):
-    put(app, *(thread(f"Copy {i}", body="Zeppelins are filled with helium.") for i in range(4)))
-    found = search(app, ("zeppelins",), explain=True)
-    assert len(found.found) == 1
-    assert [drop.reason for drop in found.drops] == [f"says the same as {found.found[0].hit.memory.id}"] * 3
-
-
 # The time and the person that a question asks for
 
 
@@ -242,17 +230,6 @@ def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_
     assert set(shown(search(app, ("zeppelin",), include_inbox=True))) == {"live", "candidate"}
 
 
-def test_other_projects_are_never_seen(open_app: Opens, tmp_path: Path):
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-    here, there = open_app(tmp_path / "here"), open_app(tmp_path / "there")
-    pinned(here, LOGIN)
-    pinned(there, "Invoices are rounded.")
-
-    assert shown(recall(there, ("OAuth login Google session",))) != [LOGIN]
-    assert LOGIN[:20] not in text(recall(there, ("authentication",)))
-
-
 # Filters
 
 
@@ -275,13 +252,6 @@ def test_other_projects_are_never_seen(open_app: Opens, tmp_path: Path):
 def test_a_search_can_be_narrowed(office: App, filters: dict[str, Any], titles: set[str]):
     question = "google session cookie invoices redis keys tabs queue worker"
     assert set(shown(search(office, (question,), **filters))) == titles
-
-
-def test_explain_tells_what_was_left_out_and_why(office: App):
-    asked = ("tabs invoices",)
-    assert search(office, asked, kind=Kind.RULE).drops == ()
-    explained = search(office, asked, kind=Kind.RULE, explain=True)
-    assert "is a thread" in {drop.reason for drop in explained.drops}
 
 
 # Waking
@@ -436,15 +406,6 @@ def test_a_reindex_that_was_stopped_goes_on_where_it_was_and_tells_how_far_it_is
     assert upkeep.verify(app).clean
 
 
-def test_half_of_the_vectors_is_enough_to_answer(app: App):
-    put(app, thread("Google sign-in", body=LOGIN))
-    upkeep.reindex(app)
-    many(app, 60)
-    found = search(app, ("authentication with an account",))
-    assert shown(found)[0] == "Google sign-in"
-    assert "no vector yet" in found.how
-
-
 def test_vectors_of_another_model_are_not_compared(app: App):
     put(app, thread("Google sign-in", body=LOGIN), thread("Cache", body="Redis evicts keys."))
     store = app.writer(Scope.PROJECT)
@@ -523,20 +484,6 @@ def test_an_odd_question_is_answered(office: App, name: str):
         assert len(told["query"]) <= 2_000, "who asked knows what he asked"
     assert len(str(why(office).recalls)) < 20_000
     assert upkeep.verify(office).clean
-
-
-def test_no_question_breaks_recall(office: App):
-    for question in NAUGHTY:
-        if question.strip():
-            text(recall(office, (question, "x")))
-
-
-@pytest.mark.parametrize(
-    ("body", "question"), [("設定は日本語です", "日本語"), ("Мы используем табуляцию", "табуляцию")]
-)
-def test_other_scripts_find_their_own(office: App, body: str, question: str):
-    pinned(office, body, title="Found")
-    assert shown(search(office, (question,)))[0] == "Found"
 
 
 def test_an_empty_store_answers_with_nothing_and_makes_nothing(app: App):

@@ -15,9 +15,8 @@ from recollect.model.memory import Anchor, BridgeType, Lane, Memory, Status, Thr
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import history, memories, past_sessions
+from recollect.ops import memories, past_sessions
 from recollect.ops.session_start import open_threads
-from tests.ops.conftest import Opens
 from tests.ops.transcript import Transcript
 from tests.values import thread
 
@@ -68,6 +67,7 @@ def tax(talk: Talk, prompt: str = "The cart shows the wrong tax for customers in
 def test_a_turn_becomes_a_thread_that_names_its_subject(app: App, talk: Talk):
     found = tax(talk)
 
+    assert list(open_threads(app)) == [found.id]
     assert found.title == "Cart shows wrong tax for customers in Quebec"
     assert found.origin == "session"
     assert found.group == "s-1"
@@ -77,11 +77,6 @@ def test_a_turn_becomes_a_thread_that_names_its_subject(app: App, talk: Talk):
     (said,) = contents(app, found.id)
     assert said.startswith("Asked: The cart shows the wrong tax")
     assert "\nChanged: services/cart/tax.py\n" in said
-
-
-def test_an_open_thread_is_shown_when_a_session_starts(app: App, talk: Talk):
-    found = tax(talk)
-    assert list(open_threads(app)) == [found.id]
 
 
 def test_what_belongs_together_goes_on_and_what_does_not_is_opened(app: App, talk: Talk):
@@ -125,12 +120,17 @@ def test_small_talk_leaves_nothing_and_is_counted(app: App, talk: Talk):
     assert any(reason.startswith("threads: ") for reason in CAPTURED.read(app.reader(app.scope)))
 
 
-def test_a_pinned_thread_is_never_added_to(app: App, talk: Talk):
-    memories.pin(app, "The cart shows the wrong tax for customers in Quebec: services/cart/tax.py")
-    talk.turn("The cart shows the wrong tax for customers in Quebec", "services/cart/tax.py", said="Both rates count.")
-    pinned, new = kept(app)
-    assert pinned.pinned
-    assert not new.pinned
+@pytest.mark.parametrize("kept_by_hand", ["pinned", "archived"])
+def test_a_thread_that_a_person_pinned_or_put_away_is_left_alone(app: App, talk: Talk, kept_by_hand: str):
+    prompt, file = "The cart shows the wrong tax for customers in Quebec", "services/cart/tax.py"
+    if kept_by_hand == "pinned":
+        memories.pin(app, f"{prompt}: {file}")
+    else:
+        memories.archive(app, (tax(talk).id,))
+    talk.turn(f"{prompt}, round it half up", file, said="Rounded half up per line, also for shipping.")
+    old, new = kept(app)
+    assert (old.pinned, old.status is Status.ARCHIVED) == (kept_by_hand == "pinned", kept_by_hand == "archived")
+    assert (new.pinned, new.status) == (False, Status.ACTIVE)
 
 
 def test_a_turn_that_is_read_in_two_looks_is_one_turn(app: App, talk: Talk):
@@ -149,13 +149,6 @@ def test_a_turn_that_is_read_in_two_looks_is_one_turn(app: App, talk: Talk):
     (said,) = contents(app, found.id)
     assert "Changed: services/cart/tax.py, services/cart/shipping.py" in said
     assert "Ended: Shipping is taxed too." in said
-
-
-def test_the_end_of_a_session_waits_for_nothing(app: App, talk: Talk):
-    talk.line("user", "The cart shows the wrong tax for customers in Quebec")
-    talk.edited("services/cart/tax.py")
-    talk.told(EventName.SESSION_ENDED)
-    assert len(kept(app)) == 1
 
 
 def test_a_transcript_that_is_read_twice_adds_nothing(app: App, talk: Talk):
@@ -190,19 +183,6 @@ def test_what_was_told_from_memory_is_not_taken_in_when_it_is_said_back(app: App
     assert CAPTURED.read(app.reader(app.scope))["threads: an echo"] > 0
 
 
-def test_everything_can_be_undone(app: App, talk: Talk):
-    tax(talk)
-    talk.turn("and shipping?", "services/cart/shipping.py", said="Shipping is taxed with both rates now, too.")
-    talk.turn("the deploy of the api failed halfway", "deploy/helm.yaml", said="The probe needs the outbox table.")
-
-    for entry in app.reader(app.scope).log(limit=100):
-        history.undo(app, entry.change)
-
-    assert kept(app) == []
-    assert app.reader(app.scope).counts().messages == 0
-    assert app.reader(app.scope).verify() == []
-
-
 def test_threads_that_share_files_are_bridged(app: App, talk: Talk, tmp_path: Path):
     old = thread(
         "Invoices as PDF", body="Invoices are printed by the billing service.", origin="session", group="old",
@@ -218,25 +198,3 @@ def test_threads_that_share_files_are_bridged(app: App, talk: Talk, tmp_path: Pa
     new = next(one for one in kept(app) if one.id != old.id)
     (bridge,) = app.reader(app.scope).bridges(new.id)
     assert (bridge.source, bridge.target, bridge.type) == (new.id, old.id, BridgeType.EXTENDS)
-
-
-def test_no_secret_reaches_a_thread(app: App, talk: Talk):
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    talk.turn(f"Deploy the api with the token {secret}", "deploy/run.sh", said=f"Deployed with {secret} to production.")
-    assert kept(app)
-    assert secret not in repr(list(app.reader(app.scope).each()))
-
-
-def test_a_dry_run_writes_nothing(app: App, talk: Talk, open_app: Opens):
-    talk.line("user", "The cart shows the wrong tax for customers in Quebec")
-    talk.edited("services/cart/tax.py")
-    talk.event(EventName.SESSION_ENDED)
-    past_sessions.catch_up(open_app(dry_run=True))
-    assert kept(app) == []
-
-
-def test_a_thread_that_was_archived_by_hand_is_left_alone(app: App, talk: Talk):
-    old = tax(talk)
-    memories.archive(app, (old.id,))
-    talk.turn("and round it half up", "services/cart/tax.py", said="Rounded half up per line, also for shipping.")
-    assert [one.status for one in kept(app)] == [Status.ARCHIVED, Status.ACTIVE]

@@ -18,21 +18,21 @@ from tests.values import NOW, rule
 Parts = list[SessionPart]
 
 
-def breaks(_app: App, _sitting: SessionPart) -> transcripts.Writes:
+def breaks(_app: App, _part: SessionPart) -> transcripts.Writes:
     raise ZeroDivisionError
 
 
 @pytest.fixture
-def sittings(monkeypatch: pytest.MonkeyPatch) -> Parts:
+def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     """What was shown to a job, beside one that always fails."""
     seen: Parts = []
-    look = ("look", lambda _app, sitting: lambda: seen.append(sitting))
+    look = ("look", lambda _app, part: lambda: seen.append(part))
     monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("breaks", breaks), look])
     return seen
 
 
-def texts(sittings: Parts) -> list[str]:
-    return [act.text for act in told(sittings)]
+def texts(parts: Parts) -> list[str]:
+    return [act.text for act in told(parts)]
 
 
 def say(transcript: Transcript, *prompts: str, event: EventName | None = EventName.TURN_ENDED) -> None:
@@ -48,14 +48,17 @@ def read_all(app: App, held: transcripts.ReadingState) -> None:
         pass
 
 
-def test_a_call_and_its_result_are_one_act(app: App, transcript: Transcript, sittings: Parts):
+def test_a_call_and_its_result_are_one_act_without_secrets(app: App, transcript: Transcript, parts: Parts):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     transcript.line("user", "please test")
     transcript.ran("pytest -q", "Exit code 1\n1 failed", failed=True)
+    transcript.ran(f"curl -H 'Authorization: Bearer {secret}'", f"token: {secret}")
     transcript.event(EventName.TURN_ENDED)
 
     catch_up(app)
 
-    said, ran = told(sittings)
+    assert secret not in repr(parts)
+    said, ran, _ = told(parts)
     assert (said.speaker, said.text) == (Speaker.PERSON, "please test")
     assert ran.doing is not None
     assert (ran.doing.deed, ran.doing.what, ran.failed, ran.text) == (
@@ -63,7 +66,7 @@ def test_a_call_and_its_result_are_one_act(app: App, transcript: Transcript, sit
     )  # fmt: skip
 
 
-def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, transcript: Transcript, sittings: Parts):
+def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, transcript: Transcript, parts: Parts):
     held = transcripts.ReadingState()
     say(transcript, "one")
     transcripts.read_some(app, held)
@@ -73,12 +76,12 @@ def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, trans
     transcripts.read_some(app, transcripts.ReadingState())  # another process, which remembers nothing
     catch_up(app)
 
-    assert texts(sittings) == ["one", "two", "three"]
-    assert [act.text for act in sittings[-1].acts] == ["one", "two", "three"]
-    assert [sitting.ended for sitting in sittings] == [False, False, True]
+    assert texts(parts) == ["one", "two", "three"]
+    assert [act.text for act in parts[-1].acts] == ["one", "two", "three"]
+    assert [part.ended for part in parts] == [False, False, True]
 
 
-def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript, sittings: Parts):
+def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript, parts: Parts):
     block = inject.rules_again(
         [rule("Use pnpm", body="Use pnpm for everything in this repository.")], nonce="12345678"
     ).text
@@ -90,39 +93,15 @@ def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript,
 
     catch_up(app)
 
-    assert texts(sittings) == ["look", "I remember:\nand go on"]
-
-
-def test_no_secret_reaches_a_taker(app: App, transcript: Transcript, sittings: Parts):
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    transcript.ran(f"curl -H 'Authorization: Bearer {secret}'", f"token: {secret}")
-    transcript.event(EventName.TURN_ENDED)
-
-    catch_up(app)
-
-    assert secret not in repr(sittings)
-    assert told(sittings)
+    assert texts(parts) == ["look", "I remember:\nand go on"]
 
 
 # Once
 
 
-def test_what_was_written_without_a_word_to_us_is_read_at_the_next_look(
-    app: App, transcript: Transcript, sittings: Parts
-):
-    say(transcript, "one")
-    catch_up(app)
-    transcript.line("user", "two")
-
-    catch_up(app)
-    catch_up(app)
-
-    assert texts(sittings) == ["one", "two"]
-
-
 @pytest.mark.parametrize("is_written_anew", [False, True])
 def test_all_of_a_long_piece_that_nobody_told_of_is_read(
-    app: App, transcript: Transcript, sittings: Parts, monkeypatch: pytest.MonkeyPatch, is_written_anew: bool
+    app: App, transcript: Transcript, parts: Parts, monkeypatch: pytest.MonkeyPatch, is_written_anew: bool
 ):
     monkeypatch.setattr(transcripts, "MOST_BYTES", 500)
     held = transcripts.ReadingState()
@@ -133,10 +112,10 @@ def test_all_of_a_long_piece_that_nobody_told_of_is_read(
         transcript.path.unlink()
     say(transcript, *after, event=None)
     read_all(app, held)
-    assert texts(sittings) == before + after
+    assert texts(parts) == before + after
 
 
-def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, sittings: Parts):
+def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, parts: Parts):
     held = transcripts.ReadingState()
     say(transcript, "one")
     read_all(app, held)
@@ -151,12 +130,12 @@ def test_a_line_that_is_not_whole_yet_waits(app: App, transcript: Transcript, si
     transcript.path.write_bytes(whole + rest)
     read_all(app, held)
 
-    assert texts(sittings) == ["one", "two"]
+    assert texts(parts) == ["one", "two"]
 
 
 @pytest.mark.parametrize("keeps_session", [True, False], ids=["old session ids", "new session ids"])
 def test_what_a_fork_copied_is_known_and_tells_what_went_before(
-    app: App, transcript: Transcript, sittings: Parts, keeps_session: bool
+    app: App, transcript: Transcript, parts: Parts, keeps_session: bool
 ):
     transcript.line("user", "one")
     transcript.ran("make", "ok")
@@ -171,23 +150,11 @@ def test_what_a_fork_copied_is_known_and_tells_what_went_before(
 
     catch_up(app)
 
-    assert texts(sittings) == ["one", "ok", "two"]
-    assert [act.text for act in sittings[-1].acts] == ["one", "ok", "two"]
+    assert texts(parts) == ["one", "ok", "two"]
+    assert [act.text for act in parts[-1].acts] == ["one", "ok", "two"]
 
 
-def test_a_transcript_that_was_written_anew_is_not_taken_in_twice(app: App, transcript: Transcript, sittings: Parts):
-    say(transcript, "one", "two")
-    catch_up(app)
-    lines = transcript.path.read_text().splitlines(keepends=True)
-    transcript.path.write_text(lines[1] + lines[0])
-    say(transcript, "three")
-
-    catch_up(app)
-
-    assert texts(sittings) == ["one", "two", "three"]
-
-
-def test_a_session_starts_where_its_transcript_starts(app: App, transcript: Transcript, sittings: Parts):
+def test_a_session_starts_where_its_transcript_starts(app: App, transcript: Transcript, parts: Parts):
     """Not when it was first heard of: then its first prompt would be taken for another session's."""
     transcript.line("user", "said before anyone listened")
     first = Moment(app.clock.now().micros + 1_000)
@@ -197,20 +164,20 @@ def test_a_session_starts_where_its_transcript_starts(app: App, transcript: Tran
 
     catch_up(app)
 
-    assert texts(sittings) == ["said before anyone listened"]
+    assert texts(parts) == ["said before anyone listened"]
     started = sessions.session("s-1")
     assert started is not None
     assert started.started_at == first
 
 
-def test_pointers_of_a_time_that_is_not_yet_are_not_waited_for(app: App, transcript: Transcript, sittings: Parts):
+def test_pointers_of_a_time_that_is_not_yet_are_not_waited_for(app: App, transcript: Transcript, parts: Parts):
     say(transcript, "one")
     app.clock = FixedClock(app.clock.now().plus(days=-1))
     catch_up(app)
-    assert texts(sittings) == ["one"]
+    assert texts(parts) == ["one"]
 
 
-def test_the_cursor_of_a_transcript_that_its_agent_tidied_away_goes(app: App, transcript: Transcript, sittings: Parts):
+def test_the_cursor_of_a_transcript_that_its_agent_tidied_away_goes(app: App, transcript: Transcript, parts: Parts):
     say(transcript, "one", event=EventName.SESSION_ENDED)
     catch_up(app)
     transcript.path.unlink()

@@ -48,5 +48,5 @@ class Transcript:
         self.app.writer(self.app.scope).put_event(pointer)
 
 
-def told(sittings: list[SessionPart]) -> list[Act]:
-    return [act for sitting in sittings for act in sitting.new]
+def told(parts: list[SessionPart]) -> list[Act]:
+    return [act for part in parts for act in part.new]

@@ -55,7 +55,7 @@ def recall_text(
 
 
 def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: int = 0, marks: str = "") -> str:
-    """One memory from `offset` on, cut after a line or a word if it does not fit; the text then says how to read on."""
+    """One memory from `offset` on. What does not fit is cut after a line, a sentence or a word, and can be read on."""
     memory = shown.card.memory
     about = [str(memory.kind), f"from {memory.lane}", *(["pinned"] if memory.pinned else [])]
     lines = [
@@ -77,8 +77,8 @@ def memory_text(shown: Shown, *, now: Moment, ask: str, max_chars: int, offset: 
     room = max(100, max_chars - len(head) - len(cut) - len(ask) - len(memory.id) - 30)
     end = len(text)
     if end > begin + room:
-        ends = [text.rfind(mark, begin + room // 2, begin + room) for mark in ("\n", " ")]
-        end = next((found + 1 for found in ends if found >= 0), begin + room)
+        ends = [(text.rfind(mark, begin + room // 2, begin + room), mark) for mark in ("\n", ". ", "\u3002", " ")]
+        end = next((found + len(mark) for found, mark in ends if found >= 0), begin + room)
     parts = [head, text[begin:end].rstrip("\n")]
     if end < len(text):
         parts.append(cut.format(end, len(text), ask.format(f"{memory.id}+{end}")))
