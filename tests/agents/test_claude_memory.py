@@ -58,13 +58,6 @@ def test_a_folder_that_the_user_chose_is_taken(tmp_path: Path):
     assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder.is_relative_to(tmp_path)
 
 
-def test_it_is_said_when_the_client_would_not_read_it(tmp_path: Path):
-    assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).unread == ""
-    assert "DISABLE" in claude.own_memory(places(CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")).unread
-    (tmp_path / "settings.json").write_text('{"autoMemoryEnabled": false}')
-    assert "autoMemoryEnabled" in claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).unread
-
-
 def test_without_a_project_there_is_no_such_memory():
     with pytest.raises(NoProject):
         claude.own_memory(places(None))

@@ -18,7 +18,6 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.integrations import agent_checks, agent_pieces
 from recollect.integrations.agent_pieces import is_second_server, plugin_here
-from recollect.integrations.receipts import Receipts
 from recollect.model.result import Check, Mark
 from recollect.ops import health, install
 from recollect.wire import stub
@@ -189,7 +188,7 @@ def test_a_plugin_is_looked_at_and_one_that_somebody_edited_is_left_alone(app: A
     with pytest.raises(BadInput, match="left as it is"):
         install.install(app, agent=("opencode",))
     assert plugin_file(app).read_text() == "// mine now\n"
-    assert not agent_pieces.calls_us(app, "opencode", Level.USER, Receipts(app))
+    assert not agent_pieces.calls_us(app, "opencode", Level.USER)
 
 
 def test_a_plugin_of_another_version_is_renewed(app: App, quick: None, monkeypatch: pytest.MonkeyPatch):

@@ -22,7 +22,8 @@ from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NoProject
 from recollect.daemon import spool
 from recollect.integrations import agent_pieces
-from recollect.integrations.receipts import Receipts
+from recollect.integrations.pieces import Receipts
+from recollect.integrations.settings_text import value_at
 from recollect.ops import install
 from recollect.wire import spawn, stub
 from recollect.wire.place import Place, find_place
@@ -150,7 +151,7 @@ def test_a_dry_run_shows_every_file_and_writes_nothing(app: App, open_app: Opens
 
 
 @posix
-@pytest.mark.parametrize("name", ["it's", 'a "quoted" one', "$(touch x)", "spaces and é", "back\\slash"])
+@pytest.mark.parametrize("name", ["it's", 'a "quoted" $(touch x)', "spaces, é and back\\slash"])
 def test_any_name_of_a_home_is_safe_in_a_shell(open_app: Opens, tmp_path: Path, settings: Path, name: str):
     app = open_app(home=tmp_path / name)
     install.install(app)
@@ -229,37 +230,29 @@ def test_past_sessions_are_mentioned_where_there_are_some(app: App, settings: Pa
 def test_without_a_choice_it_is_the_usual_one_and_others_are_mentioned(app: App, programs: Path):
     program(programs, "codex")
     (Path.home() / ".gemini").mkdir()
-    assert set(agent_pieces.agents_here(app)) == {"codex", "gemini"}
-
-    told = install.install(app)
-
+    assert any("--agent codex --agent gemini" in note for note in install.install(app).notes)
     assert not (Path.home() / ".codex").exists()
-    assert any("--agent codex --agent gemini" in note for note in told.notes)
     install.install(app, agent=("codex",))
-    assert any("--agent gemini" in note for note in install.install(app).notes)
-    assert not any("--agent codex" in note for note in install.install(app).notes), "it calls us already"
+    assert any("install --agent gemini`" in note for note in install.install(app).notes), "the other calls us already"
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "said"),
+    ("asked", "said"),
     [
-        ({"agent": ("codex", "emacs")}, BadInput, "emacs"),
-        ({"user": True, "local": True}, BadInput, "two places"),
-        *(({"agent": (host,), "local": True}, BadInput, "on this machine alone") for host in OTHERS),
+        ({"agent": ("codex", "emacs")}, "emacs"),
+        ({"user": True, "local": True}, "two places"),
+        *(({"agent": (host,), "local": True}, "on this machine alone") for host in OTHERS),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(
-    app: App, tmp_path: Path, asked: dict[str, Any], error: type[Exception], said: str
+    app: App, open_app: Opens, tmp_path: Path, asked: dict[str, Any], said: str
 ):
     before = files(tmp_path)
-    with pytest.raises(error, match=said):
+    with pytest.raises(BadInput, match=said):
         install.install(app, **asked)
-    assert files(tmp_path) == before
-
-
-def test_without_a_project_only_the_user_has_settings(open_app: Opens):
     with pytest.raises(NoProject):
         install.install(open_app(Path.home()), project=True)
+    assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize(("level", "name"), [("project", "settings.json"), ("local", "settings.local.json")])
@@ -279,7 +272,7 @@ def test_one_of_two_goes_and_the_other_stays(app: App):
 
     told = install.uninstall(app, agent=("codex",))
     assert any("Still called from" in note for note in told.notes)
-    assert agent_pieces.calls_us(app, "claude-code", Level.USER, Receipts(app))
+    assert agent_pieces.calls_us(app, "claude-code", Level.USER)
     assert not (Path.home() / ".codex").exists()
 
     assert any("settings.local.json" in note for note in install.uninstall(app).notes)
@@ -340,8 +333,6 @@ def test_hooks_of_an_older_form_are_renewed_in_place_and_go_without_a_trace(
 HOOK_TEXTS = {
     "missing": None,
     "empty": b"",
-    "nothing": b"{}",
-    "crlf": b'{\r\n\t"model": "x"\r\n}',
     "mark": b'\xef\xbb\xbf{"env": {"A": "\xc3\xa9"}}\n\n',
     "empty lists": b'{ "hooks" : { "Stop" : [ ] } }',
     "others": json.dumps({"hooks": {event: [{"hooks": [OTHER]}] for event in ("Stop", "SessionEnd")}}).encode(),
@@ -360,21 +351,15 @@ def test_a_settings_file_comes_back_byte_for_byte(app: App, settings: Path, cont
     assert (settings.read_bytes() if settings.exists() else None) == content
 
 
-SERVER_TEXTS = [
-    None,
-    "",
-    "{}\n",
-    '{\n  "numStartups": 3\n}\n',
-    '{"a":1}',
-    '{\r\n\t"mcpServers": {\r\n\t\t"other": {"command": "x"}\r\n\t}\r\n}',
-    '{"mcpServers": {}}',
-    '\ufeff{ "mcpServers" : { "z" : {"command":"q"} } , "projects":{} }',
-    '{"projects": {"/elsewhere": {"mcpServers": {"a": {}}}}, "big": 123456789012345678901234567890}',
-]
-
-
 @pytest.mark.parametrize("level", ["user", "project", "local"])
-@pytest.mark.parametrize("text", SERVER_TEXTS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        '{\r\n\t"mcpServers": {\r\n\t\t"other": {"command": "x"}\r\n\t}\r\n}',
+        '\ufeff{"projects": {"/x": {}}, "big": 1234}',
+    ],
+)
 def test_the_server_is_offered_with_its_tools_at_hand_and_taken_back(
     app: App, state: Path, level: str, text: str | None, tmp_path: Path
 ):
@@ -389,15 +374,10 @@ def test_the_server_is_offered_with_its_tools_at_hand_and_taken_back(
 
     install.install(app, **at(level))
 
-    found = whole = json.loads(path.read_bytes().decode("utf-8-sig"))
-    for key in keys:
-        found = found[key]
+    found = value_at(json.loads(path.read_bytes().decode("utf-8-sig")), keys)
     entry = found["recollect"]
     assert entry == {"type": "stdio", "command": stub.server_path(str(app.home.root)), "args": [], "alwaysLoad": True}
     assert os.access(entry["command"], os.X_OK)
-    old = json.loads(text.removeprefix("\ufeff")) if text else {}
-    assert {k: v for k, v in whole.items() if k != keys[0]} == {k: v for k, v in old.items() if k != keys[0]}
-
     install.uninstall(app, **at(level))
     assert left(tmp_path) == before
 
@@ -438,8 +418,8 @@ def test_what_install_made_goes_and_memories_stay(app: App, tmp_path: Path):
 
 def test_nothing_to_remove_is_no_error(app: App, settings: Path):
     settings.write_bytes(b'{ "a":1 }')
-    told = install.uninstall(app)
-    assert (told.facts["changed"], settings.read_bytes()) == (False, b'{ "a":1 }')
+    assert install.uninstall(app).facts["changed"] is False
+    assert settings.read_bytes() == b'{ "a":1 }'
     assert not app.home.root.exists()
 
 
@@ -462,22 +442,6 @@ def test_only_our_hooks_go_from_a_file_that_was_edited(app: App, settings: Path)
     settings.write_text(settings.read_text().replace("{\n", '{\n  "model": "x",\n', 1))
     install.uninstall(app)
     assert json.loads(settings.read_bytes()) == {"model": "x"}, "a file of ours that was edited stays"
-
-
-@pytest.mark.parametrize("level", ["user", "local"])
-def test_where_the_agent_wrote_the_file_since_our_server_alone_goes(app: App, state: Path, level: str):
-    state.write_text(
-        '{"numStartups": 3, "projects": {"/x": {"mcpServers": {}}}, "mcpServers": {"other": {"command": "x"}}}'
-    )
-    install.install(app, **at(level))
-    edited = json.loads(state.read_bytes()) | {"numStartups": 4}
-    state.write_text(json.dumps(edited, indent=4))
-
-    install.uninstall(app, **at(level))
-
-    assert json.loads(state.read_bytes()) == {
-        "numStartups": 4, "projects": {"/x": {"mcpServers": {}}}, "mcpServers": {"other": {"command": "x"}}
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("host", [host for host in OTHERS if Ability.SERVER in agent(host).ABILITIES])
@@ -512,7 +476,7 @@ def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str
     assert not os.path.exists(stub.script_path(str(app.home.root)))
 
 
-@pytest.mark.parametrize("kept", [b"", b"no json", b"[]", b'{"pieces": [{}], "made": []}'])
+@pytest.mark.parametrize("kept", [b"no json", b'{"pieces": [{}], "made": []}'])
 def test_lost_receipts_cost_only_the_odd_space(app: App, settings: Path, kept: bytes):
     settings.write_bytes(b'{\n  "model": "x"\n}\n')
     install.install(app)
@@ -543,7 +507,7 @@ def test_settings_that_are_not_plain_json_are_left_alone(
     assert not (app.home.root / "bin").exists()
 
 
-@pytest.mark.parametrize("text", ['{"mcpServers": []}', "{,}", "[]", '{"mcpServers": {}, "mcpServers": {}}'])
+@pytest.mark.parametrize("text", ['{"mcpServers": []}', "{,}"])
 def test_a_file_in_which_the_place_is_not_clear_is_left_alone_and_the_hooks_stand(app: App, state: Path, text: str):
     state.write_text(text)
     told = install.install(app)
@@ -610,13 +574,15 @@ def test_a_file_that_never_rests_is_left(app: App, settings: Path, monkeypatch: 
 @posix
 @pytest.mark.parametrize("taken", ["never", "before", "since"])
 def test_the_short_name_comes_and_goes_where_it_is_free(app: App, programs: Path, taken: str):
-    program(programs, "recollect")
+    program(programs, "recollect", 'echo "ran $1"')
     if taken == "before":
         program(programs, "ai", "echo theirs")
 
     told = install.install(app)
     assert ("`ai` now means `recollect`." in told.notes) == (taken != "before")
-    assert os.path.islink(programs / "ai") == (taken != "before")
+    if taken != "before":
+        ran = subprocess.run([programs / "ai", "x"], capture_output=True, text=True, check=True)
+        assert ran.stdout == "ran x\n"
     if taken == "since":
         (programs / "ai").unlink()
         program(programs, "ai", "echo theirs")

@@ -24,7 +24,7 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.text import storable
 from recollect.integrations import rule_copies, text_section
-from recollect.integrations.receipts import Receipts
+from recollect.integrations.pieces import Receipts
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.result import Mark, Scope
@@ -251,9 +251,6 @@ def test_status_and_doctor_say_how_it_stands(open_app: Opens, lived_in: Path, mo
     checks = [check for check in health.doctor(open_app()).checks if check.name == "rules sync"]
     assert [(check.mark, check.detail) for check in checks] == [(Mark.GOOD, f"on, last written {NOW.iso()}")]
 
-    monkeypatch.setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1")
-    checks = [check for check in health.doctor(open_app()).checks if check.name == "rules sync"]
-    assert [check.mark for check in checks] == [Mark.GOOD, Mark.WARN]
     sync.sync(open_app(), off=True)
     assert health.status(open_app()).mirrors["rules sync"] == "on, but taken away here"
 

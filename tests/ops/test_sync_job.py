@@ -12,7 +12,6 @@ from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.daemon.apps import Apps
 from recollect.daemon.model_loader import Model
-from recollect.integrations import rule_copies
 from recollect.jobs import job_table
 from recollect.jobs.runner import Task
 from recollect.ops import rules, sync
@@ -82,12 +81,14 @@ def test_a_rule_is_written_once_it_is_known_and_goes_with_the_setting(apps: Apps
     assert not (Path.cwd() / ".claude").exists()
 
 
-def test_where_nothing_changed_nothing_is_looked_for(
-    apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_on", [True, False])
+def test_where_nothing_changed_or_all_is_off_nothing_is_looked_for(
+    apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch, is_on: bool
 ):
-    switch(home, "MEMORY_RULES_SYNC=on")
     add(apps, "Use pnpm")
-    watch.look()
+    if is_on:
+        switch(home, "MEMORY_RULES_SYNC=on")
+        watch.look()
     monkeypatch.setattr(sync, "refresh", None)  # would fail if it were called
     watch.look()
     assert "failed" not in (home.logs / "recollect.log").read_text()
@@ -102,13 +103,6 @@ def test_what_the_agent_writes_into_its_index_is_taken_into_account(apps: Apps, 
     watch.look()
     assert written() == set(), "there is no room left beside the agent's own lines"
     assert index.read_text() == "- more\n" * 220
-
-
-def test_what_is_off_is_not_even_looked_for(apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch):
-    add(apps, "Use pnpm")
-    monkeypatch.setattr(rule_copies, "load_rules", None)  # would fail if it were called
-    watch.look()
-    assert "failed" not in (home.logs / "recollect.log").read_text()
 
 
 def test_one_that_cannot_be_written_is_logged_and_the_other_goes_on(apps: Apps, home: Home, watch: Watch):

@@ -127,7 +127,6 @@ class OwnMemory(NamedTuple):
     base: Path  # the agent's own folder. If it is missing, the agent was never used; below it, folders may be made.
     folder: Path
     index_file: str  # the file there that it always reads
-    unread: str = ""  # why it would not read it now, if that is known
 
 
 class RuleCopy(NamedTuple):

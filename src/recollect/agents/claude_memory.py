@@ -34,7 +34,6 @@ _SUFFIX_CHARS = 6
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9-]+-[0-9a-z]{{{_SUFFIX_CHARS}}}\.md")
 _PROJECT_NAME_UNITS = 200
 _MAX_JSON_BYTES = 5_000_000
-_TRUE = frozenset({"1", "true", "yes", "on"})
 
 _KINDS = {
     RuleType.PREFERENCE: "Preference", RuleType.CORRECTION: "Correction", RuleType.FAILURE: "Failure",
@@ -56,12 +55,11 @@ class ClaudeMemory(Agent):
     def own_memory(self, places: Places) -> OwnMemory:
         """Work trees of a repository share one, which is named after the main one."""
         project, config = project_of(places), self.folder(places)
-        settings = _json(config / "settings.json")
-        named = settings.get("autoMemoryDirectory")
+        named = _json(config / "settings.json").get("autoMemoryDirectory")
         folder = _elsewhere(named, places.user_home) if isinstance(named, str) else None
         if folder is None:
             folder = config / "projects" / project_name(str(project)) / "memory"
-        return OwnMemory(config, Path(unicodedata.normalize("NFC", str(folder))), _INDEX, _unread(places, settings))
+        return OwnMemory(config, Path(unicodedata.normalize("NFC", str(folder))), _INDEX)
 
     def rule_files(self, places: Places) -> tuple[Path, ...]:
         """The project's, shared and the person's own."""
@@ -175,12 +173,6 @@ def _elsewhere(named: str, user_home: Path) -> Path | None:
     """A folder of the user's choosing. The client takes absolute ones, and those below the home folder."""
     path = user_home / named[2:] if named.startswith("~/") else Path(named)
     return Path(os.path.normpath(path)) if path.is_absolute() and "\x00" not in named else None
-
-
-def _unread(places: Places, settings: Mapping[str, object]) -> str:
-    if places.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower() in _TRUE:
-        return "CLAUDE_CODE_DISABLE_AUTO_MEMORY is set"
-    return "autoMemoryEnabled is off in its settings" if settings.get("autoMemoryEnabled") is False else ""
 
 
 # A name after an at sign is read in as a file.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from recollect.agents import Places, Transcript, prompts
 from recollect.agents.base_agent import Agent, Line, as_text, blocks, joined_text
 from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import inner, moment, text
-from recollect.agents.transcript import Utterance, Voice, last_lines
+from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
 from recollect.base.moment import Moment
 from recollect.base.text import storable
 from recollect.model.session import Event, ToolCall
+from recollect.wire.pointer import file_size
 
 # Who may have written a prompt: a person in the composer, or a program that a person runs (`-p`, the SDK). The others
 # (system, loop_wakeup, schedule_wakeup, poll_event) are the client's own doing. Clients may leave the field out.
@@ -45,6 +46,7 @@ _SUBAGENT = "agent-"
 # the parent was last answered, in whole seconds: this much for the rounding and for what the hook took.
 _ORIGIN_WITHIN_S = 1.5
 _MAX_SIBLINGS = 20
+_LAST_BYTES = 1 << 20
 
 
 class ClaudeTranscripts(Agent):
@@ -155,7 +157,8 @@ class ClaudeTranscripts(Agent):
         found = [
             path
             for path in _written_since(own.parent, answered.plus(seconds=-_ORIGIN_WITHIN_S))
-            if (at := _last_answered(path)) and abs(at.micros - answered.micros) <= _ORIGIN_WITHIN_S * 1e6
+            if (at := _last_answered(path, self.may_speak))
+            and abs(at.micros - answered.micros) <= _ORIGIN_WITHIN_S * 1e6
         ]
         return found[0] if len(found) == 1 else None
 
@@ -201,8 +204,8 @@ def _written_since(folder: Path, since: Moment) -> list[Path]:
     return [folder / name for _, name in young[:_MAX_SIBLINGS]]
 
 
-def _last_answered(path: Path) -> Moment | None:
-    for line in last_lines(path):
-        if line.get("type") == "assistant" and not line.get("isSidechain"):
-            return moment(text(line, "timestamp"))
-    return None
+def _last_answered(path: Path, may_speak: Callable[[bytes], bool]) -> Moment | None:
+    tail = Tail(path, Cursor(max(0, file_size(str(path)) - _LAST_BYTES)))
+    tail.wanted = may_speak
+    answers = [line for line in tail if line.get("type") == "assistant" and not line.get("isSidechain")]
+    return moment(text(answers[-1], "timestamp")) if answers else None

@@ -25,7 +25,6 @@ from recollect.model.session import ToolCall
 MAX_LINE_BYTES = 4_000_000
 _CHUNK_BYTES = 1 << 16
 _MARK_BYTES = 256
-_LAST_BYTES = 1 << 20
 
 
 class Voice(StrEnum):
@@ -57,7 +56,8 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a transcript was read. `mark` is a hash of the bytes just before, so that another file is noticed."""
+    """How far a transcript was read. `mark` is a hash of the bytes just before, so that another file is noticed; none
+    where the file is known by its size alone."""
 
     offset: int = 0
     mark: str = ""
@@ -82,20 +82,6 @@ class Tail:
         if self._cursor.offset != self.offset and self._fd >= 0:
             self._cursor = Cursor(self.offset, _mark(self._fd, self.offset))
         return self._cursor
-
-    @classmethod
-    def after(cls, path: Path, offset: int) -> Tail:
-        """What was written after an offset, in a file that is known by its size alone."""
-        try:
-            fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        except (OSError, ValueError):
-            return cls(path)
-        try:
-            return cls(path, Cursor(offset, _mark(fd, offset)) if offset > 0 else None)
-        except OSError:  # a pipe, a folder
-            return cls(path)
-        finally:
-            os.close(fd)
 
     def __iter__(self) -> Iterator[Mapping[str, object]]:
         try:
@@ -123,7 +109,7 @@ class Tail:
 
     def _start(self, fd: int, size: int) -> int:
         offset = self._cursor.offset
-        if 0 < offset <= size and _mark(fd, offset) == self._cursor.mark:
+        if 0 < offset <= size and self._cursor.mark in ("", _mark(fd, offset)):
             return offset
         self.restarted = offset != 0
         self._cursor, self.offset = Cursor(), 0
@@ -144,21 +130,6 @@ class Tail:
             held += rest
             if len(held) > MAX_LINE_BYTES:
                 held, too_long = bytearray(), True
-
-
-def last_lines(path: Path) -> Iterator[Mapping[str, object]]:
-    """The complete lines at the end, the last one first; of a long transcript only the last megabyte."""
-    try:
-        with path.open("rb") as file:
-            start = max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES)
-            file.seek(start)
-            lines = file.read(_LAST_BYTES).split(b"\n")
-    except (OSError, ValueError):
-        return
-    for line in reversed(lines[1 if start else 0 : -1]):
-        parsed = _parsed(line)
-        if parsed is not None:
-            yield parsed
 
 
 def _read(fd: int, at: int) -> bytes:

@@ -22,8 +22,7 @@ from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.integrations import agent_pieces, managed
 from recollect.integrations.managed import Change
-from recollect.integrations.pieces import Entries, Piece
-from recollect.integrations.receipts import Receipts
+from recollect.integrations.pieces import Entries, Piece, Receipts
 from recollect.model.result import Check, Mark
 from recollect.wire import client, frame, place, spawn, stub
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -18,13 +18,12 @@ from typing import Any
 from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, agent, callers, default_agent, is_able
 from recollect.app.agent_places import places
 from recollect.app.core import App
-from recollect.base.errors import BadInput, NoProject, RecollectError
+from recollect.base.errors import BadInput, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.integrations import managed
 from recollect.integrations.managed import Change
-from recollect.integrations.pieces import Entries, LeftAlone, Link, OwnFile, Piece
-from recollect.integrations.receipts import Receipts
+from recollect.integrations.pieces import Entries, OwnFile, Piece, Receipts
 from recollect.integrations.settings_text import Tree, Way, value_at
 from recollect.wire import stub
 
@@ -156,21 +155,19 @@ def _finds_server(way: Way, command: str) -> Callable[[Mapping[str, Any]], list[
 # The short command
 
 
-def short_command(receipts: Receipts) -> Link | None:
+def short_command(receipts: Receipts) -> OwnFile | None:
     """`ai` beside `recollect`, unless that name means something to this person already."""
     path = environment().get("PATH", os.defpath)
     program, known = shutil.which("recollect", path=path), shutil.which(SHORT_NAME, path=path)
     if sys.platform == "win32" or program is None or known is not None or receipts.of(COMMAND):
         return None
-    return _link(Path(os.path.abspath(program)).with_name(SHORT_NAME))
+    place = Path(os.path.abspath(program)).with_name(SHORT_NAME)
+    return short_command_at(place) if os.access(place.parent, os.W_OK) else None
 
 
-def installed_commands(receipts: Receipts) -> list[Link]:
-    return [_link(Path(one.path)) for one in receipts.of(COMMAND)]
-
-
-def _link(path: Path) -> Link:
-    return Link(kind=COMMAND, path=path, what="a short name for `recollect`", target="recollect")
+def short_command_at(path: Path) -> OwnFile:
+    text = '#!/bin/sh\nexec "${0%/*}/recollect" "$@"'
+    return OwnFile(kind=COMMAND, path=path, what="a short name for `recollect`", text=text, mode=0o755)
 
 
 # Which agents
@@ -187,21 +184,13 @@ def agents_here(app: App) -> tuple[str, ...]:
     )
 
 
-def calls_us(app: App, host: str, level: Level, receipts: Receipts) -> bool:
-    """Whether anything of ours is in its settings of this level. A file that cannot be read may hold something."""
-    if level not in agent(host).LEVELS:
-        return False
-    try:
-        found = [managed.preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in CALLING]
-    except NoProject:
-        return False
-    except RecollectError:
-        return True
-    return any(
-        one.change in (Change.SAME, Change.RENEWED)
-        or (one.change is Change.LEFT and one.piece.receipt.key in receipts.pieces)
-        for one in found
-    )
+def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING) -> bool:
+    """Whether anything of ours is in its settings of this level."""
+    receipts = Receipts(app)
+    with suppress(RecollectError):
+        found = [managed.preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds]
+        return any(one.change in (Change.SAME, Change.RENEWED) for one in found)
+    return False
 
 
 def plugin_here(app: App) -> Addon | None:
@@ -210,17 +199,9 @@ def plugin_here(app: App) -> Addon | None:
 
 
 def is_second_server(folder: Path) -> bool:
-    """For a server that a plugin started: whether the agent's own settings start one too, in a project's folder or
-    everywhere."""
+    """For a server that a plugin started: whether the agent's own settings start one too."""
     app = App.open(folder, actor="agent")
     try:
-        return any(_offers_server(app, level) for level in Level)
+        return any(calls_us(app, DEFAULT_HOST, level, (SERVER,)) for level in Level)
     finally:
         app.close()
-
-
-def _offers_server(app: App, level: Level) -> bool:
-    with suppress(RecollectError, LeftAlone):
-        found = [one for one in pieces(app, DEFAULT_HOST, level) if isinstance(one, Entries) and one.kind == SERVER]
-        return any(one.standing(one.load(one.look())) for one in found)
-    return False

@@ -25,8 +25,7 @@ from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.swap import Found
-from recollect.integrations.pieces import Edit, Entries, LeftAlone, Link, Piece
-from recollect.integrations.receipts import Receipts
+from recollect.integrations.pieces import Edit, Entries, LeftAlone, Piece, Receipts
 from recollect.wire import lockfile
 
 _TRIES = 5  # others write these files too, but not all the time
@@ -101,7 +100,10 @@ class Work:
                 if wanted:
                     self._make_folders(found.target.parent, piece)
                 self.receipts.save()
-                _write(piece, found, edit.content)
+                if edit.content is None:
+                    swap.remove(found)
+                else:
+                    swap.replace(found, edit.content, new_mode=piece.mode)
         except BaseException:
             self.receipts.pieces = before
             raise
@@ -145,18 +147,6 @@ def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Fo
     if edit.content == found.content:
         return Change.SAME if wanted else Change.ABSENT, found, edit
     return Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED, found, edit
-
-
-def _write(piece: Piece, found: Found, content: bytes | None) -> None:
-    if isinstance(piece, Link):
-        try:
-            os.unlink(piece.path) if content is None else os.symlink(piece.target, piece.path)
-        except OSError as error:
-            raise LeftAlone(f"{piece.path} cannot be written: {error.strerror}") from None
-    elif content is None:
-        swap.remove(found)
-    else:
-        swap.replace(found, content, new_mode=piece.mode)
 
 
 def _diff(found: Found, edit: Edit) -> str:

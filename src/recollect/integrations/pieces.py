@@ -1,6 +1,7 @@
-"""The four kinds of managed pieces: entries in a settings file, a section of a text, a whole file, a link.
+"""The three kinds of managed pieces: entries in a settings file, a section of a text, a whole file.
 
-Each knows what its file should look like with it and without it. Nothing is written here (managed.py).
+Each knows what its file should look like with it and without it. Files of others are written in managed.py alone; here
+only the receipts are, which say what we know of our pieces because we put them there.
 """
 
 from __future__ import annotations
@@ -17,14 +18,72 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.agents import Form
+from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput
+from recollect.base.files import read_limited, write_private
 from recollect.base.swap import Found, digest
 from recollect.integrations import settings_text, text_section
-from recollect.integrations.receipts import Receipt
-from recollect.integrations.settings_text import NotPlain, Tree, Way, value_at
+from recollect.integrations.settings_text import Insertion, NotPlain, Tree, Way, value_at
 
+_MAX_RECEIPT_BYTES = 2_000_000
 _NOT_PLAIN_FILE = "is a link, or not a plain file"
+
+
+class Receipt(NamedTuple):
+    """What is known of one piece only because we put it there."""
+
+    kind: str
+    host: str = ""
+    level: str = ""
+    path: str = ""
+    root: str = ""  # of the project that it was written for
+    before: str = ""  # digest of the file as it was; empty where there was none
+    after: str = ""
+    inserted: tuple[Insertion, ...] = ()
+    kept: tuple[Way, ...] = ()  # objects and lists that were there before us, and stay even if we leave them empty
+    at: str = ""  # when something was last written
+    off: bool = False  # a person had it taken away
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind} {self.host} {self.level} {self.path}"
+
+    @classmethod
+    def decode(cls, fields: Mapping[str, Any]) -> Receipt:
+        inserted = tuple(Insertion(int(at), str(text)) for at, text in fields["inserted"])
+        return cls(**{**fields, "inserted": inserted, "kept": tuple(tuple(way) for way in fields["kept"])})
+
+
+class Receipts:
+    """`<home>/installed.json`. Empty where it cannot be read: then our entries are found by their content."""
+
+    def __init__(self, app: App) -> None:
+        self.path = app.home.root / "installed.json"
+        self.pieces: dict[str, Receipt] = {}
+        self.made: list[str] = []  # folders that were not there before
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            kept = json.loads(read_limited(self.path, _MAX_RECEIPT_BYTES))
+            pieces = [Receipt.decode(one) for one in kept["pieces"]]
+            self.made = [str(path) for path in kept["made"]]
+            self.pieces = {one.key: one for one in pieces}
+        self._saved = self._encoded()
+
+    def of(self, *kinds: str, root: Path | None = None) -> list[Receipt]:
+        return [one for one in self.pieces.values() if one.kind in kinds and (root is None or one.root == str(root))]
+
+    def save(self) -> None:
+        if (text := self._encoded()) == self._saved:
+            return
+        if self.pieces or self.made:
+            write_private(self.path, text)
+        else:
+            self.path.unlink(missing_ok=True)
+        self._saved = text
+
+    def _encoded(self) -> str:
+        kept = {"pieces": [one._asdict() for one in self.pieces.values()], "made": self.made}
+        return json.dumps(kept, indent=1) + "\n"
 
 
 class LeftAlone(Exception):
@@ -178,30 +237,9 @@ class Section(Piece):
         return Edit(after.encode("utf-8") if after else None, bool(parts.entries))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link(Piece):
-    """A short name for a program, beside it."""
-
-    target: str
-
-    def look(self) -> Found:
-        try:
-            return Found(self.path, self.path, os.fsencode(os.readlink(self.path)))
-        except FileNotFoundError:
-            return Found(self.path, self.path, None)
-        except OSError:
-            raise LeftAlone(f"{self.path} {_NOT_PLAIN_FILE}") from None
-
-    def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
-        is_ours = receipt is not None and found.content == os.fsencode(self.target)
-        if found.content is not None and not is_ours:
-            raise LeftAlone(f"{self.path} means something else")
-        return Edit(os.fsencode(self.target) if wanted else None, is_ours, self.receipt)
-
-
 # Whether a file is still as we wrote it
 
-_MARKS = {".md": "<!-- recollect {} -->", ".js": "// recollect {}", ".ts": "// recollect {}"}
+_MARKS = {".md": "<!-- recollect {} -->", ".js": "// recollect {}", ".ts": "// recollect {}", "": "# recollect {}"}
 _JSON_MARK = "seal"
 
 

@@ -26,8 +26,7 @@ from recollect.base.moment import Moment
 from recollect.base.text import counted, one_line
 from recollect.integrations import managed
 from recollect.integrations.managed import Change, Work
-from recollect.integrations.pieces import OwnFile, Section
-from recollect.integrations.receipts import Receipt, Receipts
+from recollect.integrations.pieces import OwnFile, Receipt, Receipts, Section
 from recollect.model.codec import Json
 from recollect.model.lesson import SESSION_TAG
 from recollect.model.memory import ACCEPTED_TAG, Lane, Rule, RuleType
@@ -106,7 +105,7 @@ def own_memory_of(app: App, receipt: Receipt) -> OwnMemory:
     """The memory that a receipt is about, of any project."""
     usual = default_agent().own_memory(places(app)._replace(project=Path(receipt.root)))
     folder = Path(receipt.path)
-    return usual if folder == usual.folder else usual._replace(base=folder.parent, folder=folder, unread="")
+    return usual if folder == usual.folder else usual._replace(base=folder.parent, folder=folder)
 
 
 def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, str]]]) -> Iterator[tuple[Path, str]]:
@@ -210,8 +209,6 @@ def write(app: App, receipt: Receipt) -> Summary:
             app.log.line(old.kind, host=old.host, rules=count)
     if memory and len(listed) < count:
         notes.append(f"{memory.index_file} has room for {len(listed)} of {count}; the others have their files.")
-    if memory and memory.unread:
-        notes.append(f"{keeper.TITLE} does not read them now: {memory.unread}.")
     return _summary(work, receipt, {"on": True, "rules": count, **({"listed": len(listed)} if memory else {})}, notes)
 
 

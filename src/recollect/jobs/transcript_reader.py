@@ -79,7 +79,7 @@ def read_next(app: App, host: str, path: Path, reading: Reading, *, session: str
 
 def read_back(app: App, host: str, path: Path, cursor: Cursor, back_bytes: int = BACK_BYTES) -> Reading:
     """At a cursor, with the acts just before it."""
-    reading = Reading(Tail.after(path, max(0, cursor.offset - back_bytes)).cursor)
+    reading = Reading(Cursor(max(0, cursor.offset - back_bytes)))
     tail = Tail(path, reading.cursor)
     for utterance in agents.utterances(host, tail):
         if tail.cursor.offset > cursor.offset:

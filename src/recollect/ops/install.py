@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST, Ability, Level, callers, is_able
@@ -51,14 +52,14 @@ def install(
         has_scripts = stub.is_current(str(app.home.root), sys.executable)
         if not has_scripts and not app.dry_run:
             stub.write_hook(str(app.home.root), sys.executable)
-        link = agent_pieces.short_command(work.receipts)
-        for piece in (*pieces, *([link] if link else [])):
+        command = agent_pieces.short_command(work.receipts)
+        for piece in (*pieces, *([command] if command else [])):
             _require(work.put(piece))
     if app.dry_run:
         return _plan(work, [] if has_scripts else [("add", f"{app.home.root}/bin/", "the scripts that agents call")])
     notes = [*_notes_about(work), *_next_steps(app, level, chosen)]
     if not agent:
-        notes += _other_agents(app, work)
+        notes += _other_agents(app)
     if work.changed:
         app.log.line("install", hosts=",".join(chosen), level=level)
         notes += _past_sessions(app)
@@ -83,8 +84,8 @@ def uninstall(
                     shutil.rmtree(folder, ignore_errors=True)
         gone = {one.piece.receipt.key for one in work.outcomes}
         still = sorted({one.path for one in work.receipts.of(*CALLING) if one.key not in gone})
-        for link in agent_pieces.installed_commands(work.receipts) if not still else ():
-            work.take(link)
+        for one in work.receipts.of(COMMAND) if not still else ():
+            work.take(agent_pieces.short_command_at(Path(one.path)))
     if app.dry_run:
         return _plan(work, [])
     notes = list(_notes_about(work))
@@ -118,7 +119,7 @@ def _known(named: tuple[str, ...]) -> tuple[str, ...]:
 def _calling(app: App, work: Work, level: Level) -> tuple[str, ...]:
     """All agents that call us at this level, or did when we last looked; without any, the usual one."""
     recorded = {one.host for one in work.receipts.of(*CALLING) if one.level == level}
-    found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level, work.receipts)]
+    found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level)]
     return tuple(found) or (DEFAULT_HOST,)
 
 
@@ -203,14 +204,9 @@ def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str
         yield f"It names {app.home.root}: for others who share these settings it does nothing. See --local."
 
 
-def _other_agents(app: App, work: Work) -> Iterator[str]:
-    """Agents on this machine that do not call us."""
-    found = [
-        host
-        for host in agent_pieces.agents_here(app)
-        if host != DEFAULT_HOST
-        and not any(agent_pieces.calls_us(app, host, level, work.receipts) for level in agent_of(host).LEVELS)
-    ]
+def _other_agents(app: App) -> Iterator[str]:
+    here = [host for host in agent_pieces.agents_here(app) if host != DEFAULT_HOST]
+    found = [host for host in here if not any(agent_pieces.calls_us(app, host, level) for level in Level)]
     if found:
         names, titles = " ".join(f"--agent {host}" for host in found), ", ".join(agent_of(host).TITLE for host in found)
         yield f"Also on this machine: {titles}. `recollect install {names}` makes them call Recollect, too."

@@ -15,7 +15,7 @@ from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import RecollectError
 from recollect.integrations import rule_copies
-from recollect.integrations.receipts import Receipts
+from recollect.integrations.pieces import Receipts
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
 from recollect.jobs.job_table import Memo
 from recollect.model.result import Check, Mark, Scope, Summary
@@ -54,12 +54,7 @@ def status(app: App) -> dict[str, str]:
 
 def checks(app: App) -> list[Check]:
     """For `doctor`."""
-    found = [Check(name, Mark.GOOD, state) for name, state in status(app).items()]
-    if app.settings.switch(RULES_SYNC.setting) and app.project is not None:
-        keeper = default_agent()
-        if unread := keeper.own_memory(places(app)).unread:
-            found.append(Check("rules sync", Mark.WARN, f"{keeper.TITLE} does not read what is written: {unread}"))
-    return found
+    return [Check(name, Mark.GOOD, state) for name, state in status(app).items()]
 
 
 # The daemon's job
