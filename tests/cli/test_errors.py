@@ -11,7 +11,6 @@ import apsw
 import pytest
 
 from recollect import __version__
-from recollect.base import errors
 from recollect.base.errors import RecollectError
 from recollect.cli import op_command
 from tests.cli.run import CODES, Ran, pinned, run
@@ -125,13 +124,6 @@ def test_every_error_of_the_tree_ends_with_its_own_code(error: type[RecollectErr
     ran = run("status")
 
     assert ran == Ran(error.exit_code, "", "recollect: It did not work.\n  Try again.\n")
-
-
-def test_the_tree_in_the_docstring_is_the_tree():
-    drawn = [line.strip("|+- \n").split() for line in (errors.__doc__ or "").splitlines() if " +-- " in f" {line}"]
-    assert {(name, int(code)) for name, code, *_ in drawn} == {(e.__name__, e.exit_code) for e in tree()} - {
-        ("RecollectError", 1)
-    }
 
 
 def test_what_nobody_foresaw_is_one_line_and_exit_code_1(monkeypatch: pytest.MonkeyPatch):

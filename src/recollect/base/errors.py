@@ -34,15 +34,6 @@ class BadImport(BadInput):
         self.line = line
 
 
-class NotPlain(BadInput):
-    """A settings file that is not plain JSON; it was left alone."""
-
-    def __init__(self, problem: str, line: int) -> None:
-        super().__init__(f"line {line}: {problem}")
-        self.problem = problem
-        self.line = line
-
-
 class NotFound(RecollectError, exit_code=3):
     """An id, a project or a file that does not exist."""
 
