@@ -12,9 +12,10 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from recollect import llm
 from recollect.agents import model_client
@@ -31,9 +32,6 @@ from recollect.model.ask import Answer, Ask, Use
 from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.result import Check, Mark, Scope
-
-if TYPE_CHECKING:
-    from recollect.store import Store
 
 
 class Row(NamedTuple):
@@ -142,7 +140,8 @@ def _call(app: App, question: Ask) -> Answer:
         return Answer(problem="over budget")
     answer = send(text)
     if answer.tokens is not None:
-        _settle(app, day, row.budget, answer.tokens - estimate)
+        with suppress(RecollectError):  # the estimate stands
+            _add(app, day, row.budget, calls=0, tokens=answer.tokens - estimate)
     return answer
 
 
@@ -181,8 +180,11 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
     environ = model_client.environ(outer, key)
 
     def send(text: str) -> Answer:
-        folder = question.reads or _empty_folder(app)
-        run = program.run(argv, text=text, environ=environ, folder=folder, seconds=seconds)
+        folder = Path(question.reads) if question.reads else app.home.root / "llm"
+        if not question.reads:  # an empty folder, so that no project's files influence the program
+            app.home.prepare()
+            make_private_folder(folder)
+        run = program.run(argv, text=text, environ=environ, folder=str(folder), seconds=seconds)
         answer = model_client.read_answer(run.out)
         if not run.problem:
             return answer
@@ -190,14 +192,6 @@ def _command_sender(app: App, question: Ask, key: str, seconds: float) -> Callab
         return Answer(tokens=answer.tokens, problem=why)
 
     return send
-
-
-def _empty_folder(app: App) -> str:
-    """Where the program runs when it has nothing to read, so that no project's files influence it."""
-    app.home.prepare()
-    folder = app.home.root / "llm"
-    make_private_folder(folder)
-    return str(folder)
 
 
 # Prompts: templates with `{{name}}` where a field goes
@@ -241,23 +235,16 @@ def book(app: App, use: str, tokens: int) -> str:
         calls, spent = _totals(SPENT.read(store).get(day, {}))
         if calls + 1 > limits[0] or spent + tokens > limits[1]:
             return ""
-        _add(store, day, use, calls=1, tokens=tokens)
+        _add(app, day, use, calls=1, tokens=tokens)
     return day
 
 
-def _settle(app: App, day: str, use: str, more_tokens: int) -> None:
+def _add(app: App, day: str, use: str, *, calls: int, tokens: int) -> None:
     store = app.writer(Scope.USER)
-    try:
-        with store.transaction():
-            _add(store, day, use, calls=0, tokens=more_tokens)
-    except RecollectError as problem:  # the estimate stands
-        app.log.line("llm-not-settled", use=use, tokens=more_tokens, problem=problem.message)
-
-
-def _add(store: Store, day: str, use: str, *, calls: int, tokens: int) -> None:
-    days = SPENT.read(store)
-    called, spent = days.get(day, {}).get(use, (0, 0))
-    SPENT.write(store, {**days, day: {**days.get(day, {}), use: (called + calls, max(0, spent + tokens))}})
+    with store.transaction():
+        days = SPENT.read(store)
+        called, spent = days.get(day, {}).get(use, (0, 0))
+        SPENT.write(store, {**days, day: {**days.get(day, {}), use: (called + calls, max(0, spent + tokens))}})
 
 
 def summarize_spending(app: App) -> dict[str, Json]:

@@ -141,6 +141,10 @@ class JobRecord:
     at: int = 0  # when that was (microseconds)
     tries: int = 0  # since then
 
+    @property
+    def ran_at(self) -> Moment | None:
+        return Moment(self.at) if self.last is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class SeenPrompt:

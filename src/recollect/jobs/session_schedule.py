@@ -77,7 +77,7 @@ def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator
             return
         tried = replace(record, tries=record.tries + 1)
         JOB_RECORDS.write(store, done if tried.tries >= MAX_TRIES else tried, job.name)
-        yield from job.function(app, Run(scope, session, _last_run(record)))
+        yield from job.function(app, Run(scope, session, record.ran_at))
         JOB_RECORDS.write(app.writer(scope), done, job.name)
     finally:
         lockfile.release(lock)
@@ -85,11 +85,6 @@ def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator
 
 def read_record(store: Store, job: Job) -> JobRecord:
     return JOB_RECORDS.read(store, job.name)
-
-
-def last_run(store: Store, job: Job) -> Moment | None:
-    """When it last ran, or the baseline; None: never."""
-    return _last_run(read_record(store, job))
 
 
 def describe_schedule(app: App, job: Job, scope: Scope) -> str:
@@ -117,7 +112,3 @@ def _when(job: Job) -> EverySessions:
 
 def _schedule(app: App, job: Job) -> Schedule:
     return Schedule(*app.settings.schedule(_when(job).schedule))
-
-
-def _last_run(record: JobRecord) -> Moment | None:
-    return Moment(record.at) if record.last is not None else None

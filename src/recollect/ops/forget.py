@@ -163,7 +163,7 @@ def _show_candidates(app: App) -> Summary:
     lines: list[str] = []
     for scope, store in app.scopes():
         lines.append(f"{FORGETTING.name.capitalize()}: {session_schedule.describe_schedule(app, FORGETTING, scope)}.")
-        for memory, score, idle in _find_lowest(app, scope, session_schedule.last_run(store, FORGETTING)):
+        for memory, score, idle in _find_lowest(app, scope, session_schedule.read_record(store, FORGETTING).ran_at):
             listed.append(
                 {"id": memory.id, "kind": str(memory.kind), "scope": str(scope), "title": memory.title,
                  "score": round(score, 4), "frequency": memory.frequency, "idle": idle,
