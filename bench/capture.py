@@ -16,8 +16,8 @@ from pathlib import Path
 from bench.report import Report, percentile, share
 from recollect.app.rule_keeping import load_english
 from recollect.base.errors import BadInput
-from recollect.capture.draft import FoundRule
 from recollect.capture.prompt_rules import find_rules
+from recollect.capture.prompt_text import FoundRule
 from recollect.render.inject import without_ours
 
 _DATA = Path(__file__).parent / "data"

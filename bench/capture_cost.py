@@ -20,7 +20,7 @@ from bench.threads import Spoken, acts_of, an_app, told
 from recollect.app.core import App
 from recollect.base.errors import ModelError
 from recollect.base.moment import Moment
-from recollect.capture.thread_growth import ORIGIN
+from recollect.capture.thread_choice import ORIGIN
 from recollect.embed.embedder import Embedder, load
 from recollect.model.act import SessionPart
 from recollect.model.memory import Anchor, Message, Thread

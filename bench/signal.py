@@ -35,7 +35,7 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.capture import terms
-from recollect.capture.draft import Action
+from recollect.capture.prompt_text import Action
 from recollect.model import record
 from recollect.model.memory import Kind
 from recollect.model.query import Query

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from recollect.capture import model_questions as questions
-from recollect.capture.draft import Action, Draft, FoundRule
 from recollect.capture.model_questions import Proposal
 from recollect.capture.prompt_rules import find_rules
+from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.mcp.tool_list import TOOLS
 from recollect.model.act import Act, Deed, Doing, Speaker
 from recollect.model.ask import Use

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from recollect import capture
 from recollect.capture import judge
-from recollect.capture.draft import Action, Draft
 from recollect.capture.language import CODES, language
 from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, word_rule
-from recollect.capture.prompt_text import MAX_SENTENCE_CHARS
+from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
 from recollect.capture.tables import Patterns, Words, compiled, table
 from recollect.model.memory import RuleType

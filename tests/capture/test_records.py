@@ -9,9 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.capture.records import DECIDED_CHARS, ENDED_CHARS, FOUND_CHARS, SAID_CHARS, join_records, make_record
-from recollect.capture.shown_memories import is_quote, is_used, own_words
 from recollect.capture.titles import make_title
-from recollect.capture.turns import MAX_WAITING_ACTS, Turn, only_shows, says_nothing, split_turns, telling_lines
+from recollect.capture.turns import (
+    MAX_WAITING_ACTS,
+    Turn,
+    is_quote,
+    is_used,
+    only_shows,
+    own_words,
+    says_nothing,
+    split_turns,
+    telling_lines,
+)
 from recollect.model.act import Act, Deed, Speaker
 from recollect.model.record import Record
 from recollect.model.record import read as read_record

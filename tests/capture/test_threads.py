@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.capture import thread_growth
+from recollect.capture import thread_choice
 from recollect.capture.records import make_record, summarize_records
-from recollect.capture.shown_memories import own_words
 from recollect.capture.thread_choice import (
     MAX_TURNS,
     Candidate,
@@ -23,7 +22,7 @@ from recollect.capture.thread_choice import (
     turns_away,
 )
 from recollect.capture.titles import find_topics
-from recollect.capture.turns import Turn, message_id
+from recollect.capture.turns import Turn, message_id, own_words
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
 from recollect.model.record import TURN, Record
 from tests.capture.acts import edited, looked, ran, replied, said, turn
@@ -38,8 +37,8 @@ def about(one: Turn) -> Subject:
     return subject_of(one, make_record(one))
 
 
-def entry(one: Turn) -> thread_growth.Entry:
-    return thread_growth.Entry(message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), make_record(one))
+def entry(one: Turn) -> thread_choice.Entry:
+    return thread_choice.Entry(message_id(one.acts[0]), one.acts[0].at, one.acts[-1].at, about(one), make_record(one))
 
 
 def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
@@ -162,7 +161,7 @@ def test_a_summary_says_what_was_asked_found_and_decided_and_how_it_stands():
 @given(st.text(max_size=400), st.text(max_size=200))
 def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: str, reply: str):
     one = turn(said(prompt), edited("a.py"), replied(reply))
-    new, _ = thread_growth.open_thread("t", "s", entry(one))
+    new, _ = thread_choice.open_thread("t", "s", entry(one))
 
     assert new.title.strip()
     assert len(new.title) <= 80
@@ -170,16 +169,16 @@ def test_any_text_has_a_title_topics_and_a_summary_within_their_limits(prompt: s
     assert len(new.body) <= 800
     assert len(new.topics) <= 8
     assert all(len(topic) <= 40 for topic in new.topics)
-    grown, _ = thread_growth.continue_thread(new, (), entry(one))
+    grown, _ = thread_choice.continue_thread(new, (), entry(one))
     assert grown.topics == new.topics
-    thread_growth.thread_links(about(one), [TAX], Open(), session="s")
+    thread_choice.thread_links(about(one), [TAX], Open(), session="s")
 
 
 @pytest.mark.parametrize("part", cases("threads", "text_that_is_made_to_be_slow_is_looked_at_in_part"))
 def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
     text = part * (8_000 // len(part))
     one = turn(said(text), edited("a.py"), replied(text))
-    new, _ = thread_growth.open_thread("t", "s", entry(one))
+    new, _ = thread_choice.open_thread("t", "s", entry(one))
     assert isinstance(choose_thread(about(one), make_record(one), [Candidate(new, place=0)]), Continue)
     assert own_words(text, [text[:4_000]]) in ("", text)
 
@@ -188,7 +187,7 @@ def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
 
 
 def test_a_thread_is_opened_with_all_it_needs():
-    new, message = thread_growth.open_thread("thread_1", "s-1", entry(WORK))
+    new, message = thread_choice.open_thread("thread_1", "s-1", entry(WORK))
 
     assert new.title == "Shipping in Quebec needs the same tax"
     assert new.lane is Lane.AGENT
@@ -202,14 +201,14 @@ def test_a_thread_is_opened_with_all_it_needs():
 
 def test_without_the_agents_words_the_lane_is_the_tools():
     one = turn(said("Run the tests of tax"), ran("pytest tax", "failed", failed=True))
-    assert thread_growth.open_thread("t", "s", entry(one))[0].lane is Lane.TOOL
+    assert thread_choice.open_thread("t", "s", entry(one))[0].lane is Lane.TOOL
 
 
 def test_going_on_wakes_and_counts():
     asleep = thread("Tax", status=Status.SUSPENDED, topics=("tax",), activations=1, lane=Lane.TOOL)
     before = messages(asleep, "Asked: The tax of Quebec is wrong")
 
-    grown, _ = thread_growth.continue_thread(asleep, before, entry(WORK))
+    grown, _ = thread_choice.continue_thread(asleep, before, entry(WORK))
 
     assert grown.status is Status.ACTIVE
     assert grown.activations == 2
@@ -218,9 +217,9 @@ def test_going_on_wakes_and_counts():
 
 
 def test_a_turn_that_goes_on_takes_its_own_place():
-    begun = thread_growth.open_thread("t", "s", entry(WORK))
+    begun = thread_choice.open_thread("t", "s", entry(WORK))
     more = Turn((*WORK.acts, edited("services/shipping.py"), replied("Shipping by air is taxed too.")))
-    grown, message = thread_growth.continue_thread(begun[0], (begun[1],), entry(more))
+    grown, message = thread_choice.continue_thread(begun[0], (begun[1],), entry(more))
     assert message.id == begun[1].id
     assert grown.activations == 1
     assert "air" in grown.body
@@ -229,8 +228,8 @@ def test_a_turn_that_goes_on_takes_its_own_place():
 def test_drift_grows_only_when_the_topic_moves():
     one = turn(said("quebec tax again"), edited("services/tax.py"))
     other = turn(said("the billing webhook drops events"), edited("billing/webhook.py"))
-    assert thread_growth.continue_thread(TAX, (), entry(one))[0].drift == ("tax",)
-    moved = thread_growth.continue_thread(TAX, (), entry(other))[0]
+    assert thread_choice.continue_thread(TAX, (), entry(one))[0].drift == ("tax",)
+    moved = thread_choice.continue_thread(TAX, (), entry(other))[0]
     assert len(moved.drift) == 2
     assert moved.drift[1] in moved.topics
 
@@ -239,7 +238,7 @@ def test_drift_grows_only_when_the_topic_moves():
 
 
 def types(about: Subject, *others: Thread, decision: Continue | Open | None = None) -> list[BridgeType]:
-    return [link.type for link in thread_growth.thread_links(about, others, decision or Open(), session="s-1")]
+    return [link.type for link in thread_choice.thread_links(about, others, decision or Open(), session="s-1")]
 
 
 def test_bridges_come_from_evidence():

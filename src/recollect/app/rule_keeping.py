@@ -16,9 +16,9 @@ from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
 from recollect.base.text import storable, title_from
-from recollect.capture import judge, language, rule_relations, shown_memories
-from recollect.capture.draft import Action, Draft, FoundRule
+from recollect.capture import judge, language, rule_relations, turns
 from recollect.capture.prompt_rules import find_rules
+from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.capture.rule_relations import Relation
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Change, Create, Link, Plan, Update
@@ -91,7 +91,7 @@ def keep_rules(
             app.log.line("capture", dropped="no project here")
             continue
         standing = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
-        is_quote = bool(told) and shown_memories.is_quote(found.rule, told)
+        is_quote = bool(told) and turns.is_quote(found.rule, told)
         # Said again by the person, a rule that is known counts.
         if is_quote and not any(rule_relations.says_same(found.rule, old.body) for old in standing):
             app.log.line("capture", dropped="an echo")

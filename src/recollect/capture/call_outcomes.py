@@ -1,12 +1,7 @@
-"""How the calls and turns of a session went, and which memories had just been shown: outcomes, read from acts.
+"""How the calls and turns of a session went, which memories had just been shown, and rules out of repeated refusals.
 
 A call ends when its result is there; a turn when the person speaks again. A success only counts where something had
-been shown before it; a failure always does, unless it is noise. A person asks again by saying that what was done is not
-what they asked for: only how their prompt begins is looked at, in their own words; a question about something else, a
-condition ("if it still fails") or a report of others' words does not count. What a person keeps refusing is proposed
-as a rule.
-
-Which of the shown memories were relevant to an outcome is decided elsewhere (jobs/outcomes.py).
+been shown before it. Which of the memories were relevant is decided elsewhere (jobs/outcomes.py).
 """
 
 from __future__ import annotations

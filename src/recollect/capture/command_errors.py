@@ -1,9 +1,7 @@
-"""What kind of error a command ended with, in our own words.
+"""What kind of error a command ended with, in our own words (data/command_errors.toml).
 
-What a tool prints may have been written by a stranger, and a lesson may become a rule. So nothing of it is ever quoted
-as it stands: an error is known by its shape (data/command_errors.toml). The name in it (a module, a port, a rule, a
-variable) is repeated where it is a number, well known, of at most two words, or part of the lesson's commands; never
-with a word that could be read as an order.
+What a tool prints may have been written by a stranger, and a lesson may become a rule. So nothing of it is quoted but a
+name that is a number, well known, short, or part of the lesson's commands, and never one that reads like an order.
 """
 
 from __future__ import annotations
@@ -19,8 +17,6 @@ _HEAD_CHARS, _TAIL_CHARS, _LINE_CHARS = 2_000, 2_000, 300
 _END_LINES = 12
 _MAX_RULES = 5
 _MAX_NAME_CHARS, _MAX_NAME_PARTS, _MAX_BARE_PARTS = 40, 4, 2
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){0,4}")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATTERNS = Patterns("command_errors")
 _WORDS = Words("command_errors")
 
@@ -47,7 +43,7 @@ class CommandError:
     def told(self, *commands: str) -> str:
         for name in self.names:
             is_in_command = any(name.lower() in command.lower() for command in commands)
-            is_harmless = _PATTERNS.known.fullmatch(name) or _VARIABLE.fullmatch(name)
+            is_harmless = _PATTERNS.known.fullmatch(name) or _PATTERNS.variable.fullmatch(name)
             is_short = len(_parts(name)) <= _MAX_BARE_PARTS
             if self.kind is ErrorKind.LINT or is_harmless or is_short or is_in_command:
                 return self.shape.format(name)
@@ -115,7 +111,7 @@ def _is_name(name: str, harmless: frozenset[str] = frozenset()) -> bool:
     """Short, and without a word that could be read as an order."""
     parts = _parts(name)
     is_short = 0 < len(name) <= _MAX_NAME_CHARS and 0 < len(parts) <= _MAX_NAME_PARTS
-    orders = _WORDS.orders - (_WORDS.in_variables if _VARIABLE.fullmatch(name) else harmless)
+    orders = _WORDS.orders - (_WORDS.in_variables if _PATTERNS.variable.fullmatch(name) else harmless)
     return is_short and "://" not in name and orders.isdisjoint(parts)
 
 
@@ -127,4 +123,4 @@ def _shortened(text: str) -> str:
     """Its first and last lines, none of them long."""
     if len(text) > _HEAD_CHARS + _TAIL_CHARS:
         text = f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
-    return "\n".join(line[:_LINE_CHARS].strip() for line in _ANSI.sub("", text).splitlines())
+    return "\n".join(line[:_LINE_CHARS].strip() for line in _PATTERNS.ansi.sub("", text).splitlines())

@@ -1,8 +1,7 @@
-"""What a command does, and how two commands are related: the same, of one purpose, one a step before the other, or one
-that only hides how the other ended.
+"""What a command does, how two commands are related, and whether a command may be repeated at all.
 
-And whether a command may be repeated at all. A lesson is shown to an agent, and what a stranger's text made an agent
-run must not come back as advice: no address, nothing that fetches and runs, nothing that destroys.
+A lesson is shown to an agent, and what a stranger's text made an agent run must not come back as advice: no address,
+nothing that fetches and runs, nothing that destroys.
 """
 
 from __future__ import annotations
@@ -18,9 +17,6 @@ from recollect.model.lesson import MAX_COMMAND_CHARS
 
 _REMOTE_GIT = frozenset({"push", "pull", "fetch", "clone", "submodule", "lfs"})
 _INLINE_CODE = frozenset({"-c", "-e", "-p", "--eval", "-"})
-_PATH = re.compile(r"[\w@.+~-]+(?:/[\w@.+~\[\]()-]+)*")
-_SELECTS = re.compile(r"-(?:t|m|run)")
-_SETS_UP = re.compile(r"cd |export |source |\. |conda ")
 _SHELL_WORDS = frozenset("for while until if done fi".split())
 _INTERPRETERS = frozenset("python node ruby perl bash sh".split())
 _PATTERNS = Patterns("command_likeness")
@@ -149,7 +145,7 @@ def is_tellable(text: str) -> bool:
 
 
 def is_tellable_path(path: str) -> bool:
-    return len(path) <= MAX_COMMAND_CHARS and _PATH.fullmatch(path) is not None and is_tellable(path)
+    return len(path) <= MAX_COMMAND_CHARS and _PATTERNS.path.fullmatch(path) is not None and is_tellable(path)
 
 
 def is_workaround(failed: str, fix: str) -> bool:
@@ -161,10 +157,10 @@ def is_workaround(failed: str, fix: str) -> bool:
         return False
     if failed != fix and undressed_end(failed) == undressed_end(fix):
         return True  # it only shows less
-    steps, fewer = ({part for part in c.dress if " " in part and not _SETS_UP.match(part)} for c in (one, two))
+    steps, fewer = ({part for part in c.dress if " " in part and not _PATTERNS.sets_up.match(part)} for c in (one, two))
     gone = [word for word in one.words if word not in two.words]
     added = [word for word in two.words if word not in one.words]
-    runs_fewer_tests = one.family in _WORDS.selectable and any(map(_SELECTS.fullmatch, added))
+    runs_fewer_tests = one.family in _WORDS.selectable and any(map(_PATTERNS.selects.fullmatch, added))
     return fewer < steps or runs_fewer_tests or any(map(_PATTERNS.strict.fullmatch, gone))
 
 

@@ -1,11 +1,7 @@
 """A failure paired with what mended it, over several steps: the lessons of a session.
 
 A command that fails stays open until something like it works: another command of the same purpose, or the same command
-after a step that made the difference; a linter, once its rules are kept to. Left out is what teaches nothing: look-ups
-that found nothing, typing mistakes, hiccups of the network, what a person cut off or refused, what a change in a file
-mended, and whatever only hides the failure.
-
-Many commands are run with a pager behind them, which hides how they ended: then what they print says it.
+after a step that made the difference. A pager behind a command hides how it ended: then what it prints says it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Weighs each sentence by itself: what speaks for a standing rule, what speaks against it, and what rules it out.
 
-Two things are known of a sentence. Its form is a sum of named signals (data/<language>.toml). Where the language has a
-learned judge, its words give log odds that it states a rule, at the rate at which real people state one: a sum of small
-shares of its traits, fitted to labelled sentences by tools/train_capture.py. A rule comes into force at once only where
-both are sure: of real prompts three in a hundred state anything that lasts. Where one is sure, it waits in the inbox.
-
-A trait is a short run of the sentence's words or of its skeleton, or a signal. The skeleton keeps small words ("we",
-"never", "in this") and puts a class in place of every other word: what a rule is about changes from project to project,
-how a rule is said does not. Only the masked text is read: quotes and pasted parts are marks, never words.
+Two things are known of a sentence: its form, a sum of named signals (data/<language>.toml), and log odds by its words,
+learned by tools/train_capture.py. A rule is in force at once where both are sure; where one is, it waits in the inbox.
 """
 
 from __future__ import annotations
@@ -19,8 +13,8 @@ from functools import cache
 from itertools import islice
 from math import inf, sqrt
 
-from recollect.capture.draft import Action, Piece
 from recollect.capture.language import EXPLICIT, Language
+from recollect.capture.prompt_text import Action, Piece
 from recollect.capture.tables import table
 
 WEIGHTS = "judge_weights.json"

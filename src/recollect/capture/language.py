@@ -1,7 +1,5 @@
-"""The languages that prompts are judged in: which one a text is in, and its patterns.
-
-A language is a file of patterns (`data/<code>.toml`, English explains the keys). Another language is one file more.
-A text is taken for English where nothing speaks for another language.
+"""The languages that prompts are judged in: a file of patterns each (`data/<code>.toml`; English explains the keys). A
+text is taken for English where nothing speaks for another language.
 """
 
 from __future__ import annotations

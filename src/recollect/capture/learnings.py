@@ -1,16 +1,11 @@
 """Learnings: durable facts about the work, out of the last words of a session. They are proposed, never put in force.
 
-By patterns, with precision first: a sentence must say what something needs or what the cause was, name something that
-can be looked up (a command, a file, an identifier), make sense alone, and be neither a plan, a guess, a question nor an
-order. English so far.
-
-By a language model: what each learning rests on must be quoted, and must have been said. Said by the person, the quote
-itself is the learning, as their words; said by the agent, the learning counts as the agent's. Anything else is dropped.
+By patterns a sentence must say what something needs or what the cause was, and name something that can be looked up. By
+a language model it must rest on a quote; what the person said is kept in their own words.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,10 +24,6 @@ _CHARS, _MAX_WORDS = range(25, 260), 45
 _MODEL_CHARS, _MIN_QUOTE_CHARS = range(15, 260), 12
 _ACT_CHARS = 800
 _SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
-_LIST_MARKS = re.compile(r"^[\s>*#\u2022\d.)(-]+|\*\*|__")
-_SECOND_HALF = re.compile(r"(?!(?:it|i|so|ok|turns|fyi|btw)\b)[a-z]+\s")
-_LONG_QUOTE = re.compile(r'"[^"\s]+\s[^"\s]+\s[^"\s]+\s[^"]+"|\u201c[^\u201d]{20,}\u201d')
-_HIDDEN = re.compile(r"\[private\]|\[redacted:")
 _CUES = Patterns("learnings")
 
 
@@ -86,7 +77,7 @@ def _learnings_in(act: Act) -> Iterator[Learning]:
         return
     text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (_prose(act.text),) * 2
     for piece in sentences(text, seen):
-        is_cut = lane is Lane.AGENT and _SECOND_HALF.match(_LIST_MARKS.sub("", piece.text))
+        is_cut = lane is Lane.AGENT and _CUES.second_half.match(_CUES.list_marks.sub("", piece.text))
         says = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
         if says is not None:
             yield Learning(_trim(piece.text), says, lane)
@@ -99,7 +90,12 @@ def _prose(text: str) -> str:
 
 
 def _kind(sentence: str) -> Says | None:
-    if "?" in sentence or sentence.rstrip().endswith(":") or _HIDDEN.search(sentence) or _LONG_QUOTE.search(sentence):
+    if (
+        "?" in sentence
+        or sentence.rstrip().endswith(":")
+        or _CUES.hidden.search(sentence)
+        or _CUES.long_quote.search(sentence)
+    ):
         return None
     text = _trim(sentence)
     if len(text) not in _CHARS or len(text.split()) > _MAX_WORDS or not _CUES.named.search(text):
@@ -112,7 +108,7 @@ def _kind(sentence: str) -> Says | None:
 
 def _trim(sentence: str) -> str:
     """Without what only leads up to it."""
-    text = _CUES.opens.sub("", _LIST_MARKS.sub("", one_line(sentence)))
+    text = _CUES.opens.sub("", _CUES.list_marks.sub("", one_line(sentence)))
     return text[:1].upper() + text[1:] if not text.startswith("`") else text
 
 
@@ -121,7 +117,7 @@ def _model_learning(one: object, acts: Sequence[Act]) -> Learning | None:
         case {"learning": str(learnt), "quote": str(quote)} if len(flat(quote)) >= _MIN_QUOTE_CHARS:
             lane = _lane(flat(quote), acts)
             text = one_line(quote if lane is Lane.USER else learnt)
-            if lane is not None and len(text) in _MODEL_CHARS and not _HIDDEN.search(text):
+            if lane is not None and len(text) in _MODEL_CHARS and not _CUES.hidden.search(text):
                 return Learning(text, Says.NEED, lane)
     return None
 

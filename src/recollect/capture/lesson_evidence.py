@@ -1,15 +1,7 @@
 """Which lessons come into force: where a lesson comes from, and what has been seen of it since.
 
-A command that came out of what a tool printed or a file said is no lesson of ours, however well it worked: a stranger's
-text must not come back as advice because an agent once did what it said. Words that every project uses (install, up,
-origin, db) are nobody's. A listing that names a script is no order: it takes two words that stand side by side in both.
-
-A person speaks for a fix by naming it between the failure and what mended it, or by saying after it that this is how
-things are done here, or that it is to be remembered. That counts as much as a second session.
-
-Two sessions never run the same line. Two lessons are the same where the same command fails in the same way and is
-mended by the same thing, whatever paths, branches and messages it was given; what differed is then left out of the
-words. A lesson that says the opposite of one in force takes its place.
+A command that came out of what a tool printed or a file said is no lesson of ours, however well it worked. A lesson
+needs a second session, or a person who names the fix or says after it that this is how things are done here.
 """
 
 from __future__ import annotations
@@ -41,11 +33,6 @@ CONFIRMED_TAG = "confirmed"  # a person spoke for the fix
 _MAX_CHARS = 600  # a longer text is a plan or a log: it names a lot of things
 _LAST_ACTS = 40  # how far behind the fix a word may still speak of it
 _TAG_CHARS = 0xE0000
-_TOKEN = re.compile(r"[^\s\"'`,;()\[\]{}<>]+")
-_OPTION = re.compile(r"--?[a-z][a-z-]{0,20}")
-_ONCE = re.compile(
-    r"[0-9a-f]{7,40}|\d{4}-\d\d-\d\d\S*|\d{6,}|[0-9a-f]{8}-[0-9a-f-]{27}|/tmp/\S*|\.{3}|-[qvs]+|--(?:quiet|verbose|silent)"
-)
 _PUBLIC_NAMES = frozenset("origin upstream main master".split())
 _CUES = Patterns("lesson_evidence")
 _WORDS = Words("lesson_evidence")
@@ -103,12 +90,12 @@ def _word_pairs(text: str) -> Iterator[tuple[str, str]]:
     if not text.isascii():
         shown = "".join(chr(ord(char) - _TAG_CHARS) if 0 < ord(char) - _TAG_CHARS < 0x7F else char for char in text)
         text = "".join(char for char in unicodedata.normalize("NFKC", shown) if unicodedata.category(char) != "Cf")
-    return pairwise(word.rstrip(".:!?").lower() for word in _TOKEN.findall(text))
+    return pairwise(word.rstrip(".:!?").lower() for word in _CUES.token.findall(text))
 
 
 def _is_common(word: str) -> bool:
     """Options too, as long as they bring no value of their own."""
-    return word in _WORDS.anyones or word in {".", "./...", "&&"} or _OPTION.fullmatch(word) is not None
+    return word in _WORDS.anyones or word in {".", "./...", "&&"} or _CUES.option.fullmatch(word) is not None
 
 
 def _names_fix(text: str, learnt: Lesson) -> bool:
@@ -196,7 +183,7 @@ def _lasting_words(command: Command) -> frozenset[str]:
              for part in (*command.dress, *command.words) for word in part.split()}  # fmt: skip
     if command.family == "git":
         words = {word for word in words if word.startswith("-") or word in _PUBLIC_NAMES}
-    return frozenset(word for word in words if word and not _ONCE.fullmatch(word))
+    return frozenset(word for word in words if word and not _CUES.once.fullmatch(word))
 
 
 def _merge(old: Lesson, new: Lesson) -> Lesson:

@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
 from recollect.capture import judge
-from recollect.capture.draft import NOTHING_LASTING, Action, Draft, FoundRule, Piece
 from recollect.capture.prompt_rules import scope_of, word_rule
-from recollect.capture.prompt_text import spoken_text
+from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece, spoken_text
 from recollect.model.act import Act, Deed, Doing, Speaker
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, Memory, RuleType

@@ -1,11 +1,7 @@
-"""The rules that a prompt states.
+"""The rules that a prompt states, worded as they were typed, without greetings and asides; "we use X" becomes "Use X".
 
-Each sentence is judged by itself (judge.py); the prompt around it can only make it count for less. What is a rule is
-worded like one: the sentence as it was typed, without greetings and asides; "we use X" becomes "Use X". Every content
-word is the person's.
-
-The text that is handed in is already redacted and free of what we ourselves put in front of the agent (redact before
-anything else, or two secrets that differ make two drafts).
+Each sentence is judged by itself (judge.py); the prompt around it can only make it count for less. The text is already
+redacted (or two secrets that differ would make two rules) and free of what we put in front of the agent.
 """
 
 from __future__ import annotations
@@ -15,8 +11,8 @@ from dataclasses import replace
 
 from recollect.base.text import clip, one_line
 from recollect.capture import judge, prompt_text
-from recollect.capture.draft import NOTHING_LASTING, Action, Draft, FoundRule, Piece
 from recollect.capture.language import Language, language, language_code
+from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece
 from recollect.model.memory import RuleType
 from recollect.model.result import Scope
 

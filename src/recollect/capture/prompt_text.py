@@ -1,18 +1,22 @@
-"""What the person says himself in a prompt, sentence by sentence.
+"""A prompt, and what the person says themselves in it, sentence by sentence.
 
-`masked` blots out what he did not say: code, logs, diffs, tables, quotes, chats, tickets, lists by others. Blocks come
-first, then lines, then quotes within lines. The result is as long as the text, so that a place in one is the same
-place in the other. `sentences` cuts both, also where a rule is tacked on to a task ("fix it, and btw we use zod").
+`masked` blots out what they did not say: code, logs, diffs, tables, quotes, chats, tickets, lists by others. The result
+is as long as the text, so that a place in one is the same place in the other.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from recollect.capture.draft import Piece
+from recollect.capture.language import Language
 from recollect.capture.tables import Patterns
+from recollect.model.memory import RuleType
+from recollect.model.result import Scope
 
+NOTHING_LASTING = "nothing lasting is said"
 BLOT = "\x01"
 QUOTE = "\x02"  # a short quote or a piece of code inside a sentence: still a word of it
 MAX_SENTENCE_CHARS = 700  # nobody states a rule in a longer sentence
@@ -22,11 +26,6 @@ _BLOCKS = (
     re.compile(r"<([a-zA-Z][\w-]{2,40})(?: [^<>\n]{0,200})?>.*?</\1>", re.DOTALL),
     re.compile(r"^(?:-{3,} ?)?BEGIN\b.*?^(?:-{3,} ?)?END\b[^\n]*$", re.MULTILINE | re.DOTALL),
 )
-_LINES = re.compile(r"[^\n]*\n?")
-_COLON_AT_END = re.compile(r":\s*$")
-_BULLET = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|\(\w\))\s+\S")
-_TRACE = re.compile(r"\s*(?:Traceback|commit [0-9a-f]{6,}|>|\$|error|fatal|npm|\d{4}-|\w*(?:Error|Exception))")
-_IN_TICKS = re.compile(r"`[^`\n]{1,300}`")
 _IN_QUOTES = (
     re.compile(
         r'"[^"\n]{1,600}"|\u201c[^\u201d]{1,600}\u201d|\u300c[^\u300d]{1,300}\u300d|\u00ab[^\u00bb]{1,300}\u00bb'
@@ -39,11 +38,67 @@ _MIN_QUOTED_WORDS, _MIN_QUOTED_CHARS, _MIN_WIDE_QUOTED_CHARS = 4, 41, 9
 _MARKS = Patterns("prompt_text")
 
 
+class Action(StrEnum):
+    STORED = "stored"
+    INBOX = "inbox"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One sentence or clause, and what speaks for and against it."""
+
+    text: str
+    seen: str  # the same, as long as it, with quotes and code blotted out: only what the person says himself is judged
+    score: float = 0.0
+    signals: tuple[str, ...] = ()
+    veto: str = ""
+    firm: bool = False  # its form is unmistakable
+    start: int = 0  # where it begins in the prompt
+    odds: float | None = None  # log odds by the learned judge, where the language has one
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRule:
+    """A rule as it will be kept; one without a type stands for a prompt that states none."""
+
+    rule: str
+    rule_type: RuleType | None
+    scope: Scope
+    action: Action
+    reason: str
+    score: float
+    span: str = ""  # the words of the prompt that it was made from
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    text: str  # redacted, and without what we ourselves put in front of the agent
+    language: Language
+    seen: str = ""  # as long as `text`, pasted and quoted parts blotted out
+    pieces: tuple[Piece, ...] = ()
+    whole: str = ""  # why patterns think that the prompt as a whole holds no rule
+    found: tuple[FoundRule, ...] = ()  # the rules that are kept: in force, or in the inbox
+    refused: tuple[FoundRule, ...] = ()  # what looks like a rule by its form and is dropped all the same
+    dropped: str = ""  # why nothing is kept of it; empty while something may be
+
+    def drop(self, reason: str) -> Draft:
+        return replace(self, dropped=reason, found=())
+
+    @property
+    def verdict(self) -> FoundRule:
+        """The prompt as a whole: all of its rules as one, or why there is none."""
+        if not self.found:
+            return FoundRule("", None, Scope.PROJECT, Action.DROPPED, self.dropped or NOTHING_LASTING, 0.0)
+        best = max(self.found, key=lambda one: one.score)
+        return replace(best, rule=" ".join(one.rule for one in self.found))
+
+
 def masked(text: str) -> str:
     seen = text
     for block in _BLOCKS:
         seen = block.sub(lambda found: _blotted(found.group()), seen)
-    seen = _IN_TICKS.sub(lambda found: QUOTE * len(found.group()), _mask_handed_over(_mask_paragraphs(seen)))
+    seen = _MARKS.in_ticks.sub(lambda found: QUOTE * len(found.group()), _mask_handed_over(_mask_paragraphs(seen)))
     for quotes in _IN_QUOTES:
         seen = quotes.sub(_mask_quote, seen)
     return seen
@@ -62,7 +117,7 @@ def without_pastes(text: str) -> str:
 
 def is_own_list(text: str) -> bool:
     """Whether its list is announced as the person's own rules."""
-    return any(_MARKS.own_rules.search(line) for line in text.split("\n") if _COLON_AT_END.search(line))
+    return any(_MARKS.own_rules.search(line) for line in text.split("\n") if _MARKS.colon_at_end.search(line))
 
 
 def sentences(text: str, seen: str) -> tuple[Piece, ...]:
@@ -99,13 +154,13 @@ def _mask_paragraphs(text: str) -> str:
     done: list[str] = []
     paragraph: list[str] = []
     intro = ""
-    for line in [*_LINES.findall(text), "\n"]:
+    for line in [*_MARKS.lines.findall(text), "\n"]:
         if line.strip():
             paragraph.append(line)
             continue
         if paragraph:
             done += _mask_paragraph(paragraph, intro)
-            intro = paragraph[-1] if _COLON_AT_END.search(paragraph[-1]) else ""
+            intro = paragraph[-1] if _MARKS.colon_at_end.search(paragraph[-1]) else ""
             paragraph = []
         done.append(line)
     return "".join(done)[: len(text)]
@@ -115,7 +170,7 @@ def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
     pasted = [bool(_MARKS.pasted.search(line)) and BLOT not in line for line in lines]
     is_mostly_pasted = sum(pasted) >= 2 and sum(pasted) * 5 >= len(lines) * 2
     is_diff = any(line.startswith("@@ ") for line in lines)
-    is_trace = pasted[0] and len(lines) > 1 and bool(_TRACE.match(lines[0]))
+    is_trace = pasted[0] and len(lines) > 1 and bool(_MARKS.trace.match(lines[0]))
     if is_diff or is_mostly_pasted or is_trace or _announces_others(intro):
         return [_blotted(line) for line in lines]
     chat = [bool(_MARKS.chat.match(line)) for line in lines]
@@ -124,10 +179,10 @@ def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
     kept: list[str] = []
     others = False
     for line, is_pasted in zip(lines, pasted, strict=True):
-        is_intro = bool(_COLON_AT_END.search(line))
+        is_intro = bool(_MARKS.colon_at_end.search(line))
         if is_intro:
             others = _announces_others(line)
-        elif others and not _BULLET.match(line) and kept and not _BULLET.match(lines[len(kept) - 1]):
+        elif others and not _MARKS.bullet.match(line) and kept and not _MARKS.bullet.match(lines[len(kept) - 1]):
             others = len(kept) == 1
         kept.append(_blotted(line) if is_pasted or (others and not is_intro) else line)
     return kept
@@ -135,7 +190,7 @@ def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
 
 def _announces_others(line: str) -> bool:
     """A line that ends in a colon and announces somebody else's words, or a text to work on."""
-    if not _COLON_AT_END.search(line):
+    if not _MARKS.colon_at_end.search(line):
         return False
     return bool(_MARKS.others_text.search(line)) or not _MARKS.own_list.search(line)
 

@@ -1,10 +1,7 @@
-"""What a turn leaves behind: a record of what was asked, found, decided, changed and run, how it ended, and what the
-agent said about it. And the summary of a thread, made of its records: what was asked for first, what was found and
-decided (the newest first), and how it ended.
+"""What a turn leaves behind: a record, made without a model out of its own sentences; and the summary of a thread.
 
-Made without a model, out of the turn's own sentences; the agent's last message says most of it. Text of machines,
-commands that only show something and what agents say while they work ("Let me check ...") leave nothing. Does not
-decide where a record belongs (thread_choice.py).
+The agent's last message says most of it. Text of machines, commands that only show something and what agents say while
+they work ("Let me check ...") leave nothing.
 """
 
 from __future__ import annotations
@@ -27,9 +24,6 @@ _LAST_CHARS, _REPORT_CHARS = 3_000, 1_200  # of the agent's last message, of an 
 _MAX_FILES, _MAX_FOUND = 8, 3
 _QUESTION_CHARS, _NOD_CHARS = 120, 60
 _MIN_CONTENT_WORDS = 5
-# How clients write what a person chose when the agent asked.
-_ANSWER = re.compile(r'"([^"\n]{3,600})"="([^"\n]{1,600})"')
-_RESULT = re.compile(r"<result>(.*?)</result>", re.DOTALL)
 _FENCE_LINES, _TABLE_ROWS = 8, 8
 _SUMMARY_ASKED_CHARS, _SUMMARY_FOUND_CHARS, _SUMMARY_DECIDED_CHARS, _SUMMARY_ENDED_CHARS = 160, 260, 140, 180
 _PATTERNS = Patterns("records")
@@ -106,7 +100,7 @@ def _decisions(acts: Sequence[Act], first: Act | None) -> str:
         if act.speaker is Speaker.PERSON and act is not first:
             found += [line for line in terms.sentences(_request(act)) if not CUES.asks.search(line)]
         elif act.speaker is Speaker.TOOL and act.doing and act.doing.deed is Deed.OTHER and not act.failed:
-            for question, answer in _ANSWER.findall(act.text):
+            for question, answer in _PATTERNS.answer.findall(act.text):
                 asked = list(terms.sentences(question))[-1:]
                 found.append(one_line(f"{clip(asked[0], _QUESTION_CHARS) if asked else ''} {answer}"))
     return _fill(found, DECIDED_CHARS)
@@ -219,7 +213,7 @@ def _reports(acts: Iterable[Act]) -> Iterator[str]:
     """Reports of subagents, without what their client wrote around them."""
     for act in acts:
         is_task = act.doing is not None and act.doing.deed is Deed.DELEGATE and not act.refused and not act.failed
-        found = _RESULT.search(act.text) if act.speaker is Speaker.MACHINE else None
+        found = _PATTERNS.result.search(act.text) if act.speaker is Speaker.MACHINE else None
         if is_task or found:
             yield _PATTERNS.boilerplate.sub("", found[1] if found else act.text)
 

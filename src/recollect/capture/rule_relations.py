@@ -1,30 +1,18 @@
 """Does a new rule say the same as an old one, or the opposite?
 
-By words, where they are plain. Same: the same content words, wanted and rejected alike. Opposed: the other one of a
-known set of choices (tabs, spaces), what the old one asks for is what the new one rejects, always against never, or
-another value for the same subject (port 5433, port 5434). A rule for a narrower case ("spaces in YAML") opposes no
-general one, nor the other way round: a wrong guess would put a rule out of force that nobody took back.
-
-By meaning, where the two have vectors: opposites are as near to each other as paraphrases are. So vectors say that two
-rules are about one thing, and negations and changed words say which of the two it is. Where that is not plain, the new
-rule may replace the old one, and a person is asked.
+By words where they are plain: what is wanted, what is rejected, where it holds. Vectors say that two rules are about
+one thing, but opposites are as near as paraphrases: where words do not tell which it is, a person is asked.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 
-from recollect.capture.tables import Words, table
+from recollect.capture.tables import Patterns, Words, table
 
-_WORD = re.compile(r"[^\W_](?:[\w@./+#'-]*\w)?|`[^`]+`|<[^<>\s]+>")
-_CLAUSE = re.compile(r"[,;:]\s|[.!]\s|\s-\s")
-_REASON = re.compile(r",?\s(?:because|since|as (?:the|it|we|they|this|that)|otherwise|so that)\b.*$")
-_NO_LONGER = re.compile(r"\bno longer\b|\bnot any ?more\b")
-_VALUE = re.compile(r"^(?:\d[\d.]*|v\d[\w.]*|https?://.*|.*[/:@].*|[\w-]+\.[\w.-]+)$")
 _REJECTS = 3  # so many words after a "not" are what is not wanted
 _ALIKE = 0.85
 _SAME_SUBJECT = 0.75
@@ -33,6 +21,7 @@ _ONE_THING = ((0.99, 0.6), (0.66, 0.72), (0.0, 0.77))
 """By how many of the shorter one's words stand in the other, too: from where on two rules are about one thing."""
 _MAY_CLASH = 0.6
 _SLOT_WORDS = 2
+_PATTERNS = Patterns("rule_relations")
 _WORDS = Words("rule_relations")
 
 
@@ -164,7 +153,7 @@ def _replaces_value(new: _Reading, old: _Reading) -> bool:
 
 
 def _values(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(word for word in words if _VALUE.match(word))
+    return frozenset(word for word in words if _PATTERNS.value.match(word))
 
 
 def _are_alike(one: frozenset[str], two: frozenset[str], at_least: float) -> bool:
@@ -191,17 +180,15 @@ def _parse(rule: str) -> _Reading:
             elif word not in _WORDS.small:
                 stem = _stem(word)
                 (rejected if left > 0 else wanted).add(stem)
-                where |= (
-                    {stem}
-                    if place and not any(stem in group for group in _choices()) and not _VALUE.match(word.rstrip("/"))
-                    else set()
-                )
+                is_choice = any(stem in group for group in _choices())
+                if place and not is_choice and not _PATTERNS.value.match(word.rstrip("/")):
+                    where.add(stem)
                 left -= 1
     return _Reading(frozenset(wanted), frozenset(rejected), frozenset(where), refuses)
 
 
 def _clauses(rule: str) -> Iterator[list[str]]:
-    said = _REASON.sub("", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
-    said = _NO_LONGER.sub("not", said)
-    for clause in _CLAUSE.split(said):
-        yield [word.strip("`") for word in _WORD.findall(clause)]
+    said = _PATTERNS.reason.sub("", rule.casefold().replace("\u2019", "'").replace("do not", "don't"))
+    said = _PATTERNS.no_longer.sub("not", said)
+    for clause in _PATTERNS.clause.split(said):
+        yield [word.strip("`") for word in _PATTERNS.word.findall(clause)]

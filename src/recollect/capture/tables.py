@@ -1,9 +1,7 @@
-"""The tables of this room: word lists and patterns, one TOML file per module in `data/`.
+"""The tables of this room, one TOML file per module in `data/`, read and compiled when first used.
 
-In a file, `[patterns]` holds regular expressions, `[words]` lists of words and `[parts]` what patterns have in common,
-written `{NAME}` there. A line break in a pattern, with the indentation after it, is not part of the pattern; a list is
-joined by "|". A pattern that begins with `words:` matches whole words only. Everything is read and compiled when it
-is first used.
+`[words]` holds lists of words, `[patterns]` regular expressions, `[parts]` what patterns share, written `{NAME}` there.
+A line break in a pattern is not part of it; a list is joined by "|"; `words:` matches whole words only.
 """
 
 from __future__ import annotations

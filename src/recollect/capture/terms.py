@@ -12,7 +12,6 @@ from recollect.base.text import clip, one_line
 from recollect.capture.prompt_text import FENCE
 from recollect.capture.tables import Patterns, Words
 
-_WORD = re.compile(r"[^\W\d_][\w'’-]*", re.UNICODE)
 # Names used in code: a path or file, a dotted or joined name, a name with a capital inside, text in backticks.
 NAME = re.compile(
     r"`[^`\n]{2,60}`"
@@ -22,25 +21,15 @@ NAME = re.compile(
     r"|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z0-9]+[A-Z]\w*\b"
 )
 _MAX_NAMED_CHARS = 4_000  # later text only repeats the names; and a text made to be slow stays quick
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 PLAN = "Plan: "  # stands before the heading of a plan, where that is what was asked for
 _MAX_LINES, _OFFER_CHARS, _CAUSE_CHARS, _MAX_HEADING_CHARS = 200, 1_500, 2_000, 120
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*)$", re.MULTILINE)
-_BOLD_LINE = re.compile(r"^\s*\*\*[^*]{2,80}\*\*:?\s*$")
-_PLAN_WORD = re.compile(r"^(?:implementation\s+)?plan\s*(?:[:\u2014\u2013-]|for\b)\s*", re.IGNORECASE)
-_ITEM = re.compile(r"^\s*(?:[-*\u2022+\u2713\u2714\u2705]|\d{1,2}[.)])\s+")
-_NUMBERED = re.compile(r"^\s*\d{1,2}[.)]\s+")
-_MARKS = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[\s>#*\u2022\u2705\u2713\u2714\u26a0\ufe0f\u274c-]+(?=\S)")
-_EMPHASIS = re.compile(r"\*\*|^\s*#{1,6}\s+|^\s*>\s?|__(?=\w)|(?<=\w)__(?!\w)")
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)")
-_WIDE_SCRIPT = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]{4}")
 CUES = Patterns("terms")
 _WORDS = Words("terms")
 
 
 def words(text: str) -> list[str]:
     """All of them, in lower case and in order."""
-    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    return [word.casefold().replace("’", "'") for word in CUES.word.findall(text)]
 
 
 def content(text: str) -> list[str]:
@@ -72,7 +61,7 @@ def stem_of(path: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    return filter(None, (" ".join(part.split()) for part in _END.split(text)))
+    return filter(None, (" ".join(part.split()) for part in CUES.end.split(text)))
 
 
 def word_runs(text: str) -> frozenset[tuple[str, ...]]:
@@ -100,16 +89,16 @@ def lines(text: str) -> Iterator[Line]:
     for raw in FENCE.sub("\n", text).splitlines()[: _MAX_LINES + 1]:
         if not raw.strip() or raw.lstrip().startswith(("|", "$ ", "---", "===")):
             continue
-        is_heading = bool(_HEADING.match(raw) or _BOLD_LINE.match(raw))
-        said = _LINK.sub(r"\1", _MARKS.sub("", _NUMBERED.sub("", raw))).strip()
+        is_heading = bool(CUES.heading.match(raw) or CUES.bold_line.match(raw))
+        said = CUES.link.sub(r"\1", CUES.marks.sub("", CUES.numbered.sub("", raw))).strip()
         for one in sentences(said):
             if re.search(r"\w", one):
-                yield Line(one, is_heading, bool(_ITEM.match(raw)))
+                yield Line(one, is_heading, bool(CUES.item.match(raw)))
 
 
 def without_marks(line: str) -> str:
     """A line of Markdown as it reads: no stars, no hashes; a list stays one."""
-    return _LINK.sub(r"\1", _EMPHASIS.sub("", line)).rstrip()
+    return CUES.link.sub(r"\1", CUES.emphasis.sub("", line)).rstrip()
 
 
 def offer(text: str) -> str:
@@ -124,9 +113,9 @@ def plan_heading(text: str) -> str:
 
 
 def heading(plan: str) -> str:
-    found = _HEADING.search(plan)
+    found = CUES.heading.search(plan)
     first = found[1] if found else next(iter(plan.strip().splitlines()), "")
-    return clip(_PLAN_WORD.sub("", one_line(_MARKS.sub("", first))), _MAX_HEADING_CHARS) or "A plan"
+    return clip(CUES.plan_word.sub("", one_line(CUES.marks.sub("", first))), _MAX_HEADING_CHARS) or "A plan"
 
 
 def rate_cause(text: str) -> float:
@@ -147,4 +136,4 @@ def is_talk(text: str) -> bool:
 
 def is_wide_script(text: str) -> bool:
     """In a script that does not separate words by spaces."""
-    return bool(_WIDE_SCRIPT.search(text))
+    return bool(CUES.wide_script.search(text))

@@ -1,9 +1,7 @@
 """Names for a piece of work: a title of three to eight words, and topics.
 
-For a title, several phrases are taken out of the first records (the plan's heading, the subject of the commit, what was
-asked, how it ended, what was found), each worded like a headline. The one that best stands alone becomes the title: it
-names something, leans on nothing, is whole. Topics are the names and files that a turn mentions, proper names, and
-words that are repeated.
+Several phrases out of the first records are worded like headlines. The one that best stands alone becomes the title: it
+names something, leans on nothing, is whole.
 """
 
 from __future__ import annotations
@@ -35,12 +33,6 @@ _LATER, _LATER_SENTENCE = 0.8, 0.3
 _AT_BREAK, _AT_CLAUSE, _LATER_CLAUSE, _AT_LINK, _AT_LOOSE_LINK, _ANYWHERE = 0.2, 0.3, 1.3, 0.7, 1.2, 3.5
 _WEAK = 1.5  # a phrase that scores less gets a topic added
 _OF_CHORE = 1.2
-_ONLY_CODE = re.compile(r"`[^`]*`|[^\w\s`]*\S+[^\w\s`]*")
-_LOG = re.compile(r"\s\[(?:\d{1,2}:\d\d|[A-Z]\w+\] )")  # where a pasted log begins
-_SHELL = re.compile(r"\W*[\u279c\u276f$%>] ")
-_CODE_LINE = re.compile(r"//|[{}=|]|^\W*$")
-_AND_DONE = re.compile(r"^and (\w+) ")
-_ASIDE = re.compile(r"\s\([^()]*\)")
 _STRIP = " \t\"'\u201c\u201d\u2018’.,:;!?-–—()[]{}*#>|=+&/\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _START_STRIP = " \t.,:;!?–—)]}*#>|=+&\u3002\uff0c\uff01\uff1f\uff1a\u3001"
 _END_STRIP = " \t.,:;!?-–—([{*#>|=+&\\\u3002\uff0c\uff01\uff1f\uff1a\u3001"
@@ -48,10 +40,6 @@ MAX_TOPICS = 8
 _NAME, _FILE, _PROPER, _PAIR, _WORD = 2.0, 2.5, 1.8, 1.5, 0.8  # what each kind of topic counts
 _MAX_TOPIC_CHARS, _READ_TOPIC_CHARS = 40, 1_200
 _MIN_TIMES = 2  # how often a plain word must be said to become a topic
-# Only inside a sentence, where a capital letter means a name.
-_PROPER_NAME = re.compile(r"(?<=[a-z,;)] )(?:[A-Z][a-z]+(?:[A-Z]\w*)?|[A-Z]{2,}[a-z]*\d*)(?: [A-Z][a-z]+)?\b")
-_PLAIN_NAME = re.compile(r"^[\w@./:-]+(?:\(\))?$")
-_NO_NOUN = re.compile(r"(?:ing|ed|ly|n't|'s|able|ive|ful)$")
 _CUES = Patterns("titles")
 _WORDS = Words("titles")
 
@@ -103,11 +91,11 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
         text, is_whole = _CUES.conventional.sub("", subject.rstrip("\u2026")), not subject.endswith("\u2026")
         phrase, cost = _headline(text, is_whole=is_whole, is_request=True)
         yield phrase, _COMMITTED - cost - (_OF_CHORE if _CUES.chore.match(subject) else 0.0)
-    asked = _LOG.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
+    asked = _CUES.log.split(record.asked.removeprefix(PLAN), maxsplit=1)[0]
     texts = ((asked, _ASKED), (record.ended, _ENDED), (record.found, _FOUND), (record.said, _SAID))
     for text, bonus in texts:
         for number, sentence in enumerate(islice(terms.sentences(text), _SENTENCES)):
-            if _SHELL.match(sentence) or (bonus == _SAID and _CODE_LINE.search(sentence)):
+            if _CUES.shell.match(sentence) or (bonus == _SAID and _CUES.code_line.search(sentence)):
                 continue
             for clause, loss in _clauses(sentence[:_READ_CHARS].replace("\u2019", "'")):
                 phrase, cost = _headline(clause, is_whole=len(sentence) <= _READ_CHARS, is_request=bonus == _ASKED)
@@ -117,7 +105,7 @@ def _phrases(record: Record) -> Iterator[tuple[str, float]]:
 def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
     """A sentence without its introduction, and its later clauses at a penalty."""
     loss = _TO_A_LIST if sentence.endswith((":", "\uff1a")) else 0.0
-    plain = _without_lead(_ASIDE.sub("", sentence))
+    plain = _without_lead(_CUES.aside.sub("", sentence))
     main = _without_lead(_CUES.before_main.sub("", plain))
     found = dict.fromkeys((plain, main), loss)
     for part in islice(_CUES.next_clause.split(main), 1, 4):
@@ -127,7 +115,7 @@ def _clauses(sentence: str) -> Iterator[tuple[str, float]]:
 
 def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> tuple[str, float]:
     """Word a text as a headline; returns it with its cost. Empty: it makes no headline."""
-    plain = _CUES.tail.sub("", _CUES.path.sub(r"\1", _ASIDE.sub("", _CUES.junk.sub(" ", text).strip())))
+    plain = _CUES.tail.sub("", _CUES.path.sub(r"\1", _CUES.aside.sub("", _CUES.junk.sub(" ", text).strip())))
     plain = _CUES.article.sub("", plain.lstrip(_START_STRIP))
     told, gain = _as_order(plain)
     if plain.split(" ", 1)[0].casefold() in _WORDS.verbs | _WORDS.requests:
@@ -144,7 +132,7 @@ def _as_order(text: str) -> tuple[str, float]:
     first, _, rest = text.partition(" ")
     if rest and not _CUES.describes.match(rest) and (verb := _imperatives().get(first.casefold())):
         # `Created and tested` becomes `Create and test`.
-        rest = _AND_DONE.sub(lambda done: f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} ", rest)
+        rest = _CUES.and_done.sub(lambda done: f"and {_imperatives().get(done[1].casefold(), done[1]).lower()} ", rest)
         return f"{verb} {rest}", _ORDER
     told = _CUES.tells.match(text)
     for verb in (told[1], f"{told[1]}e") if told else ():
@@ -221,7 +209,7 @@ def _worth(phrase: str, said: Counter[str]) -> float:
     worth = 0.2 * min(len(content), 5) + (0.8 if terms.names(phrase) else 0.0)
     worth += 0.25 * min(_MAX_CENTRAL, sum(min(3.0, math.log2(1 + said[word])) for word in content))
     penalties = (
-        (1.5, _ONLY_CODE.fullmatch(phrase)),
+        (1.5, _CUES.only_code.fullmatch(phrase)),
         (2.5, _CUES.leans.match(phrase)),
         (2.0, words[0].split("'")[0] in ("i", "we")),
         (1.2, _CUES.asking.match(phrase)),
@@ -284,10 +272,10 @@ def find_topics(texts: Iterable[tuple[str, float]], files: Iterable[str] = ()) -
         add(terms.stem_of(file), _FILE - 0.2 * min(place, 10))
     said: Counter[str] = Counter()
     for text, weight in ((text[:_READ_TOPIC_CHARS], weight) for text, weight in texts):
-        for name in filter(_PLAIN_NAME.match, terms.names(text)):
+        for name in filter(_CUES.plain_name.match, terms.names(text)):
             is_path = "/" in name or "." in name
             add(terms.stem_of(name) if is_path else name.removesuffix("()"), _NAME * weight)
-        for name in _PROPER_NAME.findall(text):
+        for name in _CUES.proper_name.findall(text):
             if terms.is_content(name.casefold()) and name.casefold() not in _WORDS.no_topics:
                 add(name, _PROPER * weight)
         for sentence in terms.sentences(text):
@@ -310,4 +298,4 @@ def _nouns(sentence: str) -> set[str]:
 
 
 def _is_noun(word: str) -> bool:
-    return terms.is_content(word) and len(word) > 3 and word not in _WORDS.no_topics and not _NO_NOUN.search(word)
+    return terms.is_content(word) and len(word) > 3 and word not in _WORDS.no_topics and not _CUES.no_noun.search(word)

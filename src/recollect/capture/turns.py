@@ -1,7 +1,5 @@
-"""A turn: what a person asked for, and everything that was done and said until they asked for the next thing. And the
-commands of a turn that mattered: tests, builds, deploys, commits, failures and what then worked.
-
-Work is grouped by turns: a prompt alone is often too short to say what it is about, and a call alone always is.
+"""A turn: what a person asked for, and everything that was done and said until they asked for the next thing. Its
+commands that mattered, and what it does with the memories it was shown.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.base.text import clip, one_line
+from recollect.capture import terms
 from recollect.capture.tables import Patterns, Words
 from recollect.model.act import Act, Deed, Speaker
 from recollect.model.small_talk import is_small_talk
@@ -20,12 +19,16 @@ MAX_WAITING_ACTS = 150
 """A turn with this many new acts is recorded before it ends: only part of a transcript is held in memory."""
 MAX_COMMANDS = 6
 _MAX_CHARS, _MAX_FAILURE_CHARS = 100, 220
-_JOINTS = re.compile(r"&&|\|\||;|\n")
-_ASSIGNMENTS = re.compile(r"^(?:\w+=\S*\s+)+")
-_COMMIT = re.compile(r"\bgit\b[^\n]*?\bcommit\b")
-_MESSAGE = re.compile(
-    r"""-a?m\s*(?:"\$\(cat\s*<<-?\s*'?"?(\w+)'?"?\s*\n(?P<here>.*?)\n\s*\1|"(?P<two>[^"]*)|'(?P<one>[^']*))""",
-    re.DOTALL,
+_QUOTED_SHARE = 0.6  # a sentence of which so many runs of three words were told is a quote
+_MIN_RUNS = 3
+_MIN_NEW_WORDS = 8  # words beside the quotes that may name a subject: fewer are only what one says around a quote
+_MIN_USED_SHARE = 0.25
+_MIN_USED_WORDS = 3
+# What stands around a memory's words where it is shown: its kind and id, its source, its age, a list's mark.
+_AROUND = re.compile(
+    r"(?:\b(?:thread|rule|note) )?\b[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}\b|\[(?:user|tool|agent|repository|web)\]|"
+    r"\(\d+ \w+ ago\)|\(just now\)|^\s*(?:[-*•>]|\d+[.)]|#+)\s+",
+    re.MULTILINE,
 )
 _PATTERNS = Patterns("turns")
 _WORDS = Words("turns")
@@ -117,14 +120,16 @@ def shortened(command: str) -> str:
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""
         return clip(f'git commit -m "{clip(subject, 72)}"{pushed}', _MAX_CHARS)
     head = command.split("<<", 1)[0]
-    parts = [_ASSIGNMENTS.sub("", _PATTERNS.piped.sub("", part).strip()) for part in _JOINTS.split(head)]
+    parts = [
+        _PATTERNS.assignments.sub("", _PATTERNS.piped.sub("", part).strip()) for part in _PATTERNS.joints.split(head)
+    ]
     kept = [part for part in parts if part and not _shows(part)] or parts[:1]
     return clip(one_line(" && ".join(dict.fromkeys(kept))).replace("; ", ", "), _MAX_CHARS)
 
 
 def commit_subject(command: str) -> str:
     """The first line of a commit's message."""
-    message = _MESSAGE.search(command) if _COMMIT.search(command) else None
+    message = _PATTERNS.message.search(command) if _PATTERNS.commit.search(command) else None
     text = (message["here"] or message["two"] or message["one"] or "") if message else ""
     return next((one_line(line) for line in text.splitlines() if line.strip()), "")
 
@@ -139,13 +144,13 @@ def failures(acts: Iterable[Act]) -> Iterator[str]:
 
 def only_shows(command: str) -> bool:
     """It shows something and changes nothing."""
-    return all(_shows(part) for part in _JOINTS.split(command) if part.strip())
+    return all(_shows(part) for part in _PATTERNS.joints.split(command) if part.strip())
 
 
 def _shows(command: str) -> bool:
     if ">" in re.sub(r"\d?>(?:&\d|/dev/null)", "", command):
         return False
-    said = _ASSIGNMENTS.sub("", command.strip("() ")).split()
+    said = _PATTERNS.assignments.sub("", command.strip("() ")).split()
     program = said[0].rsplit("/", 1)[-1] if said else ""
     if program == "git":
         rest = said[3:] if said[1:2] in (["-C"], ["-c"]) else said[1:]
@@ -170,3 +175,45 @@ def says_nothing(text: str) -> bool:
     said = text.split()
     is_command = len(said) == 1 or (len(said) == 2 and (said[1].startswith("-") or said[0] == "git"))
     return is_small_talk(text) or (is_command and only_shows(text))
+
+
+# What a turn does with the memories it was shown: it repeats them, or uses them
+
+
+def own_words(text: str, told: Sequence[str]) -> str:
+    """The text without the sentences that quote what was told; empty where the rest only leads up to them."""
+    known = _runs(told)
+    said = list(terms.sentences(text)) if known else []
+    own = [line for line in said if not _is_quote(line, known)]
+    if len(own) == len(said):
+        return text
+    words = sum(len(terms.content(line)) for line in own)
+    is_enough = words >= _MIN_NEW_WORDS and 3 * words >= len(terms.content(text))
+    return "\n".join(own) if is_enough else ""
+
+
+def is_quote(sentence: str, told: Sequence[str]) -> bool:
+    return _is_quote(sentence, _runs(told))
+
+
+def is_used(passage: str, prompt: str, did: str, files: Iterable[str] = ()) -> bool:
+    """`did`: what the agent said and ran after the prompt; `files`: what it read or changed."""
+    asked, after = prompt.casefold(), did.casefold()
+    names = [name for name in map(str.casefold, terms.names(passage)) if name not in asked]
+    stems = {terms.stem_of(file).casefold() for file in files}
+    if any(name in after or terms.stem_of(name) in stems for name in names):
+        return True
+    own = set(terms.content(passage)) - set(terms.words(asked))
+    return len(own & set(terms.words(after))) >= max(_MIN_USED_WORDS, _MIN_USED_SHARE * len(own))
+
+
+def _runs(told: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    return frozenset().union(*(terms.word_runs(one) for one in told))
+
+
+def _is_quote(sentence: str, known: frozenset[tuple[str, ...]]) -> bool:
+    """A short sentence says too little to tell, unless all of it was told."""
+    runs = terms.word_runs(_AROUND.sub(" ", sentence))
+    if len(runs) < _MIN_RUNS:
+        return bool(runs) and runs <= known
+    return len(runs & known) >= _QUOTED_SHARE * len(runs)

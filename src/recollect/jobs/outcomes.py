@@ -21,7 +21,7 @@ from recollect.app.rule_keeping import load_rules, new_rule
 from recollect.capture import call_outcomes
 from recollect.capture.call_outcomes import Ended, find_outcomes
 from recollect.capture.rule_relations import Relation, relation
-from recollect.capture.shown_memories import is_used
+from recollect.capture.turns import is_used
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle import strength
 from recollect.model import lesson

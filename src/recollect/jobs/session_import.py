@@ -24,7 +24,7 @@ from recollect.base.moment import Moment
 from recollect.base.project import Project
 from recollect.base.settings import Settings
 from recollect.base.text import one_line
-from recollect.capture.draft import Action
+from recollect.capture.prompt_text import Action
 from recollect.jobs import transcript_reader
 from recollect.jobs.transcript_reader import Reading, act_key, is_undone, new_acts
 from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs

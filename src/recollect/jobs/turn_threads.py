@@ -17,10 +17,20 @@ from recollect.app.core import App
 from recollect.app.question_vector import QuestionVector, fill_vectors
 from recollect.app.states import THREAD_MARKS, ThreadMark, count_captured
 from recollect.base.errors import BadInput, ModelError
-from recollect.capture import shown_memories, thread_growth
+from recollect.capture import thread_choice, turns
 from recollect.capture.records import join_records, make_record
-from recollect.capture.thread_choice import Candidate, Continue, Decision, Leave, Open, choose_thread, subject_of
-from recollect.capture.thread_growth import ORIGIN, Entry, thread_links
+from recollect.capture.thread_choice import (
+    ORIGIN,
+    Candidate,
+    Continue,
+    Decision,
+    Entry,
+    Leave,
+    Open,
+    choose_thread,
+    subject_of,
+    thread_links,
+)
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle.strength import reinforced
@@ -101,7 +111,7 @@ def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
 def _own_act(act: Act, told: Sequence[str], roots: Sequence[str]) -> Act:
     """In the agent's own words, and with files as they are called inside the project."""
     if told and act.speaker is Speaker.AGENT:
-        act = replace(act, text=shown_memories.own_words(act.text, told))
+        act = replace(act, text=turns.own_words(act.text, told))
     if act.doing is None or not act.doing.files:
         return act
     files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in act.doing.files)
@@ -240,14 +250,14 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
             before = store.messages(new_id)
             same_turn = isinstance(decision, Continue) and decision.same_turn
             stronger = standing if same_turn else reinforced(standing, now=at, rules=app.age_rules)
-            thread, message = thread_growth.continue_thread(stronger, before, entry)
+            thread, message = thread_choice.continue_thread(stronger, before, entry)
             if message in before:
                 return Plan.empty()
             replaced = tuple(one for one in before if one.id == message.id)
             changes += [Unsay(new_id, replaced)] if replaced else []
             changes += [Say(new_id, (message,)), Update.between(standing, thread)]
         else:
-            thread, message = thread_growth.open_thread(new_id, part.session, entry)
+            thread, message = thread_choice.open_thread(new_id, part.session, entry)
             changes.append(Create(thread, (message,)))
         others = [one.thread for one in candidates if one.thread.id != new_id]
         links = thread_links(entry.about, others, decision, session=part.session)

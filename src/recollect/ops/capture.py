@@ -11,7 +11,7 @@ from recollect.app.core import App
 from recollect.app.rule_keeping import KeptRule
 from recollect.base.text import clip, one_line
 from recollect.capture import judge
-from recollect.capture.draft import Action, Draft, FoundRule, Piece
+from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
 from recollect.model.codec import Json
 from recollect.model.memory import Status
 from recollect.model.plan import Create

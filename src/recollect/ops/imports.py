@@ -25,8 +25,8 @@ from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line, storable, title_from
 from recollect.capture import rule_relations
-from recollect.capture.draft import Action
 from recollect.capture.prompt_rules import find_rules
+from recollect.capture.prompt_text import Action
 from recollect.integrations import foreign_memories as foreign
 from recollect.integrations.foreign_memories import ForeignLink, ForeignMemory
 from recollect.model.codec import Json

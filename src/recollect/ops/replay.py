@@ -24,7 +24,7 @@ from recollect.base.moment import Moment
 from recollect.base.paths import Home, user_home
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
-from recollect.capture.shown_memories import is_used
+from recollect.capture.turns import is_used
 from recollect.jobs.session_import import Importer, PastApp
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.codec import Json

@@ -26,9 +26,9 @@ from recollect.app.states import QUESTIONS, Question, Questions
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.text import counted
 from recollect.capture import learnings, model_questions, rule_relations
-from recollect.capture.draft import Action, Draft
 from recollect.capture.learnings import Learning
 from recollect.capture.model_questions import Proposal
+from recollect.capture.prompt_text import Action, Draft
 from recollect.jobs import late_prompts, session_end, transcript_reader, transcripts
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import TAG

@@ -1,8 +1,6 @@
-"""Which part of a hit answers the question.
-
-Takes a hit whose pieces are scored and returns the passages to show, best first: the best sentence, grown by its
-neighbours, and others that match nearly as well, until the room is used. Decisions, findings and what the agent said
-come before commands and files; an earlier question is never an answer, nor is the title.
+"""Which part of a hit answers the question: the best sentence, grown by its neighbours, and others that match nearly as
+well, until the room is used. Decisions, findings and what the agent said come before commands and files; an earlier
+question is never an answer, nor is the title.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
 """Whether a memory is relevant enough to a prompt to be shown to someone who did not ask: a probability, made of
-features that mean the same in every store.
-
-They are: how near the best passage is, how far it stands out from the other passages of the stores, which share of the
-prompt's information it covers, which names (files, identifiers, options) both have, how long the prompt is, and what
-kind of prompt it is: few memories are relevant to a rename, next to none to a question about a language. Rules and
-notes were kept on purpose and are relevant more often than records of past work. The learned weights and the patterns
-are in floor.json.
+features that mean the same in every store. Few memories are relevant to a rename, next to none to a question
+about a language. The learned weights and the patterns are in floor.json.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """How well each unit (model/evidence.py) matches a question: one score, every part of it named.
 
-Words are scored by BM25 over passages. The rarity of a term is pooled over all stores that are searched, so that their
-scores are comparable. Words and vectors each count twice: against the best of this question (which leads?) and against
-a perfect match (is the lead worth anything?). So words decide where the question's rare words are found, and meaning
-decides where they are not, without a rule that tells questions apart.
+Words and vectors each count twice: against the best of this question (which leads?) and against a perfect match (is the
+lead worth anything?). So words decide where the question's rare words are found, and meaning where they are not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Time words of a question: `yesterday`, `two weeks ago`, `last Tuesday`, `in March`, `before 2026-03-01`.
+"""Time words of a question: `yesterday`, `two weeks ago`, `last Tuesday`, `in March`, `before 2026-03-01`. English.
 
-A memory from that time gains; one from another time loses nothing, because people misremember dates. English only.
-Days are UTC days. A time given by an event (`before the release`) is not understood.
+A memory from that time gains; one from another time loses nothing, because people misremember dates.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 r"""Secrets that a name gives away: `password=…`, `--token …`, `the datadog key is …`, a column headed `api_key`.
 
 RE2 finds the name and its sign; the value is then read by itself, a short window of it first, so that a text made of
-nothing but names costs no more than its length. plausibility.py says whether the value is a secret: its entropy counts
-here only, because a name says that one may follow.
-
-Does not know what any provider's tokens look like (secrets.json, `patterns`).
+nothing but names costs no more than its length. plausibility.py says whether the value is a secret.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Asked only about text that stands where a secret would: after `password =`, in a URL, behind a flag. Looks at the first
 `LOOK` bytes, so that its own patterns (`re`, on bytes) cost little however long the text is.
-
-Finds nothing itself (named.py and redactor.py do).
 """
 
 from __future__ import annotations

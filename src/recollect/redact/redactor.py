@@ -1,10 +1,7 @@
 """Text in, the same text without its secrets out.
 
 Works on a buffer in which everything already redacted is one byte that no pattern can take (HOLE), with a list of what
-each of these bytes stands for. So a placeholder is never redacted again, and cleaning what is clean finds the very same
-buffer and nothing in it. The same text is also read in other spellings: escapes undone, base64 decoded.
-
-Does not know what secrets look like (secrets.json, named.py) and keeps none of them.
+each of these bytes stands for. So cleaning what is clean finds the very same buffer and nothing in it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """The table of secrets (secrets.json), and how its patterns are compiled.
 
-A row says how one kind of secret is found: by its own shape or what stands around it (`pattern`), as the value of a
-name (`assignment`), in a sentence (`mention`), or in a table's column (`column`).
-
 Patterns run on bytes, in RE2's Latin-1 mode: text is UTF-8 with lone surrogates let through, so no string can fail to
-encode, and offsets never have to be translated. The byte 0xFF occurs in no such text; it stands for what is already
-redacted, and no pattern may take it into a secret.
+encode. The byte 0xFF occurs in no such text; it stands for what is redacted, and no pattern may take it into a secret.
 """
 
 from __future__ import annotations

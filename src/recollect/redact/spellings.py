@@ -1,9 +1,7 @@
-r"""The same text in other spellings: escapes undone, base64 decoded.
+r"""The same text in other spellings: escapes undone, base64 decoded. One level alone.
 
 A secret may stand in a text as `ghp_\u0041…`, `https:\/\/me:…@host`, `password%3D…` or as the base64 of any of
 these. Each spelling is a buffer for the table to run on, and says which bytes of the text a find in it came from.
-
-One level alone: what is escaped inside base64, or encoded twice, is not seen. Finds nothing itself (redactor.py).
 """
 
 from __future__ import annotations
