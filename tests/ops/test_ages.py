@@ -45,20 +45,10 @@ class Case:
 CASES = [
     Case(1, ACTIVE, "The invoice export writes amounts with a decimal comma for the German office.",
          "how does the invoice export write amounts for the German office", "bookkeeping abroad"),
-    Case(3, ACTIVE, "Retries of the payment webhook wait one minute, then five.",
-         "how long do retries of the payment webhook wait", "repeated deliveries"),
-    Case(7, ACTIVE, "The staging cluster moved to the Frankfurt region because of latency.",
-         "why did the staging cluster move to the Frankfurt region", "machines in Frankfurt"),
     Case(14, SUSPENDED, "Passwords are hashed with argon2 since the security audit.",
          "since when are passwords hashed with argon2", "audit findings"),
-    Case(30, SUSPENDED, "Thumbnails are rendered by a worker, because the upload request timed out.",
-         "why are thumbnails rendered by a worker", "pictures in the background"),
     Case(40, ARCHIVED, "The search index is rebuilt every night at two.",
          "when is the search index rebuilt at night", "nightly job"),
-    Case(60, ARCHIVED, "Feature flags live in a table and are cached for thirty seconds.",
-         "how long are feature flags cached", "cached settings"),
-    Case(90, ARCHIVED, "The mobile app pins the certificate of the API gateway.",
-         "which certificate does the mobile app pin", "certificates"),
     Case(180, ARCHIVED, "Log lines are sampled one in ten on the edge proxies.",
          "how are log lines sampled on the edge proxies", "sampling"),
     Case(400, ARCHIVED, "The first schema had UUID keys, which made the joins slow.",
@@ -122,20 +112,13 @@ def aged(app: App) -> dict[int, Memory]:
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
-def test_a_thread_of_any_age_is_found_and_says_what_age_made_of_it(
-    app: App, aged: dict[int, Memory], case: Case, door: str
+@pytest.mark.parametrize("question", ["near", "far"])
+def test_a_thread_of_any_age_is_found_and_a_near_match_wakes_it(
+    app: App, aged: dict[int, Memory], case: Case, door: str, question: str
 ):
-    answer = DOORS[door](app, case.far)
-    assert _first_block(answer.text).startswith(f"[{case.status.upper()}] Day {case.days}")
-    assert not answer.reactivated
+    answer = DOORS[door](app, getattr(case, question))
 
-
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
-def test_a_near_match_wakes_what_age_put_to_sleep_or_away(app: App, aged: dict[int, Memory], case: Case, door: str):
-    answer = DOORS[door](app, case.near)
-
-    wakes = case.status is not ACTIVE and answer.reactivated is not None
+    wakes = question == "near" and case.status is not ACTIVE and answer.reactivated is not None
     shown = ACTIVE if wakes else case.status
     assert _first_block(answer.text).startswith(f"[{shown.upper()}] Day {case.days}")
     assert bool(answer.reactivated) is wakes
@@ -168,14 +151,13 @@ def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_s
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("days", [case.days for case in CASES])
-def test_an_old_thread_comes_up_unasked_when_a_prompt_is_about_it(app: App, aged: dict[int, Memory], days: int):
-    case = next(case for case in CASES if case.days == days)
-    assert aged[days].id in Talk(app).say(case.near).context
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
+def test_an_old_thread_comes_up_unasked_when_a_prompt_is_about_it(app: App, aged: dict[int, Memory], case: Case):
+    assert aged[case.days].id in Talk(app).say(case.near).context
 
 
 def test_sleeping_and_archived_threads_can_be_left_out_and_are_counted(app: App, aged: dict[int, Memory]):
-    for case in CASES[3], CASES[5]:
+    for case in CASES[1], CASES[2]:
         answer = recall(app, (case.near,), include_suspended=False, limit=1)
         assert case.memory.title not in {one.hit.memory.title for one in answer.found.found}
         assert dict(answer.found.left_out) == {case.status: 1}
@@ -197,11 +179,6 @@ def test_age_does_not_reorder_what_a_fortnight_brought(app: App):
     worse = thread("Worse", body="The release script is slow, and we talked about the commit hooks.", days_old=0)
     put(app, better, worse)
     assert titles(recall(app, ("does the release script tag the commit before it builds",)))[0] == "Better"
-
-
-def test_an_old_good_match_beats_a_fresh_poor_one(app: App):
-    put(app, CASES[-1].memory, *(thread(f"Fresh {n}", body=f"Keys of the schema, part {n}.") for n in range(5)))
-    assert titles(recall(app, (CASES[-1].near,)))[0] == "Day 400"
 
 
 def test_of_equal_matches_the_fresher_comes_first(app: App):

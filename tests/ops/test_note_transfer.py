@@ -118,17 +118,6 @@ def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, theirs: Path):
     assert (files(app.home.vault), set(all_notes(app))) == (before, {"deploy.md"})
 
 
-def test_a_preview_of_an_import_writes_nothing(app: App, open_app: Opens, theirs: Path):
-    notes.save(app, "Mine.", title="Mine")
-    app.close()
-    before = files(app.home.root)
-
-    told = notes.import_notes(open_app(dry_run=True), str(theirs))
-
-    assert told.facts["imported"] == ["deploy.md", "work/anna.md"]
-    assert files(app.home.root) == before
-
-
 def test_imported_notes_go_to_the_project_where_asked_and_without_secrets(app: App, theirs: Path):
     put(theirs, "door.md", "password=hunter2-Xk99qLmz opens it")
     told = notes.import_notes(app, str(theirs), project=True)

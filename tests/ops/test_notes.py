@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from recollect.app.core import App
-from recollect.base.errors import BadInput, Conflict, NotFound, StoreBusy, UnknownId
+from recollect.base.errors import BadInput, NotFound, StoreBusy, UnknownId
 from recollect.jobs import vault_sync
 from recollect.model.codec import encode
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.ops import focus, history, memories, notes
 from recollect.vault import note_folder, page
-from tests.ops.ask import files, kept, made, titles
+from tests.ops.ask import kept, made, titles
 from tests.ops.conftest import Opens
-from tests.ops.test_vault_sync import all_notes, put
+from tests.ops.test_vault_sync import put
 
 
 def read(app: App, path: str) -> str:
@@ -103,23 +103,6 @@ def test_an_evolved_note_supersedes_the_old_one(app: App):
 
     notes.restore(app, ("approval",))
     assert kept(app, old).status is Status.ACTIVE
-
-
-def test_a_save_during_evolve_loses_neither_text(app: App, monkeypatch: pytest.MonkeyPatch):
-    notes.save(app, "The zebra approves.", title="Approval")
-    change = note_folder.change
-
-    def saved_first(place: note_folder.Vault, path: str, old: str, new: str) -> None:
-        (place.base / path).write_text("the editor's")
-        change(place, path, old, new)
-
-    monkeypatch.setattr(note_folder, "change", saved_first)
-
-    with pytest.raises(Conflict):
-        notes.evolve(app, "approval", "The giraffe approves.", title="New")
-
-    assert read(app, "approval.md") == "the editor's"
-    assert sorted(one.name for one in app.home.vault.iterdir()) == ["approval.md"]
 
 
 @pytest.mark.parametrize("name", ["memory/foo.md", "memory/foo", "foo.md", "foo", "FOO"])
@@ -244,20 +227,6 @@ def test_notes_are_neither_merged_nor_split(app: App):
         memories.split(app, one, topics=("x",))
 
 
-def test_a_dry_run_writes_no_file(open_app: Opens, app: App):
-    notes.save(app, "The zebra approves.", title="Zebra")
-    app.close()
-    dry = open_app(dry_run=True)
-    before = files(app.home.root)
-
-    notes.save(dry, "Another.", title="Another")
-    notes.evolve(dry, "zebra", "The giraffe.")
-    notes.archive(dry, ("zebra",))
-
-    assert files(app.home.root) == before
-    assert set(all_notes(dry)) == {"zebra.md"}
-
-
 # Beside a daemon that takes in what it sees
 
 
@@ -284,30 +253,16 @@ def watched(app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("watched")
-def test_a_saved_note_is_said_to_be_saved_though_another_process_looks_at_the_vault(app: App):
-    memories.pin(app, "Something else", user=True)
-
-    done = notes.save(app, "Ask Anna first.", title="Before a deploy")
-
-    assert (done.summary, done.change is not None) == ("Saved before-a-deploy.md.", True)
-    assert [entry.op for _, entry in history.log(app).entries][:2] == ["note save", "pin"]
-    undone = history.undo(app)
-    assert undone.summary == "Undid note save: Saved before-a-deploy.md."
-    assert all_notes(app) == {}
-    assert not (app.home.vault / "before-a-deploy.md").exists()
-
-
-@pytest.mark.usefixtures("watched")
 def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at_the_vault(app: App):
-    notes.save(app, "Ask Anna first.", title="Deploy")
-
     said = [
+        notes.save(app, "Ask Anna first.", title="Deploy").summary,
         notes.evolve(app, "deploy", "Ask Ben first.", title="Deploy now").summary,
         notes.archive(app, ("deploy-now",)).summary,
         notes.restore(app, ("deploy-now",)).summary,
     ]
 
     assert said == [
+        "Saved deploy.md.",
         "Saved deploy-now.md, which takes the place of deploy.md.",
         "_archive/deploy-now.md is archived.",
         "deploy-now.md is in use again.",
@@ -315,3 +270,4 @@ def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at
     assert [entry.op for _, entry in history.log(app).entries] == [
         "note restore", "note archive", "note evolve", "note save",
     ]  # fmt: skip
+    assert history.undo(app).summary == "Undid note restore: deploy-now.md is in use again."

@@ -14,8 +14,7 @@ from recollect.jobs import vault_sync
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.result import Scope
 from recollect.ops import history, memories, notes, recall
-from tests.ops.ask import files, titles
-from tests.ops.conftest import Opens
+from tests.ops.ask import titles
 from tests.values import NOW
 
 
@@ -259,19 +258,6 @@ def test_hostile_files_are_told_and_the_rest_is_taken(app: App, vault: Path, tmp
     text = "\n".join(told.notes)
     for name in ("binary.md", "huge.md", "link.md", "broken.md"):
         assert name in text
-
-
-def test_a_dry_run_of_sync_writes_nothing(open_app: Opens, app: App, vault: Path):
-    put(vault, "a.md")
-    looked(app)
-    put(vault, "b.md")
-    app.close()
-    before = files(app.home.root)
-
-    told = notes.sync(open_app(dry_run=True))
-
-    assert told.facts["new"] == 1
-    assert files(app.home.root) == before
 
 
 def test_many_changes_can_be_left_for_later(app: App, vault: Path):

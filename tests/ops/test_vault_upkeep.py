@@ -14,8 +14,7 @@ from recollect.lifecycle import strength
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, Way
 from recollect.ops import history, notes, past_sessions
-from recollect.vault import note_folder, tags
-from recollect.vault.note_folder import Vault
+from recollect.vault import tags
 from tests.ops.ask import files
 from tests.ops.test_vault_sync import all_notes, looked, put
 from tests.ops.transcript import Transcript
@@ -107,23 +106,6 @@ def test_a_file_that_somebody_is_at_is_left_to_him(app: App, vault: Path):
     put(vault, "a.md", BARE + "And an umbrella.\n")
     vault_upkeep.write_some(app, vault_upkeep.Pending(session_began=True))
     assert (vault / "a.md").read_text() == BARE + "And an umbrella.\n"
-
-
-def test_a_save_at_that_very_moment_stays(app: App, vault: Path, monkeypatch: pytest.MonkeyPatch):
-    put(vault, "a.md", BARE)
-    looked(app)
-    change = note_folder.change
-
-    def saved_first(place: Vault, path: str, old: str, new: str) -> None:
-        (place.base / path).write_text("the editor's")
-        change(place, path, old, new)
-
-    monkeypatch.setattr(note_folder, "change", saved_first)
-
-    vault_upkeep.write_some(app, vault_upkeep.Pending(session_began=True))
-
-    assert (vault / "a.md").read_text() == "the editor's"
-    assert looked(app)["a.md"].body == "the editor's"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Unix modes")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
 from recollect.vault import note_folder
 from recollect.vault.note_folder import Refusal, Vault
@@ -86,40 +85,6 @@ def test_a_pipe_never_hangs(vault: Vault):
     os.mkfifo(vault.base / "pipe.md")
     assert note_folder.scan(vault).stamps == {}
     assert isinstance(note_folder.read(vault, "pipe.md"), Refusal)
-
-
-def test_bytes_are_read_as_they_stand(vault: Vault):
-    put(vault, "a.md", b"\xef\xbb\xbfone\r\ntwo\n")
-    said = note_folder.read(vault, "a.md")
-    assert isinstance(said, str)
-    assert said.encode() == b"\xef\xbb\xbfone\r\ntwo\n"
-
-
-def test_a_save_meanwhile_stays_and_ours_is_not_written(vault: Vault):
-    put(vault, "a.md", b"as it was read")
-    (vault.base / "a.md").write_text("the editor's")
-    with pytest.raises(Conflict):
-        note_folder.change(vault, "a.md", "as it was read", "ours")
-    assert (vault.base / "a.md").read_text() == "the editor's"
-
-
-def test_a_save_at_the_very_moment_of_the_swap_stays(vault: Vault, monkeypatch: pytest.MonkeyPatch):
-    put(vault, "a.md", b"as it was read")
-    exchanged = swap._exchange_names
-    saves = iter(["the editor's"])
-
-    def saved_first(one: Path, other: Path) -> bool:
-        for text in saves:
-            other.write_text(text)
-        return exchanged(one, other)
-
-    monkeypatch.setattr(swap, "_exchange_names", saved_first)
-
-    with pytest.raises(Conflict):
-        note_folder.change(vault, "a.md", "as it was read", "ours")
-
-    assert (vault.base / "a.md").read_text() == "the editor's"
-    assert [one.name for one in vault.base.iterdir()] == ["a.md"]
 
 
 def test_a_new_note_never_takes_the_name_of_another(vault: Vault):
