@@ -78,13 +78,6 @@ def test_reinforcement_never_goes_above_one_plus_the_boost(weight: float, boost:
         assert before <= strength(memory, now=now, rules=AGE) <= 1 + boost
 
 
-def test_a_pins_boost_survives_every_reinforcement() -> None:
-    memory: Memory = thread("t", pinned=True, boost=0.3, weight=1.3)
-    for day in range(50):
-        memory = reinforced(memory, now=NOW.plus(days=day), rules=AGE)
-    assert (memory.weight, memory.boost) == (1.3, 0.3)
-
-
 # What age does
 
 

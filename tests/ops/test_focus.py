@@ -1,5 +1,3 @@
-""""""
-
 from __future__ import annotations
 
 import json
@@ -11,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from recollect.app import question_vector
 from recollect.app.core import App
 from recollect.app.memory_search import load_focus
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
-from recollect.base.errors import BadInput, UnknownId
+from recollect.base.errors import BadInput
 from recollect.embed.embedder import Embedder
 from recollect.model.memory import Rating
 from recollect.model.plan import Create
@@ -133,25 +129,6 @@ def test_after_two_bad_ratings_a_thread_sinks_and_can_return(app: App):
     for _ in range(8):
         focus.rate(app, bad, Verdict.USEFUL)
     assert recalled(app, question)[0] == bad
-
-
-def test_what_is_not_there_cannot_be_rated(app: App):
-    id = add(app, "x")
-    with pytest.raises(UnknownId) as refused:
-        focus.rate(app, id[:-1] + "0" if id[-1] != "0" else id[:-1] + "1", Verdict.USEFUL)
-    assert id in refused.value.hint
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
-@given(text=st.text(max_size=60))
-def test_any_topic_is_taken_or_refused_and_never_breaks_a_recall(app: App, text: str):
-    add(app, "anchor", topics=("x",))
-    try:
-        focus.focus(app, text)
-    except BadInput:
-        return
-    recalled(app, "anchor")
-    focus.unfocus(app)
 
 
 # Who waits is answered in time: with the vector where it is there, by words alone where it is not.

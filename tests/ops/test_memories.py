@@ -1,17 +1,27 @@
+"""Memories of any kind, through the operations: pin, edit, put away, bring back, delete, merge, split, list."""
+
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from recollect.app.core import App
+from recollect.app.core import MAX_TITLE_CHARS, MAX_TOPICS, App
 from recollect.base.errors import BadInput, UnknownId
-from recollect.model.memory import Kind, Status
+from recollect.base.text import NUL_SYMBOL, REPLACEMENT
+from recollect.model.memory import BridgeType, Kind, Lane, Status, Thread
+from recollect.model.plan import Create
+from recollect.model.result import Done, Scope
 from recollect.ops import history, memories, rules
-from recollect.ops.memories import archive, delete, edit, restore, show, threads
+from recollect.ops.memories import archive, delete, edit, link, merge, restore, show, split, threads
 from recollect.ops.recall import search
 from tests.ops.ask import kept, made, pinned, said, states, titles
-from tests.values import NOW
+from tests.ops.conftest import Opens
+from tests.values import NOW, act, messages, plan, thread
+
+NOBODY = "thread_20200101_000000_000000"
 
 
 def listed(app: App, **filters: object) -> list[str]:
@@ -22,74 +32,110 @@ def after(app: App, *, days: float) -> None:
     app.clock.at = NOW.plus(days=days)  # type: ignore[attr-defined]
 
 
+# Pins
+
+
+def test_a_pin_is_kept_as_the_spec_says(app: App, open_app: Opens):
+    done = memories.pin(app, "Deploys go through staging first.", topics=(" deploy ", "ops", "deploy", ""))
+
+    pin = kept(app, made(done))
+    assert done.summary == f"Pinned as {pin.id} (weight=1.30)"
+    assert isinstance(pin, Thread)
+    assert (pin.weight, pin.boost, pin.pinned) == (1.3, 0.3, True)
+    assert (pin.tags, pin.origin, pin.topics) == (("pinned",), "agent_pin", ("deploy", "ops"))
+    assert (pin.status, pin.lane, pin.group) == (Status.ACTIVE, Lane.USER, "")
+    assert pin.created_at == pin.reinforced_at == pin.last_active_at == NOW
+    assert [m.content for m in said(app, pin.id)] == ["Deploys go through staging first."]
+    after(app, days=300)
+    assert show(app, pin.id).card.strength == 1.3, "a pin does not fade"
+    agent = open_app(actor="agent")
+    assert kept(agent, pinned(agent, "x")).lane is Lane.AGENT
+
+
+@pytest.mark.parametrize(("boost", "weight"), [(-1, 1.0), (0.2, 1.2), (9, 1.5), (math.inf, 1.5), (-math.inf, 1.0)])
+def test_the_boost_is_clamped(app: App, boost: float, weight: float):
+    done = memories.pin(app, "x", boost=boost)
+    assert kept(app, made(done)).weight == weight
+    assert f"(weight={weight:.2f})" in done.summary
+
+
+@pytest.mark.parametrize(
+    ("text", "kept_text", "title"),
+    [
+        ("  leading and trailing  \n\n", None, "leading and trailing"),
+        ("tabs\tand\r\nwindows lines\r\n", None, "tabs and"),
+        ("\u202eright to left\u202c \x1b[31mred\x1b[0m", None, None),
+        ("## Release checklist\n\n```\ncode  with   spaces\n```\n", None, "Release checklist"),
+        ("\n\n  - first   point\n- second", None, "first point"),
+        ("word " * 40, None, "word word word word word word word word word word word word…"),
+        ("a\x00b\ud800c", f"a{NUL_SYMBOL}b{REPLACEMENT}c", None),  # what no database can hold
+    ],
+)
+def test_a_pin_is_word_for_word_and_titled_by_its_first_line(
+    app: App, text: str, kept_text: str | None, title: str | None
+):
+    pin = kept(app, pinned(app, text))
+    assert pin.body == (kept_text or text)
+    assert title in (None, pin.title)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("", {}, "nothing to pin"),
+        ("\n\t \u3000", {}, "nothing to pin"),
+        ("x", {"boost": math.nan}, "not a number"),
+        ("x", {"title": "t" * (MAX_TITLE_CHARS + 1)}, "at most 200"),
+        ("x", {"topics": ("t" * 81,)}, "at most 80"),
+        ("x", {"topics": tuple(map(str, range(MAX_TOPICS + 1)))}, "at most 50"),
+    ],
+)
+def test_what_cannot_be_pinned(app: App, text: str, options: dict[str, object], problem: str):
+    with pytest.raises(BadInput, match=problem):
+        memories.pin(app, text, **options)  # type: ignore[arg-type]
+
+
 # Putting away and bringing back
 
 
 def test_many_are_archived_and_restored_as_one_change(app: App):
     ids = tuple(pinned(app, text) for text in "abc")
 
-    done = archive(app, ids)
-    assert done.summary == "Archived 3 memories."
+    assert archive(app, ids).summary == "Archived 3 memories."
     assert titles(app, "a") == set()
     assert set(listed(app, status=Status.ARCHIVED)) == {"a", "b", "c"}
+    assert archive(app, ids[:1]).change is None, "it is archived already"
 
     assert restore(app, ids[:1]).summary == f"Restored {ids[0]}."
     assert listed(app, status=Status.ACTIVE) == ["a"]
-    assert len(history.log(app).entries) == 5
+    assert archive(app, (*ids, ids[0])).plan.touched() == ids[:1]
+    assert len(history.log(app).entries) == 6
 
 
-def test_what_is_so_already_changes_nothing(app: App):
-    a, b = pinned(app, "a"), pinned(app, "b")
-    archive(app, (a,))
-    assert archive(app, (a,)).change is None
-    assert archive(app, (a, b, b)).plan.touched() == (b,)
-    assert restore(app, (a,)).change is not None
-
-
-def test_a_superseded_memory_can_be_restored_beside_what_it_became(app: App):
-    a, b = pinned(app, "a"), pinned(app, "b")
-    memories.merge(app, a, b)
-    before = states(app)
-    restore(app, (b,))
-    assert states(app) == before, "both ids lead to the one that is active already"
-
-
-def test_a_deleted_memory_is_gone_with_its_bridges_until_undone(app: App):
-    a, b, c = pinned(app, "alpha"), pinned(app, "beta"), pinned(app, "gamma")
-    memories.link(app, a, b)
-    memories.link(app, b, c)
+def test_a_deleted_memory_is_gone_with_its_bridges_and_other_ids_until_undone(app: App):
+    a, b, c, d = (pinned(app, text) for text in ("alpha", "beta", "gamma", "delta"))
+    link(app, a, b)
+    link(app, b, c)
+    merge(app, a, d)
     before = states(app)
 
-    delete(app, (a, b))
-    assert titles(app, "alpha beta gamma") == {"gamma"}
+    delete(app, (d, b))
+    assert titles(app, "alpha beta gamma delta") == {"gamma"}
     assert show(app, c).bridges == ()
-    with pytest.raises(UnknownId):
-        show(app, a)
-
-    history.undo(app)
-    assert states(app) == before
-
-
-def test_a_deleted_memory_takes_its_other_ids_along(app: App):
-    a, b = pinned(app, "a"), pinned(app, "b")
-    memories.merge(app, a, b)
-    before = states(app)
-
-    delete(app, (b,))
-    with pytest.raises(UnknownId):
-        show(app, a)
+    for id in (a, b):
+        with pytest.raises(UnknownId):
+            show(app, id)
 
     history.undo(app)
     assert states(app) == before
 
 
 @pytest.mark.parametrize("put", [archive, restore, delete])
-def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put):
+def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put: Callable[[App, tuple[str, ...]], Done]):
     a, everywhere = pinned(app, "a"), pinned(app, "b", user=True)
     before = states(app)
-
     with pytest.raises(UnknownId):
-        put(app, (a, "thread_20200101_000000_000000"))
+        put(app, (a, NOBODY))
     with pytest.raises(BadInput, match="some to the user"):
         put(app, (a, everywhere))
     assert states(app) == before
@@ -100,34 +146,86 @@ def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put):
 
 def test_edit_changes_what_is_given_and_no_more(app: App):
     id = pinned(app, "Old words.", title="Title", topics=("a",))
+    before = states(app)
 
+    assert edit(app, id, body="Old words.").change is None
     edit(app, id, body="New words.\n")
     assert (kept(app, id).title, kept(app, id).body, kept(app, id).topics) == ("Title", "New words.\n", ("a",))
     edit(app, id, title=" New \n title ", topics="b, c,,b")
     assert (kept(app, id).title, kept(app, id).topics) == ("New title", ("b", "c"))
-    edit(app, id, topics="")
-    assert kept(app, id).topics == ()
 
     assert titles(app, "new") == {"New title"}
     assert titles(app, "old") == {"New title"}, "what was said stays as it was said"
     assert [m.content for m in said(app, id)] == ["Old words."]
-
-
-def test_an_edit_can_be_undone_and_one_that_changes_nothing_is_none(app: App):
-    id = pinned(app, "Old words.")
-    before = states(app)
-
-    assert edit(app, id, body="Old words.").change is None
-    after(app, days=1)
-    edit(app, id, body="New words.")
+    with pytest.raises(BadInput, match="title is empty"):
+        edit(app, id, title="  ")
     history.undo(app)
-
+    history.undo(app)
     assert states(app) == before
 
 
-def test_a_title_cannot_be_empty(app: App):
-    with pytest.raises(BadInput, match="title is empty"):
-        edit(app, pinned(app, "x"), title="  ")
+# Merging and splitting
+
+
+def test_merged_memories_answer_under_every_id_until_undone(app: App):
+    a, b, c = (pinned(app, f"Tabs in {name}.", topics=(name,)) for name in ("Go", "Python", "Rust"))
+    other = pinned(app, "other")
+    link(app, c, other, type=BridgeType.DEPENDS)
+    link(app, a, b)
+    before = states(app)
+
+    merge(app, b, c)
+    merge(app, a, b)
+
+    one = kept(app, a)
+    assert kept(app, b) == kept(app, c) == one
+    assert (one.id, one.body) == (a, "Tabs in Go.\n\nTabs in Python.\n\nTabs in Rust.")
+    assert one.topics == ("Go", "Python", "Rust")
+    assert {m.content for m in said(app, c)} == {"Tabs in Go.", "Tabs in Python.", "Tabs in Rust."}
+    assert set(show(app, b).merged) == {b, c}
+    assert [(x.source, x.target) for x, _ in show(app, a).bridges] == [(a, other)]
+    assert restore(app, (b,)).change is None, "both ids lead to the one that is active already"
+    history.undo(app)
+    history.undo(app)
+    assert states(app) == before
+
+
+def test_two_rules_become_one(app: App):
+    a, b = made(rules.add(app, "Use tabs")), made(rules.add(app, "Indent with tabs"))
+    merge(app, a, b)
+    assert [card.memory.id for card in rules.listing(app).cards] == [a]
+    assert kept(app, a).seen == 2
+
+
+def test_what_cannot_be_merged_or_split(app: App):
+    a, rule, everywhere = pinned(app, "a"), made(rules.add(app, "Use tabs")), pinned(app, "c", user=True)
+    with pytest.raises(BadInput, match="same memory"):
+        merge(app, a, a)
+    with pytest.raises(BadInput, match="kept apart"):
+        merge(app, a, everywhere)
+    with pytest.raises(BadInput, match=r"is a thread and .* is a rule"):
+        merge(app, a, rule)
+    with pytest.raises(BadInput, match="not a thread"):
+        split(app, rule, topics=("tabs",))
+    with pytest.raises(BadInput, match="cannot be split"):
+        split(app, a, topics=("quantum",))
+
+
+def test_a_split_moves_the_messages_on_a_topic(app: App):
+    talk = thread("talk", topics=("auth", "database"))
+    heard = messages(talk, "Fix the login form.", "The database is slow.", "Logout works.", "Database index added.")
+    app.writer(Scope.PROJECT).apply(plan(Create(talk, heard)), act())
+    before = states(app)
+
+    child = made(split(app, talk.id, topics=("database",)))
+
+    assert [m.content for m in said(app, child)] == ["The database is slow.", "Database index added."]
+    assert [m.content for m in said(app, talk.id)] == ["Fix the login form.", "Logout works."]
+    assert kept(app, talk.id).topics == ("auth",)
+    bridges = [(b.source, b.target, b.type) for b, _ in show(app, child).bridges]
+    assert bridges == [(child, talk.id, BridgeType.CHILD_OF)]
+    history.undo(app)
+    assert states(app) == before
 
 
 # Listing and finding
@@ -153,19 +251,17 @@ def test_search_can_be_narrowed(app: App):
     pinned(app, "dark mode is off", title="new")
     rules.add(app, "Never leave dark mode")
 
-    assert titles(app, "dark") == {"old", "new", "Never leave dark mode"}
-    assert [one.hit.memory.title for one in search(app, ("dark",), kind=Kind.RULE).found] == ["Never leave dark mode"]
-    assert [one.hit.memory.title for one in search(app, ("dark",), topic="ui").found] == ["old"]
-    assert [one.hit.memory.title for one in search(app, ("dark",), until="2026-02-01").found] == ["old"]
-    since = search(app, ("dark",), kind=Kind.THREAD, since="2026-02-02").found
-    assert [one.hit.memory.title for one in since] == ["new"]
-    assert len(search(app, ("dark",), limit=1).found) == 1
+    def found(**filters: object) -> set[str]:
+        return {one.hit.memory.title for one in search(app, ("dark",), **filters).found}  # type: ignore[arg-type]
 
-
-@pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "", "20260230"])
-def test_a_day_that_is_none_is_refused(app: App, day: str):
-    with pytest.raises(BadInput, match="not a date"):
-        search(app, ("x",), since=day)
+    assert found() == {"old", "new", "Never leave dark mode"}
+    assert found(kind=Kind.RULE) == {"Never leave dark mode"}
+    assert found(topic="ui") == found(until="2026-02-01") == {"old"}
+    assert found(kind=Kind.THREAD, since="2026-02-02") == {"new"}
+    assert len(found(limit=1)) == 1
+    for day in ("yesterday", "2026-13-01", "", "20260230"):
+        with pytest.raises(BadInput, match="not a date"):
+            found(since=day)
 
 
 def test_looking_makes_nothing(app: App):
@@ -174,17 +270,6 @@ def test_looking_makes_nothing(app: App):
     rules.listing(app)
     history.log(app)
     with pytest.raises(UnknownId):
-        show(app, "thread_20200101_000000_000000")
-
+        show(app, NOBODY)
     assert not app.home.root.exists()
     assert list(Path.cwd().iterdir()) == []
-
-
-def test_show_says_what_a_thread_is_worth_now(app: App):
-    id = pinned(app, "pinned")
-    after(app, days=300)
-    assert memories.show(app, id).card.strength == 1.3, "a pin does not fade"
-
-
-def test_a_rule_made_here_is_shown_with_its_scope(app: App):
-    assert str(show(app, made(rules.add(app, "x", user=True))).card.scope) == "user"
