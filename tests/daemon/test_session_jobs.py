@@ -41,20 +41,6 @@ def statuses(app: App) -> list[Status]:
     return sorted(memory.status for memory, _ in app.reader(Scope.PROJECT).each())
 
 
-def test_each_open_project_has_its_turn_and_the_first_only_sets_a_baseline(tmp_path: Path):
-    apps = opened(tmp_path, "a", "b")
-    for number in (200, 400):
-        for name in ("a", "b"):
-            count_to(apps, tmp_path / name, number)
-        run_job("forgetting", apps)
-        for name in ("a", "b"):
-            with apps.app(str(tmp_path / name), "", {}) as app:
-                assert read_record(app.reader(Scope.PROJECT), FORGETTING).last == number
-                told = [line for line in notices.waiting(app) if "forget --candidates" in line]
-                assert (len(told), statuses(app)) == (number // 400, [Status.ACTIVE] * 5)
-    apps.close()
-
-
 def test_with_a_model_it_forgets_as_the_daemon_and_once(tmp_path: Path):
     model = StandIn(tmp_path / "model", "[]")
     open_home().conf.write_text(f"MEMORY_LLM=on\nMEMORY_LLM_COMMAND={model.command}\n")

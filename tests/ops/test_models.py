@@ -48,22 +48,14 @@ def counts(app: App) -> dict[str, int]:
 # One setting
 
 
-def test_a_folder_s_model_answers_by_words_and_vectors(open_app: Opens, tmp_path: Path):
-    app = choosing(open_app, str(folders.save(tmp_path / "tiny")))
-    id = pinned(app, "The deploy goes through staging")
-    found = recall.recall(app, ("staging",)).found
-    assert found.how == "words and vectors"
-    assert [one.hit.memory.id for one in found.found] == [id]
-    assert [model.partition(":")[0] for model in counts(app)] == ["tiny"]
-
-
-def test_an_endpoint_answers_by_words_and_vectors(open_app: Opens, server: Server):
-    app = choosing(open_app, server.url)
+@pytest.mark.parametrize("kind", ["folder", "endpoint"])
+def test_it_answers_by_words_and_vectors(open_app: Opens, server: Server, tmp_path: Path, kind: str):
+    app = choosing(open_app, server.url if kind == "endpoint" else str(folders.save(tmp_path / "tiny")))
     id = pinned(app, "The deploy goes through staging")
     found = recall.recall(app, ("deploy through staging",)).found
     assert found.how == "words and vectors"
     assert [one.hit.memory.id for one in found.found] == [id]
-    assert app.embedder.dim == DIM
+    assert len(counts(app)) == 1
 
 
 def test_a_rule_is_heard_whichever_makes_the_vectors(open_app: Opens, tmp_path: Path):
@@ -99,22 +91,15 @@ def test_an_endpoint_that_stops_answering_leaves_words_and_why_says_so(open_app:
     assert "500" in str(recall.why(app).recalls[0]["how"])
 
 
-def test_a_hook_does_not_wait_for_an_endpoint_that_does_not_answer(open_app: Opens, server: Server):
-    app = choosing(open_app, server.url)
-    assert app.embedder.dim == DIM
-    server.waits_s = 20
-    question = TimedQuestion(app, "how do we deploy", time.monotonic() + 0.3)
-    assert question.vector() is None
-    assert question.how.startswith("words alone")
-
-
-def test_a_hook_says_what_an_endpoint_answered(open_app: Opens, server: Server):
+def test_a_hook_does_not_wait_for_an_endpoint_and_says_what_it_answered(open_app: Opens, server: Server):
     app = choosing(open_app, server.url)
     assert app.embedder.dim == DIM
     server.answer = lambda _: b"<html>"
-    question = TimedQuestion(app, "how do we deploy", time.monotonic() + 30)
-    assert question.vector() is None
-    assert "holds no vectors" in question.how
+    garbage = TimedQuestion(app, "how do we deploy", time.monotonic() + 30)
+    assert (garbage.vector(), "holds no vectors" in garbage.how) == (None, True)
+    server.waits_s = 20
+    late = TimedQuestion(app, "how do we deploy", time.monotonic() + 0.3)
+    assert (late.vector(), late.how.startswith("words alone")) == (None, True)
 
 
 def test_a_model_that_cannot_be_used_is_said_by_status_and_doctor_and_recall(open_app: Opens, tmp_path: Path):
@@ -187,14 +172,12 @@ def shown(overview: Overview) -> list[str]:
     return [block.text for block in terminal.blocks(overview, now=NOW) if isinstance(block, Line)]
 
 
-def test_status_shows_how_far_a_change_is():
-    half = Overview("1", "/h", None, None, (), 0, (), 0, embedding=Embedding("/m", "m:1", 1_200, 300, 900))
-    assert [line for line in shown(half) if "900 of 1,200 passages are found by their words alone so far" in line]
-
-
-def test_status_is_silent_where_all_is_done():
-    done = Overview("1", "/h", None, None, (), 0, (), 0, embedding=Embedding("shipped", "m:1", 10, 10))
-    assert not [line for line in shown(done) if "words alone" in line]
+@pytest.mark.parametrize("waiting", [900, 0])
+def test_status_shows_how_far_a_change_is_until_all_is_done(waiting: int):
+    embedding = Embedding("/m", "m:1", 1_200, 1_200 - waiting, waiting)
+    lines = shown(Overview("1", "/h", None, None, (), 0, (), 0, embedding=embedding))
+    assert any("words alone" in line for line in lines) is bool(waiting)
+    assert any("900 of 1,200 passages are found by their words alone so far" in line for line in lines) is bool(waiting)
 
 
 def test_agents_are_told_what_waits_by_this_model_alone(open_app: Opens, tmp_path: Path):

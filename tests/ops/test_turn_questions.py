@@ -193,8 +193,11 @@ def test_a_short_session_is_not_asked_about(app: App, model: StandIn, transcript
 # Reviews
 
 
-def proposing(*objects: dict[str, str]) -> str:
-    return json.dumps(objects)
+def reviewed(transcript: Transcript, model: StandIn, *proposals: dict[str, str]) -> App:
+    model.answers(json.dumps(proposals))
+    spoke(transcript)
+    run_model_jobs(transcript.app)
+    return transcript.app
 
 
 def test_a_turn_is_reviewed_once_however_often_its_end_is_announced(app: App, transcript: Transcript, model: StandIn):
@@ -218,13 +221,9 @@ def test_a_turn_is_reviewed_once_however_often_its_end_is_announced(app: App, tr
 def test_a_sentence_that_is_new_waits_in_the_inbox_in_the_lane_of_what_was_read(
     app: App, transcript: Transcript, model: StandIn, lane: Lane
 ):
-    model.answers(proposing({"type": "devops", "content": "The queue is Redis."}))
     if lane is Lane.WEB:
         transcript.called("WebFetch", {"url": "https://x.example"}, "Redis is great")
-    spoke(transcript)
-
-    run_model_jobs(app)
-
+    reviewed(transcript, model, {"type": "devops", "content": "The queue is Redis."})
     (new,) = waiting(app)
     assert (new.body, new.lane, new.status, new.group) == ("The queue is Redis.", lane, Status.CANDIDATE, "s-1")
     assert notices.waiting(app) == ["\U0001f501 Recollect: looked back: 1 proposal in the inbox."]
@@ -232,9 +231,7 @@ def test_a_sentence_that_is_new_waits_in_the_inbox_in_the_lane_of_what_was_read(
 
 def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transcript: Transcript, model: StandIn):
     old = kept(app, made(rules.add(app, "The queue is Kafka")))
-    model.answers(proposing({"name": old.id, "content": "The queue is a stream of Redis"}))
-    spoke(transcript)
-    run_model_jobs(app)
+    reviewed(transcript, model, {"name": old.id, "content": "The queue is a stream of Redis"})
     assert kept(app, old.id) == old
     (new,) = waiting(app)
     rules.accept(app, new.id)
@@ -244,11 +241,7 @@ def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transc
 def test_words_alone_are_changed_and_one_undo_takes_everything_back(app: App, transcript: Transcript, model: StandIn):
     old = put(app, KAFKA)
     meant = {"content": "Redis carries it.", "status": "archived", "pinned": "true", "topics": "x", "lane": "user"}
-    model.answers(proposing({"name": old.id, **meant}, {"content": "Kafka is gone."}))
-    spoke(transcript)
-
-    run_model_jobs(app)
-
+    reviewed(transcript, model, {"name": old.id, **meant}, {"content": "Kafka is gone."})
     new = kept(app, old.id)
     assert (new.body, new.lane, len(waiting(app))) == ("Redis carries it.", Lane.AGENT, 1)
     assert (new.status, new.pinned, new.topics, new.title) == (old.status, False, old.topics, old.title)
@@ -257,10 +250,11 @@ def test_words_alone_are_changed_and_one_undo_takes_everything_back(app: App, tr
     assert (kept(app, old.id).body, kept(app, old.id).lane, waiting(app)) == (old.body, old.lane, [])
 
 
-def test_a_persons_edit_meanwhile_wins(app: App, transcript: Transcript, model: StandIn, monkeypatch):
+def test_what_a_person_edited_meanwhile_or_pinned_stays_as_it_is(
+    app: App, transcript: Transcript, model: StandIn, monkeypatch: pytest.MonkeyPatch
+):
     old = put(app, KAFKA)
-    model.answers(proposing({"name": old.id, "content": "Redis carries the queue."}))
-    spoke(transcript)
+    pinned = made(memories.pin(app, "The queue is Kafka, word for word"))
     ask = language_model.answer_text
 
     def and_edit(app: App, question: Ask) -> str | None:
@@ -269,37 +263,24 @@ def test_a_persons_edit_meanwhile_wins(app: App, transcript: Transcript, model: 
         return answer
 
     monkeypatch.setattr(language_model, "answer_text", and_edit)
-    run_model_jobs(app)
+    reviewed(transcript, model, {"name": old.id, "content": "Redis carries it."}, {"name": pinned, "content": "Redis"})
 
-    assert kept(app, old.id).body == "Mine."
-    assert 'why="changed meanwhile"' in log_of(app)
-
-
-def test_what_was_pinned_word_for_word_stays_so(app: App, transcript: Transcript, model: StandIn):
-    pinned = made(memories.pin(app, "The queue is Kafka, word for word"))
-    model.answers(proposing({"name": pinned, "content": "Redis"}))
-    spoke(transcript)
-    run_model_jobs(app)
-    assert kept(app, pinned).body == "The queue is Kafka, word for word"
+    assert [kept(app, id).body for id in (old.id, pinned)] == ["Mine.", "The queue is Kafka, word for word"]
+    assert ('why="changed meanwhile"' in log_of(app), "why=pinned" in log_of(app)) == (True, True)
 
 
-def test_nothing_is_asked_where_the_agent_wrote_memory_itself(app: App, transcript: Transcript, model: StandIn):
-    spoke(transcript, "remember that", "recollect pin 'Redis'")
-    run_model_jobs(app)
-    assert model.calls == []
-    assert 'why="the agent wrote memory itself"' in log_of(app)
-
-
-def test_nothing_is_asked_before_the_turn_is_over_or_where_nothing_was_said(
+def test_nothing_is_asked_where_nothing_was_said_the_turn_goes_on_or_the_agent_wrote_memory_itself(
     app: App, transcript: Transcript, model: StandIn
 ):
     transcript.ran("make", "ok")
     ends(transcript)
+    spoke(transcript, "remember that", "recollect pin 'Redis'")
     transcript.line("user", "the queue is Redis now")
     transcript.replied("Let me see.")
     ends(transcript, EventName.TOOLS_RAN)
     run_model_jobs(app)
     assert model.calls == []
+    assert 'why="the agent wrote memory itself"' in log_of(app)
 
 
 @pytest.mark.parametrize("name", ["MEMORY_LLM", "MEMORY_UPDATE"])
@@ -320,22 +301,18 @@ def test_a_model_that_fails_changes_nothing_and_is_not_asked_again(app: App, tra
     spoke(transcript)
     run_model_jobs(app)
     model.path.write_text(program)
-    model.answers(proposing({"content": "x y z"}))
+    model.answers('[{"content": "x y z"}]')
     run_model_jobs(app)
     assert (waiting(app), model.calls) == ([], [])
 
 
 def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transcript: Transcript, model: StandIn):
     rules.add(app, "Use pnpm, never npm")
-    model.answers(proposing({"content": "Use pnpm, never npm"}, {"content": "The queue is Redis."}))
-    spoke(transcript)
-    run_model_jobs(app)
+    reviewed(transcript, model, {"content": "Use pnpm, never npm"}, {"content": "The queue is Redis."})
     (one,) = waiting(app)
     rules.reject(app, one.id)
-
     spoke(transcript, "go on with the queue")
     run_model_jobs(app)
-
     assert len(model.calls) == 2
     assert waiting(app) == []
 
@@ -350,18 +327,16 @@ def test_several_turns_that_wait_are_one_question(app: App, transcript: Transcri
 
 def test_for_a_note_of_ones_own_a_note_waits_in_the_vaults_inbox(app: App, transcript: Transcript, model: StandIn):
     note = notes.save(app, "The queue is Kafka.", title="queue").plan.touched()[0]
-    model.answers(proposing({"name": note, "content": "The queue is Redis."}))
-    spoke(transcript)
-    run_model_jobs(app)
+    reviewed(transcript, model, {"name": note, "content": "The queue is Redis."})
     assert "The queue is Kafka." in (app.home.vault / "queue.md").read_text(encoding="utf-8")
     (proposal,) = (app.home.vault / "_inbox").iterdir()
     assert "The queue is Redis." in proposal.read_text(encoding="utf-8")
 
 
 def test_by_hand_a_review_is_shown_first_and_written_when_told_to(
-    app: App, open_app: Opens, transcript: Transcript, model: StandIn
+    app: App, open_app: Opens, transcript: Transcript, model: StandIn, monkeypatch: pytest.MonkeyPatch
 ):
-    model.answers(proposing({"content": "The queue is Redis."}))
+    model.answers('[{"content": "The queue is Redis."}]')
     assert turn_questions.review(app).summary == "No session was read here yet."
     spoke(transcript)
     told = turn_questions.review(open_app(dry_run=True))
@@ -375,10 +350,6 @@ def test_by_hand_a_review_is_shown_first_and_written_when_told_to(
     done = turn_questions.review(app, run=True)
     assert isinstance(done, Done)
     assert (done.change is not None, len(waiting(app))) == (True, 1)
-
-
-def test_by_hand_it_says_that_models_are_off(app: App, open_app: Opens, transcript: Transcript, monkeypatch):
-    spoke(transcript)
     monkeypatch.setenv("MEMORY_LLM", "off")
     with pytest.raises(BadInput, match="Language models are switched off"):
         turn_questions.review(open_app())
