@@ -11,7 +11,7 @@ from recollect.model.memory import Memory, Message
 from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
 from recollect.ops import memories, recall
-from tests.store.state import State, state
+from tests.store.helpers import State, state
 
 
 def pinned(app: App, text: str, *, title: str | None = None, topics: tuple[str, ...] = (), user: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""A place for a store's file, and a store in memory."""
+"""A place for a store's file, and a store in it, not synced: these tests cut no power."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with closing(Store(None, Tuning())) as opened:
+def store(path: Path) -> Iterator[Store]:
+    with closing(Store(path, Tuning(busy_timeout_ms=150, synchronous="OFF"))) as opened:
         yield opened

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -13,8 +14,8 @@ from recollect.base.errors import StoreError, StoreFull
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.store import Store, Tuning
-from tests.store.files import finished, start
-from tests.values import act, note, plan
+from tests.store.helpers import do, finished, start
+from tests.values import note
 
 NAME = "recollect-faulty"
 TUNING = Tuning(vfs=NAME, synchronous="OFF", checkpoint_pages=20)
@@ -26,12 +27,12 @@ TUNING = Tuning(vfs=NAME, synchronous="OFF", checkpoint_pages=20)
 class Disk:
     """`room` is how many bytes may still be written; None is without end."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.room: int | None = None
         self.error: type[apsw.Error] = apsw.FullError
         self.written = 0
 
-    def take(self, size: int) -> None:
+    def take(self, size: int):
         if self.room is not None:
             if size > self.room:
                 raise self.error("refused by the test")
@@ -50,7 +51,7 @@ def disk() -> Iterator[Disk]:
 
 
 class _Vfs(apsw.VFS):
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: Disk):
         self._disk = disk
         super().__init__(NAME, "")
 
@@ -59,11 +60,11 @@ class _Vfs(apsw.VFS):
 
 
 class _File(apsw.VFSFile):
-    def __init__(self, name: str | apsw.URIFilename | None, flags: list[int], disk: Disk) -> None:
+    def __init__(self, name: str | apsw.URIFilename | None, flags: list[int], disk: Disk):
         super().__init__("", name, flags)
         self._disk = disk
 
-    def xWrite(self, data: bytes, offset: int) -> None:
+    def xWrite(self, data: bytes, offset: int):
         self._disk.take(len(data))
         super().xWrite(data, offset)
 
@@ -71,32 +72,29 @@ class _File(apsw.VFSFile):
 def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Note], StoreError | None]:
     """What was acknowledged, and what stopped it."""
     kept: list[Note] = []
-    store = None
     try:
         store = Store(path, tuning)
+    except StoreError as problem:
+        return kept, problem
+    try:
         for i in range(most):
             new = note(f"Note {i}", body=f"word{i} " * 100)
-            store.apply(plan(Create(new)), act())
+            do(store, Create(new))
             kept.append(new)
     except StoreError as problem:
         return kept, problem
     finally:
-        if store is not None:
-            try:
-                store.close()
-            except StoreError:
-                pass  # a close that cannot fold the log back leaves it for the next to open
+        with suppress(StoreError):  # a close that cannot fold the log back leaves it for the next to open
+            store.close()
     return kept, None
 
 
-def check_whole(path: Path, kept: list[Note]) -> None:
+def check_whole(path: Path, kept: list[Note]):
     store = Store(path, Tuning())
     assert store.verify() == []
     assert [memory for memory, _ in store.each()][: len(kept)] == kept
     assert len(list(store.each())) <= len(kept) + 1, "at most the write that was under way"
-    new = note("After")
-    assert store.apply(plan(Create(new)), act())
-    assert store.get(new.id) == new
+    do(store, Create(note("After")))
     store.close()
 
 
@@ -107,7 +105,7 @@ def bytes_of(disk: Disk, path: Path, most: int) -> int:
     return disk.written
 
 
-def test_a_disk_that_fills_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path) -> None:
+def test_a_disk_that_fills_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path):
     total = bytes_of(disk, tmp_path / "whole.db", 8)
     refused = 0
     for i in range(60):
@@ -123,26 +121,26 @@ def test_a_disk_that_fills_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path)
     assert refused > 50
 
 
-def test_writing_goes_on_in_the_same_store_once_there_is_room(disk: Disk, tmp_path: Path) -> None:
+def test_writing_goes_on_in_the_same_store_once_there_is_room(disk: Disk, tmp_path: Path):
     store = Store(tmp_path / "memory.db", TUNING)
     first, second, third = (note(f"Note {i}", body="words " * 2_000) for i in range(3))
-    store.apply(plan(Create(first)), act())
+    do(store, Create(first))
 
     disk.room = 3_000
     with pytest.raises(StoreFull):
-        store.apply(plan(Create(second)), act())
+        do(store, Create(second))
     assert store.get(first.id) == first
     assert store.get(second.id) is None
     disk.room = None
 
-    assert store.apply(plan(Create(third)), act())
+    do(store, Create(third))
     assert store.verify() == []
     store.close()
     check_whole(tmp_path / "memory.db", [first, third])
 
 
 @pytest.mark.parametrize("error", [apsw.IOError, apsw.NoMemError, apsw.ReadOnlyError])
-def test_a_disk_that_breaks_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path, error: type[apsw.Error]) -> None:
+def test_a_disk_that_breaks_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path, error: type[apsw.Error]):
     disk.error = error
     total = bytes_of(disk, tmp_path / "whole.db", 4)
     for i in range(16):
@@ -155,9 +153,9 @@ def test_a_disk_that_breaks_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path
         check_whole(path, kept)
 
 
-def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path) -> None:
+def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path):
     store = Store(tmp_path / "memory.db", TUNING)
-    store.apply(plan(Create(note("Note"))), act())
+    do(store, Create(note("Note")))
     target = tmp_path / "copies" / "one.db"
 
     disk.room = 10_000
@@ -194,8 +192,8 @@ print("kept", len(kept))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a small file system is mounted on Linux alone")
-@pytest.mark.parametrize("size", ["8k", "64k", "300k", "1m"])
-def test_a_small_file_system_that_runs_full_loses_nothing(tmp_path: Path, size: str) -> None:
+@pytest.mark.parametrize("size", ["8k", "300k"])
+def test_a_small_file_system_that_runs_full_loses_nothing(tmp_path: Path, size: str):
     told = finished(start(_SMALL_DISK, str(tmp_path), size))
     if told.startswith("no "):
         pytest.skip(f"this user may not mount a file system: {told.strip()}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -13,7 +14,7 @@ from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.store import Store, Tuning, migrate
-from tests.store.files import contents, finished, start
+from tests.store.helpers import contents, finished, start
 from tests.values import act, note, plan
 
 STEPS = (
@@ -32,11 +33,11 @@ class Killed(BaseException):
 class Steps:
     """A later migration of several statements that can be stopped before any of them."""
 
-    def __init__(self, stop_before: int | None = None) -> None:
+    def __init__(self, stop_before: int | None = None):
         self.stop_before = stop_before
         self.runs = 0
 
-    def __call__(self, db: apsw.Connection) -> None:
+    def __call__(self, db: apsw.Connection):
         self.runs += 1
         for number, step in enumerate(STEPS):
             if number == self.stop_before:
@@ -46,7 +47,7 @@ class Steps:
             raise Killed
 
 
-def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], object]) -> None:
+def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], object]):
     """From here on this program is a later one, which knows these migrations too."""
     monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, *steps))
 
@@ -59,62 +60,52 @@ def kept(path: Path) -> list[Note]:
     return made
 
 
+def read(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with closing(apsw.Connection(str(path))) as db:
+        return db.execute(sql).fetchall()
+
+
 def version(path: Path) -> int:
-    with closing(apsw.Connection(str(path))) as db:
-        return int(db.pragma("user_version"))
-
-
-def schema(path: Path) -> set[tuple[object, ...]]:
-    with closing(apsw.Connection(str(path))) as db:
-        return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+    return int(read(path, "PRAGMA user_version")[0][0])
 
 
 def backups(path: Path) -> list[str]:
-    folder = path.parent / "backups"
-    return sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+    return sorted(p.name for p in (path.parent / "backups").glob("*"))
 
 
-def test_an_older_database_is_migrated_after_a_backup(
-    path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = version(path)
-    learn(monkeypatch, Steps())
-
+def check_whole(path: Path, kept: list[Note]) -> None:
     with closing(Store(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
+        assert store.verify() == []
 
-    assert version(path) == old + 1
+
+def test_an_older_database_is_migrated_once_after_a_backup_and_a_new_one_needs_none(
+    path: Path, kept: list[Note], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    old, migration, new = version(path), Steps(), tmp_path / "new.db"
+    learn(monkeypatch, migration)
+
+    for each, notes in ((path, kept), (path, kept), (new, [])):
+        check_whole(each, notes)
+
+    assert (migration.runs, backups(new)) == (5, []), "a file each, and verify three times"
+    schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+    assert set(read(path, schema)) == set(read(new, schema))
+    assert version(path) == version(new) == migrate.current_version() == old + 1
     assert backups(path) == [f"memory-before-v{old + 1}.db"]
+    read(path, "DROP INDEX memory_by_mood")
+    with closing(Store(path, Tuning())) as store:
+        assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
+
     monkeypatch.undo()
-    with closing(Store(path.parent / "backups" / backups(path)[0], Tuning())) as backup:
-        assert [m for m, _ in backup.each()] == kept
-        assert backup.verify() == []
+    check_whole(path.parent / "backups" / backups(path)[0], kept)
     with pytest.raises(StoreTooNew):
         Store(path, Tuning())
 
 
-def test_a_database_is_migrated_once_and_a_new_one_needs_no_backup(
-    path: Path, kept: list[Note], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    migration, new = Steps(), tmp_path / "new.db"
-    learn(monkeypatch, migration)
-
-    for each in (path, path, new):
-        with closing(Store(each, Tuning())) as store:
-            assert store.verify() == []
-
-    assert (migration.runs, len(backups(path)), backups(new)) == (5, 1, []), "a file each, and verify three times"
-    assert schema(path) == schema(new)
-    assert version(new) == migrate.current_version()
-    with closing(apsw.Connection(str(path))) as db:
-        db.execute("DROP INDEX memory_by_mood")
-    with closing(Store(path, Tuning())) as store:
-        assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
-
-
 def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     old = version(path)
     learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
     learn(monkeypatch, lambda db: db.execute("DELETE FROM term; DELETE FROM passage"))
@@ -129,19 +120,18 @@ def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
 @pytest.mark.parametrize("stop_before", range(len(STEPS) + 1))
 def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch, stop_before: int
-) -> None:
+):
     old = version(path)
     learn(monkeypatch, Steps(stop_before))
-
-    with pytest.raises(Killed):
-        Store(path, Tuning())
+    for _ in range(2):
+        with pytest.raises(Killed):
+            Store(path, Tuning())
 
     monkeypatch.undo()
     assert version(path) == old
-    assert len(backups(path)) == 1, "the backup came first"
-    with closing(Store(path, Tuning())) as store:
-        assert [m for m, _ in store.each()] == kept
-        assert store.verify() == []
+    names = [f"memory-before-v{old + 1}-2.db", f"memory-before-v{old + 1}.db"]
+    assert backups(path) == names, "a backup came first, and none overwrites another"
+    check_whole(path, kept)
 
 
 _KILLED = """
@@ -160,21 +150,19 @@ Store(Path(sys.argv[1]), Tuning())
 """
 
 
-@pytest.mark.parametrize("stop_before", range(1, len(STEPS) + 1, 2))
+@pytest.mark.parametrize("stop_before", [1, len(STEPS)])
 def test_a_program_that_is_killed_while_migrating_leaves_the_old_version_whole(
     path: Path, kept: list[Note], stop_before: int
-) -> None:
+):
     finished(start(_KILLED, str(path), str(stop_before)))
-    with closing(Store(path, Tuning())) as store:
-        assert [m for m, _ in store.each()] == kept
-        assert store.verify() == []
+    check_whole(path, kept)
 
 
-def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch):
     migration = Steps()
     learn(monkeypatch, migration)
 
-    def full(*_: object) -> None:
+    def full(*_: object):
         raise StoreFull("No space left for the backup.")
 
     monkeypatch.setattr("recollect.store.migrate.copy_to", full)
@@ -185,12 +173,3 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
 
     assert migration.runs == 0
     assert contents(path.parent) == before
-
-
-def test_backups_never_overwrite_each_other(path: Path, kept: list[Note], monkeypatch: pytest.MonkeyPatch) -> None:
-    learn(monkeypatch, Steps(0))
-    for _ in range(3):
-        with pytest.raises(Killed):
-            Store(path, Tuning())
-    v = migrate.current_version()
-    assert backups(path) == [f"memory-before-v{v}-2.db", f"memory-before-v{v}-3.db", f"memory-before-v{v}.db"]

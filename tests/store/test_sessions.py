@@ -1,54 +1,102 @@
-"""Session state in SQLite: hashed, pruned, purged, brought along; and how things went: once each, for a while, and gone
-with the memories they speak of. What any engine must do: session_contract.py."""
+"""Session state: sessions, ledgers by agent and epoch, usage, states, events once each, outcomes for a while."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle import edits
-from recollect.lifecycle.reshape import Whole
-from recollect.model.plan import Create
+from recollect.base.errors import Conflict
+from recollect.model.plan import Create, Update
+from recollect.model.query import Query
 from recollect.model.session import Ending, LedgerKey, Outcome, ShownMemory, Way, shorten
-from recollect.store import Store, Tuning
-from recollect.store.sessions import OUTCOMES_KEPT_DAYS
-from tests.store.asking import ME, pointer, session
-from tests.store.files import traces
+from recollect.store import Store
+from recollect.store.sessions import KEPT_DAYS, OUTCOMES_KEPT_DAYS
+from tests.store.helpers import ME, delete_plan, do, pointer, search, session, traces
 from tests.values import NOW, act, plan, rule, thread
 
 CANARY = "xylocarp"
 
 
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store(path, Tuning())) as opened:
-        yield opened
+def outcome(act: str = "toolu_1", **given: object) -> Outcome:
+    made = Outcome(
+        kind=Ending.FAILURE, at=NOW, session="s-1", act=act, actor="Bash", action="npm test", next_state="no script",
+        tags=("call",), shown=("rule_1",),
+    )  # fmt: skip
+    return replace(made, **given)  # type: ignore[arg-type]
 
 
-def test_states_are_found_by_how_their_names_begin(store: Store):
-    for name in ("past:b", "past:a", "past", "pasture", "Past:c", "past%"):
-        store.put_state(name, name.upper())
-    assert list(store.states("past:").items()) == [("past:a", "PAST:A"), ("past:b", "PAST:B")]
-    assert store.states("none") == {}
+# Sessions and ledgers
+
+
+def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: Store):
+    store.put_session(session(number=4, epoch=2), at=NOW.plus(days=-KEPT_DAYS - 1))
+    store.show(ME, Way.TOLD, ["m1"], at=NOW)
+    assert store.session("s-1") == session(number=4, epoch=2)
+    assert store.session("s-1", "a1") is store.session("s-2") is None
+
+    store.put_session(session("new"), at=NOW)
+    store.show(LedgerKey("new"), Way.TOLD, ["m1"], at=NOW)
+    store.put_session(session("newer"), at=NOW)
+
+    assert store.session("s-1") is None
+    assert store.shown(ME, Way.TOLD) == frozenset()
+    assert store.shown(LedgerKey("new"), Way.TOLD) == {"m1"}
+
+
+def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
+    store.show(ME, Way.TOLD, ["m1", "m2", "m1"], at=NOW)
+    store.show(ME, Way.TOLD, ["m2"], at=NOW.plus(seconds=1))
+    store.show(LedgerKey("s-1", epoch=1), Way.REMINDED, ["m3"], at=NOW.plus(seconds=2), call="toolu_1")
+    store.show(LedgerKey("s-1", "a1"), Way.TOLD, ["m4"], at=NOW.plus(seconds=3))
+    store.show(LedgerKey("s-2"), Way.TOLD, ["other"], at=NOW)
+
+    assert store.shown(ME, Way.TOLD) == {"m1", "m2"}
+    assert store.shown(ME, Way.REMINDED) == store.shown(LedgerKey("s-1", epoch=1), Way.TOLD) == frozenset()
+    told = [ShownMemory("m1", Way.TOLD, NOW), ShownMemory("m2", Way.TOLD, NOW.plus(seconds=1))]
+    own = [*told, ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1")]
+    assert store.memories_shown("s-1") == own
+    assert store.memories_shown("s-1", None) == [*own, ShownMemory("m4", Way.TOLD, NOW.plus(seconds=3))]
+
+
+def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(store: Store):
+    memory = thread("Billing")
+    do(store, Create(memory))
+
+    store.use([memory.id, memory.id, "nobody"], lambda m: replace(m, frequency=m.frequency + 1))
+    with pytest.raises(ValueError, match="would change what it says"):
+        store.use([memory.id], lambda m: replace(m, body="other words"))
+
+    assert store.get(memory.id) == replace(memory, frequency=1)
+    assert len(store.log(limit=10)) == 1
     assert store.verify() == []
 
 
-def test_a_purged_memory_stands_in_no_ledger(store: Store, path: Path):
-    memory = thread("Billing")
-    store.apply(plan(Create(memory)), act())
-    store.show(ME, Way.TOLD, [memory.id], at=NOW)
+# States, events, acts
 
-    store.purge((memory.id,))
 
-    assert store.shown(ME, Way.TOLD) == frozenset()
-    assert traces(path.parent, memory.id) == []
+def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Store):
+    for name in ("vault:b", "vault:\U0010fffd.md", "vault:a", "vault", "vault-allowed", "Vault:c", "vaulu:", "u", "u"):
+        store.put_state(name, f"{len(store.states(''))}")
+
+    assert (store.state("vault"), store.state("u"), store.state("focus")) == ("3", "8", None)
+    assert list(store.states("vault:").items()) == [("vault:a", "2"), ("vault:b", "0"), ("vault:\U0010fffd.md", "1")]
+    store.put_state("vault:a", None)
+    store.put_state("never there", None)
+    assert list(store.states("vault:")) == ["vault:b", "vault:\U0010fffd.md"]
+    assert (len(store.states("")), store.states("none"), store.verify()) == (7, {}, [])
+
+
+def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: Store):
+    given = ({"size": 5}, {"prompt": "p2", "calls": ("a", "b")}, {"size": 5, "at": NOW.plus(seconds=9)}, {"size": 9})
+    new = [store.put_event(pointer(**said)) for said in (*given, {"size": 3}, {"size": 3})]
+
+    assert new == [True, True, False, False, False, False]
+    assert store.events() == [(2, pointer(prompt="p2", calls=("a", "b"))), (4, pointer(size=3))]
+    assert [n for n, _ in store.events(after=2)] == [4]
 
 
 @given(st.lists(st.text(max_size=3), min_size=5, max_size=7), st.lists(st.text(max_size=3), min_size=5, max_size=7))
@@ -60,107 +108,86 @@ def test_different_events_have_different_keys(one: list[str], other: list[str]):
     assert (key(one) == key(other)) is (one == other)
 
 
-def test_events_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("recollect.store.sessions.EVENTS_KEPT", 100)
-    with store.transaction():
-        for number in range(120):
-            store.put_event(pointer(prompt=str(number)))
-    assert [one.prompt for _, one in store.events(limit=200)] == [str(number) for number in range(20, 120)]
-
-
-@pytest.mark.parametrize("table", ["session", "shown", "state", "event", "outcome"])
-def test_a_changed_value_is_found(store: Store, path: Path, table: str):
-    store.put_session(session(), at=NOW)
-    store.show(ME, Way.TOLD, ["m1"], at=NOW)
-    store.put_state("a", "1")
-    store.put_event(pointer())
-    store.put_outcome(outcome())
-    assert store.verify() == []
-    column = {"session": "number", "shown": "at", "state": "value", "event": "size", "outcome": "action"}[table]
-    with closing(apsw.Connection(str(path))) as db:
-        db.execute(f"UPDATE {table} SET {column} = 77")
-
-    assert [finding.table for finding in store.verify()] == [table]
+def test_acts_that_were_read_are_known(store: Store):
+    store.put_acts([1, -5, 2**62])
+    store.put_acts([7, 1], "change_1")
+    assert store.acts([1, 2, -5, 7]) == {1: "change_1", -5: "", 7: "change_1"}
+    assert store.acts([]) == {}
 
 
 # Outcomes
 
 
-def outcome(act: str = "toolu_1", **given: object) -> Outcome:
-    made = Outcome(
-        kind=Ending.FAILURE, at=NOW, session="s-1", act=act, actor="Bash", action="npm test", next_state="no script",
-        tags=("call",), shown=("rule_1",),
-    )  # fmt: skip
-    return replace(made, **given)  # type: ignore[arg-type]
-
-
-def test_an_outcome_is_recorded_once_and_read_as_it_was(store: Store):
+def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store: Store):
     assert store.put_outcome(outcome())
     assert not store.put_outcome(outcome(at=NOW.plus(seconds=5)))
     assert store.put_outcome(outcome(kind=Ending.REFUSAL))
     assert [one for _, one in store.outcomes()] == [outcome(), outcome(kind=Ending.REFUSAL)]
+    store.put_outcome(outcome("toolu_2", session="s-2"))
+
+    assert [one.act for _, one in store.outcomes(session="s-2")] == ["toolu_2"]
+    assert [one.kind for _, one in store.outcomes(kinds=(Ending.REFUSAL,))] == [Ending.REFUSAL]
+    assert [seq for seq, _ in store.outcomes(after=1)] == [seq for seq, _ in store.outcomes(limit=2)] == [2, 3]
+    assert (shorten("a\nb"), len(shorten("long " * 200))) == ("a b", 300)
 
 
-def test_outcomes_are_found_by_session_kind_and_number(store: Store):
-    for number in range(4):
-        store.put_outcome(outcome(f"toolu_{number}", session=f"s-{number % 2}"))
-    store.put_outcome(outcome("prompt", kind=Ending.RE_ASK))
-
-    assert [one.act for _, one in store.outcomes(session="s-0")] == ["toolu_0", "toolu_2"]
-    assert [one.act for _, one in store.outcomes(kinds=(Ending.RE_ASK,))] == ["prompt"]
-    assert [seq for seq, _ in store.outcomes(after=3)] == [4, 5]
-    assert [one.act for _, one in store.outcomes(limit=2)] == ["toolu_3", "prompt"]
-
-
-def test_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_events_and_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("recollect.store.sessions.EVENTS_KEPT", 50)
     monkeypatch.setattr("recollect.store.sessions.OUTCOMES_KEPT", 50)
     with store.transaction():
         for number in range(60):
+            store.put_event(pointer(prompt=str(number)))
             store.put_outcome(outcome(str(number)))
-    assert [one.act for _, one in store.outcomes()] == [str(number) for number in range(10, 60)]
+    last = [str(number) for number in range(10, 60)]
+    assert ([one.prompt for _, one in store.events()], [one.act for _, one in store.outcomes()]) == (last, last)
 
     store.put_outcome(outcome("late", at=NOW.plus(days=OUTCOMES_KEPT_DAYS + 1)))
-
     assert [one.act for _, one in store.outcomes()] == ["late"]
 
 
-def test_a_purge_takes_the_outcomes_of_the_same_sessions_along(store: Store, path: Path):
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store: Store, path: Path, is_deleted: bool):
     lesson = rule("Lesson", body=CANARY, group="s-1", tags=("session:s-1", "session:s-2"))
-    other = rule("Other", body="stays", group="s-3")
-    store.apply(plan(Create(lesson), Create(other)), act())
+    do(store, Create(lesson), Create(rule("Other", body="stays", group="s-3")))
+    store.show(ME, Way.TOLD, [lesson.id], at=NOW)
     for one in ("s-1", "s-2", "s-3"):
         store.put_outcome(outcome(session=one, action=CANARY if one != "s-3" else "make", shown=()))
     store.put_outcome(outcome("named", session="s-4", shown=(lesson.id,)))
+    if is_deleted:
+        do(store, *delete_plan(store, lesson).changes)
 
     store.purge((lesson.id,))
 
+    assert store.shown(ME, Way.TOLD) == frozenset()
     assert [one.session for _, one in store.outcomes()] == ["s-3"]
-    assert traces(path.parent, CANARY) == []
+    assert traces(path.parent, CANARY) == traces(path.parent, lesson.id) == []
     assert store.verify() == []
 
 
-def test_a_purge_of_what_was_deleted_takes_them_along_too(store: Store, path: Path):
-    lesson = rule("Lesson", body=CANARY, group="s-1")
-    store.apply(plan(Create(lesson)), act())
-    store.put_outcome(outcome(action=CANARY, shown=()))
-    store.apply(edits.delete(Whole(lesson)), act("delete"))
-
-    store.purge((lesson.id,))
-
-    assert traces(path.parent, CANARY) == []
+# Transactions
 
 
-def test_what_an_agent_was_shown_is_known_with_its_time_and_call(store: Store):
-    store.show(LedgerKey("s-1"), Way.TOLD, ["m1"], at=NOW)
-    store.show(LedgerKey("s-1", epoch=1), Way.REMINDED, ["m2"], at=NOW.plus(seconds=1), call="toolu_1")
-    store.show(LedgerKey("s-1", "a1"), Way.TOLD, ["m3"], at=NOW)
+def test_several_writes_are_one_or_none_and_a_part_that_fails_takes_back_its_own(store: Store):
+    kept, lost, made = thread("Billing"), thread("Brewing"), act()
 
-    assert store.memories_shown("s-1") == [
-        ShownMemory("m1", Way.TOLD, NOW),
-        ShownMemory("m2", Way.REMINDED, NOW.plus(seconds=1), "toolu_1"),
-    ]
+    def fail() -> None:
+        with store.transaction():
+            store.put_state("a", "1")
+            do(store, Create(lost))
+            raise KeyError
 
+    with pytest.raises(KeyError):
+        fail()
+    assert (store.state("a"), list(store.each())) == (None, [])
 
-def test_a_text_is_cut_to_one_short_line():
-    assert shorten("a\nb") == "a b"
-    assert len(shorten("long " * 200)) == 300
+    with store.transaction():
+        store.apply(plan(Create(kept)), made)
+        with pytest.raises(Conflict):
+            store.apply(plan(Create(lost), Update.between(thread("gone"), thread("gone"))), act())
+        store.put_state("a", "1")
+        assert store.undo(made.change, act(), dry_run=True)
+
+    assert [memory.id for memory, _ in store.each()] == [kept.id]
+    assert store.state("a") == "1"
+    assert search(store, Query(text="brewing")) == []
+    assert store.verify() == []

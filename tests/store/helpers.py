@@ -1,0 +1,108 @@
+"""For tests of the store: changes applied, questions asked as the product asks them, all of a store as one value,
+vectors small enough to read, and programs that run at the same time."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recollect.app.memory_search import search_stores
+from recollect.lifecycle import edits
+from recollect.lifecycle.reshape import merge
+from recollect.model.memory import Bridge, Memory, Message
+from recollect.model.plan import Change, Plan
+from recollect.model.query import Hit, Query
+from recollect.model.session import LedgerKey, Pointer, Session
+from recollect.ops.memories import load_whole
+from recollect.store import Store
+from tests.values import AGE, NOW, act, plan
+
+ROOT = Path(__file__).parents[2]
+ME = LedgerKey("s-1")
+QUESTIONS = ("dark", "solana validators", "billing", "日本", "getUserName", "tabs", "about")
+
+
+def do(store: Store, *changes: Change) -> str:
+    """The id of the change."""
+    done = act()
+    assert store.apply(plan(*changes), done), "nothing was written"
+    return done.change
+
+
+def search(store: Store, query: Query) -> list[Hit]:
+    return list(search_stores([store], query, now=NOW, rules=AGE).selected.hits)
+
+
+def vector(*numbers: float) -> bytes:
+    """As `put_vectors` and `nearest` take it: 32-bit floats."""
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def merge_plan(store: Store, keep: Memory, lose: Memory) -> Plan:
+    return merge(load_whole(store, keep), load_whole(store, lose), now=NOW, rules=AGE)
+
+
+def delete_plan(store: Store, memory: Memory) -> Plan:
+    return edits.delete(load_whole(store, memory))
+
+
+def session(id: str = "s-1", **given: int) -> Session:
+    return Session(id=id, host="claude-code", started_at=NOW, **given)
+
+
+def pointer(**given: object) -> Pointer:
+    return replace(Pointer(name="turn-ended", host="claude-code", session="s-1", at=NOW), **given)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class State:
+    memories: dict[str, Memory]
+    messages: dict[str, tuple[Message, ...]]
+    bridges: frozenset[Bridge]
+    aliases: dict[str, tuple[str, ...]]
+    found: dict[str, dict[str, tuple[float, str]]]
+
+
+def state(store: Store) -> State:
+    """All that can be seen of a store: two stores in the same state are equal."""
+    everything = list(store.each())
+    return State(
+        memories={memory.id: memory for memory, _ in everything},
+        messages={memory.id: said for memory, said in everything},
+        bridges=frozenset(store.bridges()),
+        aliases={memory.id: store.aliases(memory.id) for memory, _ in everything},
+        found={
+            asked: {hit.memory.id: (round(hit.score, 12), hit.passage) for hit in search(store, Query(text=asked))}
+            for asked in QUESTIONS
+        },
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file and its bytes, except the empty helpers that SQLite leaves beside a log."""
+    found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    return {name: data for name, data in found.items() if not name.endswith("-shm") and (data or name[-4:] != "-wal")}
+
+
+def traces(folder: Path, word: str) -> list[str]:
+    """The files that hold this word, in any part."""
+    return [str(p) for p in folder.rglob("*") if p.is_file() and word.encode() in p.read_bytes()]
+
+
+def start(code: str, *args: str) -> subprocess.Popen[str]:
+    """Python that can import the product and the tests."""
+    env = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *args], stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=env
+    )
+
+
+def finished(program: subprocess.Popen[str], timeout: float = 60) -> str:
+    out, err = program.communicate(timeout=timeout)
+    assert program.returncode == 0, err
+    return out

@@ -1,0 +1,252 @@
+"""Any order of pins, rules, links, merges, splits, revisions, deletions, undos: nothing is lost, `verify` stays clean,
+and undoing everything in reverse leaves an empty store. The same for compaction, whatever the store holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from recollect.base.errors import Conflict
+from recollect.lifecycle import compaction, edits
+from recollect.lifecycle.compaction import FIGURES, Strategy
+from recollect.lifecycle.reshape import split
+from recollect.model import plan as plans
+from recollect.model.codec import decode_memory, encode
+from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Status, Thread
+from recollect.model.plan import Change, Create, Link, Plan, Say, Unlink, Update
+from recollect.model.query import Query
+from recollect.ops.memories import load_whole
+from recollect.store import Store, Tuning
+from tests import values
+from tests.store.helpers import delete_plan, do, merge_plan, search, state
+from tests.values import AGE, NOW, act, bridge, messages, thread
+
+WORDS = ("dark mode", "solana validators", "getUserName", "日本語", "billing page", "")
+words = st.sampled_from(WORDS)
+picks = st.integers(0, 10_000)
+
+
+class Mirror:
+    """A store of plain dictionaries: what the changes of a plan mean, without SQL, an index or a journal."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.messages: dict[str, Message] = {}
+        self.bridges: dict[tuple[str, str, str], Bridge] = {}
+        self.aliases: dict[str, str] = {}
+
+    def apply(self, change: Change) -> None:
+        match change:
+            case Create(memory, messages):
+                assert memory.id not in self.memories
+                self.memories[memory.id] = memory
+                self.messages |= {m.id: m for m in messages}
+            case plans.Remove(memory, messages):
+                del self.memories[memory.id]
+                self.apply(plans.Unsay(memory.id, messages))
+            case Update(id, _, after):
+                self.memories[id] = decode_memory(encode(self.memories[id]) | dict(after))
+            case plans.Move(ids, _, target):
+                self.messages |= {id: replace(self.messages[id], thread_id=target) for id in ids}
+            case Say(_, messages):
+                assert self.messages.keys().isdisjoint(m.id for m in messages)
+                self.messages |= {m.id: m for m in messages}
+            case plans.Unsay(_, messages):
+                for message in messages:
+                    del self.messages[message.id]
+            case Link(bridge):
+                assert bridge.key not in self.bridges
+                self.bridges[bridge.key] = bridge
+            case Unlink(bridge):
+                del self.bridges[bridge.key]
+            case plans.Alias(old, new):
+                self.aliases[old] = new
+            case plans.Unalias(old, _):
+                del self.aliases[old]
+            case plans.FileChange():
+                pass  # no row of a store
+
+    def said(self, thread_id: str) -> tuple[Message, ...]:
+        own = [m for m in self.messages.values() if m.thread_id == thread_id]
+        return tuple(sorted(own, key=lambda m: (m.at, m.id)))
+
+    def check_same(self, store: Store) -> None:
+        everything = {memory.id: (memory, said) for memory, said in store.each()}
+        assert everything == {id: (memory, self.said(id)) for id, memory in self.memories.items()}
+        assert {b.key: b for b in store.bridges()} == self.bridges
+        assert {old: new for new in self.memories for old in store.aliases(new)} == self.aliases
+        assert all(store.get(old) == self.memories[new] for old, new in self.aliases.items())
+
+
+class Life(RuleBasedStateMachine):
+    @initialize()
+    def begin(self) -> None:
+        self.store = Store(None, Tuning())
+        self.mirror = Mirror()
+        self.done: list[str] = []
+
+    def apply(self, plan: Plan) -> None:
+        done = act()
+        if self.store.apply(plan, done):
+            self.follow(plan, done.change)
+
+    def follow(self, plan: Plan, change: str) -> None:
+        for one in plan.changes:
+            self.mirror.apply(one)
+        self.done.append(change)
+
+    def pick(self, number: int) -> Memory:
+        """One of the memories that are not superseded."""
+        wanted = [m for m in self.mirror.memories.values() if m.status is not Status.SUPERSEDED]
+        return wanted[number % len(wanted)]
+
+    def has_memories(self) -> bool:
+        return any(m.status is not Status.SUPERSEDED for m in self.mirror.memories.values())
+
+    @rule(said=st.lists(words, min_size=1, max_size=4), title=words)
+    def pin(self, said: list[str], title: str) -> None:
+        new = thread(title, body=said[0], topics=tuple(said[:2]), drift=tuple(said))
+        self.apply(Plan((Create(new, messages(new, *said)), Create(values.rule(title)))))
+
+    @precondition(has_memories)
+    @rule(a=picks, b=picks, type=st.sampled_from(BridgeType), weight=st.sampled_from([0.2, 0.8]))
+    def link(self, a: int, b: int, type: BridgeType, weight: float) -> None:
+        new = bridge(self.pick(a), self.pick(b), type, weight)
+        if new.key not in self.mirror.bridges:
+            self.apply(Plan((Link(new),)))
+
+    @precondition(lambda self: self.mirror.bridges)
+    @rule(number=picks)
+    def unlink(self, number: int) -> None:
+        bridges = list(self.mirror.bridges.values())
+        self.apply(Plan((Unlink(bridges[number % len(bridges)]),)))
+
+    @precondition(has_memories)
+    @rule(a=picks, b=picks)
+    def merge(self, a: int, b: int) -> None:
+        keep, lose = self.pick(a), self.pick(b)
+        if keep.id != lose.id and keep.kind is lose.kind:
+            self.apply(merge_plan(self.store, keep, lose))
+            assert self.store.get(lose.id) == self.store.exact(keep.id)
+
+    @precondition(has_memories)
+    @rule(number=picks, topics=st.lists(words.filter(bool), max_size=2))
+    def split(self, number: int, topics: list[str]) -> None:
+        old, new_id = self.pick(number), values.MINT.draw("thread")
+        if isinstance(old, Thread):
+            plan = split(old, self.store.messages(old.id), tuple(topics), new_id=new_id, now=NOW)
+            if isinstance(plan, Plan):
+                self.apply(plan)
+
+    @precondition(has_memories)
+    @rule(number=picks, said=st.lists(words, min_size=1, max_size=3), body=words)
+    def go_on(self, number: int, said: list[str], body: str) -> None:
+        old = self.pick(number)
+        if isinstance(old, Thread):
+            self.apply(Plan.of([Say(old.id, messages(old, *said)), Update.between(old, replace(old, body=body))]))
+
+    @precondition(has_memories)
+    @rule(number=picks, title=words, body=words, how=st.sampled_from(["revise", "archive", "restore", "delete"]))
+    def edit(self, number: int, title: str, body: str, how: str) -> None:
+        memory = self.pick(number)
+        if how == "revise":
+            self.apply(edits.revise(memory, title=title, body=body, topics=(title,), now=NOW))
+        elif how == "archive":
+            self.apply(edits.archive(memory))
+        elif how == "restore":
+            self.apply(edits.restore(memory, now=NOW, rules=AGE))
+        else:
+            self.apply(delete_plan(self.store, memory))
+
+    @precondition(lambda self: self.done)
+    @rule(number=picks)
+    def undo_any(self, number: int) -> None:
+        """Refused where something later depends on it; then nothing changes."""
+        undo = act("undo")
+        try:
+            taken = self.store.undo(self.done[number % len(self.done)], undo)
+        except Conflict:
+            return
+        if taken:
+            self.follow(taken, undo.change)
+
+    @precondition(lambda self: self.done)
+    @rule()
+    def undo_last(self) -> None:
+        undo = act("undo")
+        self.follow(self.store.undo(self.done[-1], undo), undo.change)
+
+    @precondition(lambda self: self.mirror.memories)
+    @rule(number=picks)
+    def search_finds_it(self, number: int) -> None:
+        memory = list(self.mirror.memories.values())[number % len(self.mirror.memories)]
+        if memory.body in WORDS[:-1]:
+            assert memory.body in {hit.memory.body for hit in search(self.store, Query(text=memory.body, limit=1_000))}
+        assert self.store.verify() == []
+
+    @invariant()
+    def the_store_is_what_the_plans_say(self) -> None:
+        if hasattr(self, "store"):
+            self.mirror.check_same(self.store)
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            assert self.store.verify() == []
+            for done in reversed(self.done):
+                assert self.store.undo(done, act("undo"))
+            Mirror().check_same(self.store)
+            assert self.store.verify() == []
+            self.store.close()
+
+
+Life.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestLife = Life.TestCase
+
+
+# Compaction
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> tuple[Store, list[Thread]]:
+    threads = [
+        thread(
+            f"t{n}", weight=draw(st.floats(0.05, 1.0)), days_old=draw(st.floats(0, 30)), pinned=draw(st.booleans()),
+            topics=tuple(draw(st.sets(st.sampled_from("abc"), max_size=2))), lane=draw(st.sampled_from(list(Lane)[:2])),
+        )
+        for n in range(draw(st.integers(2, 7)))
+    ]  # fmt: skip
+    said = [messages(t, *(f"{t.title} said {n}" for n in range(draw(st.integers(0, 3))))) for t in threads]
+    pairs = draw(st.sets(st.sampled_from(list(combinations(range(len(threads)), 2))), max_size=6))
+    links = [bridge(threads[a], threads[b], draw(st.sampled_from(BridgeType))) for a, b in sorted(pairs)]
+    store = Store(None, Tuning())
+    do(store, *map(Create, threads, said), *map(Link, links))
+    return store, threads
+
+
+@settings(max_examples=60)
+@given(stores(), st.data(), st.sampled_from(Strategy))
+def test_a_compaction_loses_no_message_and_undone_never_was(
+    given_store: tuple[Store, list[Thread]], data: st.DataObject, strategy: Strategy
+):
+    store, threads = given_store
+    before = state(store)
+    pairs = [(a.id, b.id, data.draw(st.floats(0.7, 1.0))) for a, b in combinations(threads, 2)]
+    figures, sketches, near = FIGURES[strategy], store.sketches(), sorted(pairs, key=lambda pair: -pair[2])
+    chosen = compaction.choose(compaction.standing(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
+    whole = {t.id: load_whole(store, t) for t in threads}
+    done = act("compact")
+
+    wrote = store.apply(compaction.plan(chosen, sketches, whole, now=NOW, rules=AGE), done)
+
+    spoken = sorted(m.content for said in before.messages.values() for m in said)
+    assert sorted(m.content for _, said in store.each() for m in said) == spoken
+    assert all(found.status is Status.ACTIVE for t in threads if t.pinned and (found := store.exact(t.id)))
+    assert all(store.get(lose) == store.get(keep) for keep, lose, _ in chosen.merges)
+    assert store.verify() == []
+    if wrote:
+        store.undo(done.change, act("undo", undoes=done.change))
+    assert state(store) == before
