@@ -11,17 +11,7 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, RecollectError, StoreReadOnly
 from recollect.base.text import storable
 from recollect.model.result import Result, Scope
-from recollect.ops import (
-    focus,
-    history,
-    memories,
-    past_sessions,
-    recall,
-    rules,
-    suggestions,
-    transfer,
-    upkeep,
-)
+from recollect.ops import focus, history, memories, past_sessions, recall, rules, suggestions, transfer, upkeep
 from tests.naughty import NAUGHTY
 from tests.ops.ask import kept, pinned
 

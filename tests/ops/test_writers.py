@@ -68,11 +68,9 @@ app.close()
 
 
 def test_processes_that_write_at_once_lose_nothing(open_app: Opens):
-    """From no home at all: they race for making it too."""
+    """From no home at all: they race for making it, too."""
     running = [subprocess.Popen([sys.executable, "-c", WRITER, str(n)], stderr=subprocess.PIPE) for n in range(3)]
-    said = [process.communicate(timeout=120)[1] for process in running]
-
-    assert said == [b"", b"", b""]
+    assert [process.communicate(timeout=120)[1] for process in running] == [b"", b"", b""]
     app = open_app()
     bodies = {memory.body for memory, _ in app.reader(Scope.PROJECT).each()}
     assert bodies == {f"writer {n} wrote {number}" for n in range(3) for number in range(25)}
@@ -93,9 +91,8 @@ os.execv(sys.executable, [sys.executable, "-m", "recollect", *sys.argv[1:]])
 
 
 def recollect(*args: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", POWERLESS, *args], capture_output=True, text=True, encoding="utf-8", timeout=120
-    )
+    command = [sys.executable, "-c", POWERLESS, *args]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
     if done.returncode == 77:
         pytest.skip("root here cannot give up its power over permissions")
     return done
@@ -113,16 +110,15 @@ def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
     for file in root.rglob("*.db"):
         file.chmod(0o400)
     try:
-        read = [recollect("show", id), recollect("search", "before"), recollect("recall", "before"), recollect("why")]
-        commands = (("pin", "x"), ("delete", everywhere), ("undo",), ("purge", id, "--yes"))
-        wrote = [recollect(*command) for command in commands]
+        read = [recollect("show", id), recollect("recall", "before"), recollect("why")]
+        wrote = [recollect(*command) for command in (("pin", "x"), ("delete", everywhere), ("purge", id, "--yes"))]
         sick = recollect("doctor")
     finally:
         for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
             folder.chmod(0o700)
 
-    assert [ran.returncode for ran in read] == [0, 0, 0, 0], [ran.stderr for ran in read]
-    assert all("Kept before." in ran.stdout for ran in read[:3])
+    assert [ran.returncode for ran in read] == [0, 0, 0], [ran.stderr for ran in read]
+    assert all("Kept before." in ran.stdout for ran in read[:2])
     assert {ran.returncode for ran in wrote} <= {9, 10}, [ran.stderr for ran in wrote]
     assert all("cannot be" in ran.stderr for ran in wrote)
     assert sick.returncode == 1
