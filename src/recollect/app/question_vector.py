@@ -46,19 +46,25 @@ class TimedQuestion:
         self._vector: QuestionVector | None = None
         self._problem: Exception | None = None
         self._thread: threading.Thread | None = None
-        if self.left_s < VECTORS_NEED_S:
-            return
-        embedder, self.how = find_embedder(app)
-        if embedder is not None:
-            given = (embedder, app.question_for_model(self.text))
-            self._thread = threading.Thread(target=self._embed, args=given, name="question-vector", daemon=True)
-            self._thread.start()
+        if self.left_s >= VECTORS_NEED_S:
+            self._start(app)
 
-    def _embed(self, embedder: Embedder, text: str) -> None:
+    def _start(self, app: App) -> None:
         try:
-            self._vector = embed_question(embedder, text, MAX_TOKENS)
-        except Exception as problem:  # noqa: BLE001 raised again in the thread that asks for the vector
-            self._problem = problem
+            embedder, self.how = app.embedder, WITH_VECTORS
+        except (ModelError, BadInput) as problem:  # missing, broken, or a setting that names none
+            self.how = _words_alone(problem)
+            return
+        text = app.question_for_model(self.text)
+
+        def embed() -> None:
+            try:
+                self._vector = QuestionVector(embedder.id, embedder.embed_one(text, MAX_TOKENS).tobytes())
+            except Exception as problem:  # noqa: BLE001 raised again in the thread that asks for the vector
+                self._problem = problem
+
+        self._thread = threading.Thread(target=embed, name="question-vector", daemon=True)
+        self._thread.start()
 
     @property
     def left_s(self) -> float:
@@ -78,37 +84,24 @@ class TimedQuestion:
         return self._vector
 
 
-def find_embedder(app: App) -> tuple[Embedder | None, str]:
-    """With how a search by it goes; None: missing, broken, or a setting that names none."""
+def question_vector(app: App, text: str) -> tuple[QuestionVector | None, str]:
+    """For a question that nobody is in a hurry for, and how it is searched."""
     try:
-        return app.embedder, WITH_VECTORS
+        embedder = app.embedder
+        vector = embedder.embed_one(app.question_for_model(text))
     except (ModelError, BadInput) as problem:
         return None, _words_alone(problem)
-
-
-def question_vector(app: App, text: str) -> tuple[QuestionVector | None, str]:
-    """For a question that nobody is in a hurry for."""
-    embedder, how = find_embedder(app)
-    try:
-        return embed_question(embedder, app.question_for_model(text)) if embedder is not None else None, how
-    except ModelError as problem:  # it was there, and does not answer
-        return None, _words_alone(problem)
-
-
-def _words_alone(problem: ModelError | BadInput) -> str:
-    return f"words alone: {problem.message.rstrip('.')}"
+    return QuestionVector(embedder.id, vector.tobytes()), WITH_VECTORS
 
 
 def shorten_prompt(text: str) -> str:
     """A long prompt is often something pasted, with the question before or after it."""
-    if len(text) <= _HEAD_CHARS + _TAIL_CHARS:
-        return text
-    return f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
+    is_long = len(text) > _HEAD_CHARS + _TAIL_CHARS
+    return f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}" if is_long else text
 
 
-def embed_question(embedder: Embedder, text: str, max_tokens: int | None = None) -> QuestionVector:
-    """`max_tokens`: of a longer text the beginning and the end."""
-    return QuestionVector(embedder.id, embedder.embed_one(text, max_tokens).tobytes())
+def _words_alone(problem: ModelError | BadInput) -> str:
+    return f"words alone: {problem.message.rstrip('.')}"
 
 
 def fill_vectors(store: Store, embedder: Embedder, limit: int) -> int:

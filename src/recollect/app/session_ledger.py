@@ -33,7 +33,7 @@ class Showing:
 
     talker: LedgerKey
     marks: Mapping[str, Scope]
-    """Marks as the ledger writes them (model/ledger.py), with the store that keeps each memory."""
+    """Marks as the ledger writes them (model/session.py), with the store that keeps each memory."""
     way: Way = Way.TOLD
     call: str = ""
     asked: bool = False
@@ -85,16 +85,22 @@ def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) ->
         store.show(LedgerKey(session_id, "", session.epoch), Way.OWN, [mark], at=now)
 
 
-def record_message(app: App, session_id: str, host: str, at: Moment) -> Session:
-    """A person said something: a session is counted at its first message."""
-    store = app.writer(app.scope)
+def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
+    """A person said something: a session is counted at its first message. The user's memories are used from every
+    project, so their store, where there is one, counts for itself."""
+    _count_session(app.writer(app.scope), session_id, host, at)
+    counts_for_user = app.scope is not Scope.USER and app.store_path(Scope.USER) is not None
+    if counts_for_user and app.reader(Scope.USER).session(session_id) is None:
+        _count_session(app.writer(Scope.USER), session_id, host, at)
+
+
+def _count_session(store: Store, session_id: str, host: str, at: Moment) -> None:
     with store.transaction():
         session = store.session(session_id) or Session(id=session_id, host=host, started_at=at)
         if not session.number:
-            session = replace(session, number=_next_number(store))
+            SESSIONS.write(store, SESSIONS.read(store) + 1)
+            session = replace(session, number=SESSIONS.read(store))
         store.put_session(session, at=at)
-    _count_for_user(app, session)
-    return session
 
 
 def set_start(store: Store, session_id: str, at: Moment, *, now: Moment) -> None:
@@ -117,13 +123,10 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
 def record_shown(app: App, showing: Showing) -> None:
     """The agent printed it: it counts as shown, and as used where somebody asked for it."""
     store = app.writer(app.scope)
-    session = store.session(showing.talker.session)
     with store.transaction():
         store.show(showing.talker, showing.way, list(showing.marks), at=app.clock.now(), call=showing.call)
-        _record_use(app, showing, app.scope, session.number if session else 0)
-    for scope in Scope:
-        if scope is not app.scope:
-            _record_use(app, showing, scope)
+        _record_use(app, showing, app.scope)
+    _record_use(app, showing, *(scope for scope in Scope if scope is not app.scope))
 
 
 def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
@@ -132,9 +135,8 @@ def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
     showing = Showing(talker=LedgerKey(session, "", found.epoch if found else 0), marks=marks, asked=True)
     if found is not None:
         record_shown(app, showing)
-        return
-    for scope in Scope:
-        _record_use(app, showing, scope)
+    else:
+        _record_use(app, showing, *Scope)
 
 
 def count_sessions(store: Store) -> int:
@@ -142,32 +144,15 @@ def count_sessions(store: Store) -> int:
     return SESSIONS.read(store)
 
 
-def _record_use(app: App, showing: Showing, scope: Scope, number: int = 0) -> None:
-    """`number`: the session's, in the store of this place; other stores count sessions for themselves."""
-    ids = [memory_of(mark) for mark, where in showing.marks.items() if where is scope]
-    if not ids or app.store_path(scope) is None:
-        return
-    store = app.writer(scope)
-    session = number if scope is app.scope else SESSIONS.read(store)
-    if showing.asked:
-        store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
-    else:
-        store.use(ids, partial(strength.count_shown, session=session))
-
-
-def _count_for_user(app: App, session: Session) -> None:
-    """The user's memories are used from every project, so their store, where there is one, counts for itself."""
-    if app.scope is Scope.USER or app.store_path(Scope.USER) is None:
-        return
-    if app.reader(Scope.USER).session(session.id) is not None:
-        return
-    store = app.writer(Scope.USER)
-    with store.transaction():
-        if store.session(session.id) is None:
-            store.put_session(replace(session, number=_next_number(store)), at=app.clock.now())
-
-
-def _next_number(store: Store) -> int:
-    count = SESSIONS.read(store) + 1
-    SESSIONS.write(store, count)
-    return count
+def _record_use(app: App, showing: Showing, *scopes: Scope) -> None:
+    for scope in scopes:
+        ids = [memory_of(mark) for mark, where in showing.marks.items() if where is scope]
+        if not ids or app.store_path(scope) is None:
+            continue
+        store = app.writer(scope)
+        known = store.session(showing.talker.session)
+        session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
+        if showing.asked:
+            store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
+        else:
+            store.use(ids, partial(strength.count_shown, session=session))

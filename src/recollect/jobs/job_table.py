@@ -1,14 +1,11 @@
-"""JOBS: everything that is done in the background, and when.
+"""JOBS: everything that is done in the background, and when. A new job is one function, one test and one row.
 
-A new job is one function, one test and one row. Functions are named, not imported: reading the table loads nothing.
-What a function looks like depends on its `when`:
+Functions are named, not imported: reading the table loads nothing. What a function looks like depends on its `when`:
 
-* `Every`, `AfterTalk`: `(app: App, memo: Memo) -> bool`, one small piece of work; True: there is more to do here at
-  once.
-* `EverySessions`: `(app: App, run: Run) -> Iterator[str]`, a line for the log after each piece
-  (session_schedule.py).
-* `PerTurn`: `(app: App, part: SessionPart) -> Callable[[], None] | None`. It looks first; what it returns writes, in
-  one transaction with the cursor of the transcript.
+* `Every`, `AfterTalk`: `(app, memo) -> bool`, one small piece of work; True: there is more to do here at once.
+* `EverySessions`: `(app, run) -> Iterator[str]`, a line for the log after each piece (session_schedule.py).
+* `PerTurn`: `(app, part) -> Callable[[], None] | None`. It looks first; what it returns writes, in one transaction with
+  the cursor of the transcript.
 
 A job must survive being killed at any moment: what it did is committed, and the next run finds the rest by itself.
 """

@@ -29,15 +29,12 @@ _POLL_S = 0.005
 class Projects(Protocol):
     def open_roots(self) -> Mapping[str, float]:
         """The folders of the open projects, and `/` for none; when each was last used (monotonic)."""
-        ...
 
     def known_roots(self) -> list[str]:
         """The folders of all projects that have a memory, and `/`."""
-        ...
 
     def background_app(self, root: str, *, patient: bool) -> App:
         """An App of its own, to be closed. `patient`: it waits long for other writers."""
-        ...
 
 
 class Runner:
