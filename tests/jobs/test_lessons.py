@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.app.core import App
-from recollect.jobs import lessons
+from recollect.jobs import outcomes
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -56,7 +56,7 @@ def test_a_failure_and_its_fix_wait_as_one_lesson(app: App, tmp_path: Path):
         SENTENCE, Status.CANDIDATE, Lane.TOOL, RuleType.FAILURE,
     )  # fmt: skip
     assert (learnt.group, learnt.seen, learnt.origin) == ("s-1", 1, "outcome")
-    assert lessons.promote_lessons(app) == ()
+    assert outcomes.promote_lessons(app) == ()
 
 
 def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: App, tmp_path: Path):
@@ -64,7 +64,7 @@ def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: Ap
         session(app, tmp_path, name)
     assert reminded(app, "npm test") == []
 
-    promoted = lessons.promote_lessons(app)
+    promoted = outcomes.promote_lessons(app)
 
     [learnt] = rules(app, Status.ACTIVE)
     assert promoted == (learnt.id,)
@@ -75,7 +75,7 @@ def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: Ap
     assert reminded(app, "npm install") == []
     told = inject.session_start([learnt], (), heart=None, nonce="12345678", now=NOW).text
     assert f"Failures:\n- [tool] {SENTENCE}" in told
-    assert lessons.promote_lessons(app) == ()
+    assert outcomes.promote_lessons(app) == ()
 
 
 @pytest.mark.parametrize("when", ["before", "after", "in the inbox"])
@@ -93,7 +93,7 @@ def test_the_persons_word_is_enough(app: App, tmp_path: Path, when: str):
     if when == "in the inbox":
         rule_ops.accept(app, rules(app)[0].id)
 
-    lessons.promote_lessons(app)
+    outcomes.promote_lessons(app)
 
     [learnt] = [one for one in rules(app, Status.ACTIVE) if one.origin == "outcome"]
     assert (learnt.body, learnt.seen) == (SENTENCE, 1)
@@ -110,7 +110,7 @@ def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_pat
         read(app, transcript)
         assert bool(rule_ops.list_inbox(app).cards) is (number == 2)
 
-    lessons.promote_lessons(app)
+    outcomes.promote_lessons(app)
 
     [learnt] = rules(app, Status.ACTIVE)
     assert (learnt.body, learnt.seen) == ("`make lint` fails here where code breaks `nilerr`.", 2)
@@ -122,7 +122,7 @@ def test_what_the_person_rejected_does_not_come_back(app: App, tmp_path: Path):
     for name in ("s-2", "s-3"):
         session(app, tmp_path, name)
 
-    lessons.promote_lessons(app)
+    outcomes.promote_lessons(app)
 
     assert [one.status for one in rules(app)] == [Status.ARCHIVED]
 

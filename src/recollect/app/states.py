@@ -1,11 +1,8 @@
-"""Every small state that we keep in a store, in one table, with one way to read and write it.
+"""Every small state that we keep in a store, in one table: JSON under a name, made of its type (model/codec.py).
 
-    NOTICES.write(store, [*NOTICES.read(store), line])      # the limit is kept by itself
-    CURSORS.find(store, path)                               # None: there is none, or it cannot be read
-
-A state is JSON under a name, made of its type (model/codec.py). What cannot be read counts as not there: a state is a
-counter, a mark or a queue, and work goes on without it. Inside a transaction ask the writer's store: others do not see
-yet what it wrote. States hold no words that anyone said, except where the row says so.
+What cannot be read counts as not there: a state is a counter, a mark or a queue, and work goes on without it. Inside a
+transaction ask the writer's store: others do not see yet what it wrote. States hold no words that anyone said, except
+where the row says so.
 """
 
 from __future__ import annotations

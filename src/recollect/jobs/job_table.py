@@ -1,13 +1,9 @@
-"""JOBS: everything that is done in the background, and when. A new job is one function, one test and one row.
-
-Functions are named, not imported: reading the table loads nothing. What a function looks like depends on its `when`:
+"""JOBS: everything that is done in the background, and when. Functions are named, not imported: reading the table loads
+nothing. A job must survive being killed at any moment: what it did is committed, and the next run finds the rest.
 
 * `Every`, `AfterTalk`: `(app, memo) -> bool`, one small piece of work; True: there is more to do here at once.
 * `EverySessions`: `(app, run) -> Iterator[str]`, a line for the log after each piece (session_schedule.py).
-* `PerTurn`: `(app, part) -> Callable[[], None] | None`. It looks first; what it returns writes, in one transaction with
-  the cursor of the transcript.
-
-A job must survive being killed at any moment: what it did is committed, and the next run finds the rest by itself.
+* `PerTurn`: `(app, part) -> Callable[[], None] | None` looks; what it returns writes, with the transcript's cursor.
 """
 
 from __future__ import annotations
@@ -97,7 +93,7 @@ JOBS: tuple[Job, ...] = (
         EverySessions("MEMORY_VALIDATION", "MEMORY_VALIDATION_SCHEDULE"), Model.OPTIONAL),
     Job("prompts heard", "jobs.late_prompts:capture_late_prompts", PerTurn()),
     Job("outcomes", "jobs.outcomes:record_outcomes", PerTurn()),
-    Job("lessons", "jobs.lessons:learn_lessons", PerTurn()),
+    Job("lessons", "jobs.outcomes:learn_lessons", PerTurn()),
     Job("threads", "jobs.turn_threads:record_turns", PerTurn()),
     Job("session ends", "jobs.session_end:finish_session", PerTurn()),  # after all that belong to the session itself
     Job("questions noted", "ops.turn_questions:note_questions", PerTurn()),

@@ -1,10 +1,9 @@
-"""How calls and turns went, recorded once each, and the marks that memories get for it. What a person keeps refusing is
-proposed as a rule, once.
+"""Per turn: how calls and turns went, recorded once each; the marks that memories get for it; and what is learned from
+failures. What a person keeps refusing is proposed as a rule, once.
 
-A memory gets a mark where it was shown and then used: for a call, a rule that names its command, tool or file; for a
-turn, what the turn then spoke of. Nothing else is marked: that work went well says nothing about a memory that it did
-not use, and one that nobody uses is left to age. Lists that everyone gets at a session's start and what an agent asked
-for itself are not judged: nobody chose them for that moment. A mark is a fraction of a rating (recall/priority.py).
+A memory gets a mark, a fraction of a rating (recall/priority.py), where it was shown and then used: for a call, a rule
+that names its command, tool or file; for a turn, what the turn then spoke of. Lists that everyone gets at a session's
+start and what an agent asked for itself are not judged: nobody chose them for that moment.
 """
 
 from __future__ import annotations
@@ -18,24 +17,29 @@ from typing import TYPE_CHECKING
 from recollect import agents
 from recollect.app.core import App
 from recollect.app.rule_keeping import load_rules, new_rule
-from recollect.capture import call_outcomes
+from recollect.base.errors import RecollectError
+from recollect.capture import call_outcomes, lesson_evidence, rule_relations
 from recollect.capture.call_outcomes import Ended, find_outcomes
-from recollect.capture.rule_relations import Relation, relation
+from recollect.capture.fixes import Fix, find_fixes
 from recollect.capture.turns import is_used
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle import strength
 from recollect.model import lesson
 from recollect.model.act import Deed, Doing, SessionPart, Speaker
 from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
-from recollect.model.plan import Create, Plan
+from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
+from recollect.model.result import Scope
 from recollect.model.session import Ending, EventName, Outcome, shorten
 from recollect.recall.call_rules import Call, follows_lesson, is_lesson, read_call, rules_about
+from recollect.render.harmless import plain
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
 REFUSALS = "refusal"
+MAX_AT_ONCE = 5
+_KEPT = (Status.ACTIVE, Status.CANDIDATE)
 _MOST = 5_000
 _RECALLS_READ = 10
 _DID_CHARS = 40_000  # of what the agent said and ran in one turn
@@ -86,7 +90,7 @@ def _propose(app: App) -> None:
 
 
 def _plan_rule(app: App, proposal: call_outcomes.RefusalRule, store: Store) -> Plan:
-    if any(relation(proposal.rule, rule.body) is Relation.SAME for rule in load_rules(store, *Status)):
+    if any(rule_relations.says_same(proposal.rule, rule.body) for rule in load_rules(store, *Status)):
         return Plan.empty()
     tags = tuple(f"{lesson.SESSION_TAG}{session}" for session in proposal.sessions)
     rule = new_rule(
@@ -149,3 +153,72 @@ def _call(doing: Doing) -> Call:
     if doing.deed is Deed.EDIT:
         given["content"] = ""
     return read_call(doing.tool, given)
+
+
+# Lessons: a failure and what mended it. Seen for the first time it waits in the inbox, or is only counted where it is
+# not worth a question. Seen in another session, confirmed or accepted by the person, it comes into force.
+
+
+def learn_lessons(app: App, part: SessionPart) -> Writes | None:
+    if app.project is None or not part.new:
+        return None  # "fails here" says nothing where there is no project
+    found: list[tuple[Fix, bool]] = []
+    for fix in find_fixes(part.acts):
+        said_at = lesson_evidence.confirmed_at(fix, part.acts)
+        is_new = max(fix.at, said_at or 0) >= part.new_from
+        words = fix.lesson.sentence()
+        # Nothing hidden, no tag, no secret; otherwise it is not told at all.
+        is_safe = plain(words, 2 * len(words)) == words and app.redactor.clean(words).text == words
+        if is_new and is_safe and not lesson_evidence.is_from_stranger(fix.lesson, part.acts[: fix.at + 1]):
+            found.append((fix, said_at is not None))
+    if not found:
+        return None
+
+    def write() -> None:
+        for fix, confirmed in found[:MAX_AT_ONCE]:
+            try:
+                _learn(app, fix, part.session, confirmed)
+            except RecollectError as problem:
+                app.log.line("not-kept", of="lesson", session=part.session, problem=problem.message)
+
+    return write
+
+
+def promote_lessons(app: App) -> tuple[str, ...]:
+    """Lessons with evidence come into force, those without any for long are put away. Returns those now in force."""
+    if app.project is None:
+        return ()
+
+    def make(store: Store) -> Plan:
+        return lesson_evidence.promotion_plan(load_rules(store, *_KEPT), now=app.clock.now())
+
+    done = app.commit(Scope.PROJECT, "promote", make, lambda plan: f"{len(plan.changes)} lessons were looked at again.")
+    updates = [change for change in done.plan.changes if isinstance(change, Update)]
+    return tuple(change.id for change in updates if dict(change.after).get("status") == Status.ACTIVE)
+
+
+def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
+    learnt, words, now = fix.lesson, fix.lesson.sentence(), app.clock.now()
+
+    def make(store: Store) -> Plan:
+        rules = load_rules(store, *_KEPT, Status.ARCHIVED)
+        for known in (rule for rule in rules if _says_same(words, learnt, rule)):
+            again = lesson_evidence.seen_again(known, learnt, session, now=now, is_confirmed=confirmed)
+            return Plan.of([Update.between(known, again)])
+        waits = fix.is_sure or confirmed
+        tags = [f"{lesson.SESSION_TAG}{session}"]
+        tags += [lesson_evidence.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_evidence.FADED_TAG]
+        rule = new_rule(
+            app, words, rule_type=RuleType.FAILURE, origin=lesson.ORIGIN, lane=Lane.TOOL, group=session,
+            tags=tuple(tags), status=Status.CANDIDATE if waits else Status.ARCHIVED,
+        )  # fmt: skip
+        return Plan.of([Create(rule)])
+
+    summary = "A failure and what mended it were seen."
+    done = app.commit(Scope.PROJECT, "learn", make, lambda _: summary, actor=Lane.TOOL)
+    app.log.line("lesson", session=session, how=learnt.how, confirmed=confirmed, changed=len(done.plan.changes))
+
+
+def _says_same(words: str, learnt: lesson.Lesson, rule: Rule) -> bool:
+    known = lesson.read(rule.body)
+    return lesson_evidence.is_same_lesson(known, learnt) if known else rule_relations.says_same(words, rule.body)

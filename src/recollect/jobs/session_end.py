@@ -19,7 +19,7 @@ from recollect.base.text import counted, title_from
 from recollect.capture.learnings import LAST_ACTS, Learning, Says, find_learnings
 from recollect.capture.lesson_evidence import FADES_DAYS
 from recollect.capture.rule_relations import Relation, relation
-from recollect.jobs import lessons
+from recollect.jobs import outcomes
 from recollect.jobs.transcripts import Writes
 from recollect.model.act import SessionPart
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, RuleType, Status
@@ -44,7 +44,7 @@ def finish_session(app: App, part: SessionPart) -> Writes | None:
 
 def _end(app: App, part: SessionPart, found: tuple[Learning, ...]) -> None:
     extracted = keep_learnings(app, part.session, found)
-    promoted = lessons.promote_lessons(app)
+    promoted = outcomes.promote_lessons(app)
     since = _record_end(app, part.session)
     captured = [one for one in _captured(app, part.session) if one.created_at > since and LEARNING_TAG not in one.tags]
     if not part.past:

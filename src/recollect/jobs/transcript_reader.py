@@ -1,8 +1,6 @@
 """Reads a transcript from where we stopped, as acts: calls joined with their results, everything redacted, and what we
-injected ourselves removed again, with its fence or line by line.
-
-An act is known by a checksum of 64 bits, so that none is recorded twice: sessions that were forked or resumed repeat
-older lines in new files, and may give them another id and another session's name.
+injected removed again. An act is known by a checksum of 64 bits, so that none is recorded twice: sessions that were
+forked or resumed repeat older lines in new files, under other ids.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Reads in the background what sessions left in their transcripts.
-
-The transcript is the truth. Each one is read from its cursor, and what is new is shown to the jobs that run per turn.
-Each of them looks first (and may take its time), and returns what to write: all of them write together in one
-transaction with the cursor, so that nothing is recorded twice or lost when the process is killed.
-
-Hooks leave pointers, which say where to look and what just happened there. A pointer that was never left costs only
-time: now and then every known transcript is compared with its cursor.
+"""Reads in the background what sessions left in their transcripts, which are the truth: from a cursor each. What is new
+is shown to the jobs that run per turn. Each of them looks first and returns what to write; all write in one transaction
+with the cursor, so that nothing is recorded twice or lost. Hooks leave pointers that say where to look; without one,
+every known transcript is compared with its cursor now and then.
 """
 
 from __future__ import annotations

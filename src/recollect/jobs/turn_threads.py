@@ -1,9 +1,6 @@
-"""What is done in sessions becomes threads.
-
-Turn by turn: `capture` makes a record of it and decides where it belongs; here the few threads it may belong to are
-prepared, and the record is written as one message, one change per turn, so that each can be undone. When more of the
-same turn is read later, its message is replaced. What this costs does not grow with the store: a handful of threads is
-found by words and by the session's own mark, and only those are read.
+"""What is done in sessions becomes threads. `capture` makes a record of each turn and decides where it belongs; here
+the few threads it may belong to are read, and the record is written as one message, one change per turn, so that each
+can be undone. When more of the same turn is read later, its message is replaced. The cost does not grow with the store.
 """
 
 from __future__ import annotations

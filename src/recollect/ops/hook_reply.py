@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,8 +26,7 @@ from recollect.ops import virtual_files
 from recollect.ops.recall import record_recall
 from recollect.render.inject import Injection
 
-_MAX_SESSIONS = 200
-_MAX_TASKS = 20
+_MAX_TASKS = 500
 _TASK_CHARS = 4_000
 
 
@@ -36,31 +35,23 @@ class SubagentTasks:
     alone: these are a person's or an agent's own words."""
 
     def __init__(self) -> None:
-        self._tasks: OrderedDict[str, list[tuple[str, str]]] = OrderedDict()
+        self._tasks: deque[tuple[str, str, str]] = deque(maxlen=_MAX_TASKS)  # session, kind of agent, task
         self._guard = threading.Lock()
 
     def add(self, session: str, call: ToolCall) -> None:
         task, kind = call.input.get("prompt"), call.input.get("subagent_type")
-        if not isinstance(task, str) or not (isinstance(kind, str) or "description" in call.input):
-            return
-        with self._guard:
-            tasks = self._tasks.setdefault(session, [])
-            tasks.append((kind if isinstance(kind, str) else "", task[:_TASK_CHARS]))
-            del tasks[:-_MAX_TASKS]
-            self._tasks.move_to_end(session)
-            while len(self._tasks) > _MAX_SESSIONS:
-                self._tasks.popitem(last=False)
+        if isinstance(task, str) and (isinstance(kind, str) or "description" in call.input):
+            with self._guard:
+                self._tasks.append((session, kind if isinstance(kind, str) else "", task[:_TASK_CHARS]))
 
     def pop(self, session: str, kind: str) -> str:
-        """The oldest task for this kind of agent; else the oldest. Empty: none is known."""
+        """The session's oldest task for this kind of agent; else its oldest. Empty: none is known."""
         with self._guard:
-            tasks = self._tasks.get(session, [])
-            which = next((number for number, (to, _) in enumerate(tasks) if to == kind), 0)
-            return tasks.pop(which)[1] if tasks else ""
-
-    def forget(self, session: str) -> None:
-        with self._guard:
-            self._tasks.pop(session, None)
+            own = [one for one in self._tasks if one[0] == session]
+            for found in [one for one in own if one[1] == kind] or own:
+                self._tasks.remove(found)
+                return found[2]
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,5 +229,4 @@ def end_session(request: HookRequest) -> HookReply:
     """Removes the session's runtime files; what is durable stays."""
     event = request.event
     virtual_files.remove_answers(request.folder, event.session_id, with_folder=bool(event.reads_below))
-    request.tasks.forget(event.session_id)
     return receive_event(request)

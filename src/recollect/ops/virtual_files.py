@@ -1,9 +1,6 @@
-"""Files that are not there: a read of `.ai/recall/<question>` is a question to memory, and the agent reads a file with
-the answer instead.
-
-The answers stand in a private folder for each session, a new file for each recall, until the session ends or a day has
-passed, because agents read files again after compaction. No part of a question or of a session's id becomes a name on
-disk.
+"""A read of `.ai/recall/<question>` is a question to memory; the agent reads a file with the answer instead. Answers
+stand in a private folder per session until it ends or a day has passed: agents read files again after compaction. No
+part of a question or of a session's id becomes a name on disk.
 """
 
 from __future__ import annotations
