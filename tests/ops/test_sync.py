@@ -4,14 +4,12 @@ alone, and that nothing is left of it afterwards."""
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import stat
 import sys
-import threading
 from collections.abc import Callable
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,8 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.text import storable
 from recollect.integrations import rule_copies, text_section
-from recollect.integrations.pieces import Receipts
 from recollect.model.memory import Lane, RuleType, Status
-from recollect.model.plan import Create, Plan, Update
+from recollect.model.plan import Create, Plan
 from recollect.model.result import Mark, Scope
 from recollect.ops import health, history, install, memories, rules, sync
 from tests.naughty import NAUGHTY
@@ -128,7 +125,7 @@ def test_nothing_is_written_unless_it_is_switched_on(
 
 @both
 def test_a_second_time_nothing_changes(app: App, write: Write, memory: Path, tmp_path: Path):
-    id = made(rules.add(app, "Use pnpm"))
+    rules.add(app, "Use pnpm")
     write(app)
     before, kept = files(tmp_path), (app.home.root / "installed.json").read_bytes()
     app.clock = FixedClock(NOW.plus(days=1))
@@ -136,13 +133,6 @@ def test_a_second_time_nothing_changes(app: App, write: Write, memory: Path, tmp
     assert write(app).facts["written"] == []
     assert (app.home.root / "installed.json").read_bytes() == kept
     assert {name: one for name, one in files(tmp_path).items() if name in before} == before
-
-    def seen_again(store: Any) -> Plan:
-        standing = store.exact(id)
-        return Plan.of([Update.between(standing, replace(standing, seen=9))])
-
-    app.commit(Scope.PROJECT, "test", seen_again, lambda _: "seen")
-    assert write(app).facts["written"] == []
 
 
 @both
@@ -349,95 +339,97 @@ def test_a_full_index_is_never_pushed_over_its_limits(app: App, lived_in: Path, 
 # Rules sync: what belongs to others
 
 
-def test_a_file_that_a_person_edited_is_his(app: App, lived_in: Path):
+@pytest.mark.parametrize(
+    ("write", "name"), [(sync.sync, "recollect-*"), (sync.skills, "SKILL.md"), (sync.skills, "manifest.json")]
+)
+def test_a_file_that_a_person_edited_is_his(app: App, lived_in: Path, write: Write, name: str):
     id = made(rules.add(app, "Use pnpm"))
-    his = lived_in / "recollect-my-notes-abcdef.md"
-    his.write_text("mine\n")
-    sync.sync(app)
-    [path] = set(lived_in.glob("recollect-*")) - {his}
-    path.write_text(path.read_text().replace("Use pnpm", "Use pnpm 9", 2))
+    his = [lived_in / "recollect-my-notes-abcdef.md", folder("devops") / "SKILL.md"]
+    folder("devops").mkdir(parents=True)
+    write(app)
+    [path] = (lived_in if write is sync.sync else folder("preferences")).glob(name)
+    path.write_text(path.read_text().replace("pnpm", "pnpm 9").replace("preferences", "likes"))
+    for one in his:
+        one.write_text("mine\n")
     edited = path.read_bytes()
 
-    told = sync.sync(app)
-    assert told.facts["left_alone"] == [f"{one} was edited by hand" for one in (path, his)]
-    assert told.notes[0] == f"Left alone: {path} was edited by hand."
+    told = write(app)
+    assert f"Left alone: {path} was edited by hand." in told.notes
     memories.archive(app, (id,))
-    sync.sync(app)
-    sync.sync(app, off=True)
+    write(app)
+    write(app, off=True)
 
-    assert (path.read_bytes(), his.read_text()) == (edited, "mine\n")
+    assert (path.read_bytes(), [one.read_text() for one in his]) == (edited, ["mine\n"] * 2)
     assert (lived_in / "MEMORY.md").read_bytes() == OWN
 
 
-@pytest.mark.parametrize("what", ["index", "memory", "file"])
-def test_nothing_is_written_through_a_link(app: App, lived_in: Path, tmp_path: Path, what: str):
+def linked(write: Write, what: str, memory: Path) -> Path:
+    skills = Path.cwd() / ".claude"
+    return {
+        "index": memory / "MEMORY.md", "memory": memory, "file": next(memory.glob("recollect-*"), memory),
+        "config": skills, "skills": skills / "skills", "skill": folder("preferences"),
+    }[what]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("write", "what"),
+    [(sync.sync, "index"), (sync.sync, "memory"), (sync.sync, "file"), (sync.skills, "config"), (sync.skills, "skills"),
+     (sync.skills, "skill")],
+)  # fmt: skip
+def test_nothing_is_written_through_a_link(app: App, lived_in: Path, tmp_path: Path, write: Write, what: str):
     id = made(rules.add(app, "Use pnpm"))
-    if what == "file":
-        sync.sync(app)
-    path = {"index": lived_in / "MEMORY.md", "memory": lived_in, "file": next(lived_in.glob("recollect-*"), lived_in)}[
-        what
-    ]
-    theirs = tmp_path / "theirs"
+    if what not in ("index", "memory"):
+        write(app)
+    path, theirs = linked(write, what, lived_in), tmp_path / "theirs"
     path.rename(theirs)
     path.symlink_to(theirs)
     before = files(theirs) if theirs.is_dir() else {"": theirs.read_bytes()}
     memories.edit(app, id, body="Use pnpm, or yarn")
 
-    told = sync.sync(app)
+    told = write(app)
     memories.archive(app, (id,))
-    sync.sync(app)
-    sync.sync(app, off=True)
+    write(app)
+    write(app, off=True)
 
     assert (files(theirs) if theirs.is_dir() else {"": theirs.read_bytes()}) == before
     assert path.is_symlink()
     assert "is a link" in told.notes[0]
 
 
-@pytest.mark.parametrize("edits", [[b"- one\n", b"- two\n"], [b"- more\n"] * 100])
+@pytest.mark.parametrize("edits", [2, 100])
 def test_an_edit_that_comes_meanwhile_is_kept(
-    app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, edits: list[bytes]
+    app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, edits: int
 ):  # fmt: skip
     rules.add(app, "Use pnpm")
-    index, look = lived_in / "MEMORY.md", swap.look
-    to_come = list(edits)
+    index, look, to_come = lived_in / "MEMORY.md", swap.look, [b"- more\n"] * edits
 
     def look_while_others_write(path: Path, *, within: Path | None = None) -> swap.Found:
         found = look(path, within=within)
         if path == index and to_come:
-            index.write_bytes(index.read_bytes() + to_come.pop(0))
+            index.write_bytes(index.read_bytes() + to_come.pop())
         return found
 
     monkeypatch.setattr(swap, "look", look_while_others_write)
     told = sync.sync(app)
 
-    if to_come:  # it never rested
+    if edits == 2:
+        assert index.read_bytes().startswith(OWN + b"- more\n" * 2 + b"<!-- recollect begin -->\n")
+    else:  # it never rested
         assert "changes all the time" in told.notes[0]
         assert set(index.read_bytes().splitlines()) == {OWN.strip(), b"- more"}
-    else:
-        assert index.read_bytes().startswith(OWN + b"".join(edits) + b"<!-- recollect begin -->\n")
-        assert listed(lived_in) == ["Use pnpm"]
 
 
 def test_many_at_once_take_nothing_of_each_other_for_a_persons(open_app: Opens, lived_in: Path):
     before = files(lived_in)
-    failed: list[Exception] = []
 
     def work(app: App, number: int) -> None:
-        try:
-            rules.add(app, f"Another rule, {number}")
-            sync.sync(app)
-        except Exception as problem:  # noqa: BLE001 - shown below
-            failed.append(problem)
+        rules.add(app, f"Another rule, {number}")
+        sync.sync(app)
 
-    threads = [threading.Thread(target=work, args=(open_app(), number)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    told = sync.sync(open_app())
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, [open_app() for _ in range(4)], range(4)))
 
-    assert failed == []
-    assert told.facts["left_alone"] == []
+    assert sync.sync(open_app()).facts["left_alone"] == []
     assert len(ours(lived_in)) == len(listed(lived_in)) == 4
     sync.sync(open_app(), off=True)
     assert files(lived_in) == before
@@ -485,19 +477,15 @@ def test_what_cannot_be_written_is_an_error(
 # Rules sync: off again
 
 
-@pytest.mark.parametrize("own", [OWN, b"no end", b"\xef\xbb\xbfa\r\nb\r\n", b"\n\n", "naïve 😀\n\n".encode()])
+@pytest.mark.parametrize("own", [OWN, b"no end", b"\xef\xbb\xbfa\r\nb\r\n", "naïve 😀\n\n".encode()])
 def test_taking_it_away_gives_the_index_back_byte_for_byte(app: App, lived_in: Path, own: bytes):
     (lived_in / "MEMORY.md").write_bytes(own)
     before = files(lived_in)
     for words in ("Use pnpm", "Answer briefly"):
         rules.add(app, words)
         sync.sync(app)
-    assert len(listed(lived_in)) == 2
-
     sync.sync(app, off=True)
-
     assert files(lived_in) == before
-    assert (lived_in / "MEMORY.md").read_bytes() == own
 
 
 def test_what_was_made_for_it_goes_with_it_unless_others_use_it(app: App, config: Path, memory: Path):
@@ -513,12 +501,10 @@ def test_what_was_made_for_it_goes_with_it_unless_others_use_it(app: App, config
     assert [path.name for path in memory.iterdir()] == ["user_role.md"]
 
 
-@pytest.mark.parametrize("left", [None, "{"])
-def test_it_is_taken_away_even_when_the_receipts_are_lost(app: App, config: Path, memory: Path, left: str | None):
+def test_it_is_taken_away_even_when_the_receipts_are_lost(app: App, config: Path, memory: Path):
     rules.add(app, "Use pnpm")
     sync.sync(app)
-    (app.home.root / "installed.json").unlink() if left is None else (app.home.root / "installed.json").write_text(left)
-    assert Receipts(app).pieces == {}
+    (app.home.root / "installed.json").write_text("{")
     sync.sync(app, off=True)
     assert [path for path in config.rglob("*") if path.is_file()] == []
     assert memory.is_dir(), "nobody knows any more who made it"
@@ -546,10 +532,7 @@ def test_each_kind_of_rule_is_a_skill(app: App, rule_type: RuleType, topic: str,
     assert "\nsource: recollect\n" in text
     found = manifest(topic)
     assert found.keys() == {"topicId", "sourceHash", "memoryCount", "generatedAt", "memoryKeys", "seal"}
-    assert (found["topicId"], found["memoryCount"], found["memoryKeys"]) == (topic, 1, [id])
-    assert found["generatedAt"] == NOW.iso()
-    assert len(bytes.fromhex(found["sourceHash"])) == hashlib.sha256().digest_size
-    assert [path.name for path in folder(topic).parent.iterdir()] == [f"auto-{topic}"]
+    assert (found["topicId"], found["memoryKeys"], found["generatedAt"]) == (topic, [id], NOW.iso())
 
 
 def test_a_skill_holds_this_projects_rules_the_newest_first(app: App, open_app: Opens, tmp_path: Path):
@@ -591,48 +574,7 @@ def test_a_skill_is_made_again_only_when_its_rules_changed(app: App):
     assert not folder("preferences").exists()
 
 
-@pytest.mark.parametrize("name", ["SKILL.md", "manifest.json"])
-def test_a_skill_that_a_person_edited_is_his(app: App, name: str):
-    id = made(rules.add(app, "Use npm"))
-    folder("devops").mkdir(parents=True)
-    (folder("devops") / "SKILL.md").write_text("# Mine\n")
-    sync.skills(app)
-    path = folder("preferences") / name
-    path.write_text(path.read_text().replace("preferences", "likes").replace("Preferences", "Likes"))
-    edited = path.read_bytes()
-
-    memories.edit(app, id, body="Use pnpm")
-    told = sync.skills(app)
-    assert f"{path} was edited by hand" in told.facts["left_alone"]  # type: ignore[operator]
-    sync.skills(app, off=True)
-
-    assert path.read_bytes() == edited
-    assert (folder("devops") / "SKILL.md").read_text() == "# Mine\n"
-
-
-@pytest.mark.parametrize("link", [".claude", ".claude/skills", ".claude/skills/auto-preferences"])
-@pytest.mark.parametrize("first", [True, False])
-def test_a_link_in_the_tree_is_not_followed(app: App, tmp_path: Path, link: str, first: bool):
-    theirs, path = tmp_path / "theirs", Path.cwd() / link
-    rules.add(app, "Use pnpm")
-    if first:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        theirs.mkdir()
-    else:
-        sync.skills(app)
-        path.rename(theirs)
-    path.symlink_to(theirs)
-    before = files(theirs)
-
-    told = sync.skills(app)
-    sync.skills(app, off=True)
-
-    assert files(theirs) == before
-    assert "is a link" in told.notes[0]
-    assert path.is_symlink()
-
-
-@pytest.mark.parametrize("there", ["", ".claude", ".claude/skills", ".claude/skills/auto-preferences"])
+@pytest.mark.parametrize("there", ["", ".claude/skills"])
 def test_taking_skills_away_leaves_the_tree_as_it_was(app: App, there: str):
     rules.add(app, "Use pnpm")
     rules.add(app, "Tabs", type=RuleType.CORRECTION)

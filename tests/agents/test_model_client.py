@@ -9,8 +9,6 @@ import pytest
 from recollect.agents import model_client
 from recollect.model.ask import Answer
 
-ASKED = model_client
-
 
 def printed(**more: object) -> bytes:
     return json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "yes", **more}).encode()
@@ -18,7 +16,7 @@ def printed(**more: object) -> bytes:
 
 def test_no_arguments_ever_allow_what_a_person_would_have_to():
     for reads in (False, True):
-        words = " ".join(ASKED.arguments(model="m", reads=reads, turns=9))
+        words = " ".join(model_client.arguments(model="m", reads=reads, turns=9))
         assert not [
             word for word in ("bypass", "dangerously", "allowedTools", "Bash", "Write", "Edit") if word in words
         ]
@@ -30,12 +28,12 @@ def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
         "CLAUDE_CODE_SESSION_ID": "s",
     }  # fmt: skip
 
-    given = ASKED.environ(outer, "")
+    given = model_client.environ(outer, "")
 
     assert (given["HOME"], given["CLAUDE_CONFIG_DIR"], given["ANTHROPIC_API_KEY"]) == ("/h", "/c", "sk")
     assert (given["CLAUDE_CODE_SESSION_ID"], given["BLOCK_HOOK_AGENTS"]) == ("", "1")
     assert "CLAUDECODE" not in given
-    assert ASKED.environ(outer, "own")["ANTHROPIC_API_KEY"] == "own"
+    assert model_client.environ(outer, "own")["ANTHROPIC_API_KEY"] == "own"
 
 
 @pytest.mark.parametrize(
@@ -55,4 +53,4 @@ def test_what_belongs_to_the_outer_session_is_emptied_and_the_login_kept():
     ],
 )
 def test_what_it_prints_is_read_or_is_a_problem(out: bytes, heard: Answer):
-    assert ASKED.read_answer(out) == heard
+    assert model_client.read_answer(out) == heard
