@@ -168,7 +168,9 @@ def agent(host: str) -> Agent:
     module = _MODULES.get(host)
     if module is None:
         raise BadInput(f"No agent is known as {host!r}.", hint=f"Known: {', '.join(_MODULES)}.")
-    return cast("Agent", import_module(f"recollect.agents.{module}").AGENT)
+    import_module(f"recollect.agents.{module}")
+    found: Agent = import_module("recollect.agents.base_agent").BY_HOST[host]
+    return found
 
 
 def default_agent() -> ClaudeCode:

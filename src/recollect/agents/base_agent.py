@@ -26,6 +26,8 @@ from recollect.model.session import Event, EventName, Reply, SubagentReport, Too
 from recollect.wire.pointer import checksum
 
 _MAX_CONTEXT_CHARS = 10_000
+ENDED = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}  # events, and whether the calls failed
+BY_HOST: dict[str, Agent] = {}
 Line = Mapping[str, object]
 
 # How the fields of a row are read, where they are not plain.
@@ -84,6 +86,7 @@ class Agent:
             cls.HOST = host
             for name, value in load_table("recollect.agents", f"{host.replace('-', '_')}.json").items():
                 setattr(cls, name.upper(), _READERS.get(name, _as_constant)(value))
+            BY_HOST[host] = cls()
 
     # What it tells us
 

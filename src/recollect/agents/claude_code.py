@@ -76,8 +76,6 @@ class ClaudeCode(ClaudeTranscripts, ClaudeMemory, host="claude-code"):
                     yield self.tool(call, output=output, failed=_seems_failed(text(call, "tool_name"), output))
             case EventName.TOOLS_RAN if "tool_name" in payload:  # comes only when the tool succeeded
                 yield self.tool(payload, output=shown_output(payload.get("tool_response")), failed=False)
-            case _:
-                pass
 
     def subagent_report(self, text: str) -> SubagentReport | None:
         """Of the first notification in it. Its tags are the client's own and come in this order before any text of the
@@ -164,6 +162,3 @@ def _version(program: str) -> list[int] | None:
         return None
     found = _VERSION.search(said.stdout.decode("utf-8", "replace"))
     return [int(part) for part in found.groups()] if found else None
-
-
-AGENT = ClaudeCode()

@@ -68,8 +68,6 @@ class Codex(Agent, host="codex"):
                 yield self.utterance(line, Voice.INJECTION, said)
             case "user" if not isinstance(kinds, list) or _BY_PERSON in kinds:  # older clients do not say who wrote it
                 yield from self.prompt_utterances(line, said)
-            case _:
-                pass
 
     def line_fields(self, line: Line) -> dict[str, Any]:
         payload = inner(line, "payload")
@@ -135,6 +133,3 @@ def _command(call: ToolCall) -> str:
 
 def _snake(event: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
-
-
-AGENT = Codex()

@@ -36,6 +36,3 @@ class Copilot(Agent, host="copilot"):
     def session_head(self, line: Line) -> Head:
         data = inner(line, "data") if line.get("type") == "session.start" else {}
         return Head(text(inner(data, "context"), "cwd"), text(data, "sessionId"), text(line, "timestamp"))
-
-
-AGENT = Copilot()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recollect.agents import Hook, Level, Places, ServerPlace, Transcript, prompts
-from recollect.agents.base_agent import Agent, Line, as_text, blocks, joined_text
+from recollect.agents.base_agent import ENDED, Agent, Line, as_text, blocks, joined_text
 from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
@@ -58,10 +58,9 @@ class Gemini(Agent, host="gemini"):
         )
 
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
-        failed = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}.get(name)
-        if failed is not None or name is EventName.TOOL_CALLED:
+        if name in (EventName.TOOL_CALLED, *ENDED):
             output = as_text(inner(payload, "tool_response").get("llmContent"))
-            yield self.tool(payload, output=_without_added(output), failed=failed)
+            yield self.tool(payload, output=_without_added(output), failed=ENDED.get(name))
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         # Merged into the input that was given.
@@ -132,6 +131,3 @@ class Gemini(Agent, host="gemini"):
 def _without_added(written: str) -> str:
     """Without what hooks put there. What a person wrote cannot be told from it if he writes the same tags."""
     return _ADDED.sub("", written)
-
-
-AGENT = Gemini()

@@ -66,6 +66,3 @@ class OpenCode(Agent, host="opencode"):
 def _xdg(places: Places, variable: str, usual: str) -> Path:
     named = places.environ.get(variable, "")
     return (Path(named) if os.path.isabs(named) else places.user_home / usual) / "opencode"
-
-
-AGENT = OpenCode()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recollect.agents import Level, Places
-from recollect.agents.base_agent import Agent, Line, blocks, encode, joined_text, project_of
+from recollect.agents.base_agent import ENDED, Agent, Line, blocks, encode, joined_text, project_of
 from recollect.agents.payload import inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
@@ -31,21 +31,17 @@ class Pi(Agent, host="pi"):
 
     def refine(self, parsed: Event, event: str, payload: Line) -> Event:
         # However a session starts, the extension begins with nothing, and what it gets goes into no history.
-        source = {"session_compact": "compact", "session_start": "startup", "session_shutdown": parsed.source}.get(
-            event
-        )
+        sources = {"session_compact": "compact", "session_start": "startup", "session_shutdown": parsed.source}
         said_ms, at = payload.get("at_ms"), parsed.at
+        # It may be heard late, and a session's lines from before its start are not its own.
         if isinstance(said_ms, int) and 0 <= at.micros - said_ms * 1_000 <= _LATEST_S * 1_000_000:
-            at = Moment(
-                said_ms * 1_000
-            )  # it was heard late, and a session's lines from before its start are not its own
+            at = Moment(said_ms * 1_000)
         is_made = parsed.name is EventName.PROMPT and text(payload, "source") == "extension"
-        return replace(parsed, at=at, source=source or "", machine_made=parsed.machine_made or is_made)
+        return replace(parsed, at=at, source=sources.get(event, ""), machine_made=parsed.machine_made or is_made)
 
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
-        failed = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}.get(name)
         if text(payload, "tool_use_id"):
-            yield self.tool(payload, output=text(payload, "tool_output"), failed=failed)
+            yield self.tool(payload, output=text(payload, "tool_output"), failed=ENDED.get(name))
 
     def render(self, event: str, reply: Reply) -> bytes:
         if event not in self.INJECTS:
@@ -101,6 +97,3 @@ class Pi(Agent, host="pi"):
         written = Path(__file__).with_suffix(".ts").read_text(encoding="utf-8")
         named = f"const INSTALLED_HOME = {json.dumps(str(home))};"
         return within / "extensions" / "recollect.ts", written.replace('const INSTALLED_HOME = "";', named, 1)
-
-
-AGENT = Pi()
