@@ -12,13 +12,13 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app.states import COLD_FROM, State
+from recollect.app.states import State
 from recollect.base.errors import Conflict, NotFound, RecollectError
 from recollect.base.text import storable
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import FileChange, Plan, Unlink, text_hash
 from recollect.model.result import Scope
-from recollect.vault import layout, note_folder, page
+from recollect.vault import note_folder, page
 from recollect.vault.note_folder import Refusal, Stamp, Vault
 from recollect.vault.page import Page
 from recollect.vault.tags import Form, form_of
@@ -41,7 +41,7 @@ def vault_of(app: App, scope: Scope) -> Vault:
     if scope is Scope.USER:
         return Vault(app.home.vault)
     root = app.require_project().root
-    return Vault(root / ".ai", (layout.MEMORY, layout.COLD), within=root, mode=0o644)
+    return Vault(root / ".ai", (page.MEMORY, page.COLD), within=root, mode=0o644)
 
 
 def vault_scopes(app: App) -> tuple[Scope, ...]:
@@ -157,8 +157,6 @@ def forget(store: Store, ids: Iterable[str]) -> None:
     for path, one in NOTE_FILES.find_all(store).items():
         if one.id in gone:
             NOTE_FILES.remove(store, path)
-    for id in gone:
-        COLD_FROM.remove(store, id)
 
 
 # Names of notes
@@ -183,8 +181,7 @@ def notes_called(app: App, name: str) -> list[str]:
     archived ones."""
     found = [_files_called(app, scope, name) for scope in reversed(vault_scopes(app))]
     live = [
-        {path: id for path, id in files.items() if layout.place_of(path).status is not Status.ARCHIVED}
-        for files in found
+        {path: id for path, id in files.items() if page.place_of(path).status is not Status.ARCHIVED} for files in found
     ]
     return list(next(filter(None, [*live, *found]), {}).values())
 
@@ -192,7 +189,7 @@ def notes_called(app: App, name: str) -> list[str]:
 def _files_called(app: App, scope: Scope, name: str) -> dict[str, str]:
     known = {path: one.id for path, one in NOTE_FILES.find_all(app.reader(scope)).items() if one.stamp != NO_FILE}
     # The user's vault is often spoken of as `memory/` too.
-    paths = (name, name.removeprefix(f"{layout.MEMORY}/")) if scope is Scope.USER else (name,)
+    paths = (name, name.removeprefix(f"{page.MEMORY}/")) if scope is Scope.USER else (name,)
     names = [page.normal_name(path) for path in paths]
     return (
         {path: known[path] for path in paths if path in known}

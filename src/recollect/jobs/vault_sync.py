@@ -5,7 +5,7 @@ does. A note whose file is gone is archived, and is the same again when the file
 nothing. A note may name another that does not exist yet; it is linked as soon as there is one. Which notes wait for
 which name is kept as hashes of the names: a note's words are not written down a second time.
 
-Does not find or read files (vault/note_folder.py), does not say what a file means (vault/layout.py).
+Does not find or read files (vault/note_folder.py), does not say what a file means (vault/page.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from recollect.base.text import counted
 from recollect.model.memory import Bridge, BridgeType, Note, Status
 from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update
 from recollect.model.result import Done, Scope
-from recollect.vault import layout, note_folder, page
+from recollect.vault import note_folder, page
 from recollect.vault.note_folder import Refusal, Scan
 
 if TYPE_CHECKING:
@@ -53,9 +53,8 @@ class Report:
     refused: list[Refusal] = field(default_factory=list)
     problems: list[Refusal] = field(default_factory=list)  # read, with something in them that could not be understood
 
-    @property
-    def total(self) -> int:
-        return self.new + self.changed + self.renamed + self.gone
+    def counts(self) -> dict[str, int]:
+        return {"new": self.new, "changed": self.changed, "renamed": self.renamed, "gone": self.gone}
 
 
 class Command(NamedTuple):
@@ -115,11 +114,8 @@ def refresh(
     follow_links(app, scope, updated, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
-    if report.total and not app.dry_run:
-        app.log.line(
-            "vault", scope=scope, new=report.new, changed=report.changed, renamed=report.renamed, gone=report.gone,
-            refused=len(report.refused),
-        )  # fmt: skip
+    if any(report.counts().values()) and not app.dry_run:
+        app.log.line("vault", scope=scope, **report.counts(), refused=len(report.refused))
     return report
 
 
@@ -164,9 +160,9 @@ def update_notes(
             if isinstance(stored, Note):
                 before[id] = stored
                 base = replace(stored, superseded_by=None) if id in command.released else stored
-                after[id] = layout.updated(base, file.page, file.path, written=written)
+                after[id] = page.updated(base, file.page, file.path, written=written)
             else:
-                after[id] = layout.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
+                after[id] = page.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
         _supersede(store, differing, {**known.files, **fresh}, before, after)
         notes = [Update.between(before[id], new) if id in before else Create(new) for id, new in after.items()]
         return Plan.of([*command.changes, *notes])
@@ -201,7 +197,7 @@ def _supersede(
 ) -> None:
     """Some notes say which older one they take the place of."""
     for file in files:
-        names = set(file.page.supersedes) if layout.place_of(file.path).status is Status.ACTIVE else set()
+        names = set(file.page.supersedes) if page.place_of(file.path).status is Status.ACTIVE else set()
         new = known[file.path].id
         for path, one in known.items() if names else ():
             if one.id == new or not ({page.stem(path), path.removesuffix(".md")} & names):

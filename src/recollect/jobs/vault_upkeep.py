@@ -17,7 +17,7 @@ from recollect.jobs import vault_sync
 from recollect.model.memory import Note
 from recollect.model.plan import text_hash
 from recollect.model.result import Scope
-from recollect.vault import layout, note_folder, tags
+from recollect.vault import note_folder, page, tags
 from recollect.vault.note_folder import Refusal
 from recollect.vault.tags import Form
 
@@ -76,7 +76,7 @@ def _write(app: App, known: KnownFiles, path: str) -> list[NoteFile]:
     note = reader.exact(one.id) if one else None
     if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
         return []
-    after = layout.with_usage(tags.completed(before, session=session_ledger.count_sessions(reader)), note)
+    after = page.with_usage(tags.completed(before, session=session_ledger.count_sessions(reader)), note)
     if after == before:
         return []
     note_folder.change(vault, path, before, after)

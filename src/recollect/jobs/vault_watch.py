@@ -51,5 +51,5 @@ def work(app: App, memo: Memo) -> bool:
         seen.due_s = 0.0
         return True
     seen.scan = scan
-    seen.again_s = time.monotonic() + _SETTLED_S if report.total else 0.0
+    seen.again_s = time.monotonic() + _SETTLED_S if any(report.counts().values()) else 0.0
     return False

@@ -82,7 +82,7 @@ def choose(
     """`pairs` nearest first, of any threads; those that may not be merged are passed over."""
     awake = [one for one in threads if one.status is Status.ACTIVE]
     near = {id for a, b, _ in pairs for id in (a, b)}
-    may_merge = {one.sketch.id: one for one in awake if one.sketch.id in near}
+    may_merge = {one.sketch.id: one for one in awake if one.sketch.id in near and not one.sketch.pinned}
     merges = _choose_merges(may_merge, pairs, figures.merge_above)
     lost = {lose for _, lose, _ in merges}
     later: dict[str, int] = {}  # when what a thread took in was last active
@@ -121,14 +121,14 @@ def _tally(strengths: Sequence[float]) -> Tally:
     return Tally(len(strengths), sum(strengths))
 
 
-def _choose_merges(awake: Mapping[str, Standing], pairs: Sequence[Pair], above: float) -> list[Pair]:
+def _choose_merges(may_merge: Mapping[str, Standing], pairs: Sequence[Pair], above: float) -> list[Pair]:
     """Each thread is lost at most once, and none that took another in. What is near to a lost one goes where that
     went, if it is surely near enough to what is there: so any number of copies become one or a few at once."""
     kept: set[str] = set()
     went: dict[str, tuple[str, float]] = {}
     made = []
     for a, b, similarity in pairs:
-        if not _may_join(awake.get(a), awake.get(b)):
+        if a not in may_merge or b not in may_merge or may_merge[a].sketch.lane is not may_merge[b].sketch.lane:
             continue
         (one, first), (other, second) = went.get(a, (a, 1.0)), went.get(b, (b, 1.0))
         # The similarity of the ends of a chain is at least this: angles add up at most.
@@ -136,19 +136,13 @@ def _choose_merges(awake: Mapping[str, Standing], pairs: Sequence[Pair], above: 
         sure = math.cos(min(math.pi, angle))
         if sure <= above or one == other:
             continue
-        keep, lose = sorted((one, other), key=lambda id: (id not in kept, -awake[id].strength, id))
+        keep, lose = sorted((one, other), key=lambda id: (id not in kept, -may_merge[id].strength, id))
         if lose in kept:
             continue
         kept.add(keep)
         went[lose] = (keep, sure)
         made.append((keep, lose, sure))
     return made
-
-
-def _may_join(one: Standing | None, other: Standing | None) -> bool:
-    if one is None or other is None or one.sketch.pinned or other.sketch.pinned:
-        return False
-    return one.sketch.lane is other.sketch.lane
 
 
 def plan(

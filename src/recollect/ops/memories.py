@@ -30,6 +30,8 @@ Topics = Annotated[tuple[str, ...], Arg("Topics, separated by commas.", metavar=
 User = Annotated[bool, Arg("Keep it for every project, not only this one.")]
 Quiet = Annotated[bool, Arg("Those that never helped and are no longer shown unasked; `restore` brings one back.")]
 Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
+From = Annotated[str, Arg("Where the link starts.", metavar="FROM")]
+To = Annotated[str, Arg("Where it ends.", metavar="TO")]
 _CAN_AGE_TO = {
     Status.SUSPENDED: (Status.ACTIVE, Status.SUSPENDED),
     Status.ARCHIVED: (Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED),
@@ -222,12 +224,9 @@ def load_whole(store: Store, memory: Memory) -> Whole:
 
 def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
     """A note is changed through its file: what is changed in memory alone would come back with the file."""
-    path = file_of(app, scope, memory)
-    if path is not None:
-        raise BadInput(
-            f"{memory.id} is a note, and its file counts: {path}.",
-            hint="Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`.",
-        )
+    if path := file_of(app, scope, memory):
+        hint = "Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`."
+        raise BadInput(f"{memory.id} is a note, and its file counts: {path}.", hint=hint)
 
 
 # Links, merging, splitting
@@ -235,8 +234,8 @@ def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
 
 def link(
     app: App,
-    source: Annotated[str, Arg("Where the link starts.", metavar="FROM")],
-    target: Annotated[str, Arg("Where it ends.", metavar="TO")],
+    source: From,
+    target: To,
     *,
     type: Annotated[BridgeType, Arg("What the first is to the second.")] = BridgeType.EXTENDS,
     weight: Annotated[float, Arg("How strong, 0 to 1.", metavar="W")] = 0.5,
@@ -257,8 +256,8 @@ def link(
 
 def unlink(
     app: App,
-    source: Annotated[str, Arg("Where the link starts.", metavar="FROM")],
-    target: Annotated[str, Arg("Where it ends.", metavar="TO")],
+    source: From,
+    target: To,
     *,
     type: Annotated[BridgeType | None, Arg("Only this type; else all between the two.")] = None,
 ) -> Done:
@@ -283,10 +282,8 @@ def merge(
     for memory in (keep, lose):
         refuse_note_file(app, scope, memory)
     if keep.kind is not lose.kind or keep.kind is Kind.NOTE:
-        raise BadInput(
-            f"{keep.id} is a {keep.kind} and {lose.id} is a {lose.kind}.",
-            hint="Only two threads or two rules can be merged.",
-        )
+        problem = f"{keep.id} is a {keep.kind} and {lose.id} is a {lose.kind}."
+        raise BadInput(problem, hint="Only two threads or two rules can be merged.")
 
     def make(store: Store) -> Plan:
         one, other = (load_whole(store, store.exact(memory.id) or memory) for memory in (keep, lose))
@@ -306,9 +303,8 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
         messages, new_id = store.messages(thread.id), app.mint.draw("thread")
         plan = reshape.split(thread, messages, wanted, new_id=new_id, now=app.clock.now())
         if isinstance(plan, Drop):
-            raise BadInput(
-                f"{thread.id} cannot be split: {plan.reason}.", hint=f"`recollect show {thread.id}` shows its messages."
-            )
+            hint = f"`recollect show {thread.id}` shows its messages."
+            raise BadInput(f"{thread.id} cannot be split: {plan.reason}.", hint=hint)
         return plan
 
     return app.commit(scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new.")
@@ -326,8 +322,8 @@ def clamp(name: str, value: float, low: float, high: float) -> tuple[float, tupl
     if value != value:  # NaN compares with nothing
         raise BadInput(f"The {name} is not a number.", hint=f"Give a number from {low:g} to {high:g}.")
     held = max(low, min(high, value))
-    said = (f"The {name} {value:g} is outside {low:g} to {high:g}: it was taken as {held:g}.",) if held != value else ()
-    return held, said
+    note = f"The {name} {value:g} is outside {low:g} to {high:g}: it was taken as {held:g}."
+    return held, (note,) if held != value else ()
 
 
 def at_least_one(name: str, value: int) -> int:

@@ -13,7 +13,6 @@ from typing import Annotated
 from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.note_files import FoundNote, file_of, find_note, vault_of, vault_scopes
-from recollect.app.states import COLD_FROM
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import counted, storable, title_from
 from recollect.jobs import vault_sync
@@ -23,9 +22,9 @@ from recollect.model.plan import FileChange
 from recollect.model.result import Cards, Check, Done, Mark, Scope, Shown, Summary
 from recollect.ops import memories
 from recollect.ops.table import Arg
-from recollect.vault import layout, note_folder, page, tags
-from recollect.vault.layout import place_of
+from recollect.vault import note_folder, page, tags
 from recollect.vault.note_folder import Refusal, Vault
+from recollect.vault.page import Place, place_of
 
 Name = Annotated[str, Arg("The note: its file's path or name, with or without .md, or its id.", metavar="NAME")]
 Names = Annotated[
@@ -53,7 +52,7 @@ def save(
         raise BadInput("A note waits in the inbox or is always loaded, not both.", hint="Leave one of the two out.")
     scope = memories.scope_of(not project)
     app.require_scope(scope)
-    folder = _join(layout.MEMORY if project else "", layout.INBOX if inbox else layout.ALWAYS if always else "")
+    folder = _join(page.MEMORY if project else "", page.INBOX if inbox else page.ALWAYS if always else "")
     change = _new_file(app, scope, folder, text, title, tags, group or "", "")
     return vault_sync.change_files(app, scope, {change: change.new}, "note save", f"Saved {change.new_path}.")
 
@@ -126,7 +125,7 @@ def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: s
 def sync(app: App) -> Summary:
     """Compare every file with its note, whatever is known."""
     reports = [vault_sync.refresh(app, scope, thorough=True) for scope in vault_scopes(app)]
-    counts = {name: sum(getattr(one, name) for one in reports) for name in ("new", "changed", "renamed", "gone")}
+    counts = {name: sum(one.counts()[name] for one in reports) for name in vault_sync.Report().counts()}
     refused = [one for report in reports for one in report.refused]
     problems = [one for report in reports for one in report.problems]
     facts: dict[str, Json] = {
@@ -167,7 +166,7 @@ def import_notes(
             refused.append(text)
             continue
         text = app.redact_text("note", text)  # it is copied to where agents read it
-        folder, _, name = (f"{layout.MEMORY}/{path}" if project else path).rpartition("/")
+        folder, _, name = (f"{page.MEMORY}/{path}" if project else path).rpartition("/")
         file = note_files.parse(note_folder.free_path(vault_of(app, scope), folder, name, paths), text)
         if file.hash in texts:
             there += 1
@@ -239,56 +238,54 @@ def _new_file(
 
 
 def _move_all(
-    app: App, names: Sequence[str], op: str, state: str, target_of: Callable[[App, FoundNote, str], tuple[str, str]]
+    app: App, names: Sequence[str], op: str, state: str, folder_of: Callable[[FoundNote, Place], str]
 ) -> Done:
-    """`target_of` says to which folder a note goes, and with which text."""
+    """`folder_of` says to which folder a note goes."""
     notes = _find_now(app, names)
     scope = notes[0].scope
+    is_restoring = op == "note restore"
     texts: dict[FileChange, str] = {}
     for note in notes:
         before = _text(app, note)
-        target, after = target_of(app, note, before)
+        after = _restore_text(app, note, before) if is_restoring else _put_away_text(app, note, before)
+        target = folder_of(note, place_of(note.path))
         folder, _, name = note.path.rpartition("/")
         path = note.path if folder == target else note_folder.free_path(vault_of(app, scope), target, name)
         texts[FileChange.between(note.id, note.path, before, path, after)] = after
-    released = frozenset(note.id for note in notes if op == "note restore")
     summary = " ".join(f"{change.new_path} is {state}." for change in texts)
+    released = {note.id for note in notes} if is_restoring else set()
     return vault_sync.change_files(app, scope, texts, op, summary, released)
 
 
-def _archive_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
-    place = place_of(note.path)
-    return _join(place.top, layout.ARCHIVE, *place.folders), _put_away(app, note, text)
+def _archive_folder(note: FoundNote, place: Place) -> str:
+    return _join(place.top, page.ARCHIVE, *place.folders)
 
 
-def _cold_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
-    after = _put_away(app, note, text)
-    if note.scope is Scope.USER and not app.dry_run:  # first, so that an interrupted move can still be undone
-        COLD_FROM.write(app.writer(note.scope), note.path.rpartition("/")[0], note.id)
-    return _join(layout.COLD, *place_of(note.path).folders), after
+def _cold_folder(note: FoundNote, place: Place) -> str:
+    """Below it stand the folders that the note came from, so that it can return."""
+    folder = note.path.rpartition("/")[0]
+    return _join(page.COLD, folder) if note.scope is Scope.USER else _join(page.COLD, *place.folders)
 
 
-def _original_folder(app: App, note: FoundNote, text: str) -> tuple[str, str]:
-    place = place_of(note.path)
+def _original_folder(note: FoundNote, place: Place) -> str:
+    top = page.MEMORY if note.scope is Scope.PROJECT or place.top == page.MEMORY else ""
+    is_put_away = place.first in (page.ARCHIVE, page.INBOX)
+    return _join(top, *(place.folders[1:] if is_put_away else place.folders))
+
+
+def _restore_text(app: App, note: FoundNote, text: str) -> str:
     stored = app.reader(note.scope).exact(note.id)
-    if place.status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
+    if place_of(note.path).status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
         raise BadInput(f"{note.path} is in use already.", hint="There is nothing to restore.")
-    came_from = None
-    if place.top == layout.COLD and note.scope is Scope.USER:
-        came_from = COLD_FROM.find(app.reader(note.scope), note.id)
-    if came_from is None:
-        top = layout.MEMORY if place.top or note.scope is Scope.PROJECT else ""
-        is_put_away = place.first in (layout.ARCHIVE, layout.INBOX)
-        came_from = _join(top, *(place.folders[1:] if is_put_away else place.folders))
-    return came_from, page.with_active(text)
+    return page.with_active(text)
 
 
-def _put_away(app: App, note: FoundNote, text: str) -> str:
+def _put_away_text(app: App, note: FoundNote, text: str) -> str:
     """The text with how the note was used, which is never written into a repository."""
     if place_of(note.path).status is Status.ARCHIVED:
         raise BadInput(f"{note.path} is archived already.", hint="`recollect note restore NAME` brings it back.")
     stored = app.reader(note.scope).exact(note.id)
-    return layout.with_usage(text, stored) if note.scope is Scope.USER and isinstance(stored, Note) else text
+    return page.with_usage(text, stored) if note.scope is Scope.USER and isinstance(stored, Note) else text
 
 
 def _text(app: App, note: FoundNote) -> str:

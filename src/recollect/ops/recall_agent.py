@@ -30,7 +30,7 @@ from recollect.recall.model_choice import Pointer
 from recollect.recall.priority import is_quiet
 from recollect.render.harmless import neutral, plain
 from recollect.store.words import STOP_WORDS
-from recollect.vault import layout
+from recollect.vault import page
 
 BEST = 60  # found by ordinary recall: they are offered first, so that they are there however much is remembered
 MAX_LOADED = 5_000
@@ -78,7 +78,7 @@ def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     found: dict[str, Memory] = {}
     for memory in _memories(app, text):
-        is_loaded = isinstance(memory, Note) and layout.is_always_loaded(memory.path)
+        is_loaded = isinstance(memory, Note) and page.is_always_loaded(memory.path)
         if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_quiet(memory):
             found.setdefault(memory.id, memory)
     paths = Counter(memory.path for memory in found.values() if isinstance(memory, Note))

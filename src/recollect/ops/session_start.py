@@ -31,7 +31,7 @@ from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
 from recollect.recall.priority import is_quiet
 from recollect.render import inject
-from recollect.vault import layout
+from recollect.vault import page
 
 OPEN_THREADS = 5
 _FORGETFUL_STARTS = frozenset({"compact", "clear"})  # starts after which the agent no longer has what it was shown
@@ -206,7 +206,7 @@ def _always_load_files(app: App, scope: Scope) -> dict[str, Known]:
     """By path, sorted."""
     if app.store_path(scope) is None:
         return {}
-    under = f"{layout.MEMORY}/{layout.ALWAYS}/" if scope is Scope.PROJECT else f"{layout.ALWAYS}/"
+    under = f"{page.MEMORY}/{page.ALWAYS}/" if scope is Scope.PROJECT else f"{page.ALWAYS}/"
     files = NOTE_FILES.find_all(app.reader(scope), under)
     return {path: one for path, one in sorted(files.items()) if one.stamp != NO_FILE}
 

@@ -39,7 +39,6 @@ _MOST_HINTS = 3
 _HINTS_TIMEOUT_S = 5.0
 _HINT_CANDIDATES = 30
 _NO_LIMIT = 1_000_000
-_STEPS = 4
 
 
 @contextmanager
@@ -63,27 +62,22 @@ def suggestions(
     apply: Annotated[bool, Arg("Do the merges and splits that are suggested, each with its own undo.")] = False,
 ) -> Suggested:
     store = app.reader(app.scope)
-    app.progress(0, _STEPS, "steps")
     threads = compaction.standing(store.sketches(), now=app.clock.now(), rules=app.age_rules)
     awake = [one for one in threads if one.status is Status.ACTIVE]
-    app.progress(1, _STEPS, "steps")
     try:
         close, notes = _find_close(app, store, awake, reshape.MERGE_ABOVE)
     except (ModelError, BadInput) as problem:
         close, notes = [], (f"Threads that say the same were not looked for: {problem.message}",)
-    app.progress(2, _STEPS, "steps")
     ids = {one.sketch.id for one in awake}
     drifted = Query(
         kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=reshape.MIN_DRIFTS - 1, limit=_NO_LIMIT
     )
     moved = sorted((one for one in store.find(drifted) if isinstance(one, Thread)), key=lambda one: one.created_at)
     splits = [(one, topics) for one in moved if one.id in ids and (topics := reshape.split_topics(one))]
-    hints = _find_hints(app, context)
-    app.progress(3, _STEPS, "steps")
     found = Suggested(
         tuple(_merge_entry(store, *pair) for pair in close[:_MOST_LISTED]),
         tuple(_split_entry(*split) for split in splits[:_MOST_LISTED]),
-        tuple(hints),
+        tuple(_find_hints(app, context)),
         reshape.health([one.strength for one in awake], len(close), len(splits)),
         {"merge_candidates": len(close), "split_candidates": len(splits)},
         app.dry_run,
@@ -99,14 +93,12 @@ def compact(
     scope, figures = app.scope, FIGURES[strategy]
     if app.store_path(scope) is None:
         return _report(app, strategy, Chosen(), None, ())
-    app.progress(0, _STEPS, "steps")
     reader = app.reader(scope)
     now, age = app.clock.now(), app.age_rules
     first_look = compaction.standing(reader.sketches(), now=now, rules=age)
-    app.progress(1, _STEPS, "steps")
     awake = [one for one in first_look if one.status is Status.ACTIVE]
+    app.progress(0, 2, "steps")
     close, notes = _find_close(app, reader, awake, figures.merge_above)
-    app.progress(2, _STEPS, "steps")
     chosen = Chosen()
 
     def make(store: Store) -> Plan:
@@ -115,7 +107,7 @@ def compact(
         chosen = compaction.choose(threads, close, figures, now=now, rules=age)
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
         whole = {memory.id: memories.load_whole(store, memory) for memory in map(store.exact, ids) if memory}
-        app.progress(3, _STEPS, "steps")  # the last moment at which it can be called off
+        app.progress(1, 2, "steps")  # the last moment at which it can be called off
         return compaction.plan(chosen, [one.sketch for one in threads], whole, now=now, rules=age)
 
     def say(_plan: Plan) -> str:
@@ -124,7 +116,7 @@ def compact(
         return f"Compacted ({strategy}): {merges}, {archives}, {threads}."
 
     done = app.commit(scope, "compact", make, say)
-    app.progress(_STEPS, _STEPS, "steps")
+    app.progress(2, 2, "steps")
     return _report(app, strategy, chosen, done.change, (*notes, *done.notes))
 
 

@@ -4,7 +4,7 @@ No link is followed on the way to a note: it may lead anywhere. Hidden files and
 only overwritten if it still is what was read (base/swap.py), made only where there is none, and moved in one step, so
 that what an editor saves meanwhile is never lost. A file that cannot be read is reported, not raised.
 
-Does not look into notes (page.py) and does not know what folders mean to memory (layout.py).
+Does not look into notes (page.py) and does not know what folders mean to memory (page.py).
 """
 
 from __future__ import annotations
