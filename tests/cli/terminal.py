@@ -16,28 +16,22 @@ needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="no pty there")
 
 def at_terminal(*args: str, typed: bytes = b"", env: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     """Exit code, and every byte that the terminal was given."""
+    code, shown = with_keys(*args, keys=[], typed=typed, env=env or {})
+    return code, shown.encode()
+
+
+def with_keys(
+    *args: str, keys: list[bytes], typed: bytes = b"", env: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """One key at a time, each when the program waits for one; what ends with a newline is a line."""
     screen, line = os.openpty()
     running = subprocess.Popen(
         [sys.executable, "-m", "recollect", *args],
         stdin=line, stdout=line, stderr=line, start_new_session=True,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200", **(env or {})},
     )  # fmt: skip
-    os.close(line)
     if typed:
         os.write(screen, typed)
-    shown = b"".join(_pieces(screen))
-    os.close(screen)
-    return running.wait(timeout=120), shown
-
-
-def with_keys(*args: str, keys: list[bytes]) -> tuple[int, str]:
-    """The same, with one key at a time, each when the program waits for one; what ends with a newline is a line."""
-    screen, line = os.openpty()
-    running = subprocess.Popen(
-        [sys.executable, "-m", "recollect", *args],
-        stdin=line, stdout=line, stderr=line, start_new_session=True,
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
-    )  # fmt: skip
     pieces: list[bytes] = []
     reader = threading.Thread(target=_collect, args=(screen, pieces))
     reader.start()
@@ -57,24 +51,15 @@ def _until_it_waits(
     running: subprocess.Popen[bytes], line: int, pieces: list[bytes], heard: int, *, for_line: bool
 ) -> None:
     """Until it reads keys (or lines), has answered the key before, and says nothing more for a moment."""
+    import termios
+
     end_s, said = time.monotonic() + 60, -1
     while running.poll() is None and time.monotonic() < end_s:
-        if _waits_for_lines(line) == for_line and heard < len(pieces) == said:
+        waits_for_lines = bool(termios.tcgetattr(line)[3] & termios.ICANON)
+        if waits_for_lines == for_line and heard < len(pieces) == said:
             return
         said = len(pieces)
         time.sleep(0.2)
-
-
-def _waits_for_lines(line: int) -> bool:
-    import termios
-
-    return bool(termios.tcgetattr(line)[3] & termios.ICANON)
-
-
-def _pieces(screen: int) -> list[bytes]:
-    pieces: list[bytes] = []
-    _collect(screen, pieces)
-    return pieces
 
 
 def _collect(screen: int, pieces: list[bytes]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 from tests.daemon.real import soon
 from tests.e2e.client import RULE, SECRET, World, one_model
@@ -92,3 +93,39 @@ def test_what_is_refused_again_and_again_is_proposed_as_a_rule(installed: World)
         installed.run("push it", says(bash("git push origin main"), bash("git push")), says("I may not."))
     assert soon(lambda: not waiting(installed) and installed.json("inbox", "list"))
     assert [card["body"] for card in installed.json("inbox", "list")] == ["Ask before `git push`."]
+
+
+# Sessions from before Recollect came
+
+
+def imported(world: World, *args: str) -> dict[str, Any]:
+    (only,) = world.json("import", "claude-code", *args)["projects"]
+    return dict(only)
+
+
+@one_model
+def test_what_was_said_before_recollect_came_is_known_to_the_next_session(world: World):
+    first = world.run(
+        "no, we use pnpm here, not npm", says(use("Bash", command=f"echo {SECRET}; exit 3")), says("I see."),
+        args=("--allowedTools", "Bash"),
+    )  # fmt: skip
+    world.run("go on", says("I do."), args=("--resume", first.id))
+    fork = world.run("aside", says("Well."), args=("--resume", first.id, "--fork-session"))
+
+    shown = imported(world, "--dry-run")
+    read = imported(world)
+    again = imported(world)
+
+    assert (shown["sessions"], shown["acts"]) == (read["sessions"], read["acts"])
+    assert read["sessions"] == len({first.id, fork.id})
+    assert read["acts"]["person"] == len(["no, we use pnpm here, not npm", "go on", "aside"])
+    assert read["copies"] > 0
+    assert read["remembers"]["rules"] == 1
+    assert again["sessions"] == 0
+    files = [path for path in (world.home / ".recollect").rglob("*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+    world.install()
+    later = world.run("hello", says("Good day."))
+    assert later.asked[0].holds("Use pnpm, not npm.") == 1
+    assert imported(world)["sessions"] == 0

@@ -30,18 +30,3 @@ def test_rules_come_back_when_the_window_is_full(installed: World):
 
     assert [asked.lane for asked in session.service.asked] == [Lane.MAIN, Lane.COMPACT, Lane.MAIN]
     assert session.asked[-1].holds(RULE) == 1
-
-
-def test_rules_come_back_when_a_person_compacts_and_what_was_shown_may_be_shown_again(installed: World):
-    installed.recollect("rule", "add", RULE)
-    with installed.session(
-        says("Good day."), says("With a flag."), says(SUMMARY, lane=Lane.COMPACT), says("With a flag.")
-    ) as session:
-        session.say("hello")
-        installed.recollect("pin", VALIDATORS)
-        session.say("how do solana validators restart?")
-        session.say("/compact")
-        session.say("how did solana validators restart?")
-
-    assert session.asked[1].holds("vestibule") == session.asked[2].holds("vestibule") == 1
-    assert session.asked[2].holds("We spoke of one thing and another.") == session.asked[2].holds(RULE) == 1

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from tests.e2e.client import MODELS, World, one_model
-from tests.e2e.stand_in import says, use
+from tests.e2e.stand_in import says
 
 
 def hook(world: World, *events: str) -> None:
@@ -33,23 +33,6 @@ def test_what_a_hook_prints_is_found_wherever_the_model_gets_it(world: World):
     roles = {role for role, text in asked.messages if "told at" in text}
     assert roles == ({"system"} if world.model == MODELS[0] else {"user"})
     assert [run.event for run in session.hooks] == ["SessionStart", "UserPromptSubmit"]
-
-
-@one_model
-def test_without_hooks_nothing_is_found_and_the_results_of_tools_are_kept(world: World):
-    (world.project / "a.txt").write_text("the first line\n", encoding="utf-8")
-
-    session = world.run(
-        "look", says("Looking.", use("Read", file_path="a.txt")), says(use("Read", file_path="b.txt")), says("Done.")
-    )
-
-    assert session.hooks == []
-    assert not session.asked[0].holds("told at")
-    (good, failed), (bad, bad_failed) = session.asked[-1].results()
-    assert "the first line" in good
-    assert not failed
-    assert "does not exist" in bad
-    assert bad_failed
 
 
 @one_model

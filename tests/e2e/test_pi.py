@@ -59,15 +59,6 @@ def test_what_another_agent_was_told_is_told_here(installed: World):
     assert system(session.asked[0]).count("Use pnpm, not npm") == 1
 
 
-def test_a_correction_is_kept_and_told_to_the_next_session(installed: World):
-    with PiSession(installed, says("Noted.")) as first:
-        first.say("no, we use pnpm here, not npm")
-    with PiSession(installed, says("Good day.")) as second:
-        second.say("hello")
-    assert any("Recollect: noted" in notice for notice in first.notices)
-    assert system(second.asked[0]).count("Use pnpm, not npm") == 1
-
-
 def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_on_them(installed: World):
     kept, rule = "Deploys go through the staging cluster first", "Never run prettier in this repository"
     reads = use("read", path=f"{installed.project}/.ai/recall/how do we deploy")

@@ -136,21 +136,3 @@ def test_without_the_program_it_is_silent_and_status_says_what_to_do(world: Worl
     assert quiet.asked[0].holds("recollect") == 0
     assert asked.asked[0].holds("Recollect is not installed on this machine")
     assert not (world.home / ".recollect").exists()
-
-
-@one_model
-def test_its_commands_ask_memory(world: World):
-    plugged(world)
-    world.install()
-    world.recollect("rule", "add", RULE)
-    world.run("hello", says("Good day."))
-
-    status = world.run("/recollect:status", says("Told."))
-    why = world.run("/recollect:why", says("Told."))
-    recall = world.run("/recollect:recall how are commits written", says("Let me see."))
-    pin = world.run("/recollect:pin midnight is in UTC", says("Kept."))
-
-    assert status.asked[0].holds("memories") or status.asked[0].holds("rules")
-    assert why.asked[0].holds("imperative mood")
-    assert recall.asked[0].holds("Answer from memory: how are commits written")
-    assert pin.asked[0].holds("Remember this: midnight is in UTC")

@@ -40,21 +40,6 @@ def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until
     assert called.asked[-1].holds("The user asked about this project's memory: why midnight?")
 
 
-def test_what_is_pinned_and_recalled_comes_back_word_for_word(installed: World):
-    installed.run(
-        "keep this", says(tool("ai_pin", content=COOKIE, topics=["authentication"])), says("Kept."), args=ALLOWED
-    )
-
-    session = installed.run(
-        "what do we know", says(tool("ai_recall", query="why does the cookie expire")), says("So."), args=ALLOWED
-    )
-
-    (result, failed), *_ = session.asked[-1].results()
-    assert not failed
-    assert COOKIE in result
-    assert "# Memory Recall: why does the cookie expire" in result
-
-
 def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: World):
     crowd(installed)
     kept(installed, COOKIE, "--topics", "authentication", "--boost", "0")

@@ -23,13 +23,6 @@ def daemon_pid(world: World) -> int:
     return int(daemon(world).get("pid") or 0)
 
 
-@one_model
-def test_the_first_hook_starts_the_daemon(world: World):
-    world.recollect("install", "--user")
-    world.run("hello", says("Good day."))
-    assert daemon_pid(world)
-
-
 def test_a_daemon_killed_in_mid_session_is_replaced(installed: World):
     installed.recollect("rule", "add", RULE)
 
