@@ -147,7 +147,7 @@ def _block(shown: Sequence[Memory]) -> str:
     """The lines of an injection without its fence."""
     rules = [memory for memory in shown if isinstance(memory, Rule)]
     threads = [memory for memory in shown if not isinstance(memory, Rule)]
-    page = inject.session_start(rules, threads, heart=None, nonce="12345678", now=_BEGIN).text
+    page = inject.session_start(rules, threads=threads, nonce="12345678", now=_BEGIN).text
     return "\n".join(page.splitlines()[1:-1])
 
 

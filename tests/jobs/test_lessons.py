@@ -73,7 +73,7 @@ def test_after_a_second_session_it_is_in_force_and_shown_before_the_call(app: Ap
     assert reminded(app, "cd web && npm test -- --watch") == [SENTENCE]
     assert reminded(app, "pnpm test") == []
     assert reminded(app, "npm install") == []
-    told = inject.session_start([learnt], (), heart=None, nonce="12345678", now=NOW).text
+    told = inject.session_start([learnt], nonce="12345678", now=NOW).text
     assert f"Failures:\n- [tool] {SENTENCE}" in told
     assert outcomes.promote_lessons(app) == ()
 

@@ -86,7 +86,7 @@ def test_a_later_contradiction_supersedes_and_the_chain_is_kept(app: App):
 def test_nothing_of_what_we_injected_is_captured_again(app: App):
     rule = Rule(id="rule_20260201_083000_abc123", title="t", body="We always use tabs here", created_at=NOW,
                 reinforced_at=NOW, last_active_at=NOW)  # fmt: skip
-    ours = inject.rules_again([rule], nonce="0123abcd").text
+    ours = inject.session_start([rule], nonce="0123abcd", now=NOW).text
     before = states(app)
     capture.capture(app, f"{ours}\nwhat does this mean?")
     assert states(app) == before

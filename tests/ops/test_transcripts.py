@@ -82,9 +82,8 @@ def test_nothing_is_taken_in_twice_and_what_went_before_is_known(app: App, trans
 
 
 def test_what_we_put_in_is_not_taken_out_again(app: App, transcript: Transcript, parts: Parts):
-    block = inject.rules_again(
-        [rule("Use pnpm", body="Use pnpm for everything in this repository.")], nonce="12345678"
-    ).text
+    told = rule("Use pnpm", body="Use pnpm for everything in this repository.")
+    block = inject.session_start([told], nonce="12345678", now=NOW).text
     transcript.line("user", f"look\n{block}")
     transcript.line("attachment", "", attachment={"type": "hook_additional_context", "content": [block]})
     echo = next(line for line in block.splitlines() if "pnpm" in line)

@@ -30,9 +30,9 @@ def texts(stored: str) -> list[inject.Injection]:
     threads = [thread(stored, body=stored) for _ in range(20)]
     hits = [hit(memory, stored) for memory in threads]
     return [
-        inject.session_start(rules, threads, heart=HEART, always=threads[:2], nonce=NONCE, now=NOW),
-        inject.rules_again(rules, nonce=NONCE),
-        inject.new_rules(rules, nonce=NONCE),
+        inject.session_start(rules, threads=threads, heart=HEART, always=threads[:2], nonce=NONCE, now=NOW),
+        inject.session_start(rules, is_compacted=True, nonce=NONCE, now=NOW),
+        inject.session_start(rules, is_resumed=True, nonce=NONCE, now=NOW),
         inject.prompt(hits, heart=HEART, nonce=NONCE),
         inject.subagent(rules, hits, nonce=NONCE),
         inject.reminders(rules[:3], nonce=NONCE),
@@ -159,7 +159,7 @@ def test_what_was_told_is_told_apart_from_what_was_only_named():
     empty = thread("Carts", body="")
 
     block = inject.session_start(
-        [told], [named, whole, empty], heart=HEART, always=[note("A"), note("B")], nonce=NONCE, now=NOW
+        [told], threads=[named, whole, empty], heart=HEART, always=[note("A"), note("B")], nonce=NONCE, now=NOW
     )
 
     assert "Loaded 2 always-load entries" in block.text
@@ -172,11 +172,11 @@ def test_every_memory_that_was_told_can_be_read_back(title: str, body: str):
     rules = [rule(title, body=body)]
     memories = [*rules, thread(title, body=body)]
     for said in (
-        inject.rules_again(rules, nonce=NONCE),
+        inject.session_start(rules, nonce=NONCE, now=NOW),
         inject.reminders(rules, nonce=NONCE),
         inject.prompt([hit(memory, body) for memory in memories], heart=HEART, nonce=NONCE),
-        inject.session_start([], [], heart=HEART, always=memories, nonce=NONCE, now=NOW),
-        inject.session_start([], memories[1:], heart=HEART, nonce=NONCE, now=NOW),
+        inject.session_start([], heart=HEART, always=memories, nonce=NONCE, now=NOW),
+        inject.session_start([], threads=memories[1:], heart=HEART, nonce=NONCE, now=NOW),
     ):
         assert inject.marks_shown(said.text) == said.shown
 

@@ -47,6 +47,7 @@ Kept = dict[str, tuple[Scope, M]]  # by id, each with the store that keeps it
 
 def start_session(request: HookRequest) -> HookReply:
     app, event, nonce = request.app, request.event, fresh_key()[:8]
+    now = app.clock.now()
     virtual_files.sweep_old_answers(request.folder, event.at)
     is_known = session_ledger.load(app, event) is not None
     if event.source != "compact":
@@ -61,16 +62,17 @@ def start_session(request: HookRequest) -> HookReply:
     withheld = ""
     if has_history:
         seen = session_ledger.marks_shown(app, talker)
-        said = inject.new_rules([rule for id, (_, rule) in rules.items() if id not in seen], nonce=nonce)
+        new = [rule for id, (_, rule) in rules.items() if id not in seen]
+        said = inject.session_start(new, nonce=nonce, now=now, is_resumed=True)
     elif event.source == "compact":
         notes, _ = _load_notes(request)
-        said = inject.rules_again(_memories(rules), always=_memories(notes), nonce=nonce)
+        said = inject.session_start(_memories(rules), nonce=nonce, now=now, always=_memories(notes), is_compacted=True)
     else:
         threads = _threads_in_time(request)
         notes, withheld = _load_notes(request)
         said = inject.session_start(
-            _memories(rules), _memories(threads), heart=beat_state.load(app), always=_memories(notes), nonce=nonce,
-            now=app.clock.now(),
+            _memories(rules), nonce=nonce, now=now, always=_memories(notes), heart=beat_state.load(app),
+            threads=_memories(threads),
         )  # fmt: skip
     what = f"session start ({event.source or 'startup'})"
     listed = hook_reply.list_loaded(app, what, {**notes, **rules, **threads}, said)

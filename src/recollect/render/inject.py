@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted
@@ -61,8 +61,7 @@ _ENTRY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(NamedTuple):
     text: str  # empty: there is nothing to say
     shown: tuple[str, ...] = ()  # the ledger's marks of what the text says
     left_out: tuple[Drop, ...] = ()
@@ -76,47 +75,38 @@ NOTHING = Injection("")
 
 
 def session_start(
-    rules: Sequence[Rule],
-    threads: Sequence[Memory],
-    *,
-    heart: Heartbeat | None,
-    always: Sequence[Memory] = (),
-    nonce: str,
-    now: Moment,
-) -> Injection:
-    """Always-loaded notes, rules, the heartbeat and open threads, in this order, as far as there is room."""
+    rules: Sequence[Rule], *, nonce: str, now: Moment, always: Sequence[Memory] = (), heart: Heartbeat | None = None,
+    threads: Sequence[Memory] = (), is_resumed: bool = False, is_compacted: bool = False,
+) -> Injection:  # fmt: skip
+    """Always-loaded notes, rules, the heartbeat and open threads, in this order, as far as there is room.
+
+    `is_resumed`: the agent still has what it was told before. `is_compacted`: it has lost that, and the person is told.
+    """
     page = _Page(nonce, START_CHARS)
-    page.add_always_loaded(always)
-    page.add_rules(rules)
+    if is_resumed and rules:
+        page.add("New since this session was last open:")
+    if always:
+        page.add(f"Loaded {len(always)} always-load entries")
+    for note in always:  # a few notes come whole; of many, each as much as there is room for
+        title = plain(note.title, _TITLE_CHARS)
+        text = plain(note.body, max(_RULE_CHARS, _ALWAYS_CHARS // len(always) - _TITLE_CHARS))
+        said = f"{text} ({note.id})" if text.startswith(title.rstrip("\u2026")) else f"{title} ({note.id}): {text}"
+        page.add(f"- [{note.lane}] {said}", note.id)
+    loaded = page.add_rules(rules)
     if heart is not None:
         beat = json.dumps({"beat": heart.beat, "since_last": heart.since_last})
         page.add(f"Heartbeat: {beat} ({heart.meaning})")
     if threads:
         page.add("Open threads:")
     for thread in threads:
-        page.add(_thread_line(thread, now), turn_mark(thread.id))
+        mark, is_short = turn_mark(thread.id), _is_short(thread)
+        named = f"{thread.kind} {mark}" if is_short else thread.id
+        page.add(f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})", mark)
         # A headline that does not say all of a thread does not count as shown: a prompt may still bring the thread.
-        if not _is_short(thread) and turn_mark(thread.id) in page.shown:
-            page.shown.remove(turn_mark(thread.id))
-    return page.injection()
-
-
-def rules_again(rules: Sequence[Rule], *, always: Sequence[Memory] = (), nonce: str) -> Injection:
-    """For an agent that lost what it was shown: the always-loaded notes, and the rules."""
-    page = _Page(nonce, START_CHARS)
-    page.add_always_loaded(always)
-    again = page.add_rules(rules)
-    notice = f"\U0001f504 Recollect: {counted(again, 'rule')} re-loaded after context compaction" if again else ""
-    return page.injection(notice)
-
-
-def new_rules(rules: Sequence[Rule], *, nonce: str) -> Injection:
-    """For an agent that still has what it was told before."""
-    page = _Page(nonce, START_CHARS)
-    if rules:
-        page.add("New since this session was last open:")
-        page.add_rules(rules)
-    return page.injection()
+        if not is_short and page.shown[-1:] == [mark]:
+            page.shown.pop()
+    notice = f"\U0001f504 Recollect: {counted(loaded, 'rule')} re-loaded after context compaction"
+    return page.injection(notice if is_compacted and loaded else "")
 
 
 def prompt(
@@ -136,7 +126,10 @@ def prompt(
     page.reserved = max(len(_POINTERS), _HEAD_CHARS) + len(paused)
     listed = hits if content else {hit.memory.id: hit for hit in hits}.values()
     for hit in listed:
-        page.add(_hit_line(hit) if content else _pointer_line(hit.memory), hit.mark)
+        memory = hit.memory
+        path = f"{plain(memory.path, _TITLE_CHARS)}: " if isinstance(memory, Note) and memory.path else ""
+        pointer = f"- {memory.kind} {memory.id} [{memory.lane}] {path}{plain(memory.title, _TITLE_CHARS)}"
+        page.add(_hit_line(hit) if content else pointer, hit.mark)
     if not page.shown:
         return NOTHING
     titles = {hit.memory.id: plain(hit.memory.title, _NOTICE_TITLE_CHARS) for hit in hits}
@@ -253,13 +246,6 @@ class _Page:
         elif mark:
             self.left_out.append(Drop(memory_of(mark), _NO_ROOM))
 
-    def add_always_loaded(self, notes: Sequence[Memory]) -> None:
-        """A few notes come whole; of many, each as much as there is room for."""
-        if notes:
-            self.add(f"Loaded {len(notes)} always-load entries")
-        for note in notes:
-            self.add(_note_line(note, max(_RULE_CHARS, _ALWAYS_CHARS // len(notes) - _TITLE_CHARS)), note.id)
-
     def add_rules(self, rules: Sequence[Rule]) -> int:
         """The first ones as far as there is room, by section; returns how many."""
         room = self.room() - sum(len(name) + 2 for _, name in SECTIONS) - 80
@@ -296,17 +282,6 @@ def _rule_line(rule: Memory, max_chars: int) -> str:
     return f"- [{rule.lane}] {plain(rule.body or rule.title, max_chars)} ({rule.id})"
 
 
-def _note_line(note: Memory, max_chars: int) -> str:
-    title, text = plain(note.title, _TITLE_CHARS), plain(note.body, max_chars)
-    said = f"{text} ({note.id})" if text.startswith(title.rstrip("\u2026")) else f"{title} ({note.id}): {text}"
-    return f"- [{note.lane}] {said}"
-
-
-def _thread_line(thread: Memory, now: Moment) -> str:
-    named = f"{thread.kind} {turn_mark(thread.id)}" if _is_short(thread) else thread.id
-    return f"- {named} [{thread.lane}] {_words(thread, thread.body)} ({ago(thread.last_active_at, now)})"
-
-
 def _is_short(memory: Memory) -> bool:
     """Whether a headline says all of it."""
     body = memory.body.strip()
@@ -319,11 +294,6 @@ def _hit_line(hit: Hit) -> str:
     words = _words(memory, " \u2026 ".join(hit.shown) or hit.text, _ANSWER_CHARS)
     since = f" (stale: {plain(list_stale(hit.stale), _TITLE_CHARS)} changed since)" if hit.stale else ""
     return f"- {memory.kind} {hit.mark} [{memory.lane}] {hit.score:.2f}: {words}{since}"
-
-
-def _pointer_line(memory: Memory) -> str:
-    name = f"{plain(memory.path, _TITLE_CHARS)}: " if isinstance(memory, Note) and memory.path else ""
-    return f"- {memory.kind} {memory.id} [{memory.lane}] {name}{plain(memory.title, _TITLE_CHARS)}"
 
 
 def _words(memory: Memory, passage: str, max_chars: int = _PASSAGE_CHARS) -> str:

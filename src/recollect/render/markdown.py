@@ -1,5 +1,4 @@
-"""Memories as Markdown: one file each, as people's note programs read them; and rules as a section of a file of
-others."""
+"""Memories as Markdown files for note programs, and rules as a section of a file of others."""
 
 from __future__ import annotations
 
@@ -20,15 +19,16 @@ _HEADS = frozenset(f"### {heading}" for _, heading in SECTIONS)
 
 
 def file_name(memory: Memory) -> str:
-    """Of the title, and of the id so that no two are the same."""
+    """Made from the title, and from the id so that no two are the same."""
     slug = clip(_NO_NAME.sub("-", one_line(memory.title).lower()).strip("-"), _NAME_CHARS).rstrip("…-")
     return f"{slug or memory.kind}-{memory.id[-6:]}"
 
 
 def page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge], names: Mapping[str, str]) -> str:
-    """`names`: of the files of the memories it is bridged to."""
+    """`names`: the files of the memories that it is linked to, by id."""
+    tags = dict.fromkeys(_NO_NAME.sub("-", word).strip("-") for word in (*memory.topics, *memory.tags))
     fields: dict[str, object] = {
-        "id": memory.id, "kind": str(memory.kind), "status": str(memory.status), "tags": list(_tags(memory)),
+        "id": memory.id, "kind": str(memory.kind), "status": str(memory.status), "tags": [tag for tag in tags if tag],
         "group": memory.group, "lane": str(memory.lane), "origin": memory.origin, "pinned": memory.pinned,
         "created": memory.created_at.iso(), "last_active": memory.last_active_at.iso(),
         "superseded_by": memory.superseded_by or "",
@@ -48,13 +48,8 @@ def page(memory: Memory, messages: Sequence[Message], bridges: Sequence[Bridge],
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _tags(memory: Memory) -> tuple[str, ...]:
-    words = (*memory.topics, *memory.tags)
-    return tuple(dict.fromkeys(tag for word in words if (tag := _NO_NAME.sub("-", word).strip("-"))))
-
-
 def rule_lines(rules: Sequence[Rule]) -> list[str]:
-    """A list for each type there is. Each ends with a mark by which it is known again."""
+    """One list per type; each rule ends with a mark by which it is recognised."""
     lines: list[str] = []
     for kind, heading in SECTIONS:
         said = [

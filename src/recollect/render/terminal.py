@@ -115,10 +115,6 @@ def _shown(shown: results.Shown, now: Moment) -> Iterator[Block]:
         yield from (Line(), Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM))
 
 
-def _recalled(recalled: results.Recalled, now: Moment) -> Iterator[Block]:
-    yield Line(recall_text(recalled, now=now, ask="recollect recall {}"))
-
-
 def _done(done: results.Done, _now: Moment) -> Iterator[Block]:
     if done.dry_run:
         yield Line("Dry run: nothing was written.", Tone.WARN)
@@ -243,8 +239,10 @@ def _overview(overview: results.Overview, _now: Moment) -> Iterator[Block]:
     elif found is not None and (found.waiting or found.others):
         left = f"{max(found.waiting, found.others):,} of {found.passages:,} passages"
         yield Line(f"{left} are found by their words alone so far; `recollect reindex` reads them now.", Tone.DIM)
-    if overview.llm:
-        yield Line(_llm_spending(overview.llm), Tone.DIM)
+    if llm := overview.llm:
+        calls, tokens = (f"{llm[name]:,} of {llm[f'{name}_per_day']:,} {name}" for name in ("calls", "tokens"))
+        spent = f"; today {calls}, {tokens}" if llm["on"] or llm["calls"] else ""
+        yield Line(f"Language models: {'on' if llm['on'] else 'off'}{spent}.", Tone.DIM)
     if overview.set_aside:
         yield Line(f"{counted(len(overview.set_aside), 'damaged file')} set aside: `recollect recover`.", Tone.WARN)
     if overview.problems:
@@ -262,14 +260,6 @@ def _counted_kinds(counts: Counts) -> str:
             rest = [f"{n:,} {status}" for status, n in of_kind.items() if status != Status.ACTIVE]
             parts.append(counted(sum(of_kind.values()), str(kind)) + (f" ({', '.join(rest)})" if rest else ""))
     return ", ".join(parts) or "nothing yet"
-
-
-def _llm_spending(llm: Mapping[str, Json]) -> str:
-    if not llm["on"] and not llm["calls"]:
-        return "Language models: off."
-    calls = f"{llm['calls']:,} of {llm['calls_per_day']:,} calls"
-    tokens = f"{llm['tokens']:,} of {llm['tokens_per_day']:,} tokens"
-    return f"Language models: {'on' if llm['on'] else 'off'}; today {calls}, {tokens}."
 
 
 def _verified(verified: results.Verified, _now: Moment) -> Iterator[Block]:
@@ -304,10 +294,10 @@ def _configured(configured: results.Configured, _now: Moment) -> Iterator[Block]
     yield from _notes(configured.problems)
 
 
-def _told(told: results.Summary, _now: Moment) -> Iterator[Block]:
-    if told.summary:  # a list of names may be empty, and is read by programs
-        yield Line(told.summary)
-    yield from _notes(told.notes)
+def _summary(summary: results.Summary, _now: Moment) -> Iterator[Block]:
+    if summary.summary:  # a list of names may be empty, and is read by programs
+        yield Line(summary.summary)
+    yield from _notes(summary.notes)
 
 
 def _tour(tour: results.Tour, now: Moment) -> Iterator[Block]:
@@ -326,8 +316,9 @@ def _tour(tour: results.Tour, now: Moment) -> Iterator[Block]:
 
 
 _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
-    results.Cards: _cards, results.Shown: _shown, results.Found: found_blocks, results.Recalled: _recalled,
+    results.Cards: _cards, results.Shown: _shown, results.Found: found_blocks,
+    results.Recalled: lambda one, now: iter([Line(recall_text(one, now=now, ask="recollect recall {}"))]),
     results.Reasons: reason_blocks, results.Done: _done, results.History: _history, results.Suggested: _suggested,
     results.Compacted: _compacted, results.Overview: _overview, results.Verified: _verified,
-    results.Checkup: _checkup, results.Configured: _configured, results.Summary: _told, results.Tour: _tour,
+    results.Checkup: _checkup, results.Configured: _configured, results.Summary: _summary, results.Tour: _tour,
 }  # fmt: skip
