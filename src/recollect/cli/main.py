@@ -61,13 +61,10 @@ class Tree(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         path = (*self.path, cmd_name)
-        for op in OPS:
-            for alias in (op.name, *op.aliases):
-                name, *implied = alias.split(" --")  # `delete --delete`: the options that a name implies follow it
-                if name.split() == [*path]:
-                    from recollect.cli.op_command import command_of
+        if named := _find_op(path):
+            from recollect.cli.op_command import command_of
 
-                    return command_of(op, name=cmd_name, implied=[f"--{option}" for option in implied])
+            return command_of(named[0], cmd_name)
         if _below(path):
             return _parent(path)
         if cmd_name in (extra.name for extra in EXTRAS):
@@ -98,7 +95,9 @@ class Tree(click.Group):
             near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
             meant = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
             raise click.UsageError(f"There is no command {name!r}.{meant}", ctx)
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        named = _find_op((*self.path, name))
+        return found, command, [*(named[1] if named else ()), *rest]
 
 
 def group_rows(group: Group) -> list[tuple[str, str]]:
@@ -135,6 +134,16 @@ def _closed_pipe_is_no_error() -> Iterator[None]:
         # What is still buffered goes nowhere, or Python complains about it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise click.exceptions.Exit(0) from None
+
+
+def _find_op(path: tuple[str, ...]) -> tuple[Op, list[str]] | None:
+    """By its name or an alias, with the options that an alias implies (`delete --delete`)."""
+    for op in OPS:
+        for alias in (op.name, *op.aliases):
+            name, *implied = alias.split(" --")
+            if name.split() == [*path]:
+                return op, [f"--{option}" for option in implied]
+    return None
 
 
 def _below(path: tuple[str, ...]) -> list[Op]:

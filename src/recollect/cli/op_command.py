@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,8 +48,8 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
     return found
 
 
-def command_of(op: Op, *, name: str = "", implied: Sequence[str] = ()) -> click.Command:
-    """`name`: how it was called, where that is an alias. `implied`: the options that an alias stands for."""
+def command_of(op: Op, name: str = "") -> click.Command:
+    """`name`: how it was called, where that is an alias."""
     wanted = parameters(op.function)
     inputs: list[click.Parameter] = [_argument(p) if p.positional else _option(p) for p in wanted]
     inputs.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
@@ -64,24 +64,8 @@ def command_of(op: Op, *, name: str = "", implied: Sequence[str] = ()) -> click.
     # \b keeps click from wrapping: columns stay columns, and an example can be copied.
     positional = "\n".join(f"  {p.arg.metavar:<10} {p.arg.help}" for p in wanted if p.positional)
     described = f"{op.summary}\n\n\b\n{positional}" if positional else op.summary
-    return _Command(
-        implied,
-        name=(name or op.name).split()[-1],
-        callback=run,
-        params=inputs,
-        help=described,
-        short_help=op.summary,
-        epilog=f"\b\nExample: recollect {op.example}",
-    )
-
-
-class _Command(click.Command):
-    def __init__(self, implied: Sequence[str], **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self._implied = list(implied)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [*self._implied, *args])
+    epilog = f"\b\nExample: recollect {op.example}"
+    return click.Command(name or op.name.split()[-1], callback=run, params=inputs, help=described, epilog=epilog)
 
 
 def _run(op: Op, values: dict[str, Any], *, as_json: bool, dry_run: bool, yes: bool) -> int:
