@@ -64,21 +64,6 @@ def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, i
     assert found == ({memory.id: line} if is_taken else {})
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "fell"),
-    [
-        ([1, 2], [1, 2], False),
-        ([3, None], [1, 4], False),
-        ([1, 2], [1, 3], True),
-        ([1], [None], True),
-        ([None], [None], False),
-        ([], [], False),
-    ],
-)
-def test_any_rank_that_is_worse_counts(before: list[int | None], after: list[int | None], fell: bool):
-    assert validation.is_worse(before, after) is fell
-
-
 @given(st.text())
 def test_no_answer_breaks_the_reading(text: str):
     assert validation.read_checks(text, (rule("a"),)) == {}

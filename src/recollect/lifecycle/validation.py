@@ -86,12 +86,6 @@ def questions(memory: Memory) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if any(char.isalnum() for char in text)))
 
 
-def is_worse(before: Sequence[int | None], after: Sequence[int | None]) -> bool:
-    """Whether any rank is worse than before; None: not found at all."""
-    pairs = zip(before, after, strict=True)
-    return any(old is not None and (new is None or new > old) for old, new in pairs)
-
-
 def _line(entry: Mapping[str, object], name: str) -> str:
     value = entry.get(name)
     return one_line(storable(value)) if isinstance(value, str) else ""

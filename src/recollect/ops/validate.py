@@ -186,8 +186,8 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
     is_kept = False
     try:
         after = _ranks(app, scope, memory, asked)
-        ranks = f"rank {_format_ranks(before)}, then {_format_ranks(after)}"
-        if validation.is_worse(before, after):
+        ranks = f"rank {before}, then {after}"
+        if any(new > old for old, new in zip(before, after, strict=True)):
             return f"the title stays: by another it came up later ({ranks})"
         if isinstance(memory, Note):
             summary = f"{memory.path} has a new condition."
@@ -202,21 +202,14 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
             app.undo(scope, entry)
 
 
-def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list[int | None]:
-    """For each question; with vectors if there are any."""
+def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list[int]:
+    """For each question, from 1; one more than the most where it is not found. With vectors if there are any."""
     with suppress(ModelError, BadInput):  # words alone, before and after
         while fill_vectors(app.writer(scope), app.embedder, _VECTORS_AT_ONCE):
             pass
-    ranks: list[int | None] = []
-    for text in asked:
-        found = search_memory(app, Query(text=text, statuses=REACHED, limit=_MAX_RANK)).found
-        ids = [one.hit.memory.id for one in found]
-        ranks.append(ids.index(memory.id) + 1 if memory.id in ids else None)
-    return ranks
-
-
-def _format_ranks(ranks: Sequence[int | None]) -> str:
-    return "/".join("-" if rank is None else str(rank) for rank in ranks)
+    searches = [search_memory(app, Query(text=text, statuses=REACHED, limit=_MAX_RANK)).found for text in asked]
+    found = [[one.hit.memory.id for one in search] for search in searches]
+    return [ids.index(memory.id) + 1 if memory.id in ids else _MAX_RANK + 1 for ids in found]
 
 
 # By hand
