@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -148,21 +148,6 @@ def _read_text(path: Path) -> str:
 # What is kept of it
 
 
-@dataclass(slots=True)
-class _Report:
-    read: int = 0
-    new: list[Create] = field(default_factory=list)
-    junk: Counter[str] = field(default_factory=Counter)
-    other_projects: Counter[str] = field(default_factory=Counter)
-    duplicates: int = 0  # they say what another one says
-    known: int = 0
-    secrets: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def rules(self) -> int:
-        return sum(one.memory.kind is Kind.RULE for one in self.new)
-
-
 def _import(
     app: App,
     source: str,
@@ -173,145 +158,143 @@ def _import(
 ) -> Summary:
     scope = scope_of(user)
     app.require_scope(scope)
+    root = app.project.root if app.project else None
+    names = {called} if called else {root.name, str(root)} if root else set()
+    work = _Import(app, source, app.reader(scope))
     every = [one for one in found if isinstance(one, ForeignMemory)]
-    report, present, names = _Report(), _Present(app.reader(scope)), _project_names(app, called)
-    ids: dict[str, str] = {}
-    for report.read, one in enumerate(every, start=1):
-        if one.project and one.project.casefold() not in names:
-            report.other_projects[clip(one_line(one.project), 60)] += 1
-        elif reason := foreign.why_left_out(one):
-            report.junk[reason] += 1
-        else:
-            clean = _clean(app, one, report.secrets)
-            ids.setdefault(clean.key, _keep(app, source, clean, present, report))
-        app.progress(report.read, len(every), "memories")
-    now = app.clock.now()
-    links: dict[object, Bridge] = {}
-    for tie in (one for one in found if isinstance(one, ForeignLink)):
-        source_id, target_id = ids.get(tie.source), ids.get(tie.target)
-        if source_id and target_id and source_id != target_id:
-            bridge = Bridge(source_id, target_id, tie.type, _LINK_WEIGHT, now, "import")
-            links.setdefault(bridge.key, bridge)
+    for work.read, one in enumerate(every, start=1):
+        work.add(one, {name.casefold() for name in names})
+        app.progress(work.read, len(every), "memories")
+    links = work.make_links([one for one in found if isinstance(one, ForeignLink)])
 
     def make(store: Store) -> Plan:
-        fresh = [create for create in report.new if store.exact(create.memory.id) is None]
+        fresh = [create for create in work.new if store.exact(create.memory.id) is None]
         new = {create.memory.id for create in fresh}
-        return Plan.of([*fresh, *(Link(one) for one in links.values() if new & {one.source, one.target})])
+        return Plan.of([*fresh, *(Link(one) for one in links if new & {one.source, one.target})])
 
-    say = f"Imported {counted(len(report.new), 'memory', 'memories')} from {source}"
+    say = f"Imported {counted(len(work.new), 'memory', 'memories')} from {source}"
     done = app.commit(scope, "import", make, lambda _: say, actor=IMPORT_ACTOR)
-    new, rules = len(report.new), report.rules
     facts: dict[str, Json] = {
-        "source": source, "read": report.read, "new": new, "threads": new - rules, "rules": rules,
-        "bridges": sum(isinstance(change, Link) for change in done.plan.changes), "known": report.known,
-        "duplicates": report.duplicates, "junk": dict(report.junk), "secrets": dict(report.secrets),
-        "other_projects": dict(report.other_projects), "change": done.change, "dry_run": app.dry_run,
+        "source": source, "read": work.read, "new": len(work.new), "threads": len(work.new) - work.rules,
+        "rules": work.rules, "bridges": sum(isinstance(change, Link) for change in done.plan.changes),
+        "known": work.known, "duplicates": work.duplicates, "junk": dict(work.junk), "secrets": dict(work.secrets),
+        "other_projects": dict(work.other_projects), "change": done.change, "dry_run": app.dry_run,
     }  # fmt: skip
-    return Summary("\n".join(_lines(app, source, report)), facts, tuple(_notes(report, bool(done.change))))
+    undo = ("`recollect undo` takes it back.",) if done.change else ()
+    return Summary("\n".join(work.lines()), facts, (*work.notes(), *undo))
 
 
-def _project_names(app: App, called: str | None) -> set[str]:
-    root = app.project.root if app.project else None
-    return {called.casefold()} if called else {root.name.casefold(), str(root).casefold()} if root else set()
+class _Import:
+    """One import: what is new, what is here already by what it says, and what is left out."""
 
-
-def _clean(app: App, one: ForeignMemory, secrets: Counter[str]) -> ForeignMemory:
-    def clean(text: str, max_chars: int) -> str:
-        cleaned = app.redactor.clean(storable(text))
-        secrets.update(dict(cleaned.found))
-        return clip(cleaned.text, max_chars)
-
-    body = clean(one.body, app.settings.count("MEMORY_MAX_BODY_CHARS"))
-    title = one_line(clean(one.title, MAX_TITLE_CHARS)) or title_from(body)
-    topics = (one_line(clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS])
-    return replace(one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics))))
-
-
-def _keep(app: App, source: str, one: ForeignMemory, present: _Present, report: _Report) -> str:
-    """The id of what says this now: a new memory, or one that is here already."""
-    now = app.clock.now()
-    at = min(one.at or now, now)
-    # The same id each time the same thing is read, where its day is known.
-    mark = hashlib.sha256(f"{source}\n{one.key}".encode()).hexdigest()[:6]
-    id = f"{one.kind}_{at.stamp()}_{mark}"
-    known = present.find(one, id)
-    if known is not None:
-        if known in present.before:
-            report.known += 1
-        else:
-            report.duplicates += 1
-        return known
-    present.add(one.kind, one.title, one.body, id)
-    if one.kind is Kind.RULE:
-        report.new.append(Create(Rule(
-            id=id, title=title_from(one.body), body=one.body, topics=one.topics, tags=one.tags, rule_type=one.rule_type,
-            status=Status.CANDIDATE, origin=source, lane=one.lane, created_at=at, reinforced_at=at, last_active_at=at,
-        )))  # fmt: skip
-    else:
-        thread = Thread(
-            id=id, title=one.title, body=one.body, topics=one.topics, tags=one.tags, origin=source, lane=one.lane,
-            created_at=at, reinforced_at=now, last_active_at=at,  # imported history begins to fade when it is imported
-        )  # fmt: skip
-        message = Message(id.replace("thread", "message", 1), id, at, source, one.body)
-        report.new.append(Create(thread, (message,)))
-    return id
-
-
-class _Present:
-    """The ids of what is here, by what it says."""
-
-    def __init__(self, store: Store) -> None:
+    def __init__(self, app: App, source: str, store: Store) -> None:
+        self._app, self._source, self._now = app, source, app.clock.now()
+        self.new: list[Create] = []
+        self.read = self.known = self.duplicates = 0
+        self.junk: Counter[str] = Counter()
+        self.other_projects: Counter[str] = Counter()
+        self.secrets: Counter[str] = Counter()
+        self._ids: dict[str, str] = {}  # by the keys of the other program
         self._by_words: dict[tuple[Kind, str], str] = {}
         self._rules: list[tuple[str, str]] = []
-        self.before: set[str] = set()  # what was here before this import
         for memory, _ in store.each():
-            self.add(memory.kind, memory.title, memory.body, memory.id)
-            self.before.add(memory.id)
+            self._remember(memory.kind, memory.title, memory.body, memory.id)
+        self._before = set(self._by_words.values())
 
-    def add(self, kind: Kind, title: str, body: str, id: str) -> None:
+    @property
+    def rules(self) -> int:
+        return sum(one.memory.kind is Kind.RULE for one in self.new)
+
+    def add(self, one: ForeignMemory, project_names: set[str]) -> None:
+        if one.project and one.project.casefold() not in project_names:
+            self.other_projects[clip(one_line(one.project), 60)] += 1
+            return
+        if reason := foreign.why_left_out(one):
+            self.junk[reason] += 1
+            return
+        one = self._clean(one)
+        at = min(one.at or self._now, self._now)
+        # The same id each time the same thing is read, where its day is known.
+        mark = hashlib.sha256(f"{self._source}\n{one.key}".encode()).hexdigest()[:6]
+        id = f"{one.kind}_{at.stamp()}_{mark}"
+        known = self._find(one, id)
+        self._ids.setdefault(one.key, known or id)
+        if known is None:
+            self._remember(one.kind, one.title, one.body, id)
+            self.new.append(self._create(one, id, at))
+        elif known in self._before:
+            self.known += 1
+        else:
+            self.duplicates += 1
+
+    def _clean(self, one: ForeignMemory) -> ForeignMemory:
+        def clean(text: str, max_chars: int) -> str:
+            cleaned = self._app.redactor.clean(storable(text))
+            self.secrets.update(dict(cleaned.found))
+            return clip(cleaned.text, max_chars)
+
+        body = clean(one.body, self._app.settings.count("MEMORY_MAX_BODY_CHARS"))
+        title = one_line(clean(one.title, MAX_TITLE_CHARS)) or title_from(body)
+        topics = (one_line(clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS])
+        return replace(one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics))))
+
+    def _remember(self, kind: Kind, title: str, body: str, id: str) -> None:
         self._by_words.setdefault((kind, _words(kind, title, body)), id)
         if kind is Kind.RULE:
             self._rules.append((body, id))
 
-    def find(self, one: ForeignMemory, id: str) -> str | None:
-        if id in self.before:
+    def _find(self, one: ForeignMemory, id: str) -> str | None:
+        if id in self._before:
             return id
         known = self._by_words.get((one.kind, _words(one.kind, one.title, one.body)))
         if known is None and one.kind is Kind.RULE:
             return next((known for body, known in self._rules if rule_relations.says_same(one.body, body)), None)
         return known
 
+    def _create(self, one: ForeignMemory, id: str, at: Moment) -> Create:
+        if one.kind is Kind.RULE:
+            return Create(Rule(
+                id=id, title=title_from(one.body), body=one.body, topics=one.topics, tags=one.tags,
+                rule_type=one.rule_type, status=Status.CANDIDATE, origin=self._source, lane=one.lane,
+                created_at=at, reinforced_at=at, last_active_at=at,
+            ))  # fmt: skip
+        thread = Thread(
+            id=id, title=one.title, body=one.body, topics=one.topics, tags=one.tags, origin=self._source, lane=one.lane,
+            created_at=at, last_active_at=at, reinforced_at=self._now,  # it begins to fade when it is imported
+        )  # fmt: skip
+        return Create(thread, (Message(id.replace("thread", "message", 1), id, at, self._source, one.body),))
+
+    def make_links(self, found: Sequence[ForeignLink]) -> list[Bridge]:
+        links: dict[object, Bridge] = {}
+        for one in found:
+            source, target = self._ids.get(one.source), self._ids.get(one.target)
+            if source and target and source != target:
+                bridge = Bridge(source, target, one.type, _LINK_WEIGHT, self._now, "import")
+                links.setdefault(bridge.key, bridge)
+        return list(links.values())
+
+    def lines(self) -> Iterator[str]:
+        verb, new = "Would import" if self._app.dry_run else "Imported", len(self.new)
+        kinds = f"{counted(new - self.rules, 'thread')}, {counted(self.rules, 'rule')}"
+        yield f"{verb} {counted(new, 'memory', 'memories')} of {self.read:,} from {self._source}: {kinds}."
+        if self.known or self.duplicates:
+            yield f"{self.known:,} are here already, {self.duplicates:,} say what another one says."
+        if self.junk:
+            yield f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in self.junk.most_common())}."
+        if self.secrets:
+            yield f"Secrets taken out: {', '.join(f'{kind} ({many})' for kind, many in self.secrets.most_common())}."
+        for one in self.new[:_MAX_SHOWN] if self._app.dry_run else ():
+            yield f"  {one.memory.kind}: {clip(one.memory.title, 100)}"
+
+    def notes(self) -> Iterator[str]:
+        if self.other_projects:
+            most = ", ".join(f"{name} ({many:,})" for name, many in self.other_projects.most_common(_MAX_SHOWN))
+            others = f"{self.other_projects.total():,} belong to other projects and were left: {most}."
+            yield f"{others} --called NAME says what this one is called there."
+        if self.rules:
+            yield "The rules wait in the inbox: `recollect inbox`."
+
 
 def _words(kind: Kind, title: str, body: str) -> str:
     """Rules are their words; threads of one text may still be two if they have two names."""
     return foreign.words_key(body if kind is Kind.RULE else f"{title}\n{body}")
-
-
-# In words
-
-
-def _lines(app: App, source: str, report: _Report) -> Iterator[str]:
-    verb, new, rules = "Would import" if app.dry_run else "Imported", len(report.new), report.rules
-    kinds = f"{counted(new - rules, 'thread')}, {counted(rules, 'rule')}"
-    yield f"{verb} {counted(new, 'memory', 'memories')} of {report.read:,} from {source}: {kinds}."
-    if report.known or report.duplicates:
-        yield f"{report.known:,} are here already, {report.duplicates:,} say what another one says."
-    if report.junk:
-        yield "Not worth keeping: " + ", ".join(f"{many:,} {why}" for why, many in report.junk.most_common()) + "."
-    if report.secrets:
-        yield f"Secrets taken out: {', '.join(f'{kind} ({many})' for kind, many in report.secrets.most_common())}."
-    for one in report.new[:_MAX_SHOWN] if app.dry_run else ():
-        yield f"  {one.memory.kind}: {clip(one.memory.title, 100)}"
-
-
-def _notes(report: _Report, has_written: bool) -> Iterator[str]:
-    if report.other_projects:
-        most = ", ".join(f"{name} ({many:,})" for name, many in report.other_projects.most_common(_MAX_SHOWN))
-        yield (
-            f"{report.other_projects.total():,} belong to other projects and were left: {most}. "
-            "--called NAME says what this one is called there."
-        )
-    if report.rules:
-        yield "The rules wait in the inbox: `recollect inbox`."
-    if has_written:
-        yield "`recollect undo` takes it back."
