@@ -394,14 +394,6 @@ def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, parts: 
 # Memories, in their own time
 
 
-def test_a_rule_of_long_ago_is_as_old_as_it_is(app: App):
-    session = Past("s-1").said(PNPM)
-    import_past(app)
-    (rule,) = rules(app).values()
-    assert rule.created_at == rule.last_active_at == session.at
-    assert rule.group == "s-1"
-
-
 def _tax(session: str, at: Moment = SPRING, added: str = "QST is added on top of GST") -> Past:
     past = Past(session, at).said(f"The cart shows the wrong tax for customers in Quebec: {added}")
     return past.called("Edit", {"file_path": "cart/tax.py"}, "ok").answered(f"{added} in cart/tax.py now.")
@@ -429,9 +421,11 @@ def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(app: App):
 
 def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(app: App):
     _tax("s-1")
-    later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well")
+    later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well").said(PNPM)
     import_past(app)
-    assert max(one.last_active_at for one in _threads(app)) == later.at
+    (rule,) = rules(app).values()
+    assert (rule.created_at, rule.last_active_at, rule.group) == (later.at, later.at, "s-2")
+    assert max(one.last_active_at for one in _threads(app)) > SPRING.plus(days=60)
     assert {one.reinforced_at for one in _threads(app)} == {NOW}
 
 
@@ -665,22 +659,12 @@ def test_the_clock_of_the_past_is_never_ahead(app: App, parts: Parts):
 # Vectors
 
 
-class Together(Embedder):
-    """The shipped model, which notes the texts that it was given at once."""
+class Subjects(Embedder):
+    """Two texts are near each other where both speak of money, or neither does."""
 
     def __init__(self, real: Any) -> None:
         self.id, self.dim, self.at_once = real.id, real.dim, 1
         self.embed_one = real.embed_one  # type: ignore[method-assign]
-        self._real = real
-        self.given: list[list[str]] = []
-
-    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
-        self.given.append(list(texts))
-        return self._real.embed(texts, most_tokens)
-
-
-class Subjects(Together):
-    """Two texts are near each other where both speak of money, or neither does."""
 
     def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
         vectors = np.zeros((len(texts), self.dim), np.float32)
@@ -709,14 +693,6 @@ def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: 
     assert store.words("nightly export").passages, "its words are found at once"
     upkeep.reindex(later)
     assert sum(store.vector_counts().values()) == store.counts().passages
-
-
-def test_the_turns_of_a_piece_are_embedded_together(app: App):
-    worked(Past("s-1"))
-    model = Together(app.embedder)
-    app._embedder = model
-    import_past(app)
-    assert [len(texts) for texts in model.given] == [2]
 
 
 def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):
