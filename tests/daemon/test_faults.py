@@ -258,11 +258,12 @@ def no_daemon_and_no_start_of_a_session(scene: Scene) -> None:
     with scene.no_daemon():
         scene.turn(written_before=True)
     scene.turn(written_before=True)
+    scene.shift_s = 0
 
 
 def daemon_starting(scene: Scene) -> None:
     """Each prompt meets a daemon in another moment of its start."""
-    for pause_s in (0.0, 0.03, 0.1):
+    for pause_s in (0.0, 0.1):
         scene.kill()
         spawn.start(scene.house.place, sys.executable, stub.PACKAGE)
         time.sleep(pause_s)
@@ -270,7 +271,7 @@ def daemon_starting(scene: Scene) -> None:
 
 
 def paused_in_mid_request(scene: Scene) -> None:
-    for pause_s in (0.0, 0.01, 0.03, 0.06):
+    for pause_s in (0.01, 0.06):
         scene.start()
 
         def pause(pause_s: float = pause_s) -> None:
@@ -283,7 +284,7 @@ def paused_in_mid_request(scene: Scene) -> None:
 
 
 def killed_in_mid_request(scene: Scene) -> None:
-    for pause_s in (0.0, 0.01, 0.02, 0.03, 0.06):
+    for pause_s in (0.0, 0.02, 0.06):
         scene.start()
 
         def kill(pause_s: float = pause_s) -> None:
@@ -332,7 +333,7 @@ def clock_set_back(scene: Scene) -> None:
 def written_long_after_the_event(scene: Scene) -> None:
     """Other hooks of the same event hold the agent up; ours has long been answered."""
     scene.start()
-    text = RULES[0][0]
+    text = RULES[len(scene.said)][0]
     scene.said.append(text)
     scene.tell("UserPromptSubmit", prompt=text)
     scene.read_to_the_end()
@@ -411,21 +412,29 @@ def database_locked(scene: Scene) -> None:
         other.close()
 
 
-FAULTS = (
-    database_locked,
-    no_daemon, no_daemon_and_no_start_of_a_session, daemon_starting, paused_in_mid_request, killed_in_mid_request,
-    killed_after_reply, hook_killed, clock_set_back, written_long_after_the_event, resumed, forked, compacted,
-    no_pointer_at_all,
-)  # fmt: skip
+# Before any other event points the daemon at the transcript.
+UNAIDED = (database_locked, hook_killed, killed_after_reply, no_daemon, no_pointer_at_all)
+# One after the other, in one home: a daemon takes seconds to start and to read what is left.
+AIDED = (
+    (no_daemon_and_no_start_of_a_session, paused_in_mid_request, written_long_after_the_event),
+    (daemon_starting, killed_in_mid_request),
+    (resumed, compacted),
+    (forked,),
+    (clock_set_back,),
+)
 
 
-UNAIDED = {database_locked, hook_killed, killed_after_reply, no_daemon, no_pointer_at_all}
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("fault", UNAIDED, ids=lambda fault: fault.__name__)
 def test_every_rule_is_kept_exactly_once(scene: Scene, fault: Callable[[Scene], None]):
     fault(scene)
-    scene.assert_kept_once(unaided=fault in UNAIDED)
+    scene.assert_kept_once(unaided=True)
+
+
+@pytest.mark.parametrize("faults", AIDED, ids=lambda faults: " ".join(fault.__name__ for fault in faults))
+def test_every_rule_is_kept_exactly_once_by_the_next_event(scene: Scene, faults: tuple[Callable[[Scene], None], ...]):
+    for fault in faults:
+        fault(scene)
+    scene.assert_kept_once(unaided=False)
 
 
 # The disk

@@ -225,11 +225,10 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
 
 
 def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):
-    house.start()
-    for _ in range(spawn.STARTS_AT_ONCE + 1):
-        assert control.stop(house.place) is control.Ended.STOPPED
-        assert spawn.read_starts(house.place).count == 0
-        assert spawn.ensure_daemon(house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+    assert spawn.start(house.place, sys.executable, stub.PACKAGE) == spawn.BEGUN
+    assert spawn.read_starts(house.place).count == 1
+    assert soon(lambda: control.stop(house.place) is control.Ended.STOPPED)
+    assert spawn.read_starts(house.place).count == 0
 
 
 def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House):

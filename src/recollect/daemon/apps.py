@@ -123,6 +123,8 @@ class Apps:
             self._drop(entry)
             raise
         finally:
+            # Again: jobs wait until nobody has used it for a while, and on a busy machine a use takes long.
+            entry.used_s = time.monotonic()
             entry.lock.release()
             _close_if_dropped(entry)
 
