@@ -16,30 +16,36 @@ from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, 
 from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
 from recollect.capture.tables import Patterns, Words, compiled, table
-from recollect.model.memory import RuleType
 from recollect.model.result import Scope
 from tests.capture.cases import cases
 
 
-def type_of(said: str) -> RuleType | None:
-    return find_rules(said).verdict.rule_type
+def rules(draft: Draft, action: Action) -> list[str]:
+    return [one.rule for one in draft.found if one.action is action]
+
+
+def in_force(said: str) -> list[str]:
+    return rules(find_rules(said), Action.STORED)
 
 
 @pytest.mark.parametrize(("said", "rule_type"), cases("prompt_rules", "a_standing_rule_is_heard"))
 def test_a_standing_rule_is_heard(said: str, rule_type: str):
-    assert type_of(said) == rule_type
+    assert find_rules(said).verdict.rule_type == rule_type
 
 
-@pytest.mark.parametrize("said", cases("prompt_rules", "what_holds_for_this_once_or_for_nobody_is_no_rule"))
+@pytest.mark.parametrize(
+    "said",
+    [
+        *cases("prompt_rules", "what_holds_for_this_once_or_for_nobody_is_no_rule"),
+        *cases("prompt_rules", "pasted_text_is_never_a_rules_wording"),
+        *cases("prompt_rules", "wishes_and_symptoms_are_dropped_in_each_language"),
+        "Notes the contractor left:\n- we use tabs\n- never push to main\n\nstill true?",
+    ],
+)
 def test_what_holds_for_this_once_or_for_nobody_is_no_rule(said: str):
     verdict = find_rules(said).verdict
     assert verdict.action is Action.DROPPED
     assert verdict.reason
-
-
-@pytest.mark.parametrize("pasted", cases("prompt_rules", "pasted_text_is_never_a_rules_wording"))
-def test_pasted_text_is_never_a_rules_wording(pasted: str):
-    assert find_rules(pasted).verdict.action is Action.DROPPED
 
 
 def test_only_what_the_person_says_beside_a_paste_is_kept():
@@ -47,13 +53,6 @@ def test_only_what_the_person_says_beside_a_paste_is_kept():
     draft = find_rules(said)
     assert "freeze time" in draft.verdict.rule
     assert "close" not in draft.verdict.rule
-
-
-def test_a_list_of_ones_own_rules_is_heard_and_somebody_elses_is_not():
-    own = "Rules for this repo:\n- we use tabs\n- never push to main"
-    other = "Notes the contractor left:\n- we use tabs\n- never push to main\n\nstill true?"
-    assert find_rules(own).verdict.action is Action.STORED
-    assert find_rules(other).verdict.action is Action.DROPPED
 
 
 @pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_rule_is_worded_as_a_sentence_that_stands_alone"))
@@ -90,6 +89,7 @@ def test_any_text_gets_a_verdict_with_a_reason(text: str):
     verdict = find_rules(text).verdict
     assert verdict.reason
     assert bool(verdict.rule) == (verdict.action is not Action.DROPPED)
+    assert find_rules(text).verdict == verdict
 
 
 @pytest.mark.parametrize("piece", cases("prompt_rules", "a_hostile_prompt_costs_little"))
@@ -105,32 +105,24 @@ def test_a_hostile_prompt_costs_little(piece: str):
     assert time.process_time() - begun < 30
 
 
-def rules(draft: Draft, action: Action) -> list[str]:
-    return [one.rule for one in draft.found if one.action is action]
-
-
 @pytest.mark.parametrize(("said", "rule"), cases("prompt_rules", "a_standing_order_or_fact_is_in_force_at_once"))
 def test_a_standing_order_or_fact_is_in_force_at_once(said: str, rule: str):
-    found = rules(find_rules(said), Action.STORED)
+    found = in_force(said)
     assert len(found) == 1
     assert not rule or found == [rule]
 
 
 @pytest.mark.parametrize("said", cases("prompt_rules", "what_is_said_of_the_work_at_hand_is_not_in_force"))
 def test_what_is_said_of_the_work_at_hand_is_not_in_force(said: str):
-    assert rules(find_rules(said), Action.STORED) == []
+    assert in_force(said) == []
 
 
 def test_of_a_specification_nothing_is_in_force():
-    points = [
-        "The worker must always retry three times.",
-        "Never log the payload.",
-        "We use a queue per tenant.",
-        "Tests must not depend on each other.",
-        "Always close the connection.",
-        "Commit messages are in English.",
-    ]
-    spec = "Plan for the import\n\n" + "\n".join(f"- {point}" for point in points)
+    points = (
+        "The worker must always retry three times|Never log the payload|We use a queue per tenant|"
+        "Tests must not depend on each other|Always close the connection|Commit messages are in English"
+    )
+    spec = "Plan for the import\n\n" + "\n".join(f"- {point}." for point in points.split("|"))
 
     draft = find_rules(spec)
 
@@ -156,41 +148,43 @@ def test_a_rule_names_the_very_words_that_it_was_made_from():
     (one,) = find_rules(said).found
     assert one.span == "And we always use Decimal for money here, never float."
     assert one.span in said
+    (file,) = find_rules("Use billing.py, not payment_utils.py.").found
+    assert file.rule == "Use billing.py, not payment_utils.py.", "a dot in a file name ends no sentence"
 
 
-def test_two_rules_in_one_prompt_are_two_rules():
-    found = rules(find_rules("Never push to main. Always run make lint before you commit."), Action.STORED)
-    assert found == ["Never push to main.", "Always run make lint before you commit."]
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (
+            "Never push to main. Always run make lint before you commit.",
+            ["Never push to main.", "Always run make lint before you commit."],
+        ),
+        (
+            "the api key rotates weekly. make sure to memorize this",
+            ["The api key rotates weekly. Make sure to memorize this."],
+        ),
+    ],
+)
+def test_each_rule_of_a_prompt_is_one_with_what_makes_it_lasting(said: str, found: list[str]):
+    assert in_force(said) == found
 
 
-def test_a_dot_in_a_file_name_ends_no_sentence():
-    (one,) = find_rules("Use billing.py, not payment_utils.py.").found
-    assert one.rule == "Use billing.py, not payment_utils.py."
-
-
-def test_a_sentence_may_make_the_one_before_it_lasting():
-    assert rules(find_rules("the api key rotates weekly. make sure to memorize this"), Action.STORED) == [
-        "The api key rotates weekly. Make sure to memorize this."
-    ]
-
-
-def test_what_somebody_asks_to_remember_is_in_force():
-    assert find_rules("make sure to memorize this: the api key rotates weekly").verdict.action is Action.STORED
+@pytest.mark.parametrize(
+    "said",
+    [
+        "make sure to memorize this: the api key rotates weekly",
+        "Rules for this repo:\n- we use tabs\n- never push to main",
+        *cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language"),
+    ],
+)
+def test_orders_names_and_what_is_to_last_are_heard_in_each_language(said: str):
+    assert in_force(said)
 
 
 def test_a_rule_by_its_form_that_the_words_speak_against_waits():
-    assert find_rules("this repo is a mess of scripts that run on cron").verdict.action is not Action.STORED
+    assert not in_force("this repo is a mess of scripts that run on cron")
+    assert not in_force("the importer must never skip rows in this repo")
     assert find_rules("we prefer many small functions over comments").verdict.action is not Action.DROPPED
-
-
-@pytest.mark.parametrize("said", cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language"))
-def test_orders_names_and_what_is_to_last_are_heard_in_each_language(said: str):
-    assert rules(find_rules(said), Action.STORED)
-
-
-@pytest.mark.parametrize("said", cases("prompt_rules", "wishes_and_symptoms_are_dropped_in_each_language"))
-def test_wishes_and_symptoms_are_dropped_in_each_language(said: str):
-    assert find_rules(said).verdict.action is Action.DROPPED
 
 
 # The learned judge: what it is made of, and what it makes of a sentence.
@@ -206,9 +200,8 @@ def test_the_table_is_small_and_names_no_trait_twice():
     assert 1_000 < len(learned().shares) <= 5_000
 
 
-@pytest.mark.parametrize("code", ["ja", "zh"])
-def test_languages_without_spaces_have_patterns_alone(code: str):
-    assert judge.learned_judge(code) is None
+def test_languages_without_spaces_have_patterns_alone():
+    assert judge.learned_judge("ja") is judge.learned_judge("zh") is None
 
 
 def test_words_only_add_what_waits_in_other_languages():
@@ -237,16 +230,7 @@ def test_a_rule_is_likelier_than_the_task_beside_it():
     assert (rule.odds or 0.0) > 0.0
 
 
-@given(st.text(max_size=300))
-def test_the_same_text_gets_the_same_verdict(text: str):
-    assert find_rules(text).verdict == find_rules(text).verdict
-
-
-def test_words_alone_do_not_bring_a_sentence_into_force_whose_form_speaks_against_it():
-    assert find_rules("the importer must never skip rows in this repo").verdict.action is not Action.STORED
-
-
-#
+# Relations of rules
 
 
 # (new, old): the new one takes the old one's place.
@@ -260,6 +244,7 @@ BESIDE = cases("rule_relations", "beside")
 def test_the_other_choice_the_opposite_and_another_value_contradict(new: str, old: str):
     assert is_opposed(new, old)
     assert not says_same(new, old)
+    assert relation(new, old) is Relation.OPPOSED, "without vectors words decide"
 
 
 @pytest.mark.parametrize(("new", "old"), BESIDE)
@@ -293,11 +278,6 @@ RELATED = cases("rule_relations", "related")
 @pytest.mark.parametrize(("new", "old", "near", "expected"), RELATED)
 def test_vectors_find_what_words_alone_do_not(new: str, old: str, near: float, expected: str):
     assert relation(new, old, near) == expected
-
-
-@pytest.mark.parametrize(("new", "old"), OPPOSED)
-def test_without_vectors_words_decide(new: str, old: str):
-    assert relation(new, old) is Relation.OPPOSED
 
 
 # The tables of capture: all of them compile, all of them are used, and nothing else is asked for.

@@ -53,48 +53,49 @@ def test_a_turn_leaves_what_was_asked_found_decided_changed_and_run_and_how_it_e
     assert "Let me look" not in found.said
 
 
-def test_an_empty_last_word_is_no_outcome():
-    one = turn(
-        said("commit"), replied("The retry queue keeps its order now."), ran("git commit -m x"), replied("Committed.")
-    )
-    assert make_record(one).ended == "The retry queue keeps its order now."
+@pytest.mark.parametrize(
+    ("acts", "ended"),
+    [
+        (
+            [replied("The retry queue keeps its order now."), ran("git commit -m x"), replied("Committed.")],
+            "The retry queue keeps its order now.",
+        ),
+        (
+            [ran('git add -A && git commit -m "Keep the order of retries"'), replied("Committed.")],
+            "Committed: Keep the order of retries",
+        ),
+        (
+            [edited("a.py"), replied("Done! I've:\n\n1. **Removed** the old cache\n2. Renamed `a` to `b`")],
+            "I've: Removed the old cache; Renamed `a` to `b`",
+        ),
+    ],
+    ids=["an empty last word", "a commit that nobody speaks of", "a list belongs to the words before it"],
+)
+def test_how_a_turn_ended(acts: list[Act], ended: str):
+    assert make_record(turn(said("commit"), *acts)).ended == ended
 
 
-def test_a_commit_that_nobody_speaks_of_ends_with_its_subject():
-    one = turn(said("commit"), ran('git add -A && git commit -m "Keep the order of retries"'), replied("Committed."))
-    assert make_record(one).ended == "Committed: Keep the order of retries"
+PLAN = "Implement the following plan:\n\n# Plan: Retries with backoff\n\n## Context\nAlways use two spaces."
 
 
-def test_a_list_belongs_to_the_words_before_it():
-    one = turn(
-        said("clean up"), edited("a.py"), replied("Done! I've:\n\n1. **Removed** the old cache\n2. Renamed `a` to `b`")
-    )
-    assert make_record(one).ended == "I've: Removed the old cache; Renamed `a` to `b`"
-
-
-def test_a_plan_is_asked_for_by_its_heading():
-    plan = "Implement the following plan:\n\n# Plan: Retries with backoff\n\n## Context\nAlways use two spaces."
-    assert make_record(turn(said(plan), replied("Implemented."))).asked == "Plan: Retries with backoff"
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [(PLAN, "Plan: Retries with backoff"), ("why does this fail?\n```\nTraceback: boom\n```", "why does this fail?")],
+)
+def test_a_plan_is_asked_for_by_its_heading_and_pasted_blocks_are_cut_out(prompt: str, asked: str):
+    assert make_record(turn(said(prompt), replied("Implemented."))).asked == asked
 
 
 def test_a_plan_that_is_handed_on_begins_a_turn_and_is_no_word_of_a_person():
     text = "# Plan: Retries with backoff\n\nThe queue drops jobs because nobody waits. Always use two spaces."
     plan = replace(replied(text), plan=True)
     added = replace(said("keep the old queue"), id=plan.id)
-    acts = [
-        said("a"),
-        replied("x"),
-        plan,
-        added,
-        edited("f"),
-        replied("Jobs are retried now."),
-        said("b"),
-        replied("z"),
-    ]
+    done = [plan, added, edited("f"), replied("Jobs are retried now.")]
+    acts = [said("a"), replied("x"), *done, said("b"), replied("z")]
 
     assert [len(one.acts) for one in split_turns(acts, 0, finished=False)] == [2, 4, 2]
     assert list(split_turns([plan], 0, finished=False)) == [], "the agent has not answered yet"
-    found = make_record(turn(plan, added, edited("f"), replied("Jobs are retried now.")))
+    found = make_record(turn(*done))
     assert (found.asked, found.decided) == ("Plan: Retries with backoff", "keep the old queue")
     assert found.ended == "Jobs are retried now."
     assert "because nobody waits" in found.said
@@ -113,11 +114,6 @@ def test_what_a_person_chose_or_said_in_refusing_is_decided():
     assert len(list(split_turns(one.acts, 0, finished=True))) == 1
 
 
-def test_pasted_blocks_are_cut_out_of_what_was_asked():
-    paste = "why does this fail?\n```\nTraceback: boom\n```"
-    assert make_record(turn(said(paste))).asked == "why does this fail?"
-
-
 def test_a_report_of_a_subagent_is_kept_without_its_boilerplate():
     report = call(Deed.DELEGATE, "look", "The cache is never emptied.\nagentId: a1 (for resuming)")
     found = make_record(turn(said("why is it slow?"), report, replied("It is the cache, which is never emptied.")))
@@ -131,17 +127,14 @@ def test_a_cause_is_found_in_other_languages(cause: str):
 
 
 def test_looks_leave_nothing():
-    found = make_record(
-        turn(said("hi"), ran("ls", "a"), ran("git status"), looked("a.py"), replied("Let me check the files."))
-    )
+    looks = ran("ls", "a"), ran("git status"), looked("a.py"), replied("Let me check the files.")
+    found = make_record(turn(said("hi"), *looks))
     assert (found.ran, found.changed, found.found, found.ended) == ("", "", "", "")
 
 
 def test_the_rest_of_a_turn_joins_its_record_once():
-    old, rest = (
-        make_record(FIX),
-        make_record(turn(edited("b.py"), ran("make all"), replied("Everything is deployed now."))),
-    )
+    old = make_record(FIX)
+    rest = make_record(turn(edited("b.py"), ran("make all"), replied("Everything is deployed now.")))
 
     both = join_records(old, rest)
 
@@ -164,20 +157,16 @@ def test_any_turn_has_a_record_within_its_limits(prompt: str, reply: str):
 # Commands, nods, turns
 
 
-@pytest.mark.parametrize("command", cases("records", "commands_that_only_look"))
+LOOKS, DOES = cases("records", "commands_that_only_look"), cases("records", "commands_that_do_something")
+
+
+@pytest.mark.parametrize("command", [*LOOKS, *DOES])
 def test_commands_that_only_look(command: str):
-    assert only_shows(command)
-
-
-@pytest.mark.parametrize("command", cases("records", "commands_that_do_something"))
-def test_commands_that_do_something(command: str):
-    assert not only_shows(command)
+    assert only_shows(command) is (command in LOOKS)
 
 
 def test_nods_say_nothing():
-    assert says_nothing("ok thanks!")
-    assert says_nothing("ls")
-    assert not says_nothing("use pnpm")
+    assert [says_nothing(text) for text in ("ok thanks!", "ls", "use pnpm")] == [True, True, False]
 
 
 def test_the_telling_lines_of_a_failure():
@@ -213,25 +202,24 @@ def test_where_the_request_names_nothing_the_outcome_does(asked: str, ended: str
     assert make_title([Record(asked=asked, ended=ended)], ()) == wanted
 
 
-def test_a_plan_is_named_by_its_heading_and_a_commit_by_its_subject():
-    plan = Record(asked="Plan: Move Session Tokens to Redis (Phase 2)", ended="I've added a token table.")
-    commit = Record(
-        asked="commit",
-        ran='git commit -m "fix(inventory): stop double counting returned items (#42)"',
-        ended="Committed.",
-    )
-    request = Record(asked="open a PR", ran='gh pr create --title "feat: offline mode for the map view"', ended="Done.")
-
-    assert make_title([plan]) == "Move Session Tokens to Redis"
-    assert make_title([commit]) == "Stop double counting returned items"
-    assert make_title([request]) == "Offline mode for the map view"
+COMMIT = 'git commit -m "fix(inventory): stop double counting returned items (#42)"'
+REQUEST = 'gh pr create --title "feat: offline mode for the map view"'
+LONG = "The `resume()` function may incorrectly mark an active job as lost if it has just started and has no lease"
+QUOTED = 'The loop in `drain()` is safe, and the "stop if the queue is empty" rule keeps it from spinning for ever'
 
 
-def test_a_long_sentence_is_cut_where_a_part_of_it_ends():
-    long = "The `resume()` function may incorrectly mark an active job as lost if it has just started and has no lease"
-    quoted = 'The loop in `drain()` is safe, and the "stop if the queue is empty" rule keeps it from spinning for ever'
-    assert make_title([Record(asked="hm", ended=long)]) == "`resume()` function may mark active job as lost"
-    assert make_title([Record(asked="hm", ended=quoted)]) == "Loop in `drain()` is safe"
+@pytest.mark.parametrize(
+    ("made", "title"),
+    [
+        (Record(asked="Plan: Move Session Tokens to Redis (Phase 2)", ended="Done."), "Move Session Tokens to Redis"),
+        (Record(asked="commit", ran=COMMIT, ended="Committed."), "Stop double counting returned items"),
+        (Record(asked="open a PR", ran=REQUEST, ended="Done."), "Offline mode for the map view"),
+        (Record(asked="hm", ended=LONG), "`resume()` function may mark active job as lost"),
+        (Record(asked="hm", ended=QUOTED), "Loop in `drain()` is safe"),
+    ],
+)
+def test_a_plan_is_named_by_its_heading_a_commit_by_its_subject_and_a_long_sentence_is_cut(made: Record, title: str):
+    assert make_title([made]) == title
 
 
 @pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_title_is_in_the_language_of_the_request"))

@@ -8,19 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.capture import thread_choice
 from recollect.capture.records import make_record, summarize_records
-from recollect.capture.thread_choice import (
-    MAX_TURNS,
-    Candidate,
-    Continue,
-    Leave,
-    Open,
-    Subject,
-    choose_thread,
-    leaning,
-    shared_files,
-    subject_of,
-    turns_away,
-)
+from recollect.capture.thread_choice import MAX_TURNS, Candidate, Continue, Leave, Open, Subject, leaning, turns_away
 from recollect.capture.titles import find_topics
 from recollect.capture.turns import Turn, message_id, own_words
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
@@ -34,7 +22,7 @@ WORK = turn(said("Shipping in Quebec needs the same tax"), edited("services/tax.
 
 
 def about(one: Turn) -> Subject:
-    return subject_of(one, make_record(one))
+    return thread_choice.subject_of(one, make_record(one))
 
 
 def entry(one: Turn) -> thread_choice.Entry:
@@ -42,7 +30,7 @@ def entry(one: Turn) -> thread_choice.Entry:
 
 
 def decided(one: Turn, *candidates: Candidate) -> Continue | Open | Leave:
-    return choose_thread(about(one), make_record(one), candidates)
+    return thread_choice.choose_thread(about(one), make_record(one), candidates)
 
 
 # Deciding
@@ -64,8 +52,8 @@ def test_what_a_turn_has_in_common_with_a_thread_decides(candidate: Candidate, g
 
 
 def test_the_nearest_of_several_is_taken():
-    far, near = thread("far"), thread("near")
-    found = decided(WORK, Candidate(far, near=0.65), Candidate(near, near=0.8))
+    near = thread("near")
+    found = decided(WORK, Candidate(thread("far"), near=0.65), Candidate(near, near=0.8))
     assert isinstance(found, Continue)
     assert found.thread is near
 
@@ -78,25 +66,22 @@ def test_a_prompt_that_names_nothing_means_what_is_at_hand():
 
 
 def test_a_topic_switch_is_never_dropped():
-    switch = turn(
-        said("unrelated: why is the login page so slow?"), looked("web/login.ts"), replied("It loads all users.")
-    )
+    asked = said("unrelated: why is the login page so slow?")
+    switch = turn(asked, looked("web/login.ts"), replied("It loads all users."))
     assert isinstance(decided(switch, Candidate(TAX, place=0, near=0.2)), Open)
 
 
-def test_what_nearly_belongs_to_the_thread_at_hand_is_forked_from_it():
-    found = decided(WORK, Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1))
+@pytest.mark.parametrize(
+    ("candidate", "is_fork"),
+    [
+        (Candidate(thread("Taxes"), place=0, near=0.35, cover=0.1), True),  # it nearly belongs to the current thread
+        (Candidate(thread("Full", anchors=TAX.anchors, activations=MAX_TURNS), cover=0.3, near=0.9), False),
+    ],
+)
+def test_a_new_thread_is_a_fork_or_goes_on_with_one_that_is_full(candidate: Candidate, is_fork: bool):
+    found = decided(WORK, candidate)
     assert isinstance(found, Open)
-    assert found.parent is not None
-    assert found.is_fork
-
-
-def test_a_thread_that_is_full_is_gone_on_with_in_a_new_one():
-    full = thread("Long", anchors=TAX.anchors, activations=MAX_TURNS)
-    found = decided(WORK, Candidate(full, cover=0.3, near=0.9))
-    assert isinstance(found, Open)
-    assert found.parent is full
-    assert not found.is_fork
+    assert (found.parent, found.is_fork) == (candidate.thread, is_fork)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +101,8 @@ def test_small_talk_and_trifles_make_no_thread(junk: Turn):
 
 def test_files_that_everyone_touches_say_little():
     touched = Subject("", "", edited=("README.md", "src/a.py"))
-    assert shared_files(touched, thread("a", anchors=(Anchor("src/a.py"),))) == 0.5
-    assert shared_files(touched, thread("a", anchors=(Anchor("README.md"),))) < 0.2
+    assert thread_choice.shared_files(touched, thread("a", anchors=(Anchor("src/a.py"),))) == 0.5
+    assert thread_choice.shared_files(touched, thread("a", anchors=(Anchor("README.md"),))) < 0.2
 
 
 def test_cues():
@@ -179,7 +164,7 @@ def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
     text = part * (8_000 // len(part))
     one = turn(said(text), edited("a.py"), replied(text))
     new, _ = thread_choice.open_thread("t", "s", entry(one))
-    assert isinstance(choose_thread(about(one), make_record(one), [Candidate(new, place=0)]), Continue)
+    assert isinstance(thread_choice.choose_thread(about(one), make_record(one), [Candidate(new, place=0)]), Continue)
     assert own_words(text, [text[:4_000]]) in ("", text)
 
 
@@ -189,12 +174,9 @@ def test_text_that_is_made_to_be_slow_is_looked_at_in_part(part: str):
 def test_a_thread_is_opened_with_all_it_needs():
     new, message = thread_choice.open_thread("thread_1", "s-1", entry(WORK))
 
-    assert new.title == "Shipping in Quebec needs the same tax"
-    assert new.lane is Lane.AGENT
-    assert new.group == "s-1"
+    assert (new.title, new.lane, new.group) == ("Shipping in Quebec needs the same tax", Lane.AGENT, "s-1")
     assert new.anchors == (Anchor("services/tax.py"),)
-    assert new.topics
-    assert new.drift == new.topics[:1]
+    assert new.drift == new.topics[:1] != ()
     assert (message.thread_id, message.source) == ("thread_1", TURN)
     assert message.content.startswith("Asked: Shipping in Quebec needs the same tax\nChanged: services/tax.py\n")
 
@@ -210,9 +192,7 @@ def test_going_on_wakes_and_counts():
 
     grown, _ = thread_choice.continue_thread(asleep, before, entry(WORK))
 
-    assert grown.status is Status.ACTIVE
-    assert grown.activations == 2
-    assert grown.lane is Lane.AGENT
+    assert (grown.status, grown.activations, grown.lane) == (Status.ACTIVE, 2, Lane.AGENT)
     assert grown.body.startswith("Asked: The tax of Quebec is wrong\n")
 
 
@@ -237,22 +217,23 @@ def test_drift_grows_only_when_the_topic_moves():
 # Links
 
 
-def types(about: Subject, *others: Thread, decision: Continue | Open | None = None) -> list[BridgeType]:
-    return [link.type for link in thread_choice.thread_links(about, others, decision or Open(), session="s-1")]
+FILES = Subject("more tax", "", edited=("services/tax.py",))
+MAIL = thread("Outbox for mails", topics=("outbox table", "mail worker"))
 
 
-def test_bridges_come_from_evidence():
-    files = Subject("more tax", "", edited=("services/tax.py",))
-    named = thread("Outbox for mails", topics=("outbox table", "mail worker"))
-
-    assert types(files, TAX) == [BridgeType.EXTENDS]
-    assert types(files, thread("x", anchors=TAX.anchors, group="s-1")) == [BridgeType.SIBLING]
-    assert types(Subject("refunds", ""), decision=Open(TAX)) == [BridgeType.CHILD_OF]
-    assert types(Subject("this depends on the outbox table being there", ""), named) == [BridgeType.DEPENDS]
-    assert types(Subject("replace the mail worker by a cron job", ""), named) == [BridgeType.REPLACES]
-
-
-def test_likeness_alone_is_no_bridge():
-    alike = thread("Outbox table for mails", topics=("outbox table", "mail worker"))
-    assert types(Subject("the outbox table and the mail worker are slow", ""), alike) == []
-    assert types(Subject("replace the old thing", ""), alike) == []
+@pytest.mark.parametrize(
+    ("about", "others", "decision", "links"),
+    [
+        (FILES, [TAX], Open(), [BridgeType.EXTENDS]),
+        (FILES, [thread("x", anchors=TAX.anchors, group="s-1")], Open(), [BridgeType.SIBLING]),
+        (Subject("refunds", ""), [], Open(TAX), [BridgeType.CHILD_OF]),
+        (Subject("this depends on the outbox table being there", ""), [MAIL], Open(), [BridgeType.DEPENDS]),
+        (Subject("replace the mail worker by a cron job", ""), [MAIL], Open(), [BridgeType.REPLACES]),
+        (Subject("the outbox table and the mail worker are slow", ""), [MAIL], Open(), []),
+        (Subject("replace the old thing", ""), [MAIL], Open(), []),
+    ],
+)
+def test_links_come_from_evidence_and_never_from_likeness(
+    about: Subject, others: list[Thread], decision: Open, links: list[BridgeType]
+):
+    assert [link.type for link in thread_choice.thread_links(about, others, decision, session="s-1")] == links

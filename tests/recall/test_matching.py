@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.base.moment import Moment
 from recollect.model.evidence import Nearness, Owner, Place, TermEvidence, WordEvidence
-from recollect.recall.matching import (
-    KEPT,
-    OWN,
-    TIME,
-    TURN_BYTES,
-    Match,
-    Ref,
-    TermScores,
-    WordMatch,
-    fuse,
-    in_company,
-    match_units,
-    score_terms,
-)
+from recollect.recall import matching
+from recollect.recall.matching import TURN_BYTES, Match, Ref, TermScores, WordMatch, fuse, in_company, score_terms
 from recollect.recall.time_words import Span
 from tests.values import NOW
 
@@ -46,29 +32,22 @@ def spoken(passages: int, *terms: TermEvidence) -> WordEvidence:
 def matched(
     *stores: WordEvidence,
     owners: dict[int, int] | None = None,
-    voices: Mapping[int, int] = MappingProxyType({}),
+    voices: dict[int, int] | None = None,
     voice: float = 0.0,
 ) -> tuple[TermScores, dict[Ref, WordMatch]]:
     """Every passage is its own memory unless `owners` says whose it is; `voices`: how much is in the first person."""
     words = score_terms(stores)
     own = [owners or {p: p for t in store.terms for p, _ in t.rows} for store in stores]
-    whose = [{p: Owner(memory, memory, voices.get(p, 0)) for p, memory in of_store.items()} for of_store in own]
-    return words, match_units(words, whose, voice)
+    whose = [{p: Owner(memory, memory, (voices or {}).get(p, 0)) for p, memory in one.items()} for one in own]
+    return words, matching.match_units(words, whose, voice)
 
 
 def near(best: float, middle: float | None = None, *, voiced: float | None = None) -> Nearness:
     return Nearness(best, best if middle is None else middle, 1, best if voiced is None else voiced)
 
 
-def place(
-    group: str = "",
-    *,
-    before: tuple[int, ...] = (),
-    after: tuple[int, ...] = (),
-    size: int = 0,
-    times: tuple[Moment, ...] = (),
-) -> Place:
-    return Place(group, before, after, size, times)
+def place(group: str = "", before: tuple[int, ...] = (), after: tuple[int, ...] = (), **more: Any) -> Place:
+    return Place(group, before, after, **more)
 
 
 def equals(count: int = 2) -> tuple[dict[Ref, WordMatch], float]:
@@ -127,21 +106,17 @@ def test_a_memory_is_as_good_as_its_best_passage_and_whole_by_each_terms_best():
     words, found = matched(evidence, owners={1: 7, 2: 7})
     [match] = found.values()
     assert match.best == pytest.approx(words.rarity["a"] + 0.5 * words.rarity["b"])
+    _, half = matched(spoken(100, term("a", 1, 2), term("b", 1, 3)))
+    assert [half[0, memory].cover for memory in (1, 2, 3)] == [1.0, pytest.approx(0.5), pytest.approx(0.5)]
     assert match.whole == pytest.approx(match.best + words.rarity["c"])
-
-
-def test_cover_is_the_share_of_the_questions_rarity():
-    _, found = matched(spoken(100, term("a", 1, 2), term("b", 1, 3)))
-    assert found[0, 1].cover == 1.0
-    assert found[0, 2].cover == found[0, 3].cover == pytest.approx(0.5)
 
 
 def test_only_the_best_passages_go_on_and_those_that_somebody_owns():
     evidence = [spoken(1_000, TermEvidence("a", 1_000, tuple((p, p / 1_000) for p in range(1, 1_001))))]
-    assert set(score_terms(evidence).passages[0]) == set(range(1_001 - KEPT, 1_001))
+    assert set(score_terms(evidence).passages[0]) == set(range(1_001 - matching.KEPT, 1_001))
     assert len(score_terms(evidence, 1_000).passages[0]) == 1_000
     words = score_terms([spoken(9, term("a", 1, 2))])
-    assert set(match_units(words, [{2: Owner(5, 5, 0)}])) == {(0, 5)}
+    assert set(matching.match_units(words, [{2: Owner(5, 5, 0)}])) == {(0, 5)}
 
 
 def test_the_first_person_leads_for_a_question_about_oneself_and_not_for_another():
@@ -204,11 +179,6 @@ def test_words_alone_vectors_alone_and_both_rank():
     assert ranked(fuse(alike, {(0, 1): near(0.6), (0, 3): near(0.6)}, most))[0] == 1, "both agree"
 
 
-def test_what_points_the_other_way_counts_as_nothing():
-    [match] = fuse({}, {(0, 1): near(-0.9)}, 0.0).values()
-    assert (match.score, match.near) == (pytest.approx(0), 0)  # type: ignore[comparison-overlap]
-
-
 def test_what_is_said_in_the_first_person_leads_by_its_vector_where_it_counts_more():
     found = fuse({}, {(0, 1): near(0.6), (0, 2): near(0.55, 0.6, voiced=0.8)}, 0.0)
     assert ranked(found) == [2, 1]
@@ -231,7 +201,7 @@ def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, clos
         assert math.isfinite(match.score)
         assert match.neighbours >= 0
         assert match.group >= 0
-        assert 0 <= match.time <= TIME
+        assert 0 <= match.time <= matching.TIME
         gained = match.neighbours + match.group + match.length + match.time
         assert match.score == pytest.approx(alone[ref].score + gained), "every part of a score is named"
 
@@ -273,7 +243,7 @@ def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
     asked = in_company(alone, found, where, most, YESTERDAY)
 
     assert ranked(asked)[-1] == 1
-    assert asked[0, 2].time == asked[0, 3].time == pytest.approx(TIME / OWN)
+    assert asked[0, 2].time == asked[0, 3].time == pytest.approx(matching.TIME / matching.OWN)
     assert asked[0, 1] == alone[0, 1], "one of another time loses nothing"
     assert in_company(alone, found, where, most)[0, 2] == alone[0, 2], "nobody asked for a time"
 
