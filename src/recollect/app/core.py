@@ -92,14 +92,11 @@ class App:
 
     def store_path(self, scope: Scope) -> Path | None:
         """Where the store is; None where there is none yet."""
-        if scope is Scope.USER:
-            path = self.home.user_store
-        else:
+        path: Path | None = self.home.user_store
+        if scope is Scope.PROJECT:
             folder = projects.store_folder(self.home.projects, self.project) if self.project else None
-            if folder is None:
-                return None
-            path = folder / "memory.db"
-        return path if path.is_symlink() or path.exists() else None
+            path = folder / "memory.db" if folder else None
+        return path if path and (path.is_symlink() or path.exists()) else None
 
     def reader(self, scope: Scope) -> Store:
         """The store as it is; an empty one in memory where there is none."""
@@ -140,10 +137,8 @@ class App:
         scope, a = self.find(first)
         other, b = self.find(second)
         if scope is not other:
-            raise BadInput(
-                f"{first} belongs to the {scope} and {second} to the {other}: they are kept apart.",
-                hint="Only memories of one store can be joined.",
-            )
+            message = f"{first} belongs to the {scope} and {second} to the {other}: they are kept apart."
+            raise BadInput(message, hint="Only memories of one store can be joined.")
         if a.id == b.id:
             raise BadInput(f"{first} and {second} are the same memory.", hint="Name two different ones.")
         return scope, a, b

@@ -152,16 +152,11 @@ def search_stores(
     began = time.thread_time()
     engine = _Engine(stores, query, [store.words(query.text) for store in stores], now, rules, vector, focus)
     selected, missing = engine.search(1, seen, withheld)
-    if deep and len(selected.hits) < query.limit and _was_cut_short(engine.evidence, selected):
+    has_more_words = any(sum(len(term.rows) for term in one.terms) > matching.KEPT for one in engine.evidence)
+    refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
+    if deep and len(selected.hits) < query.limit and (has_more_words or refused >= NEAREST // 2):
         selected, missing = engine.search(_SECOND_DEPTH, seen, withheld)
     return Answer(selected, missing, (time.thread_time() - began) * 1_000)
-
-
-def _was_cut_short(evidence: Sequence[WordEvidence], selected: selection.Selection) -> bool:
-    """There is more by words, or most of what was read was not what was asked for."""
-    more_words = any(sum(len(term.rows) for term in e.terms) > matching.KEPT for e in evidence)
-    refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
-    return more_words or refused >= NEAREST // 2
 
 
 class _Candidates(NamedTuple):
@@ -205,46 +200,33 @@ class _Engine:
         terms = matching.score_terms(self.evidence, depth * matching.KEPT)
         owners = [store.owners(list(own)) for store, own in zip(self.stores, terms.passages, strict=True)]
         by_words = matching.match_units(terms, owners, voice)
-        in_focus = self._in_focus()
-        vector = self.vector() if callable(self.vector) else self.vector
-        near: dict[Ref, Nearness] = {}
-        missing, background = 0, NO_BACKGROUND
-        if vector is not None:
-            near, missing, background = self._nearest(vector, {*by_words, *in_focus}, depth * NEAREST, voice)
-        matches = dict.fromkeys(in_focus, Match(0.0)) | matching.fuse(by_words, near, terms.perfect)
-        best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
-        time_asked = asked_time(self.query.text, self.now)
-        matches = matching.in_company(matches, by_words, self._places(best), terms.perfect, time_asked)
-        return _Candidates(matches, in_focus, terms, vector, background, missing)
-
-    def _in_focus(self) -> list[Ref]:
-        found = {
+        about = {
             (number, seq): None
             for point in self.focus
             for number, store in enumerate(self.stores)
             for seq in store.about(point.topic, FOCUSED)
         }
-        return list(found)[: 2 * FOCUSED]
-
-    def _nearest(
-        self, vector: QuestionVector, known: Set[Ref], count: int, voice: float
-    ) -> tuple[dict[Ref, Nearness], int, Background]:
+        in_focus = list(about)[: 2 * FOCUSED]
+        vector = self.vector() if callable(self.vector) else self.vector
         near: dict[Ref, Nearness] = {}
         missing, background = 0, NO_BACKGROUND
         for number, store in enumerate(self.stores):
-            also = [seq for which, seq in known if which == number]
-            found = store.nearest(vector.model, vector.vector, count, also, voice=voice)
+            if vector is None:
+                break
+            also = [seq for which, seq in {*by_words, *in_focus} if which == number]
+            found = store.nearest(vector.model, vector.vector, depth * NEAREST, also, voice=voice)
             missing += found.missing
             background = background.with_more(found.background)
             near |= {(number, seq): one for seq, one in found.near.items()}
-        return near, missing, background
-
-    def _places(self, best: Sequence[Ref]) -> dict[Ref, Place]:
-        found: dict[Ref, Place] = {}
+        matches = dict.fromkeys(in_focus, Match(0.0)) | matching.fuse(by_words, near, terms.perfect)
+        best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
+        places: dict[Ref, Place] = {}
         for number, store in enumerate(self.stores):
-            own = [seq for which, seq in best if which == number]
-            found |= {(number, seq): place for seq, place in store.places(own, beside=WITH_NEIGHBOURS).items()}
-        return found
+            own = store.places([seq for which, seq in best if which == number], beside=WITH_NEIGHBOURS)
+            places |= {(number, seq): place for seq, place in own.items()}
+        time_asked = asked_time(self.query.text, self.now)
+        matches = matching.in_company(matches, by_words, places, terms.perfect, time_asked)
+        return _Candidates(matches, in_focus, terms, vector, background, missing)
 
     def _read_ranked(self, found: _Candidates, max_read: int) -> list[Hit]:
         """The candidates with their memories, in order of priority. Strength, relevance and focus can move a memory

@@ -66,17 +66,12 @@ class Job(NamedTuple):
         return found
 
 
-class Memo:
+class Memo(dict[type, Any]):
     """What a job keeps in memory between two runs in one project. Lost with the process."""
 
-    def __init__(self) -> None:
-        self._kept: dict[type, object] = {}
-
-    def get(self, kind: type[T]) -> T:
+    def of(self, kind: type[T]) -> T:
         """The value of this type; a new one at first."""
-        found = self._kept.get(kind)
-        if not isinstance(found, kind):
-            found = self._kept[kind] = kind()
+        found: T = self.setdefault(kind, kind())
         return found
 
 

@@ -69,7 +69,7 @@ def count_waiting(app: App) -> int:
 
 
 def work(app: App, memo: Memo) -> bool:
-    return app.store_path(app.scope) is not None and read_some(app, memo.get(ReadingState))
+    return app.store_path(app.scope) is not None and read_some(app, memo.of(ReadingState))
 
 
 def read_some(app: App, state: ReadingState) -> bool:

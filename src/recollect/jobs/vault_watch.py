@@ -33,7 +33,7 @@ class _Seen:
 def work(app: App, memo: Memo) -> bool:
     """Looks at the project's vault; where there is no project, at the user's. True: there is more to read."""
     app.actor = "daemon"
-    seen, began_s = memo.get(_Seen), time.monotonic()
+    seen, began_s = memo.of(_Seen), time.monotonic()
     if began_s < seen.due_s:
         return False
     scan = note_folder.scan(vault_of(app, app.scope))

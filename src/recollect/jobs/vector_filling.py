@@ -23,7 +23,7 @@ class _State:
 
 
 def fill(app: App, memo: Memo) -> bool:
-    state = memo.get(_State)
+    state = memo.of(_State)
     try:
         given = _fill_some(app, state)
     except ModelError as problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -174,23 +175,20 @@ class _Player:
             if act.speaker is Speaker.PERSON:
                 self.asked.append(self._ask(part.session, act))
             elif self.asked and self.asked[-1].session == part.session:
-                _follow(self.asked[-1], act)
+                asked, doing = self.asked[-1], act.doing
+                if sum(map(len, asked.did)) < _DID_CHARS:
+                    asked.did.append(act.text if act.speaker is Speaker.AGENT else doing.what if doing else "")
+                asked.files.update(doing.files if doing else ())
 
     def _begin(self, part: SessionPart) -> None:
+        """Live, the daemon makes the vectors between two sessions."""
         self._session, self._began = part.session, part.new[0].at
         self._app.set_time(self._began)
-        self._fill()
+        if self._app.store_path(Scope.PROJECT) is not None:
+            with suppress(ModelError, BadInput):  # words answer alone, as they would have
+                while fill_vectors(self._app.writer(Scope.PROJECT), self._app.embedder, _FILLED_AT_ONCE):
+                    pass
         self._shown = set(rules_in_force(self._app))
-
-    def _fill(self) -> None:
-        """Live, the daemon makes the vectors between two sessions."""
-        if self._app.store_path(Scope.PROJECT) is None:
-            return
-        try:
-            while fill_vectors(self._app.writer(Scope.PROJECT), self._app.embedder, _FILLED_AT_ONCE):
-                pass
-        except (ModelError, BadInput):
-            return  # words answer alone, as they would have
 
     def _ask(self, session: str, act: Act) -> Asked:
         self._app.set_time(act.at)
@@ -204,9 +202,3 @@ class _Player:
 
 def time_of(hit: Hit) -> Moment:
     return hit.turn.at if hit.turn is not None else hit.memory.created_at
-
-
-def _follow(asked: Asked, act: Act) -> None:
-    if sum(map(len, asked.did)) < _DID_CHARS:
-        asked.did.append(act.text if act.speaker is Speaker.AGENT else act.doing.what if act.doing else "")
-    asked.files.update(act.doing.files if act.doing else ())

@@ -67,7 +67,7 @@ class _Seen:
 
 def work(app: App, memo: Memo) -> bool:
     """Keeps the copies current. While nothing has changed, that costs a few looks at files."""
-    seen = memo.get(_Seen)
+    seen = memo.of(_Seen)
     stamp = _stamp(app)
     if stamp == seen.stamp:
         return False
