@@ -28,21 +28,15 @@ def say(talk: Talk, prompt: str) -> tuple[str, str]:
 
 @every_host
 @pytest.mark.parametrize("next_host", PROMPTS)
-def test_a_correction_in_one_agent_holds_in_another(app: App, host: str, next_host: str):
+def test_a_correction_in_one_agent_holds_in_another_and_nothing_is_shown_twice(app: App, host: str, next_host: str):
     _, notice = say(Talk(app, host=host), RULE)
     start = Talk(app, session="s-2", host=next_host).start()
     assert "noted" in notice
     assert "Use pnpm, not npm." in start.context
-
-
-@every_host
-def test_what_was_shown_in_a_session_is_not_shown_there_again(app: App, host: str):
     memories.pin(app, "The staging database listens on port 5544, not on 5432.")
-    talk = Talk(app, host=host)
-    first, _ = say(talk, "on which port does the staging database listen?")
-    again, _ = say(talk, "tell me, on which port does the staging database listen?")
-    assert "5544" in first
-    assert "5544" not in again
+    talk = Talk(app, session="s-3", host=next_host)
+    told = [say(talk, f"{words}on which port does the staging database listen?")[0] for words in ("", "tell me, ")]
+    assert ["5544" in one for one in told] == [True, False]
 
 
 @pytest.mark.parametrize(("host", "other"), [("claude-code", "gemini"), ("codex", "claude-code")])
@@ -59,14 +53,6 @@ def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, othe
     assert beat_state.load(app) == beats
     assert "since March" in context
     assert "since March" in seen, "both are answered"
-
-
-def test_the_same_words_twice_through_one_host_are_two_prompts(app: App):
-    say(Talk(app, host="codex"), "go on")
-    before = len(app.reader(Scope.PROJECT).events())
-    talk = Talk(app, host="codex")
-    talk.tell("UserPromptSubmit", prompt="go on", turn_id="t-2")
-    assert len(app.reader(Scope.PROJECT).events()) == before + 1
 
 
 def test_a_virtual_file_is_answered_below_the_agents_own_folder_and_goes_with_the_session(app: App, tmp_path: Path):

@@ -25,7 +25,7 @@ from recollect.model.plan import Create, Plan
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
 from recollect.model.session import Way, memory_of, turn_mark
-from recollect.ops import history, memories, recall, rules
+from recollect.ops import memories, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
@@ -69,6 +69,9 @@ def test_a_memory_is_brought_once_in_a_session_unless_the_agent_lost_it(
     assert is_brought()
     assert not is_brought()
     assert "shown before" in log_of(app)
+    later, first, _ = recall.why(app, id).recalls
+    assert (first["event"], first["session"], first["delivered"]) == ("prompt", "s-1", True)
+    assert later["dropped"] == [{"id": id, "reason": "shown before"}]
     assert is_brought(another("s-2"))
     talk.start("resume")
     assert not is_brought()
@@ -98,15 +101,6 @@ def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App
     else:
         assert replace(used, frequency=0, last_session=before.last_session) == replace(before, frequency=0)
     assert app.reader(Scope.PROJECT).log(limit=5)[0].op == "test"  # counters are no plans
-
-
-def test_a_change_can_still_be_undone_after_its_memory_was_used(app: App, talk: Talk):
-    id = pinned(app, "Deploys go through staging")
-    memories.edit(app, id, title="Staging first")
-    talk.say("deploys through staging?")
-    history.undo(app)
-    assert kept(app, id).title == "Deploys go through staging"
-    assert kept(app, id).frequency == 1
 
 
 def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Callable[[str], Talk]):
@@ -169,12 +163,10 @@ def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, 
 @pytest.mark.parametrize(
     "given", [{"source": "schedule_wakeup"}, {"prompt": "<task-notification>\n<status>completed</status>"}]
 )
-def test_a_prompt_that_no_person_wrote_neither_counts_nor_is_kept(app: App, talk: Talk, given: dict[str, str]):
+def test_a_prompt_that_no_person_wrote_is_not_kept_and_recall_can_be_off(app: App, talk: Talk, given: dict[str, str]):
     pinned(app, "Task notifications are completed in staging")
-
     assert talk.say(**({"prompt": "check the status of staging"} | given)).raw == b""
-    assert events(app) == []
-    assert app.reader(Scope.PROJECT).session("s-1") is None
+    assert (events(app), app.reader(Scope.PROJECT).session("s-1")) == ([], None)
     set_to(app, "MEMORY_RECALL", "off")
     assert talk.say("are task notifications completed in staging?").raw == b""
     assert events(app) == ["prompt"], "switched off, it still counts"
@@ -360,15 +352,6 @@ def test_a_store_that_cannot_be_written_still_answers(
     assert id in said.context
     assert "not-kept of=prompt" in log_of(app)
     assert not talk.answer("UserPromptSubmit", prompt="deploys through staging?").is_kept
-
-
-def test_why_knows_of_every_injection(app: App, talk: Talk):
-    id = pinned(app, "Deploys go through staging")
-    context = talk.say("deploys through staging?").context
-    talk.say("deploys through staging?")
-    later, first = recall.why(app, id).recalls
-    assert (first["event"], first["session"], first["chars"]) == ("prompt", "s-1", len(context))
-    assert later["dropped"] == [{"id": id, "reason": "shown before"}]
 
 
 def test_a_prompt_of_a_megabyte_is_answered_and_leaves_no_secret_behind(app: App, talk: Talk):

@@ -143,14 +143,11 @@ def test_what_is_no_event_is_refused(talk: Talk, body: bytes):
         talk.hooks.answer("claude-code", "UserPromptSubmit", body, {}, str(Path.cwd()), time.monotonic() + 60)
 
 
-def test_an_unknown_event_is_ignored(app: App, talk: Talk):
-    assert talk.tell("MoonRise").raw == b""
-    assert events(app) == []
-
-
-def test_inside_our_own_calls_no_hook_does_anything(app: App, talk: Talk):
+def test_an_unknown_event_is_ignored_and_inside_our_own_calls_every_one(app: App, talk: Talk):
     assert talk.say("hello there", environ={"BLOCK_HOOK_AGENTS": "1"}).raw == b""
     assert app.store_path(Scope.PROJECT) is None
+    assert talk.tell("MoonRise").raw == b""
+    assert events(app) == []
 
 
 def test_the_table_has_every_event_but_the_unknown_one():

@@ -77,30 +77,22 @@ def test_a_count_that_jumps_owes_one_run_and_one_that_falls_back_none(app: App, 
     assert ran == [("forgetting", Scope.PROJECT, 1_950), ("validation", Scope.PROJECT, 1_950)]
 
 
-def test_the_users_store_goes_by_its_own_count(app: App, ran: Ran):
-    counted_to(app, 5)
-    all_due(app, 200, 400, scope=Scope.USER)
-    assert ("forgetting", Scope.USER, 400) in ran
-    assert not [one for one in ran if one[1] is Scope.PROJECT]
-
-
 @pytest.mark.parametrize("job", [FORGETTING, VALIDATION])
-def test_what_is_switched_off_never_runs(job: Job, open_app: Opens, ran: Ran, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_switched_off_never_runs_and_the_schedule_is_a_setting(
+    job: Job, open_app: Opens, ran: Ran, monkeypatch: pytest.MonkeyPatch
+):
     assert isinstance(job.when, EverySessions)
     monkeypatch.setenv(job.when.switch, "off")
+    monkeypatch.setenv("MEMORY_FORGETTING_SCHEDULE", "3/10")
     app = open_app()
-    all_due(app, *range(0, 1_001, 25))
+    counted_to(app, 5)
+    all_due(app, *range(0, 1_001, 25), scope=Scope.USER)
 
     assert job.name not in {one[0] for one in ran}
     assert ran
-
-
-def test_the_schedule_is_the_settings(open_app: Opens, ran: Ran, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MEMORY_FORGETTING_SCHEDULE", "3/10")
-    monkeypatch.setenv("MEMORY_VALIDATION", "off")
-    app = open_app()
-    all_due(app, *range(40))
-    assert [one[2] for one in ran] == [13, 23, 33]
+    assert not [one for one in ran if one[1] is Scope.PROJECT], "each store goes by its own count"
+    if job is VALIDATION:
+        assert [one[2] for one in ran[:3]] == [50, 75, 100], "the schedule is a setting"
 
 
 def make_due(app: App) -> None:

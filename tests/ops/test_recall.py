@@ -119,13 +119,6 @@ def test_an_id_shows_that_memory_and_a_merged_one_what_it_became(office: App):
         recall(office, ("thread_20200101_000000_000000",))
 
 
-def test_the_limit_holds(office: App):
-    question = ("redis invoices tabs queue google",)
-    assert [len(hits(recall(office, question, **more))) for more in ({"limit": 2}, {})] == [2, 5]  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="at least 1"):
-        recall(office, ("x",), limit=0)
-
-
 def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
     ids = [pinned(app, f"Zeppelin number {name}.", title=name) for name in "abcdefgh"]
     for other in ids[1:]:
@@ -451,13 +444,6 @@ def test_without_its_model_words_answer_and_wake_and_the_repair_is_named(without
 # Any question
 
 
-@pytest.mark.parametrize("question", [(), ("",), ("   ",), ("\n\t",), ("", " ")])
-def test_an_empty_question_is_refused_with_a_hint(office: App, question: tuple[str, ...]):
-    for ask in (recall, search):
-        with pytest.raises(BadInput, match="empty"):
-            ask(office, question)
-
-
 ODD = {
     "one letter": "a",
     "a megabyte": "zeppelin " * 120_000,
@@ -486,11 +472,17 @@ def test_an_odd_question_is_answered(office: App, name: str):
     assert upkeep.verify(office).clean
 
 
-def test_an_empty_store_answers_with_nothing_and_makes_nothing(app: App):
+def test_an_empty_store_answers_with_nothing_and_makes_nothing_and_an_empty_question_is_refused(app: App):
     answer = recall(app, ("anything",))
     assert shown(answer) == []
     assert "## Matching Threads (0 found)" in text(answer)
     assert why(app).recalls == ()
+    for question in ((), ("   ",), ("", "\n\t")):
+        for ask in (recall, search):
+            with pytest.raises(BadInput, match="empty"):
+                ask(app, question)
+    with pytest.raises(BadInput, match="at least 1"):
+        recall(app, ("x",), limit=0)
     assert not app.home.root.exists()
 
 
