@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from recollect.embed.embedder import SHIPPED_FOLDER
-from recollect.embed.tensors import Tensors
+from recollect.embed.folder import Tensors
 
 Floats = NDArray[np.float32]
 

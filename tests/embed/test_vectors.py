@@ -14,8 +14,7 @@ from recollect.base.errors import BadInput, ModelBroken, ModelError, ModelMissin
 from recollect.embed import shipped_id
 from recollect.embed.bert import Bert
 from recollect.embed.embedder import SHIPPED_FOLDER, Embedder, load
-from recollect.embed.folder import Folder
-from recollect.embed.tensors import Floats
+from recollect.embed.folder import Floats, Folder
 from tests.embed.folders import SHIPPED_WEIGHTS, shipped_without_weights
 from tests.embed.texts import SENTENCES
 from tests.naughty import NAUGHTY

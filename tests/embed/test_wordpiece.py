@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.embed.embedder import SHIPPED_FOLDER
-from recollect.embed.folder import Folder
-from recollect.embed.tensors import Tensors
+from recollect.embed.folder import Folder, Tensors
 from recollect.embed.wordpiece import Tokenizer
 from tests.embed.texts import TEXTS, askable
 

@@ -1,7 +1,6 @@
 """Prints results: coloured on a terminal, plain in a pipe, JSON when asked; and the progress bar.
 
-Every character passes `visible` first: stored text cannot move the cursor, set the clipboard or hide itself. Tables
-fit the terminal: the widest columns are shortened, and no cell takes a second line.
+Every character passes `visible` first: stored text cannot move the cursor, set the clipboard or hide itself.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A BERT of any size in numpy, from its folder: MiniLM, BGE, E5, GTE and the like.
 
-The texts of a batch stand end to end, without padding: the matrices see one long run of tokens, attention sees one text
-at a time. So a text's vector does not depend on the other texts (but for the last bits of a float).
-
-The numbers may be floats, as others save them, or int8 with scales and with query, key and value as one matrix, as
-tools/build_model.py writes the shipped model. numpy uses one thread (set in `recollect/__init__.py`).
+The texts of a batch stand end to end, without padding; attention sees one text at a time. The numbers may be floats,
+or int8 with scales, as tools/build_model.py writes the shipped model. numpy uses one thread (set in
+`recollect/__init__.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.folder import WEIGHTS, Folder
-from recollect.embed.tensors import Floats, Tensors, Unreadable
+from recollect.embed.folder import WEIGHTS, Floats, Folder, Tensors, Unreadable
 
 # Short texts are half as fast again together as one by one; beyond this nothing is gained.
 BATCH_TOKENS = 1_024

@@ -1,12 +1,8 @@
-"""The embedder: texts to vectors of length one.
-
-The setting is MEMORY_EMBEDDING_MODEL: `shipped` is the model folder inside the package, a path is another folder, a URL
-a server.
+"""The embedder: texts to vectors of length one, by the model that MEMORY_EMBEDDING_MODEL names.
 
 Every threshold for a similarity was measured with the shipped model, by which unrelated texts are 0.03 similar. Some
-models put unrelated texts at 0.7 and more: every memory would answer, and threads that have nothing in common would be
-merged. The vectors of such a model are measured from the middle of everyday texts instead of from zero, which brings
-unrelated ones back to about 0.
+models put them at 0.7 and more; their vectors are measured from the middle of everyday texts, which brings that back
+to about 0.
 """
 
 from __future__ import annotations
@@ -21,8 +17,7 @@ import numpy as np
 from recollect.base.errors import BadInput, ModelUnfit
 from recollect.base.shipped import load_table
 from recollect.embed.bert import Bert
-from recollect.embed.folder import Folder, Prompts
-from recollect.embed.tensors import Floats
+from recollect.embed.folder import Floats, Folder, Prompts
 
 SHIPPED_FOLDER = Path(__file__).with_name("shipped_model")
 _CHOICES = "Name `shipped`, the full path of a model's folder, or http://127.0.0.1:PORT/v1#MODEL."

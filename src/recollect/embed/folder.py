@@ -1,24 +1,15 @@
-"""A model's folder, as sentence-transformers writes it:
+"""A model's folder, as sentence-transformers writes it (docs/EMBEDDING.md); the shipped model is such a folder, too.
 
-    config.json                         the kind of model and its sizes
-    model.safetensors                   the numbers
-    tokenizer.json                      words to numbers
-    modules.json, 1_Pooling/config.json how tokens become one vector
-    sentence_bert_config.json           how many tokens it takes
-    config_sentence_transformers.json   what is put before a question and before a passage
-
-The shipped model is such a folder, too; its vocabulary is in model.safetensors, and config.json holds its name and the
-hash of its numbers.
-
-Files are read whole and within limits; links are followed, because model caches are made of them. They are not
-mapped: a mapped file that is cut short ends the process. Every byte that is read goes into the model's hash. Nothing
-in a folder is ever run. Raises ModelUnfit if it cannot be used; for the shipped one ModelMissing or ModelBroken.
+Files are read whole and never mapped: a mapped file that is cut short ends the process. Every byte that is read goes
+into the model's hash, and nothing in a folder is ever run. Raises ModelUnfit; for the shipped one ModelMissing or
+ModelBroken.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from functools import cached_property
 from pathlib import Path
@@ -29,9 +20,13 @@ from numpy.typing import NDArray
 
 from recollect.base.errors import ModelBroken, ModelError, ModelMissing, ModelUnfit
 from recollect.base.text import clip
-from recollect.embed.tensors import Tensors, Unreadable
 from recollect.embed.wordpiece import FIRST, LAST, UNKNOWN, Tokenizer
 
+Floats = NDArray[np.float32]
+
+_LENGTH_BYTES = 8
+_MAX_HEADER_BYTES = 50_000_000
+_TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8", "I8": "i1", "U8": "u1"}
 MAX_BYTES = 2_000_000_000  # of the numbers: in memory they take as much again while they are read
 WEIGHTS = "model.safetensors"
 _POOLING = "1_Pooling/config.json"
@@ -172,3 +167,65 @@ class Folder:
         for word, number in vocabulary.items():
             words[number] = word
         return words
+
+
+class Unreadable(ValueError):
+    """Says what is wrong with the file."""
+
+
+class Tensors:
+    """The numbers, in the safetensors format: a length, a JSON header, the bytes. Anybody may have written the file, so
+    every place that the header names is checked before it is read."""
+
+    def __init__(self, content: NDArray[np.uint8]) -> None:
+        length = int.from_bytes(content[:_LENGTH_BYTES].tobytes(), "little") if content.size >= _LENGTH_BYTES else 0
+        if not 2 <= length <= min(_MAX_HEADER_BYTES, content.size - _LENGTH_BYTES):
+            raise Unreadable("it is not in the safetensors format, or was cut short")
+        try:
+            header = dict(json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length].tobytes()))
+        except (ValueError, TypeError, RecursionError):
+            raise Unreadable("its header is not a JSON table of tensors") from None
+        header.pop("__metadata__", None)
+        self._header = header
+        self._body = content[_LENGTH_BYTES + length :]
+        ends = [self._range(name)[1] for name in header]
+        if max(ends, default=0) > self._body.size:
+            raise Unreadable(f"it was cut short: {max(ends) - self._body.size:,} bytes are missing")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._header
+
+    def view(self, name: str, types: tuple[str, ...], *shape: int) -> NDArray[Any]:
+        """In its own type, one of `types`. It keeps the whole file in memory: copy it, or compute from it at once."""
+        first, end = self._range(name)
+        about = self._header[name]
+        if about.get("dtype") not in types:
+            raise Unreadable(f"tensor {name} has the unsupported type {about.get('dtype')}")
+        kind = np.dtype(_TYPES[about["dtype"]])
+        if about.get("shape") != list(shape) or end - first != math.prod(shape) * kind.itemsize:
+            raise Unreadable(f"tensor {name} has the shape {about.get('shape')}, expected {list(shape)}")
+        raw = self._body[first:end]
+        if raw.ctypes.data % kind.itemsize:
+            raw = raw.copy()
+        found: NDArray[Any] = raw.view(kind).reshape(shape)
+        return found
+
+    def floats(self, name: str, *shape: int) -> Floats:
+        """A copy, in 32 bits."""
+        raw = self.view(name, ("F32", "F16", "BF16", "F64"), *shape)
+        if self._header[name]["dtype"] == "BF16":  # the upper half of a float
+            return (raw.astype(np.uint32) << 16).view(np.float32)
+        return raw.astype(np.float32)
+
+    def text(self, name: str) -> str:
+        first, end = self._range(name)
+        return self._body[first:end].tobytes().decode()
+
+    def _range(self, name: str) -> tuple[int, int]:
+        match self._header.get(name):
+            case {"data_offsets": [int(first), int(end)]} if 0 <= first <= end:
+                return first, end
+            case None:
+                raise Unreadable(f"tensor {name} is missing")
+            case _:
+                raise Unreadable(f"tensor {name} has invalid offsets")

@@ -1,10 +1,7 @@
-"""Vectors from a server that speaks OpenAI's protocol: POST /v1/embeddings.
+"""Vectors from a server that speaks OpenAI's protocol: `http://127.0.0.1:11434/v1#model`.
 
-`http://127.0.0.1:11434/v1#name` asks the server there for the model of that name. A server that fails is left alone
-for a while, so that nobody waits for it again and again. Its answer is a stranger's: its size is limited, and it is
-checked before it is used.
-
-Where texts may go is decided by the settings (base/settings.py): to another machine only by the user's own file.
+A server that fails is left alone for a while, so that nobody waits for it again and again. Its answer is checked
+before it is used. Which server may be asked is decided by the settings (base/settings.py).
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from recollect.base.errors import BadInput, EndpointFailed
 from recollect.base.post import post_json, read_key
 from recollect.base.settings import is_loopback
 from recollect.base.text import clip
-from recollect.embed.tensors import Floats
+from recollect.embed.folder import Floats
 
 HURRIED_S = 1.0  # longer than any hook waits
 QUESTION_S = 10.0

@@ -1,10 +1,8 @@
 """Text to token numbers: WordPiece, as BERT's uncased models were trained with it.
 
-What the reference tokenizer does to a character (drop it, lower it, strip its accent, make it a word of its own) does
-not depend on its neighbours, so it is a table that comes with the weights (tools/build_model.py asks the reference
-about every code point). Python's own Unicode tables, and so the vectors, would differ from one Python to the next.
-
-A lone surrogate is dropped like U+FFFD, which is what it becomes when stored.
+What the reference tokenizer does to a character does not depend on its neighbours, so it is a table that comes with
+the weights (tools/build_model.py). Python's own Unicode tables, and so the vectors, would differ from one Python to
+the next.
 """
 
 from __future__ import annotations

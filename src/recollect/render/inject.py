@@ -1,9 +1,6 @@
-"""The texts that are put in front of an agent.
-
-Every text is fenced with a nonce, says that it is remembered data, and names the source of each memory. Stored words
-are made harmless first (harmless.py). Whole entries only, within a limit of characters far below what hosts cut at.
-
-Does not choose (recall, ops), does not know how a host wraps it (agents).
+"""The texts that are put in front of an agent: fenced with a nonce, each memory with its source, whole entries only,
+far below the size that hosts cut at. Stored words are made harmless first (harmless.py). What is shown is chosen
+elsewhere.
 """
 
 from __future__ import annotations

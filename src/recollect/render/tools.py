@@ -1,7 +1,6 @@
-"""What the MCP tools answer: text, and structured data where there is some.
+"""What the MCP tools answer: text, and structured data where there is some; as JSON under 8,000 characters in all.
 
-The whole answer, written as JSON, stays under 8,000 characters: a long memory comes in pages, and of a long report the
-first entries and how many were left out. Stored words are fenced and made harmless (inject.py, harmless.py).
+A long memory comes in pages, and of a long report the first entries and how many were left out.
 """
 
 from __future__ import annotations
