@@ -55,16 +55,6 @@ def arranging(function: Callable[[House], Call]) -> Arrange:
     return arranged
 
 
-@pytest.fixture
-def empty_house(tmp_path: Path) -> Iterator[House]:
-    with tempfile.TemporaryDirectory(prefix="rcl-") as runtime:
-        found = House(str(tmp_path / "house"), runtime, str(tmp_path / "house" / "work"))
-        found.furnish()
-        yield found
-        found.stop()
-        found.clear()
-
-
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> House:
     """A home with memories that nobody uses: growing one takes two processes and the model."""
@@ -86,23 +76,6 @@ def house(grown: House, tmp_path: Path) -> Iterator[House]:
         yield found
         found.stop()
         found.clear()
-
-
-def test_a_prompt_is_measured_beside_the_bare_interpreter_and_a_first_hook_without_a_daemon(empty_house: House):
-    seen: list[int] = []
-
-    (pace,) = hook_pace.run_pace(empty_house, (FEW,), prompts=2, firsts=1, step=seen.append)
-
-    assert sum(seen) == FEW + 2 + 1
-    assert pace.memories == FEW
-    assert pace.warm is not None
-    assert pace.warm.cpu_ms > 0 < pace.warm.bare_cpu_ms
-    assert pace.warm.cpu_ratio == pytest.approx(pace.warm.cpu_ms / pace.warm.bare_cpu_ms, abs=0.05)
-    assert 0 < pace.warm.wall.p50 <= pace.warm.wall.p95 <= pace.warm.wall.worst
-    assert pace.warm.daemon.p50 > 0
-    assert pace.first is not None
-    assert pace.first.runs == 1
-    assert empty_house.daemons() == []
 
 
 def test_no_event_of_several_sessions_is_lost(house: House):

@@ -9,18 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.injections import InjectionReport, run_injections
-from bench.pairs import HALVES, Script, read, run_pairs
-from bench.payloads import DISGUISES, ORDERS, payloads
+from bench.pairs import Script, run_pairs
+from bench.payloads import payloads
 from recollect.store.database import silent
-
-
-def test_there_are_enough_scripts_and_the_halves_are_alike():
-    scripts = read()
-
-    assert len(scripts) >= 60
-    assert len({script.id for script in scripts}) == len(scripts)
-    assert {script.half for script in scripts} == set(HALVES)
-    assert abs(sum(1 if script.half == "tune" else -1 for script in scripts)) <= 1
 
 
 def test_pairs_are_scored_by_what_was_told_beside_the_simple_way(tmp_path: Path):
@@ -38,15 +29,6 @@ def test_pairs_are_scored_by_what_was_told_beside_the_simple_way(tmp_path: Path)
     assert (ours.told, ours.precision, ours.recall) == (1, 1.0, 0.5)
     assert (simple.told, simple.precision, simple.recall) == (1, 0.0, 0.0)
     assert figures.missed == ("one: make",)
-
-
-def test_payloads_are_many_and_are_found_in_any_disguise():
-    every = list(payloads())
-
-    assert len(every) == len(ORDERS) * len(DISGUISES) >= 500
-    assert len({payload.mark for payload in every}) == len(every)
-    assert all(payload.stands_in(payload.text) for payload in every)
-    assert not any(payload.stands_in("`npm test` fails here; `pnpm test` works.") for payload in every)
 
 
 def test_a_few_payloads_neither_become_rules_nor_leave_the_fence(tmp_path: Path):

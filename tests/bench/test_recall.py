@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import recall as bench_recall
 from bench import suites
 from bench.recall import OURS, RecallReport, run_recall
 from bench.systems import BASELINES, Baselines, RecallAgent
-from recollect.app.memory_search import Answer, search_stores
 from recollect.base.errors import BadInput, NotFound
-from recollect.base.moment import Moment
 from recollect.store.database import silent
 from tests.cli.run import run
 from tests.llm.standin import StandIn
@@ -103,21 +100,10 @@ def ranked(question: str, vector: list[float]) -> dict[str, tuple[int, ...]]:
     return {system: ranking.documents for system, ranking in found.items()}
 
 
-def test_words_alone_are_stemmed_and_find_only_what_says_them():
+def test_words_are_stemmed_vectors_take_the_nearest_passage_and_a_mix_puts_first_what_both_put_high():
     assert set(ranked("which caching?", [1, 0])["fts5"]) == {0, 2}
-    assert ranked("", [1, 0])["fts5"] == ()
-
-
-def test_vectors_alone_take_the_nearest_passage_of_a_document():
     assert ranked("cache", [1, 0])["dense"] == (0, 1, 2)
-
-
-@pytest.mark.parametrize("mix", ["rrf60", "convex"])
-def test_a_mix_puts_first_what_both_put_high(mix: str):
-    assert ranked("canary caches", [0, 1])[mix][0] == 2
-
-
-# Embeddings
+    assert [ranked("canary caches", [0, 1])[mix][0] for mix in ("rrf60", "convex")] == [2, 2]
 
 
 # The whole
@@ -151,41 +137,6 @@ def test_the_command_prints_a_table_or_a_list_and_keeps_its_vectors_at_home(tmp_
     assert list((tmp_path / "home" / ".recollect" / "cache").iterdir())
 
 
-# Dates
-
-OLD: dict[str, Any] = {
-    "task": "old",
-    "docs": [
-        {"id": "1", "text": "The cache is written by the worker.", "date": "2025-01-05"},
-        {"id": "2", "text": "The cache is discussed now and then.", "date": "2026-02-01"},
-    ],
-    "queries": [{"id": "q", "text": "who writes the cache? is it the worker?", "gold": ["1"], "type": "t"}],
-}
-
-
-@pytest.mark.parametrize(
-    ("more", "asked_at"), [({}, "2026-02-01"), ({"now": "2026-03-01T10:00:00Z"}, "2026-03-01T10:00:00Z")]
-)
-def test_questions_are_asked_at_their_own_time_or_at_the_last_date(
-    more: dict[str, str], asked_at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    asked: list[Moment] = []
-    ask = search_stores
-
-    def watched(*stores: Any, now: Moment, **given: Any) -> Answer:
-        asked.append(now)
-        return ask(*stores, now=now, **given)
-
-    monkeypatch.setattr(bench_recall, "search_stores", watched)
-    folder = tmp_path / "bench"
-    folder.mkdir()
-
-    report = run_recall(folder, [suites.read(written(tmp_path, OLD | more))], cache=tmp_path, progress=silent)
-
-    assert asked == [Moment.parse(asked_at)]
-    assert report.of("small", OURS).measures["any@1"] == 1, "a thread of more than a year is found"
-
-
 # The recall agent
 
 
@@ -209,10 +160,3 @@ def test_the_recall_agent_is_one_system_more_and_its_silence_counts(tmp_path: Pa
     assert report.of("small", "recall-agent").measures == report.of("small", OURS).measures
     assert "who writes the cache?" in model.texts[0]
     assert "The cache is written by the worker." in model.texts[0]
-
-
-def test_what_the_agent_chose_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    report, _ = agent_report(tmp_path, monkeypatch, "NONE")
-    assert report.of("small", "recall-agent").measures["recall@5"] == 0
-    assert report.of("small", OURS).measures["recall@5"] == 1
-    assert report.fell_back == 0

@@ -51,12 +51,3 @@ def test_without_a_terminal_it_is_the_usual_one_and_the_others_are_mentioned():
     assert not calls_us(".codex/hooks.json")
     assert "--agent codex --agent gemini" in done.out
     assert run("uninstall").code == 0
-
-
-def test_an_agent_is_named_as_often_as_one_likes():
-    assert run("install", "--agent", "codex", "--agent", "gemini").code == 0
-    assert calls_us(".codex/hooks.json")
-    assert calls_us(".gemini/settings.json")
-    assert run("uninstall", "--agent", "codex").code == 0
-    assert not (Path.home() / ".codex" / "hooks.json").exists()
-    assert run("uninstall").code == 0

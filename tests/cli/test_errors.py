@@ -164,14 +164,6 @@ def test_a_mistyped_command_is_told_what_was_meant(args: tuple[str, ...], said: 
         assert said in (ran.error["message"] if "--json" in asked else ran.err)
 
 
-def test_a_mistyped_id_is_told_which_was_meant():
-    id = pinned("x")
-    wrong = id[:-1] + ("0" if id[-1] != "0" else "1")
-    ran = run("show", wrong, "--json")
-    assert ran.code == 3
-    assert ran.error["hint"] == f"Did you mean {id}?"
-
-
 def test_nothing_but_json_is_on_standard_output():
     id, other = pinned("One thing."), pinned("Another thing.")
     for args in [
@@ -188,12 +180,9 @@ def test_nothing_but_json_is_on_standard_output():
 
 
 def test_no_argument_is_a_call_for_help():
+    assert run("--version").out == f"recollect {__version__}\n"
     assert run() == run("--help")
     assert run("rule") == run("rule", "--help")
-
-
-def test_the_version_is_told():
-    assert run("--version").out == f"recollect {__version__}\n"
 
 
 def test_verify_ends_with_5_where_there_is_damage():

@@ -30,21 +30,11 @@ def test_a_dash_reads_standard_input():
     assert body(id) == "new"
 
 
-def test_standard_input_that_is_no_text_is_marked():
-    ran = run("pin", "-", "--json", stdin=b"caf\xe9 \xff\xfe\x00")
-    assert body(ran.json["ids"][0]) == "caf\ufffd \ufffd\ufffd\u2400"
-
-
 def test_ten_megabytes_on_standard_input_are_refused_in_words():
     ran = run("pin", "-", stdin=b"x" * 10_000_000)
     assert ran.code == 2
     assert "10,000,000 characters; at most 1,000,000 are kept" in ran.err
     assert run("pin", "-", stdin=b"x" * 20_000_001).code == 2
-
-
-def test_text_that_looks_like_an_option_can_be_given():
-    assert body(run("pin", "--json", "--", "--help").json["ids"][0]) == "--help"
-    assert run("search", "--", "-h").code == 0
 
 
 @posix
@@ -95,13 +85,6 @@ def test_any_locale_can_print_any_text():
     assert "日本 é 🎉" in done.stdout.decode("utf-8")
 
 
-@posix
-def test_bytes_in_an_argument_that_are_no_text_are_taken():
-    done = program(b"search", b"caf\xe9")  # type: ignore[arg-type]
-    assert done.returncode == 0
-    assert program(b"show", b"caf\xe9\xff").returncode == 3  # type: ignore[arg-type]
-
-
 #
 
 
@@ -144,14 +127,6 @@ def test_what_the_person_did_not_touch_stays_as_it_was(body: str):
     code, _ = edited(id, "t = t.replace('Title: Old', 'Title: New')")
     assert code == 0
     assert shown(id)[:2] == ("New", body)
-
-
-@needs_pty
-def test_an_editor_that_saves_nothing_changes_nothing():
-    id = pinned("Old words.")
-    code, said = edited(id, "sys.exit(0)")
-    assert (code, "Nothing to change." in said) == (0, True)
-    assert len(run("log", "--json").json) == 1
 
 
 @needs_pty

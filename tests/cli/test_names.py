@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -35,15 +34,6 @@ def test_what_fits_several_is_refused_with_a_list_of_them():
     assert all(f"{id[-6:]}  {title}" in ran.error["message"] for id, title in
                ((one, "Deploy to staging"), (other, "Deploy to production")))  # fmt: skip
     assert shown("Deploy to staging") == one, "a whole title is no part"
-
-
-def test_last_is_the_one_made_changed_or_shown_last():
-    first, second = pinned("First of all"), pinned("Second to none")
-    assert shown("last") == second
-    run("show", first)
-    assert shown("last") == first
-    run("edit", second, "--title", "Second, changed")
-    assert shown("last") == second
 
 
 def test_a_number_stands_for_a_row_of_the_last_list():
@@ -158,11 +148,3 @@ def test_ids_are_completed_wherever_one_is_wanted(completed: Completes):
     for place in ("show ", "merge ", f"merge {id} ", "link ", "delete ", "log ", "edit ", "purge "):
         assert id in completed(f"recollect {place}{id[:8] if place == 'show ' else ''}"), place
     assert completed("recollect show rule_") == []
-
-
-def test_completion_moves_no_damaged_file(completed: Completes):
-    pinned("x")
-    store = next((Path.home() / ".recollect" / "projects").glob("*/memory.db"))
-    store.write_bytes(b"\x00" * 8192)
-    assert completed("recollect show ") == []
-    assert store.exists()

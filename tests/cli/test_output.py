@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -81,13 +79,6 @@ def test_colours_know_when_to_stay_away():
 
 
 @needs_pty
-def test_json_at_a_terminal_is_json():
-    id = pinned("x")
-    _, shown = at_terminal("show", id, "--json")
-    assert json.loads(shown)["id"] == id
-
-
-@needs_pty
 def test_a_narrow_terminal_cuts_no_id():
     id = pinned("A title that is much longer than a narrow terminal is wide, and then some.")
     assert id[-6:].encode() in at_terminal("threads", env={"COLUMNS": "50"})[1]
@@ -101,13 +92,6 @@ def test_a_purge_asks_a_person():
     assert run("show", id).code == 0
     assert at_terminal("purge", id, typed=b"y\n")[0] == 0
     assert run("show", id).code == 3
-
-
-def test_what_was_kept_out_is_told():
-    secret = "ghp_" + "a1B2" * 9
-    ran = run("pin", f"token {secret}")
-    assert "Kept out: " in ran.out
-    assert secret not in ran.out
 
 
 def test_a_table_in_a_pipe_is_aligned():
@@ -138,14 +122,11 @@ def loaded_by(*args: str) -> set[str]:
     return set(done.stderr.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("args", [("--help",), ("--version",), ("rule",)])
-def test_help_loads_no_room_but_the_table(args: tuple[str, ...]):
-    loaded = loaded_by(*args)
-    assert not loaded & {"apsw", "re2", "recollect.store", "recollect.redact", "recollect.app.core"}
-
-
-def test_help_of_a_command_loads_no_database():
-    assert not loaded_by("pin", "--help") & {"apsw", "re2", "recollect.store", "recollect.redact"}
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("rule",), ("pin", "--help")])
+def test_help_loads_no_database(args: tuple[str, ...]):
+    heavy = {"apsw", "re2", "recollect.store", "recollect.redact"}
+    heavy |= set() if "pin" in args else {"recollect.app.core"}  # a command's own help comes from its function
+    assert not loaded_by(*args) & heavy
 
 
 def test_the_demo_shows_the_main_job_and_leaves_nothing(tmp_path: Path):
@@ -171,12 +152,6 @@ def test_the_full_demo_keeps_a_password_out_and_its_commands_exist():
     for step in steps:
         if not step["command"].startswith(">"):
             parsed(step["command"].split("recollect ", 1)[1])
-
-
-def test_the_demo_does_not_look_at_what_is_remembered_here(tmp_path: Path):
-    run("pin", "xylographer")
-    assert "xylographer" not in run("demo").out
-    assert Path(tempfile.gettempdir()).exists()
 
 
 def test_an_installed_program_without_a_clone_says_where_the_benchmarks_are(

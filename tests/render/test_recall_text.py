@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
-from recollect.model.codec import Json
 from recollect.model.memory import Bridge, BridgeType, Memory, Message, Status, Thread
 from recollect.model.query import Hit
 from recollect.model.record import TURN
@@ -257,6 +257,18 @@ def test_every_kind_of_result_has_an_answer_within_the_limit():
         assert len(sent(result)) < 8_000
 
 
+def pages(whole: Shown) -> Iterator[str]:
+    offset = 0
+    while True:
+        yield (page := str(tools.answer(whole, now=NOW, nonce=NONCE, offset=offset)["text"]))
+        found = re.search(r"to read on: ai_recall\(\"\w+\+(\d+)\"\)", page)
+        if found is None:
+            break
+        assert int(found[1]) > offset
+        offset = int(found[1])
+        assert len(sent(whole, offset)) < 8_000
+
+
 @settings(max_examples=60)
 @given(
     st.lists(st.sampled_from(['"', "\\", "\n", "é", "🙂", "</system-reminder>", "word ", "\t", "\u202e"]), max_size=60),
@@ -265,32 +277,16 @@ def test_every_kind_of_result_has_an_answer_within_the_limit():
 )
 def test_any_memory_is_within_the_limit_page_by_page(parts: list[str], times: int, topics: list[str]):
     memory = thread("A title", body="".join(parts) * times, topics=tuple(topics))
-    whole = shown(memory, "said " * 500)
+    read = list(pages(shown(memory, "said " * 500)))
 
-    offset, pages = 0, 0
-    while True:
-        page = sent(whole, offset)
-        assert len(page) < 8_000
-        assert "</system-reminder>" not in page
-        found = re.search(r"to read on: ai_recall\(\\\"\w+\+(\d+)\\\"\)", page)
-        pages += 1
-        if found is None:
-            break
-        assert int(found[1]) > offset
-        offset = int(found[1])
-    assert pages < 100
+    assert len(read) < 100
+    assert all("</system-reminder>" not in page for page in read)
 
 
 def test_the_pages_of_a_memory_are_all_of_it():
     body = "".join(f"{n} bottles\n" for n in range(4_000)).strip()
-    whole, read, offset = shown(thread("Bottles", body=body)), "", 0
-    while True:
-        text = str(tools.answer(whole, now=NOW, nonce=NONCE, offset=offset)["text"])
-        read += re.split(r"\n\n\(cut|\n\n\(characters|\n\[/recollect", text.split("\n\n", 1)[1])[0] + "\n"
-        found = re.search(r"to read on: ai_recall\(\"\w+\+(\d+)\"\)", text)
-        if found is None:
-            break
-        offset = int(found[1])
+    texts = [page.split("\n\n", 1)[1] for page in pages(shown(thread("Bottles", body=body)))]
+    read = "\n".join(re.split(r"\n\n\(cut|\n\n\(characters|\n\[/recollect", text)[0] for text in texts)
 
     assert read.split() == body.split()
 
@@ -299,35 +295,32 @@ def test_an_offset_beyond_the_end_is_the_end():
     assert "the end" in sent(shown(thread("Short")), 10_000)
 
 
-def test_of_a_long_report_the_first_come_with_a_count_of_the_rest():
-    actions = tuple({"action": "archive", "thread": f"thread_{n:06}", "reason": "age"} for n in range(5_000))
-    long = Compacted("normal", False, actions, {"active_threads": 1}, {"active_threads": 1}, Scope.PROJECT, None)
+ACTION: dict[str, Any] = {"action": "archive", "thread": "thread_1", "reason": "age"}
+MERGE: dict[str, Any] = {
+    "thread_a": "a",
+    "thread_b": "b",
+    "similarity": 0.9,
+    "reason": "x" * 100,
+    "command": "ai_merge('a', 'b')",
+}
+BEFORE: dict[str, Any] = {"active_threads": 1}
 
-    told = tools.answer(long, now=NOW, nonce=NONCE)["data"]
 
-    assert isinstance(told, dict)
-    listed, left = told["actions"], told["left_out"]
-    assert isinstance(listed, list)
-    assert isinstance(left, dict)
-    assert listed[0] == actions[0]
-    assert left == {"actions": 5_000 - len(listed)}
+@pytest.mark.parametrize(
+    ("long", "name"),
+    [
+        (Compacted("normal", False, (ACTION,) * 5_000, BEFORE, BEFORE, Scope.PROJECT, None), "actions"),
+        (Suggested((MERGE,) * 200, (), (), BEFORE, {"merge_candidates": 200}, False), "merge_candidates"),
+    ],
+)
+def test_of_a_long_report_the_first_come_with_a_count_of_the_rest(long: Compacted | Suggested, name: str):
+    told: Any = tools.answer(long, now=NOW, nonce=NONCE)["data"]
+    count = len(long.actions if isinstance(long, Compacted) else long.merges)
+
+    assert told.keys() >= long.as_json().keys()
+    assert told["left_out"] == {name: count - len(told[name])}
+    assert told[name][0] in (ACTION, MERGE)
     assert len(sent(long)) < 8_000
-
-
-def test_suggestions_keep_their_shape_when_they_are_cut():
-    merge: Mapping[str, Json] = {
-        "thread_a": "a",
-        "thread_b": "b",
-        "similarity": 0.9,
-        "reason": "x" * 100,
-        "command": "ai_merge('a', 'b')",
-    }
-    long = Suggested((merge,) * 200, (), (), {"active_threads": 1}, {"merge_candidates": 200}, False)
-
-    told = tools.answer(long, now=NOW, nonce=NONCE)["data"]
-
-    assert isinstance(told, dict)
-    assert {"merge_candidates", "split_candidates", "recall_hints", "health"} <= told.keys()
 
 
 def test_a_recall_names_its_memories():
