@@ -6,20 +6,8 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.base.text import storable
-from recollect.model.memory import (
-    Anchor,
-    Bridge,
-    BridgeType,
-    Lane,
-    Memory,
-    Message,
-    Note,
-    Rating,
-    Rule,
-    RuleType,
-    Status,
-    Thread,
-)
+from recollect.model import memory as kinds
+from recollect.model.memory import Bridge, BridgeType, Memory, Message
 
 # Everything a datetime can hold.
 _FIRST, _LAST = Moment.parse("0001-01-01T00:00:00Z").micros, Moment.parse("9999-12-31T23:59:59.999999Z").micros
@@ -31,36 +19,25 @@ figures = st.floats(allow_nan=False, allow_infinity=False)
 counts = st.integers(0, 2**53 - 1)
 
 _shared = {
-    "id": texts,
-    "title": texts,
-    "body": texts,
-    "created_at": moments,
-    "reinforced_at": moments,
-    "last_active_at": moments,
-    "topics": lists,
-    "tags": lists,
-    "status": st.sampled_from(Status),
-    "weight": figures,
+    **dict.fromkeys(("id", "title", "body", "origin", "group"), texts),
+    **dict.fromkeys(("created_at", "reinforced_at", "last_active_at"), moments),
+    **dict.fromkeys(("topics", "tags"), lists),
+    **dict.fromkeys(("weight", "boost"), figures),
+    **dict.fromkeys(("seen", "frequency", "last_session", "activations"), counts),
+    "status": st.sampled_from(kinds.Status),
     "pinned": st.booleans(),
-    "boost": figures,
-    "seen": counts,
-    "frequency": counts,
-    "last_session": counts,
-    "activations": counts,
-    "ratings": st.lists(st.builds(Rating, st.booleans(), moments, st.none() | texts), max_size=2).map(tuple),
+    "ratings": st.lists(st.builds(kinds.Rating, st.booleans(), moments, st.none() | texts), max_size=2).map(tuple),
     "outcomes": st.text("+-", max_size=60),
     "appreciation": st.floats(0, 1_000),
-    "origin": texts,
-    "lane": st.sampled_from(Lane),
+    "lane": st.sampled_from(kinds.Lane),
     "superseded_by": st.none() | texts,
-    "group": texts,
-    "anchors": st.lists(st.builds(Anchor, texts, texts), max_size=2).map(tuple),
+    "anchors": st.lists(st.builds(kinds.Anchor, texts, texts), max_size=2).map(tuple),
 }
 
 memories: st.SearchStrategy[Memory] = st.one_of(
-    st.builds(Thread, drift=lists, **_shared),
-    st.builds(Rule, rule_type=st.sampled_from(RuleType), **_shared),
-    st.builds(Note, path=texts, **_shared),
+    st.builds(kinds.Thread, drift=lists, **_shared),
+    st.builds(kinds.Rule, rule_type=st.sampled_from(kinds.RuleType), **_shared),
+    st.builds(kinds.Note, path=texts, **_shared),
 )
 messages = st.builds(Message, id=texts, thread_id=texts, at=moments, source=texts, content=texts)
 bridges = st.builds(
