@@ -11,7 +11,7 @@ from recollect.base.errors import StoreBusy
 from recollect.model.plan import Alias, Create, Link
 from recollect.model.session import Ending, Outcome, Way
 from recollect.store import Store, tokenizer
-from recollect.store.salvage import salvage
+from recollect.store.verify import salvage
 from tests.store.helpers import ME, do, pointer, session, state, vector
 from tests.values import NOW, bridge, messages, rule, thread
 

@@ -8,10 +8,9 @@ from recollect.store.connect import Tuning, sqlite_version
 from recollect.store.database import Progress
 from recollect.store.journal import ChangeHeader, Journal
 from recollect.store.migrate import free_name
-from recollect.store.salvage import Salvaged, salvage
 from recollect.store.search import Search
 from recollect.store.sessions import SessionState
-from recollect.store.verify import Upkeep
+from recollect.store.verify import Salvaged, Upkeep, salvage
 
 __all__ = ["ChangeHeader", "Progress", "Salvaged", "Store", "Tuning", "free_name", "salvage", "sqlite_version"]
 

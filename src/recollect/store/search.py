@@ -6,7 +6,6 @@ Full text is words.py's, the matrix of vectors vectors.py's (loaded when vectors
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,7 +71,7 @@ class Search(Words):
         standing = "SELECT seq FROM passage WHERE memory_seq IN (SELECT value FROM json_each(?))"
         while vectors.stale and near:
             memories = list({one.memory for one in near.values()})
-            if not vectors.forget(memories, [seq for (seq,) in self._every(standing, json.dumps(memories))]):
+            if not vectors.forget(memories, [seq for (seq,) in self._every(standing, list(memories))]):
                 break
             near = vectors.nearest(question, count, also, voice)
         missing = """SELECT max(0, coalesce((SELECT passages FROM term WHERE term = ''), 0)
@@ -83,7 +82,7 @@ class Search(Words):
         """How near each of these memories is, by the nearest passage of its body (those without a vector are left
         out), and how near all passages of the store are."""
         wanted = "SELECT seq, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
-        seqs = dict(self._every(wanted, json.dumps(list(ids))))
+        seqs = dict(self._every(wanted, list(ids)))
         found = self.nearest(model, question, 1, list(seqs))
         return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
 
@@ -97,7 +96,7 @@ class Search(Words):
         wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
                     JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
                     WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_seq IS NULL OR p.start < ?)"""
-        kept = self._every(wanted, model, json.dumps(list(ids)), HEAD_CHARS)
+        kept = self._every(wanted, model, list(ids), HEAD_CHARS)
         return closest(question, [*kept, *((id, pack(vector)) for id, vector in more)])
 
     def pairs(
@@ -157,7 +156,7 @@ class Search(Words):
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         wanted = "SELECT seq, memory_seq, unit, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
-        found = self._every(wanted, json.dumps(list(passages)))
+        found = self._every(wanted, list(passages))
         return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
 
     def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
@@ -167,7 +166,7 @@ class Search(Words):
         said = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
                   JOIN memory m ON m.id = g.thread_id JOIN passage p ON p.memory_seq = m.seq AND p.message_seq = g.seq
                   ORDER BY p.unit, p.start"""
-        listed = json.dumps(list(units))
+        listed = list(units)
         found = [PassageEvidence(*cells) for wanted in (bodies, said) for cells in self._every(wanted, listed)]
         if not model:
             return found
@@ -182,7 +181,7 @@ class Search(Words):
                     WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""
         found = {
             unit: Place(group, (), (), size, (Moment(created), Moment(active)))
-            for unit, group, size, created, active in self._every(wanted, json.dumps(list(units)))
+            for unit, group, size, created, active in self._every(wanted, list(units))
         }
         for unit in units[:beside]:
             place = found.get(unit)
@@ -198,11 +197,11 @@ class Search(Words):
             said = f"""
                 SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
                 JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
-            found = self._every(said, json.dumps([unit for unit in units if unit < 0]))
+            found = self._every(said, [unit for unit in units if unit < 0])
             turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in found}
         owners = {unit: turns[unit][0] if unit in turns else unit for unit in units}
         wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608
-        listed = json.dumps(list(set(owners.values())))
+        listed = list(set(owners.values()))
         memories = {seq: rows.to_memory(cells) for seq, *cells in self._every(wanted, listed)}
         return [
             (unit, memories[seq], turns[unit][1] if unit in turns else None)

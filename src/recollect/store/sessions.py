@@ -6,7 +6,6 @@ hashed like the rest, pruned by age and number, and hold no text that anyone sai
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from recollect.model.codec import content_hash
 from recollect.model.memory import Memory
 from recollect.model.session import Ending, LedgerKey, Outcome, Pointer, Session, ShownMemory, Way, memory_of
 from recollect.store import rows
-from recollect.store.reads import Reads
+from recollect.store.database import Database
 
 KEPT_DAYS = 30
 EVENTS_KEPT = 10_000
@@ -24,7 +23,7 @@ OUTCOMES_KEPT_DAYS = 90
 _RECALLS_KEPT = 1_000
 
 
-class SessionState(Reads):
+class SessionState(Database):
     def session(self, id: str, agent: str = "") -> Session | None:
         wanted = "SELECT host, started_at, number, epoch FROM session WHERE id = ? AND agent = ?"
         for host, started_at, number, epoch in self._every(wanted, id, agent):
@@ -113,7 +112,7 @@ class SessionState(Reads):
     def acts(self, keys: Sequence[int]) -> dict[int, str]:
         """The acts that were read in, each with the import that did it; empty for those read as they were written."""
         wanted = "SELECT key, change FROM act WHERE key IN (SELECT value FROM json_each(?))"
-        return {int(key): str(change) for key, change in self._every(wanted, json.dumps(keys))}
+        return {int(key): str(change) for key, change in self._every(wanted, list(keys))}
 
     def put_acts(self, keys: Sequence[int], change: str = "") -> None:
         with self.transaction():
@@ -138,7 +137,7 @@ class SessionState(Reads):
         wanted = f"""SELECT seq, {rows.select("outcome")} FROM outcome
                      WHERE seq > ?1 AND (?2 = '' OR session = ?2)
                      AND (?3 = '[]' OR kind IN (SELECT value FROM json_each(?3))) ORDER BY seq DESC LIMIT ?4"""  # noqa: S608
-        found = self._every(wanted, after, session, json.dumps(list(map(str, kinds))), limit)
+        found = self._every(wanted, after, session, list(map(str, kinds)), limit)
         return [(seq, rows.to_value(Outcome, cells)) for seq, *cells in reversed(found)]
 
     def put_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ passages alone. User text never reaches MATCH: only terms that our own tokenizer
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.passage import Span, spans
 from recollect.store import tokenizer
 from recollect.store.connect import translated_errors
-from recollect.store.reads import Reads
+from recollect.store.database import Database
 
 MAX_TERMS = 10
 MAX_POSTINGS = 3_000
@@ -50,7 +49,7 @@ class _Indexed(NamedTuple):
     titles: dict[int, str]
 
 
-class Words(Reads):
+class Words(Database):
     def _add_passages(self, seq: int, found: Iterable[Span]) -> None:
         """The memory's other passages are not looked at: a thread grows at the same cost however long it is."""
         [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
@@ -158,7 +157,7 @@ class Words(Reads):
             asked = dict.fromkeys(tokenizer.terms(self._analyse, question[:MAX_QUESTION_CHARS]))
             meaning = [term for term in asked if term not in STOP_TERMS] or list(asked)
             wanted = "SELECT term, passages FROM term WHERE term IN (SELECT value FROM json_each(?))"
-            counts = dict(self._every(wanted, json.dumps([_ALL, *meaning])))
+            counts = dict(self._every(wanted, [_ALL, *meaning]))
             passages = counts.pop(_ALL, 0)
             chosen, postings = _affordable(sorted((count, term) for term, count in counts.items() if count), most)
             floor = 0

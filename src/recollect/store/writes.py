@@ -7,7 +7,6 @@ rows whose words stay only the cells that change are decoded, checked and writte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, get_origin
@@ -126,7 +125,7 @@ class Writes(Words):
         """Each of another memory. Returns those that were not in place already."""
         wanted = f"""SELECT seq, {rows.select("memory")} FROM memory
                      WHERE id IN (SELECT value FROM json_each(?))"""  # noqa: S608
-        standing = {row[1]: row for row in self._every(wanted, json.dumps([change.id for change in run]))}
+        standing = {row[1]: row for row in self._every(wanted, [change.id for change in run])}
         done: list[Update] = []
         written: dict[tuple[str, ...], list[tuple[rows.Cell, ...]]] = {}
         for change in run:
