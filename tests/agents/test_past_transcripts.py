@@ -102,6 +102,8 @@ def test_the_folder_that_the_agent_was_told_to_use_is_looked_into(left: Path, tm
 
     assert not listed(tmp_path)
     assert [one.session for one in listed(tmp_path, CLAUDE_CONFIG_DIR=str(elsewhere))] == ["s-1"]
+    file = elsewhere / "projects" / "-home-dev-proj" / "s-1.jsonl"
+    assert [[one.session for one in listed(tmp_path, path)] for path in (file, left / "none.jsonl")] == [["s-1"], []]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")
@@ -126,9 +128,3 @@ def test_a_transcript_that_may_not_be_read_is_named(left: Path, tmp_path: Path):
     (left / "private.jsonl").chmod(0)
     (found,) = listed(tmp_path)
     assert found.problem == "Permission denied"
-
-
-def test_one_file_can_be_named(left: Path, tmp_path: Path):
-    shutil.copy(PAYLOADS / "transcript.jsonl", left / "s-1.jsonl")
-    assert [one.session for one in listed(tmp_path, left / "s-1.jsonl")] == ["s-1"]
-    assert listed(tmp_path, left / "none.jsonl") == []

@@ -18,11 +18,11 @@ from recollect.model.result import Scope
 from recollect.ops import recall, rules
 from tests.cli.run import run
 from tests.hooks.talk import OneApp, Talk, heard, log_of
-from tests.hooks.test_look_up import DOORS, Door, every_door, through_file
+from tests.hooks.test_look_up import DOORS, Door, through_file
 from tests.llm.standin import StandIn
 from tests.ops.ask import holding, pinned
 from tests.ops.conftest import Opens
-from tests.redact.samples import SAMPLES, Sample
+from tests.redact.samples import SAMPLES
 
 PROMPT = "how do we deploy to staging?"
 NO_ANSWER = "#!/bin/sh\nexit 3\n"
@@ -78,7 +78,9 @@ def two(open_app: Opens, model: StandIn) -> tuple[App, str, str]:
     return app, near, far
 
 
-def test_what_the_model_chose_is_told_instead(two: tuple[App, str, str], model: StandIn):
+def test_what_the_model_chose_is_told_once_instead_and_nothing_where_it_chose_nothing(
+    two: tuple[App, str, str], model: StandIn
+):
     app, near, far = two
     model.answers(far)
     place = Waiting(app)
@@ -94,22 +96,10 @@ def test_what_the_model_chose_is_told_instead(two: tuple[App, str, str], model: 
     (why,) = recall.why(app).recalls
     assert str(why["how"]).startswith("a language model (single), of 2")
     assert {"id": near, "reason": "not chosen by pass 1"} in why["dropped"]  # type: ignore[operator]
-
-
-def test_it_counts_as_shown_once_it_is_printed(two: tuple[App, str, str], model: StandIn):
-    app, _, far = two
-    model.answers(far)
-    place = Waiting(app)
-    place.say(PROMPT, granted).after(True)
-    place.say(PROMPT, granted)
-    assert far not in model.texts[1]
-
-
-def test_nothing_chosen_is_nothing_told(two: tuple[App, str, str]):
-    app, near, _ = two
-    told = heard(Waiting(app).say(PROMPT, granted).stdout)
-    assert near not in told.context
-    assert told.raw == b""
+    model.answers("NONE")
+    nothing = heard(place.say(PROMPT, granted).stdout)
+    assert nothing.raw == b""
+    assert far not in model.texts[1], "it was shown before"
 
 
 def test_without_an_answer_ordinary_recall_stands_and_it_is_said(two: tuple[App, str, str], model: StandIn):
@@ -176,50 +166,32 @@ def test_other_events_never_wait(two: tuple[App, str, str], model: StandIn):
 # What was asked is told without its secrets and private parts: in the answer, in its file, in `why`, in the log.
 
 
-FEW = tuple({s.kind: s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text}.values())[:4]
-TOKEN = next(s for s in SAMPLES if s.kind == "github-token")
+ONE_LINE = tuple({s.kind: s for s in SAMPLES if len(s.text) < 80 and "\n" not in s.text}.values())[:4]
 SEVERAL_LINES = [s for s in SAMPLES if "\n" in s.text][:3]
+TOKEN = next(s for s in SAMPLES if s.kind == "github-token")
+PRIVATE = "validators <private>my own business</private> at <private>home"
+CUT = [f"{('validators ' * 40)[:before]} {TOKEN.secret} and more words" for before in (269, 289, 298)]
 
 
 @pytest.mark.parametrize(
-    ("door", "sample"),
-    [*((through_file, one) for one in (*FEW, *SEVERAL_LINES)), *((door, FEW[0]) for door in DOORS[1:])],
+    ("door", "question", "hidden"),
+    [
+        *((through_file, f"validators {one.text}", one.secret) for one in (*ONE_LINE, *SEVERAL_LINES)),
+        *((door, ONE_LINE[0].text, ONE_LINE[0].secret) for door in DOORS[1:]),
+        *((door, PRIVATE, words) for door in DOORS for words in ("my own business", "at <private>home")),
+        *((door, question, TOKEN.secret[:8]) for door, question in zip(DOORS, CUT, strict=True)),
+    ],
 )
-def test_a_secret_in_a_question_is_told_by_no_answer_and_kept_in_no_file(
-    app: App, talk: Talk, tmp_path: Path, door: Door, sample: Sample
+def test_what_is_secret_or_private_in_a_question_is_told_by_no_answer_and_kept_in_no_file(
+    app: App, talk: Talk, tmp_path: Path, door: Door, question: str, hidden: str
 ):
     pinned(app, "Validators restart at night")
-    text = door(app, talk, quote(f"validators {sample.text}", safe="") if door is through_file else sample.text)
+    text = door(app, talk, quote(question, safe="") if door is through_file else question)
     assert "# Memory Recall: " in text
     app.close()
-    for spelling in (sample.secret, sample.secret.replace("\n", " ")):
+    for spelling in (hidden, hidden.replace("\n", " ")):
         assert spelling not in text
         assert holding(tmp_path, spelling) == []
-
-
-@every_door
-def test_what_is_private_in_a_question_is_not_told(app: App, talk: Talk, tmp_path: Path, door: Door):
-    pinned(app, "Validators restart at night")
-    question = "validators <private>my own business</private> at <private>home"
-
-    text = door(app, talk, question)
-
-    assert "validators [private] at [private]" in text
-    app.close()
-    assert holding(tmp_path, "my own business") == []
-    assert holding(tmp_path, "at <private>home") == []
-
-
-@pytest.mark.parametrize(("door", "before"), [*zip(DOORS, (270, 290, 299), strict=True)])
-def test_a_secret_that_stands_where_a_long_question_is_cut_is_not_told_by_half(
-    app: App, talk: Talk, tmp_path: Path, door: Door, before: int
-):
-    pinned(app, "Validators restart at night")
-    lead = ("validators " * 40)[: before - 1]
-    text = door(app, talk, f"{lead} {TOKEN.secret} and more words")
-    app.close()
-    assert TOKEN.secret[:8] not in text
-    assert holding(tmp_path, TOKEN.secret[:8]) == []
 
 
 def test_why_a_search_and_a_prompt_answered_is_told_without_the_secret(app: App, talk: Talk, tmp_path: Path):

@@ -168,6 +168,13 @@ def test_stored_words_cannot_close_the_prompt_or_hide_a_line(model: StandIn, ope
     assert "\u202e" not in sent
 
 
+def test_a_note_of_the_same_path_in_both_vaults_is_named_by_its_id(app: App, model: StandIn):
+    mine = note("Mine", path="memory/deploy.md")
+    app.writer(Scope.USER).apply(Plan.of([Create(mine)]), act())
+    asked(app)
+    assert all(f"\n{one.id}: {one.title}" in model.texts[0] for one in (mine, DEPLOY))
+
+
 def test_by_hand_names_are_printed_one_per_line_where_it_is_switched_on(
     app: App, model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
@@ -184,11 +191,3 @@ def test_by_hand_names_are_printed_one_per_line_where_it_is_switched_on(
     with pytest.raises(BadInput, match="No language model chooses"):
         recall_agent.recall_agent(open_app(), PROMPT)
     assert len(model.calls) == 3
-
-
-def test_a_note_of_the_same_path_in_both_vaults_is_named_by_its_id(app: App, model: StandIn):
-    mine = note("Mine", path="memory/deploy.md")
-    app.writer(Scope.USER).apply(Plan.of([Create(mine)]), act())
-    asked(app)
-    assert f"\n{mine.id}: Mine" in model.texts[0]
-    assert f"\n{DEPLOY.id}: Deploys" in model.texts[0]
