@@ -70,7 +70,9 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def app(open_app: Opens) -> App:
+def app(request: pytest.FixtureRequest, open_app: Opens) -> App:
+    if "model" in request.fixturenames:
+        request.getfixturevalue("model")  # its settings are read when the App is opened
     return open_app()
 
 

@@ -295,24 +295,21 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
     monkeypatch.delenv("MEMORY_LLM")
     tree = tmp_path / "tree"
     (tree / ".git").mkdir(parents=True)
-    theirs = (
-        "MEMORY_LLM=on", f"MEMORY_LLM_COMMAND={model.command}", "MEMORY_LLM_URL=http://127.0.0.1:9/",
-        "MEMORY_LLM_API_URL=http://127.0.0.1:9/", "MEMORY_LLM_MODEL=dear", "MEMORY_LLM_BY=endpoint",
-        "MEMORY_LLM_CALLS_PER_DAY=9999", "MEMORY_LLM_TOKENS_PER_DAY=999999999",
-    )  # fmt: skip
-    plain = open_app(tree).settings
-    conf = open_app(tree).project
-    assert conf is not None
-    conf.conf.parent.mkdir(parents=True, exist_ok=True)
-    conf.conf.write_text("\n".join(theirs), encoding="utf-8")
+    plain = open_app(tree)
+    theirs = {
+        "MEMORY_LLM": "on", "MEMORY_LLM_COMMAND": model.command, "MEMORY_LLM_URL": "http://127.0.0.1:9/",
+        "MEMORY_LLM_API_URL": "http://127.0.0.1:9/", "MEMORY_LLM_MODEL": "dear", "MEMORY_LLM_BY": "endpoint",
+        "MEMORY_LLM_CALLS_PER_DAY": "9999", "MEMORY_LLM_TOKENS_PER_DAY": "999999999",
+    }  # fmt: skip
+    conf = plain.require_project().conf
+    conf.parent.mkdir(parents=True, exist_ok=True)
+    conf.write_text("\n".join(f"{name}={value}" for name, value in theirs.items()), encoding="utf-8")
 
     app = open_app(tree)
 
-    names = [line.partition("=")[0] for line in theirs]
-    assert [app.settings.text(name) for name in names] == [plain.text(name) for name in names]
+    assert [app.settings.text(name) for name in theirs] == [plain.settings.text(name) for name in theirs]
     assert len(app.settings.problems) == len(theirs)
-    assert ask(app, QUESTION) is None
-    assert model.calls == []
+    assert (ask(app, QUESTION), model.calls) == (None, [])
 
 
 # Doctor

@@ -186,8 +186,7 @@ def test_nothing_that_a_memory_says_is_run(app: App, tree: Path, monkeypatch: py
 # The first phase
 
 
-def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(app: App, model: StandIn):
     one = kept_rule(app, "The port is 8080")
     users = made(rules.add(app, "The port is 8080", user=True))
 
@@ -198,8 +197,7 @@ def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(mode
     assert reading["argv"][reading["argv"].index("--tools") + 1] == "Read,Glob"
 
 
-def test_what_is_stale_is_flagged_until_it_is_changed(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_what_is_stale_is_flagged_until_it_is_changed(app: App, model: StandIn):
     one = kept_rule(app, "The port is 8080")
     model.answers(check(one.id, "stale", why="config.toml says otherwise"))
     validate.validate(app, run=True)
@@ -209,8 +207,7 @@ def test_what_is_stale_is_flagged_until_it_is_changed(model: StandIn, open_app: 
     assert findings(validate.validate(app)) == {}
 
 
-def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(app: App, model: StandIn):
     one = kept_rule(app, "The port is 8080")
     model.answers(check(one.id, "fix", why="config.toml", body="The port is 9090"), "[]")
 
@@ -230,8 +227,7 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
     assert (waiting(app), kept(app, one.id)) == ([], one)
 
 
-def test_a_projects_note_is_flagged_and_its_file_never_written(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_a_projects_note_is_flagged_and_its_file_never_written(app: App, model: StandIn):
     put(Path.cwd() / ".ai/memory", "port.md", TAGGED)
     notes.sync(app)
     id = find_note(app, "port").id
@@ -241,8 +237,7 @@ def test_a_projects_note_is_flagged_and_its_file_never_written(model: StandIn, o
     assert findings(validate.validate(app)) == {id: ["flagged by a review"]}
 
 
-def test_garbage_changes_nothing(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_garbage_changes_nothing(app: App, model: StandIn):
     kept_rule(app, "The port is 8080")
     before = states(app)[Scope.PROJECT]
     model.answers('all is well: [{"id": "x", "state": "stale"}]')
@@ -268,8 +263,7 @@ def titled(app: App, model: StandIn, memory_id: str, line: str) -> None:
     validate.validate(app, run=True)
 
 
-def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(app: App, model: StandIn):
     one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
     titled(app, model, one.id, "Before deploys to staging ask Anna")
     assert kept(app, one.id).title == "Before deploys to staging ask Anna"
@@ -278,8 +272,7 @@ def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(model: StandIn, o
     assert kept(app, one.id).title == "Anna"
 
 
-def test_a_title_by_which_it_comes_up_later_is_taken_back(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_a_title_by_which_it_comes_up_later_is_taken_back(app: App, model: StandIn):
     one = kept_rule(app, "The quokka signs. Other words follow here, about deploys.", title="quokka wombat numbat")
     for number in range(6):
         kept_rule(app, f"Wombat and numbat, entry {number}", title=f"wombat numbat {number}")
@@ -293,8 +286,7 @@ def test_a_title_by_which_it_comes_up_later_is_taken_back(model: StandIn, open_a
     assert "the title stays: by another it came up later" in log
 
 
-def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(model: StandIn, open_app: Opens):
-    app = open_app()
+def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(app: App, model: StandIn):
     vault = app.home.vault
     put(vault, "anna.md", TAGGED)
     put(vault, "plain.md", "# Plain\nBefore deploys ask Anna.\n")
