@@ -12,7 +12,7 @@ import apsw
 from bench.corpus import Corpus
 from recollect.base.moment import Moment
 from recollect.base.text import title_from
-from recollect.lifecycle import edits, reshape
+from recollect.lifecycle import edits
 from recollect.lifecycle.strength import AgeRules
 from recollect.model.memory import (
     Anchor,
@@ -180,7 +180,7 @@ class _Filler:
 
     def _merge(self, keep: Memory, lose: Memory) -> None:
         self._apply(
-            reshape.merge(
+            edits.merge(
                 load_whole(self._store, keep), load_whole(self._store, lose), now=self._clock.now(), rules=AgeRules()
             )
         )

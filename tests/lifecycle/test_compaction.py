@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.lifecycle import compaction
 from recollect.lifecycle.compaction import FIGURES, Chosen, Figures, Pair, Strategy
-from recollect.lifecycle.reshape import Whole
+from recollect.lifecycle.edits import Whole
 from recollect.lifecycle.strength import status_at, strength
 from recollect.model.memory import Lane, Sketch, Status, Thread
 from recollect.model.plan import Link, Move, Unlink, Update

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle import edits
-from recollect.lifecycle.edits import Words, candidate, rewritten
-from recollect.lifecycle.reshape import Whole
+from recollect.lifecycle.edits import Whole, Words, candidate, rewritten
 from recollect.lifecycle.strength import strength
 from recollect.model.memory import BridgeType, Lane, Memory, RuleType, Status
 from recollect.model.plan import Create, Link, Plan, Remove, Unalias, Unlink, Update

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle import reshape
-from recollect.lifecycle.reshape import Whole, merge, split
+from recollect.lifecycle import edits
+from recollect.lifecycle.edits import Whole, merge, split
 from recollect.lifecycle.strength import strength
 from recollect.model.codec import decode_memory, encode
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rating, Status, Thread
@@ -202,17 +202,17 @@ def test_every_message_ends_in_exactly_one_of_the_two(contents: list[str], topic
     ],
 )
 def test_a_thread_that_moved_through_many_topics_could_be_split(drift: tuple[str, ...], parts: tuple[str, ...]):
-    assert reshape.split_topics(thread("talk", drift=drift)) == parts
+    assert edits.split_topics(thread("talk", drift=drift)) == parts
 
 
 def test_two_threads_are_alike_in_the_topics_they_share():
-    assert reshape.merge_reason(("Auth", "api"), ("auth", "ui")) == "Both about Auth"
-    assert reshape.merge_reason(("auth",), ("ui",)) == "They say nearly the same"
+    assert edits.merge_reason(("Auth", "api"), ("auth", "ui")) == "Both about Auth"
+    assert edits.merge_reason(("auth",), ("ui",)) == "They say nearly the same"
 
 
 @given(st.lists(st.floats(0, 1.5), max_size=100), st.integers(0, 9), st.integers(0, 9))
 def test_pressure_is_the_weight_over_ten_and_never_above_one(strengths: list[float], merges: int, splits: int):
-    found = reshape.health(strengths, merges, splits)
+    found = edits.health(strengths, merges, splits)
     assert found["context_pressure"] == round(min(1.0, sum(strengths) / 10), 2)
     assert found["active_threads"] == len(strengths)
     is_healthy = not merges and not splits and sum(strengths) < 8

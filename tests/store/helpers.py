@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recollect.app.memory_search import search_stores
 from recollect.lifecycle import edits
-from recollect.lifecycle.reshape import merge
+from recollect.lifecycle.edits import merge
 from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.plan import Change, Plan
 from recollect.model.query import Hit, Query

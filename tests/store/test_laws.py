@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from recollect.base.errors import Conflict
 from recollect.lifecycle import compaction, edits
 from recollect.lifecycle.compaction import FIGURES, Strategy
-from recollect.lifecycle.reshape import split
+from recollect.lifecycle.edits import split
 from recollect.model import plan as plans
 from recollect.model.codec import decode_memory, encode
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Status, Thread

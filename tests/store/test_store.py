@@ -13,7 +13,7 @@ import pytest
 
 from recollect.base.errors import Conflict, NotFound, StoreBusy, StoreDamaged
 from recollect.lifecycle import edits
-from recollect.lifecycle.reshape import Whole, split
+from recollect.lifecycle.edits import Whole, split
 from recollect.model.memory import BridgeType, Kind, Message, Rating, Rule, Sketch, Status, Thread
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Query

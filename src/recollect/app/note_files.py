@@ -8,6 +8,7 @@ no file can claim a note by naming its id while that note's own file is there.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -177,25 +178,19 @@ def find_note(app: App, name: str) -> FoundNote:
 
 
 def notes_called(app: App, name: str) -> list[str]:
-    """The ids of the notes whose files have this path or name. The project's come before the user's, active ones before
-    archived ones."""
-    found = [_files_called(app, scope, name) for scope in reversed(vault_scopes(app))]
-    live = [
-        {path: id for path, id in files.items() if page.place_of(path).status is not Status.ARCHIVED} for files in found
-    ]
-    return list(next(filter(None, [*live, *found]), {}).values())
-
-
-def _files_called(app: App, scope: Scope, name: str) -> dict[str, str]:
-    known = {path: one.id for path, one in NOTE_FILES.find_all(app.reader(scope)).items() if one.stamp != NO_FILE}
-    # The user's vault is often spoken of as `memory/` too.
-    paths = (name, name.removeprefix(f"{page.MEMORY}/")) if scope is Scope.USER else (name,)
-    names = [page.normal_name(path) for path in paths]
-    return (
-        {path: known[path] for path in paths if path in known}
-        or {path: id for path, id in known.items() if page.normal_name(path) in names}
-        or {path: id for path, id in known.items() if page.normal_name(page.stem(path)) == names[0]}
-    )
+    """The ids of the notes whose files have this path or name: active ones before archived ones, the project's before
+    the user's, whole paths before names."""
+    found: dict[tuple[bool, int, int], list[str]] = defaultdict(list)
+    for order, scope in enumerate(reversed(vault_scopes(app))):
+        # The user's vault is often spoken of as `memory/` too.
+        paths = {name, name.removeprefix(f"{page.MEMORY}/")} if scope is Scope.USER else {name}
+        names = set(map(page.normal_name, paths))
+        for path, one in NOTE_FILES.find_all(app.reader(scope)).items():
+            fits = (path in paths, page.normal_name(path) in names, page.normal_name(page.stem(path)) in names)
+            if any(fits) and one.stamp != NO_FILE:
+                is_archived = page.place_of(path).status is Status.ARCHIVED
+                found[is_archived, order, fits.index(True)].append(one.id)
+    return found[min(found)] if found else []
 
 
 # Files as a plan changes them

@@ -1,12 +1,16 @@
-"""Keeps the user's own notes of the tag dialect complete: adds the tags they lack, and writes down how they were used.
+"""Background work on vaults: reads the files that changed, and keeps the user's own notes of the tag dialect complete.
 
-The first happens after a session began, the second after one ended; both in the background, a few files at a time, and
-never in a repository. A file is only written if it still says what was last read from it; what we wrote is read again
-at once, so that it is never mistaken for somebody's edit. A file that cannot be written is logged and left.
+The watch compares names and stamps. A look that takes long is made less often, so that looking never costs more than a
+tenth of the time. The store is opened only when something changed, and many files are read a few at a time.
+
+Notes get the tags they lack after a session began, and a record of how they were used after one ended; never in a
+repository. A file is only written if it still says what was last read from it; what we wrote is read again at once, so
+that it is never mistaken for somebody's edit. A file that cannot be written is logged and left.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 from recollect.app import note_files, session_ledger
@@ -14,14 +18,51 @@ from recollect.app.core import App
 from recollect.app.note_files import NO_FILE, KnownFiles, NoteFile, vault_of
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
 from recollect.jobs import vault_sync
+from recollect.jobs.job_table import Memo
 from recollect.model.memory import Note
 from recollect.model.plan import text_hash
 from recollect.model.result import Scope
 from recollect.vault import note_folder, page, tags
-from recollect.vault.note_folder import Refusal
+from recollect.vault.note_folder import Refusal, Scan
 from recollect.vault.tags import Form
 
-BATCH = 20  # files at a time: each is synced to the disk, some 25 ms
+FEW_FILES = 400
+_SHARE = 10
+_SETTLED_S = 2.5  # a file saved just now is read again after this: two saves at one moment look like one
+_AFTER_FAILURE_S = 30.0
+BATCH = 20  # files to write at a time: each is synced to the disk, some 25 ms
+
+
+@dataclass(slots=True)
+class _Seen:
+    scan: Scan | None = None
+    due_s: float = 0.0
+    again_s: float = 0.0  # when to read again what was saved just before it was read; 0: never
+
+
+def watch(app: App, memo: Memo) -> bool:
+    """Looks at the project's vault; where there is no project, at the user's. True: there is more to read."""
+    app.actor = "daemon"
+    seen, began_s = memo.of(_Seen), time.monotonic()
+    if began_s < seen.due_s:
+        return False
+    scan = note_folder.scan(vault_of(app, app.scope))
+    now_s = time.monotonic()
+    seen.due_s = now_s + _SHARE * (now_s - began_s)
+    if scan == seen.scan and not 0 < seen.again_s <= began_s:
+        return False
+    try:
+        report = vault_sync.refresh(app, app.scope, first=FEW_FILES, seen=scan)
+    except RecollectError as problem:
+        app.log.line("vault-failed", problem=problem.message)
+        seen.due_s = time.monotonic() + _AFTER_FAILURE_S
+        return False
+    if report.waiting:
+        seen.due_s = 0.0
+        return True
+    seen.scan = scan
+    seen.again_s = time.monotonic() + _SETTLED_S if any(report.counts().values()) else 0.0
+    return False
 
 
 @dataclass(slots=True)

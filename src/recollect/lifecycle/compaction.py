@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from recollect.base.moment import DAY_MICROS, Moment
-from recollect.lifecycle.reshape import Whole, merge_all
+from recollect.lifecycle.edits import Whole, merge_all
 from recollect.lifecycle.strength import AgeRules, after, status_at
 from recollect.model.memory import Memory, Sketch, Status
 from recollect.model.plan import Plan, Update

@@ -1,23 +1,48 @@
-"""Small changes of one memory: pin, revise, archive, restore, delete, and what a language model proposed."""
+"""Changes of memories: pin, revise, archive, restore, delete, merge, split, what a language model proposed; and which
+threads could be merged or split.
+
+Nothing is lost. In a merge the first memory keeps its id and takes over the other's words, messages, topics, links and
+counts; the other stays as a superseded row, and both ids lead to the first. A split moves the messages about some
+topics to a new thread, linked to the old one as its child; without topics, the thread's own drift decides.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from recollect.base.moment import Moment
-from recollect.base.text import one_line, title_from
-from recollect.lifecycle.reshape import Whole
-from recollect.lifecycle.strength import AgeRules, status_at
+from recollect.base.text import clip, one_line, title_from
+from recollect.lifecycle.strength import OUTCOMES_KEPT, AgeRules, status_at, strength
 from recollect.model import memory as kinds
+from recollect.model.codec import Json
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rule, RuleType, Status, Thread
-from recollect.model.plan import Change, Create, Link, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.query import Drop
 
+T = TypeVar("T")
+MERGE_ABOVE = 0.85  # similarity
+MIN_DRIFTS = 4
+_LAST_DRIFTS = 5
+_MIN_DISTINCT = 3
+_FULL_WEIGHT = 10.0
+_HIGH_PRESSURE = 0.8
+_SUMMARY_CHARS = 400
 MAX_BOOST = 0.5
 TAG = "review"
 RULE_CHARS = 2_000
-
-
 Topics = tuple[str, ...]
+
+
+class Whole(NamedTuple):
+    """A memory with everything that belongs to it."""
+
+    memory: Memory
+    messages: tuple[Message, ...] = ()
+    bridges: tuple[Bridge, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 def pin(
@@ -64,8 +89,7 @@ def delete(*wholes: Whole) -> Plan:
     return Plan.of(changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     body: str
     lane: Lane
     session: str
@@ -73,7 +97,7 @@ class Words:
 
 def rewritten(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change]:
     """`id` is for the candidate, where one is made."""
-    words = replace(words, lane=Lane.lowest(old.lane, words.lane))
+    words = words._replace(lane=Lane.lowest(old.lane, words.lane))
     if isinstance(old, Thread):
         return [Update.between(old, replace(old, body=words.body, lane=words.lane))]
     if not isinstance(old, Rule) or len(words.body) > RULE_CHARS:
@@ -91,3 +115,162 @@ def candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rul
         id=id, title=title_from(body), body=body, rule_type=rule_type, tags=(TAG,), origin=TAG, lane=words.lane,
         group=words.session, status=Status.CANDIDATE, created_at=now, reinforced_at=now, last_active_at=now,
     )  # fmt: skip
+
+
+# Merging and splitting
+
+
+def merge(keep: Whole, lose: Whole, *, now: Moment, rules: AgeRules) -> Plan:
+    return Plan.of(merge_all([(keep, lose)], now=now, rules=rules)[0])
+
+
+def merge_all(
+    pairs: Iterable[tuple[Whole, Whole]], *, now: Moment, rules: AgeRules
+) -> tuple[list[Change], dict[str, Memory]]:
+    """The first of each pair takes in the second, which may take in no other. Also returns the grown memories by id."""
+    changes: list[Change] = []
+    grown: dict[str, Memory] = {}
+    target: dict[str, str] = {}
+    bridges: dict[tuple[str, str, str], Bridge] = {}
+    for keep, (lose, messages, lost_bridges, aliases) in pairs:
+        id = keep.memory.id
+        before = grown.get(id, keep.memory)
+        grown[id] = _join(before, lose, now=now, rules=rules)
+        target[lose.id] = id
+        bridges |= {bridge.key: bridge for bridge in (*keep.bridges, *lost_bridges)}
+        superseded = replace(lose, status=Status.SUPERSEDED, superseded_by=id)
+        changes += [Update.between(before, grown[id]), Update.between(lose, superseded)]
+        if messages:
+            changes.append(Move(tuple(message.id for message in messages), lose.id, id))
+        changes += [*(Alias(old, id, was=lose.id) for old in aliases), Alias(lose.id, id)]
+    return changes + _move_bridges(target, bridges), grown
+
+
+def _join(keep: Memory, lose: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+    stronger = max(keep, lose, key=lambda m: strength(m, now=now, rules=rules))
+    boost = max(keep.boost, lose.boost)
+    body = "\n\n".join(filter(str.strip, (keep.body, lose.body)))
+    joined = replace(
+        keep,
+        body=keep.body if lose.body.strip() in keep.body else body,
+        topics=_union(keep.topics, lose.topics),
+        tags=_union(keep.tags, lose.tags),
+        weight=min(stronger.weight, 1.0 + boost),
+        reinforced_at=stronger.reinforced_at,
+        pinned=keep.pinned or lose.pinned,
+        boost=boost,
+        seen=keep.seen + lose.seen,
+        frequency=keep.frequency + lose.frequency,
+        activations=keep.activations + lose.activations,
+        last_session=max(keep.last_session, lose.last_session),
+        ratings=tuple(sorted(keep.ratings + lose.ratings, key=lambda r: r.timestamp)),
+        appreciation=max(keep.appreciation, lose.appreciation),
+        outcomes=(lose.outcomes + keep.outcomes)[-OUTCOMES_KEPT:],
+        lane=Lane.lowest(keep.lane, lose.lane),
+        anchors=_union(keep.anchors, lose.anchors),
+        created_at=min(keep.created_at, lose.created_at),
+        last_active_at=max(keep.last_active_at, lose.last_active_at),
+    )
+    if isinstance(joined, Thread) and isinstance(lose, Thread):
+        return replace(joined, drift=joined.drift + lose.drift)
+    return joined
+
+
+def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(first + second))
+
+
+def _move_bridges(target: Mapping[str, str], bridges: Mapping[tuple[str, str, str], Bridge]) -> list[Change]:
+    """Bridges of what was taken in now start or end at what took it in. One that would join a memory to itself, or
+    that stands already, is removed."""
+    moving = [one for one in bridges.values() if one.source in target or one.target in target]
+    standing = set(bridges) - {one.key for one in moving}
+    changes: list[Change] = [Unlink(one) for one in moving]
+    for one in moving:
+        moved = replace(one, source=target.get(one.source, one.source), target=target.get(one.target, one.target))
+        if moved.source != moved.target and moved.key not in standing:
+            standing.add(moved.key)
+            changes.append(Link(moved))
+    return changes
+
+
+def split(
+    thread: Thread, messages: tuple[Message, ...], topics: tuple[str, ...], *, new_id: str, now: Moment
+) -> Plan | Drop:
+    if len(messages) < 2:
+        return Drop(thread.id, "it has fewer than two messages")
+    moving = _about(messages, topics) if topics else ()
+    if not topics:
+        # The newest turn first: a thread is best cut where it last changed its subject.
+        later = [t for t in reversed(thread.drift) if t != thread.drift[0]]
+        for topic in dict.fromkeys([*later, *reversed(thread.topics[1:])]):
+            moving = _about(messages, (topic,))
+            if 0 < len(moving) < len(messages):
+                topics = (topic,)
+                break
+        else:
+            return Drop(thread.id, "it never moved to another topic")
+    if not moving:
+        return Drop(thread.id, f"none of its messages speaks of {', '.join(topics)}")
+    if len(moving) == len(messages):
+        return Drop(thread.id, f"all of its messages speak of {', '.join(topics)}")
+    child = replace(
+        thread,
+        id=new_id,
+        title=clip(f"{', '.join(topics)} (from {thread.title})", 80),
+        body=clip(" ".join(one_line(m.content) for m in moving), _SUMMARY_CHARS),
+        topics=topics,
+        drift=(),
+        ratings=(),
+        outcomes="",
+        appreciation=0.0,
+        seen=1,
+        frequency=0,
+        activations=0,
+        created_at=now,
+        last_active_at=max(m.at for m in moving),
+        origin="split",
+    )
+    low = {topic.lower() for topic in topics}
+    parent = replace(thread, topics=tuple(t for t in thread.topics if t.lower() not in low))
+    return Plan.of(
+        [
+            Create(child),
+            Move(tuple(m.id for m in moving), thread.id, new_id),
+            Update.between(thread, parent),
+            Link(Bridge(new_id, thread.id, BridgeType.CHILD_OF, 1.0, now, origin="split")),
+        ]
+    )
+
+
+def _about(messages: tuple[Message, ...], topics: tuple[str, ...]) -> tuple[Message, ...]:
+    words = re.compile("|".join(rf"(?<!\w){re.escape(t)}" for t in topics if t.strip()) or r"(?!)", re.IGNORECASE)
+    return tuple(m for m in messages if words.search(m.content))
+
+
+def split_topics(thread: Thread) -> tuple[str, ...]:
+    """The topics that a drifting thread could be split by, newest first; none where it keeps to its subject."""
+    late = thread.drift[-_LAST_DRIFTS:]
+    if len(thread.drift) < MIN_DRIFTS or len(set(late)) < _MIN_DISTINCT:
+        return ()
+    return tuple(dict.fromkeys(topic for topic in reversed(late) if topic != thread.drift[0]))
+
+
+def merge_reason(one: Sequence[str], other: Sequence[str]) -> str:
+    """Why two threads with these topics could be one."""
+    theirs = {topic.lower() for topic in other}
+    shared = [topic for topic in one if topic.lower() in theirs]
+    return f"Both about {', '.join(shared[:3])}" if shared else "They say nearly the same"
+
+
+def health(strengths: Sequence[float], merges: int, splits: int) -> dict[str, Json]:
+    pressure = min(1.0, sum(strengths) / _FULL_WEIGHT)
+    if pressure >= _HIGH_PRESSURE:
+        advice = f"Consider {'merging similar threads' if merges else 'ai_compact'} to reduce pressure"
+    elif merges:
+        advice = "Some threads say nearly the same and could be merged"
+    elif splits:
+        advice = "Some threads drifted and could be split"
+    else:
+        advice = "Healthy state, no action needed"
+    return {"active_threads": len(strengths), "context_pressure": round(pressure, 2), "recommendation": advice}

@@ -11,8 +11,8 @@ from recollect.app.core import App
 from recollect.app.note_files import file_of
 from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import storable, title_from
-from recollect.lifecycle import edits, reshape
-from recollect.lifecycle.reshape import Whole
+from recollect.lifecycle import edits
+from recollect.lifecycle.edits import Whole
 from recollect.lifecycle.strength import aged, strength
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Link, Plan, Unlink
@@ -287,7 +287,7 @@ def merge(
 
     def make(store: Store) -> Plan:
         one, other = (load_whole(store, store.exact(memory.id) or memory) for memory in (keep, lose))
-        return reshape.merge(one, other, now=app.clock.now(), rules=app.age_rules)
+        return edits.merge(one, other, now=app.clock.now(), rules=app.age_rules)
 
     return app.commit(scope, "merge", make, lambda _: f"Merged {lose.id} into {keep.id}; both ids lead to it.")
 
@@ -301,7 +301,7 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
         if not isinstance(thread, Thread):
             raise BadInput(f"{thread.id} is a {thread.kind}, not a thread.", hint="Only threads can be split.")
         messages, new_id = store.messages(thread.id), app.mint.draw("thread")
-        plan = reshape.split(thread, messages, wanted, new_id=new_id, now=app.clock.now())
+        plan = edits.split(thread, messages, wanted, new_id=new_id, now=app.clock.now())
         if isinstance(plan, Drop):
             hint = f"`recollect show {thread.id}` shows its messages."
             raise BadInput(f"{thread.id} cannot be split: {plan.reason}.", hint=hint)

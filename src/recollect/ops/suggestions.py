@@ -6,10 +6,8 @@ is kept: so a dry run writes nothing and still comes to the same result.
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +16,7 @@ from recollect.app.memory_search import search as search_memory
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.text import clip, counted, one_line, storable
-from recollect.lifecycle import compaction, reshape
+from recollect.lifecycle import compaction, edits
 from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Standing, Strategy, Tally
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status, Thread
@@ -41,20 +39,6 @@ _HINT_CANDIDATES = 30
 _NO_LIMIT = 1_000_000
 
 
-@contextmanager
-def _without_gc() -> Iterator[None]:
-    """Among hundreds of thousands of small values without cycles, garbage collection would take a quarter of the
-    time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-@_without_gc()
 def suggestions(
     app: App,
     context: Annotated[str | None, Arg("What the work is about, for hints.", metavar="[CONTEXT]")] = None,
@@ -65,20 +49,18 @@ def suggestions(
     threads = compaction.standing(store.sketches(), now=app.clock.now(), rules=app.age_rules)
     awake = [one for one in threads if one.status is Status.ACTIVE]
     try:
-        close, notes = _find_close(app, store, awake, reshape.MERGE_ABOVE)
+        close, notes = _find_close(app, store, awake, edits.MERGE_ABOVE)
     except (ModelError, BadInput) as problem:
         close, notes = [], (f"Threads that say the same were not looked for: {problem.message}",)
     ids = {one.sketch.id for one in awake}
-    drifted = Query(
-        kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=reshape.MIN_DRIFTS - 1, limit=_NO_LIMIT
-    )
+    drifted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=edits.MIN_DRIFTS - 1, limit=_NO_LIMIT)
     moved = sorted((one for one in store.find(drifted) if isinstance(one, Thread)), key=lambda one: one.created_at)
-    splits = [(one, topics) for one in moved if one.id in ids and (topics := reshape.split_topics(one))]
+    splits = [(one, topics) for one in moved if one.id in ids and (topics := edits.split_topics(one))]
     found = Suggested(
         tuple(_merge_entry(store, *pair) for pair in close[:_MOST_LISTED]),
         tuple(_split_entry(*split) for split in splits[:_MOST_LISTED]),
         tuple(_find_hints(app, context)),
-        reshape.health([one.strength for one in awake], len(close), len(splits)),
+        edits.health([one.strength for one in awake], len(close), len(splits)),
         {"merge_candidates": len(close), "split_candidates": len(splits)},
         app.dry_run,
         notes=notes,
@@ -86,7 +68,6 @@ def suggestions(
     return replace(found, applied=_apply(app, close[:_MOST_LISTED], splits[:_MOST_LISTED])) if apply else found
 
 
-@_without_gc()
 def compact(
     app: App, *, strategy: Annotated[Strategy, Arg("How much: gentle, normal or aggressive.")] = Strategy.NORMAL
 ) -> Compacted:
@@ -157,7 +138,7 @@ def _tally_json(tally: Tally) -> dict[str, Json]:
 
 def _merge_entry(store: Store, a: str, b: str, similarity: float) -> dict[str, Json]:
     one, other = store.exact(a), store.exact(b)
-    reason = reshape.merge_reason(one.topics, other.topics) if one and other else ""
+    reason = edits.merge_reason(one.topics, other.topics) if one and other else ""
     return {
         "thread_a": a, "thread_b": b, "similarity": round(similarity, 2), "reason": clip(one_line(reason), 100),
         "command": f"ai_merge('{a}', '{b}')",

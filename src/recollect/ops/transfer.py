@@ -187,9 +187,7 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Creat
             number = at
             if ended:
                 raise ValueError("there is more after the end")
-            data = _parse(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
-            if not count:
-                _check_header(data)
+            data = _parse(raw.decode("utf-8-sig" if number == 1 else "utf-8"), is_header=not count)
             if data.get("type") == "end":
                 ended = True
                 if data.get("lines") != count or data.get("sha256") != digest.hexdigest():
@@ -219,22 +217,19 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Creat
     return changes
 
 
-def _parse(line: str) -> dict[str, Any]:
+def _parse(line: str, *, is_header: bool) -> dict[str, Any]:
     try:
         data = json.loads(line)
     except ValueError as problem:
         raise ValueError(f"it is not JSON ({problem})") from None
     if not isinstance(data, dict):
         raise ValueError("it is not a JSON object")
-    return data
-
-
-def _check_header(data: dict[str, Any]) -> None:
-    if data.get("type") != "header" or data.get("format") != FORMAT:
+    if is_header and (data.get("type") != "header" or data.get("format") != FORMAT):
         raise ValueError(f"this is not a {FORMAT} file")
-    if data.get("version") != VERSION:
+    if is_header and data.get("version") != VERSION:
         found = clip(str(data.get("version")), _MAX_PROBLEM_CHARS)
         raise BadInput(f"version {found} is not known", hint="Upgrade Recollect.")
+    return data
 
 
 def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Create | Link | Alias:
