@@ -1,8 +1,7 @@
-"""Coming and going: nothing of ours is left in an agent's files, and no other byte of them differs."""
+"""Coming and going: what a real program does with our pieces, and that nothing of ours is left."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tests.agents_e2e.conftest import driven
@@ -11,31 +10,10 @@ from tests.e2e.client import World
 from tests.e2e.stand_in import says, use
 
 RULE = "Write every commit subject in the imperative mood"
-# As a person wrote them, in a layout that no library writes.
-THEIRS = {
-    "codex": {
-        ".codex/hooks.json": '{ "hooks": {"Stop": [ {"hooks":[{"type":"command","command":"true"}]} ]\n } }\n\n',
-        ".codex/config.toml": "# mine\napproval_policy   =  'never'\n\n[mcp_servers.other]  # theirs\ncommand = 'true'",
-    },
-    "gemini": {
-        ".gemini/settings.json": '{\n\t"ui" : {"hideTips": true,},  // mine\n "mcpServers": {"o": {"command": "x"}}}\n'
-    },
-    "opencode": {".config/opencode/opencode.json": '{\n\t// mine\n  "autoupdate" : false,\n}\n'},
-}
-TITLES = {"codex": "Codex", "gemini": "Gemini CLI", "opencode": "OpenCode"}
 # As each spells the name of a server's tool.
 RECALLS = {
     "codex": "mcp__recollect__ai_recall", "gemini": "mcp_recollect_ai_recall", "opencode": "recollect_ai_recall",
 }  # fmt: skip
-
-
-def test_uninstalling_leaves_every_byte_as_it_was(other: Agent, world: World):
-    before = write_theirs(other, world)
-    world.recollect("install", "--agent", other.name)
-    assert {name: (world.home / name).read_text() for name in before} != before
-    world.recollect("uninstall")
-    assert {name: (world.home / name).read_text() for name in before} == before
-    assert traces(world) == []
 
 
 def test_a_session_after_uninstalling_knows_nothing(other: Agent, world: World):
@@ -45,20 +23,6 @@ def test_a_session_after_uninstalling_knows_nothing(other: Agent, world: World):
     other.uninstall()
     assert other.run("hello", says("Good day.")).heard[0].holds(RULE) == 0
     assert traces(world) == []
-
-
-def test_where_there_was_nothing_nothing_is_left(other: Agent, world: World):
-    world.recollect("install", "--agent", other.name)
-    world.recollect("uninstall")
-    assert sorted(path.name for path in world.home.iterdir()) == [".recollect"]
-
-
-def test_doctor_looks_at_each_agent(other: Agent, world: World):
-    other.install()
-    told = json.loads(world.recollect("doctor", "--json", check=False).stdout)
-    found = {check["name"]: check["mark"] for check in told["checks"]}
-    assert f"{TITLES[other.name]} (user)" in found
-    assert found["tools"] == "good"
 
 
 def test_the_tools_are_offered_and_answer(other: Agent, world: World):
@@ -101,11 +65,3 @@ def traces(world: World) -> list[Path]:
         if not any(path.is_relative_to(world.home / name) for name in own)
         if b"recollect" in path.read_bytes().lower()
     ]
-
-
-def write_theirs(other: Agent, world: World) -> dict[str, str]:
-    for name, text in THEIRS[other.name].items():
-        path = world.home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return THEIRS[other.name]

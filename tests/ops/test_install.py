@@ -215,13 +215,8 @@ def test_past_sessions_are_mentioned_where_there_are_some(app: App, settings: Pa
     folder.mkdir(parents=True)
     (folder / "s-1.jsonl").write_text(json.dumps({"type": "user", "cwd": str(Path.cwd())}) + "\n")
 
-    first, again = install.install(app), install.install(app)
-    install.uninstall(app)
-    (folder / "s-1.jsonl").unlink()
-    without = install.install(app)
-
     line = "1 past session of work found: `recollect import sessions` reads them."
-    assert [line in told.notes for told in (first, again, without)] == [True, False, False]
+    assert [line in install.install(app).notes for _ in range(2)] == [True, False]
 
 
 # Which agents, which level
@@ -253,17 +248,6 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     with pytest.raises(NoProject):
         install.install(open_app(Path.home()), project=True)
     assert files(tmp_path) == before
-
-
-@pytest.mark.parametrize(("level", "name"), [("project", "settings.json"), ("local", "settings.local.json")])
-def test_a_project_has_settings_of_its_own(app: App, level: str, name: str):
-    before = files(Path.cwd())
-    install.install(app, **at(level))
-    assert hooks(Path.cwd() / ".claude" / name).keys() == EVENTS
-    assert not (Path.home() / ".claude").exists()
-    install.uninstall(app, **at(level))
-    assert files(Path.cwd()) == before
-    assert not (Path.cwd() / ".claude").exists()
 
 
 def test_one_of_two_goes_and_the_other_stays(app: App):
@@ -374,6 +358,8 @@ def test_the_server_is_offered_with_its_tools_at_hand_and_taken_back(
 
     install.install(app, **at(level))
 
+    name = "settings.local.json" if level == "local" else "settings.json"
+    assert hooks((Path.home() if level == "user" else Path.cwd()) / ".claude" / name).keys() == EVENTS
     found = value_at(json.loads(path.read_bytes().decode("utf-8-sig")), keys)
     entry = found["recollect"]
     assert entry == {"type": "stdio", "command": stub.server_path(str(app.home.root)), "args": [], "alwaysLoad": True}
@@ -436,33 +422,6 @@ def test_only_our_hooks_go_from_a_file_that_was_edited(app: App, settings: Path)
 
     install.uninstall(app)
     assert settings.read_text() == json.dumps({"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}, indent=4)
-
-    settings.unlink()
-    install.install(app)
-    settings.write_text(settings.read_text().replace("{\n", '{\n  "model": "x",\n', 1))
-    install.uninstall(app)
-    assert json.loads(settings.read_bytes()) == {"model": "x"}, "a file of ours that was edited stays"
-
-
-@pytest.mark.parametrize("host", [host for host in OTHERS if Ability.SERVER in agent(host).ABILITIES])
-def test_what_another_agent_wrote_since_stays(app: App, host: str):
-    theirs(app, host)
-    install.install(app, agent=(host,))
-    path = agent(host).server_place(Level.USER, places(app)).path
-
-    def edit() -> str:
-        text = path.read_text()
-        is_toml = path.suffix == ".toml"
-        more = '\n[projects."/x"]\ntrust_level = "trusted"\n'
-        path.write_text(text + more if is_toml else text.replace("// mine", '// mine\n  "more": 1,'))
-        return path.read_text()
-
-    edit()
-    install.uninstall(app)
-
-    after = path.read_text()
-    path.write_text(THEIRS[path.name] if path.suffix != ".toml" else THEIRS[path.name] + "\n")
-    assert after == edit()
 
 
 @every_other

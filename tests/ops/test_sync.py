@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import stat
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,7 +30,6 @@ from tests.ops.ask import files, holding, made
 from tests.ops.conftest import Opens
 from tests.values import NOW, rule
 
-needs_modes = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="modes do not bind here")
 OWN = b"- [Role](user_role.md) \xe2\x80\x94 writes Go\n"
 SETTINGS = {sync.sync: "MEMORY_RULES_SYNC", sync.skills: "MEMORY_SKILLS"}
 both = pytest.mark.parametrize("write", [sync.sync, sync.skills])
@@ -295,15 +293,6 @@ def test_any_text_is_written_and_taken_away_again(app: App, lived_in: Path, monk
     assert files(lived_in) == before
 
 
-def test_the_agents_own_variable_moves_it(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
-    rules.add(app, "Use pnpm")
-    sync.sync(app)
-    [index] = (tmp_path / "elsewhere").rglob("MEMORY.md")
-    assert listed(index.parent) == ["Use pnpm"]
-
-
 def test_an_agent_that_was_never_used_gets_nothing(app: App, open_app: Opens):
     rules.add(app, "Use pnpm")
     with pytest.raises(BadInput, match="has not been used"):
@@ -328,12 +317,6 @@ def test_a_full_index_is_never_pushed_over_its_limits(app: App, lived_in: Path, 
     assert "has room for" in told.notes[0]
     sync.sync(app, off=True)
     assert path.read_bytes() == own
-
-    sync.sync(app)
-    path.write_bytes(path.read_bytes() + b"- more\n" * 170)
-    sync.sync(app)
-    assert path.read_bytes().count(b"- more\n") == 170
-    assert path.read_bytes().count(b"](recollect-") == len(listed(lived_in)) <= 19
 
 
 # Rules sync: what belongs to others
@@ -445,47 +428,25 @@ def test_an_index_that_cannot_be_understood_is_left_alone(app: App, lived_in: Pa
     assert (lived_in / "MEMORY.md").read_bytes() == own
 
 
-@pytest.mark.parametrize(
-    ("obstacle", "said"),
-    [
-        pytest.param("folder", "cannot be written", marks=needs_modes),
-        ("disk", "Read-only file system"),
-        ("index", "not to be written"),
-    ],
-)
+@pytest.mark.parametrize(("obstacle", "said"), [("disk", "Read-only file system"), ("index", "not to be written")])
 def test_what_cannot_be_written_is_an_error(
     app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str, said: str
 ):
     rules.add(app, "Use pnpm")
     before = files(lived_in)
     with monkeypatch.context() as patch:
-        if obstacle == "folder":
-            lived_in.chmod(0o500)
-        elif obstacle == "index":
+        if obstacle == "index":
             (lived_in / "MEMORY.md").chmod(0o400)
         else:
             refuse = OSError(errno.EROFS, "Read-only file system")
             patch.setattr(swap, "write_spare", lambda *_: (_ for _ in ()).throw(refuse))
         with pytest.raises(BadInput, match=said):
             sync.sync(app)
-    lived_in.chmod(0o700)
-
     sync.sync(app, off=True)
     assert files(lived_in) == before
 
 
 # Rules sync: off again
-
-
-@pytest.mark.parametrize("own", [OWN, b"no end", b"\xef\xbb\xbfa\r\nb\r\n", "naïve 😀\n\n".encode()])
-def test_taking_it_away_gives_the_index_back_byte_for_byte(app: App, lived_in: Path, own: bytes):
-    (lived_in / "MEMORY.md").write_bytes(own)
-    before = files(lived_in)
-    for words in ("Use pnpm", "Answer briefly"):
-        rules.add(app, words)
-        sync.sync(app)
-    sync.sync(app, off=True)
-    assert files(lived_in) == before
 
 
 def test_what_was_made_for_it_goes_with_it_unless_others_use_it(app: App, config: Path, memory: Path):

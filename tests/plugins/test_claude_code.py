@@ -66,28 +66,19 @@ def test_its_skill_is_the_one_that_install_writes_under_another_name():
     assert own == installed.replace("name: recollect\n", "name: memory\n", 1)
 
 
-def test_its_commands_are_there_and_the_model_does_not_call_them_by_itself():
+def test_the_model_does_not_call_its_commands_by_itself():
     commands = {path.stem: path.read_text(encoding="utf-8") for path in (PLUGIN / "commands").iterdir()}
     assert set(commands) == {"recall", "status", "why", "pin"}
     assert all("disable-model-invocation: true" in text for text in commands.values())
 
 
-def test_it_ships_the_licence_of_the_whole():
-    assert (PLUGIN / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
-
-
-@pytest.mark.parametrize("event", claude_code.hook_events(None))
-def test_without_the_program_a_hook_says_nothing_and_ends_well(tmp_path: Path, event: str):
-    before = list(tmp_path.iterdir())
-    ran = call(tmp_path, "hook", event)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
-    assert list(tmp_path.iterdir()) == before
-
-
-def test_without_the_program_status_says_what_to_do(tmp_path: Path):
+def test_without_the_program_a_hook_says_nothing_and_status_what_to_do(tmp_path: Path):
+    before = [*tmp_path.iterdir()]
+    for event in claude_code.hook_events(None):
+        ran = call(tmp_path, "hook", event)
+        assert (ran.returncode, ran.stdout, ran.stderr, [*tmp_path.iterdir()]) == (0, "", "", before)
     ran = call(tmp_path, "status")
     assert ran.returncode == 0
-    assert "not installed" in ran.stdout
     assert "uv tool install" in ran.stdout
 
 
@@ -105,14 +96,9 @@ def test_a_home_that_is_named_is_the_one(tmp_path: Path, named: str):
 
 @pytest.mark.parametrize("named", ["{at}/project/evil", "{at}/other/../project/evil", "evil", "./evil"])
 def test_what_a_projects_tree_holds_is_not_run(tmp_path: Path, named: str):
-    script(tmp_path / "project" / "evil" / "bin" / "hook", "echo evil")
-
-    project = tmp_path / "project"
-
-    ran = call(
-        tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=named.format(at=tmp_path), CLAUDE_PROJECT_DIR=str(project)
-    )
-
+    project, home = tmp_path / "project", named.format(at=tmp_path)
+    script(project / "evil" / "bin" / "hook", "echo evil")
+    ran = call(tmp_path, "hook", "Stop", cwd=project, RECOLLECT_HOME=home, CLAUDE_PROJECT_DIR=str(project))
     assert ran.stdout == ""
 
 
