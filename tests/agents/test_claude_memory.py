@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents import Places, RuleCopy, Skill, claude_memory, default_agent
+from recollect.agents import Places, RuleCopy, claude_memory, default_agent
 from recollect.base.errors import NoProject
-from recollect.model.memory import Lane, RuleType
-from tests.values import NOW
+from recollect.model.memory import RuleType
+from tests.values import NOW, rule
 
 HOME = Path("/home/ann")
 claude = default_agent()
 
 
 def copy(words: str, rule_type: RuleType = RuleType.CORRECTION, *, everywhere: bool = False) -> RuleCopy:
-    return RuleCopy("rule_20260201_083000_abc123", words, rule_type, Lane.USER, everywhere, NOW)
+    one = rule("x", id="rule_20260201_083000_abc123", body=words, rule_type=rule_type, created_at=NOW)
+    return RuleCopy(one, words, everywhere)
 
 
 def places(project: str | None = "/work/shop", **environ: str) -> Places:
@@ -129,7 +130,7 @@ def test_the_room_in_an_index_is_what_others_leave():
 
 
 def test_a_skill_says_what_it_was_made_of():
-    text = claude.skill_text(Skill("corrections", "Corrections", ("Use pnpm", "Tabs, not !`spaces`"), NOW))
+    text = claude.skill_text("corrections", "Corrections", ("Use pnpm", "Tabs, not !`spaces`"), NOW)
 
     assert text.startswith("---\nname: auto-corrections\ndescription: ")
     assert "\nsource: recollect\n---\n\n# Corrections\n\n" in text

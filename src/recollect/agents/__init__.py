@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from recollect.agents.transcript import Cursor, Tail, Utterance
 from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
-from recollect.model.memory import Lane, RuleType
+from recollect.model.memory import Rule
 from recollect.model.session import Event, Reply
 
 if TYPE_CHECKING:
@@ -130,23 +130,11 @@ class OwnMemory(NamedTuple):
 
 
 class RuleCopy(NamedTuple):
-    """A rule to be written into such a memory; its words are harmless already."""
+    """A rule to be written into such a memory."""
 
-    id: str
-    words: str
-    rule_type: RuleType
-    lane: Lane
+    rule: Rule
+    words: str  # harmless already
     everywhere: bool  # not for this project alone
-    since: Moment
-
-
-class Skill(NamedTuple):
-    """Rules of one kind, as a skill of a project."""
-
-    topic: str
-    title: str
-    rules: tuple[str, ...]
-    updated: Moment
 
 
 def hosts(able: Ability | None = None) -> tuple[str, ...]:

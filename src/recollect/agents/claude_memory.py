@@ -14,10 +14,11 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recollect.agents import Addon, OwnMemory, Places, RuleCopy, Skill
+from recollect.agents import Addon, OwnMemory, Places, RuleCopy
 from recollect.agents.base_agent import Agent, project_of
 from recollect.agents.payload import inner
 from recollect.base.files import read_limited
+from recollect.base.moment import Moment
 from recollect.base.text import clip
 from recollect.model.memory import Lane, RuleType
 
@@ -73,7 +74,7 @@ class ClaudeMemory(Agent):
 
     def rule_file_name(self, copy: RuleCopy) -> str:
         slug = re.sub(r"[^a-z0-9]+", "-", copy.words.lower())[:_SLUG_CHARS].strip("-")
-        suffix = re.sub(r"[^a-z0-9]", "", copy.id.lower())[-_SUFFIX_CHARS:]
+        suffix = re.sub(r"[^a-z0-9]", "", copy.rule.id.lower())[-_SUFFIX_CHARS:]
         return f"{_PREFIX}{slug or 'rule'}-{suffix:0>{_SUFFIX_CHARS}}.md"
 
     def is_rule_file_name(self, name: str) -> bool:
@@ -92,7 +93,7 @@ class ClaudeMemory(Agent):
         room = _INDEX_BYTES - _SPARE_BYTES - len(mine.encode("utf-8"))
         found = []
         for copy in copies[: max(0, lines)]:
-            head = f"- [{_KINDS[copy.rule_type]}]({self.rule_file_name(copy)}) \u2014 "
+            head = f"- [{_KINDS[copy.rule.rule_type]}]({self.rule_file_name(copy)}) \u2014 "
             line = head + clip(inert(copy.words), _LINE_CHARS - len(head))
             room -= len(line.encode("utf-8")) + 2
             if room < 0:
@@ -100,27 +101,25 @@ class ClaudeMemory(Agent):
             found.append(line)
         return found
 
-    def skill_text(self, skill: Skill) -> str:
-        about = f"{skill.title} that were learnt in this project. Read them before you change or run anything here."
-        lines = "\n".join(f"- {inert(rule)}" for rule in skill.rules)
+    def skill_text(self, topic: str, title: str, rules: Sequence[str], updated: Moment) -> str:
+        about = f"{title} that were learnt in this project. Read them before you change or run anything here."
+        lines = "\n".join(f"- {inert(rule)}" for rule in rules)
         return (
-            f"---\nname: auto-{skill.topic}\ndescription: {json.dumps(about)}\nsource: recollect\n---\n\n"
-            f"# {skill.title}\n\nAuto-generated from {len(skill.rules)} memories. "
-            f"Last updated: {skill.updated.iso()[:10]}.\n\n"
-            f"## Rules\n\n{lines}\n"
+            f"---\nname: auto-{topic}\ndescription: {json.dumps(about)}\nsource: recollect\n---\n\n# {title}\n\n"
+            f"Auto-generated from {len(rules)} memories. Last updated: {updated.iso()[:10]}.\n\n## Rules\n\n{lines}\n"
         )
 
     def _rule_file(self, copy: RuleCopy, words: str) -> str:
         where = "In every project." if copy.everywhere else "In this project."
         # `user` is who somebody is and what they like, `feedback` how to work, `project` what the code does not say.
-        is_project = copy.rule_type in (RuleType.FAILURE, RuleType.DEVOPS)
-        is_user = copy.rule_type is RuleType.PREFERENCE and copy.everywhere
+        is_project = copy.rule.rule_type in (RuleType.FAILURE, RuleType.DEVOPS)
+        is_user = copy.rule.rule_type is RuleType.PREFERENCE and copy.everywhere
         kind = "project" if is_project else "user" if is_user else "feedback"
         return (
             f"---\nname: {self.rule_file_name(copy).removesuffix('.md')}\n"
             f"description: {json.dumps(clip(words, _LINE_CHARS), ensure_ascii=False)}\n"
             f"metadata:\n  type: {kind}\n---\n\n{words}\n\n"
-            f"**Why:** {_WHY[copy.lane]}, {copy.since.iso()[:10]} ({copy.id}).\n"
+            f"**Why:** {_WHY[copy.rule.lane]}, {copy.rule.created_at.iso()[:10]} ({copy.rule.id}).\n"
             f"**How to apply:** {where}\n"
         )
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import BinaryIO
 
 from recollect.base.moment import Moment
 from recollect.model.session import ToolCall
@@ -73,80 +74,59 @@ class Tail:
         self.skipped = 0
         self.restarted = False
         self._cursor = cursor or Cursor()
-        self._fd = -1
+        self._file: BinaryIO | None = None
         self.offset = self._cursor.offset
 
     @property
     def cursor(self) -> Cursor:
         # The mark is made when it is asked for: most lines are skipped, and a mark costs a read.
-        if self._cursor.offset != self.offset and self._fd >= 0:
-            self._cursor = Cursor(self.offset, _mark(self._fd, self.offset))
+        if self._cursor.offset != self.offset and self._file:
+            self._cursor = Cursor(self.offset, _mark(self._file, self.offset))
         return self._cursor
 
     def __iter__(self) -> Iterator[Mapping[str, object]]:
-        try:
-            fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        except (OSError, ValueError):  # not there; or a name no file can have
+        if not os.path.isfile(self.path):
             return
-        try:
-            found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):
-                return
-            start, self._fd = self._start(fd, found.st_size), fd
-            for line, end in self._lines(fd, start):
-                self.offset = end
-                if line is not None and self.wanted is not None and not self.wanted(line):
-                    continue
-                parsed = _parsed(line) if line is not None else None
-                if parsed is not None:
-                    yield parsed
-                else:
-                    self.skipped += line is None or bool(line.strip())
-        finally:
-            _ = self.cursor
-            self._fd = -1
-            os.close(fd)
+        with suppress(OSError), open(self.path, "rb") as file:  # if the disk goes away, what came so far stands
+            self._go_to_start(file)
+            self._file = file
+            try:
+                while (line := _next_line(file)) != b"":
+                    self.offset = file.tell()
+                    if line and self.wanted and not self.wanted(line):
+                        continue
+                    if (parsed := _parsed(line or b"")) is not None:
+                        yield parsed
+                    else:
+                        self.skipped += line is None or bool(line.strip())
+            finally:
+                _ = self.cursor
+                self._file = None
 
-    def _start(self, fd: int, size: int) -> int:
-        offset = self._cursor.offset
-        if 0 < offset <= size and self._cursor.mark in ("", _mark(fd, offset)):
-            return offset
-        self.restarted = offset != 0
-        self._cursor, self.offset = Cursor(), 0
-        return 0
-
-    def _lines(self, fd: int, start: int) -> Iterator[tuple[bytes | None, int]]:
-        """Each line with the offset after it; None for one that is too long, of which only a chunk is ever held."""
-        held, too_long, at = bytearray(), False, start
-        while chunk := _read(fd, at):
-            at += len(chunk)
-            *whole, rest = chunk.split(b"\n")
-            end = at - len(chunk)
-            for piece in whole:
-                end += len(piece) + 1
-                held += piece
-                yield (None if too_long or len(held) > MAX_LINE_BYTES else bytes(held)), end
-                held, too_long = bytearray(), False
-            held += rest
-            if len(held) > MAX_LINE_BYTES:
-                held, too_long = bytearray(), True
+    def _go_to_start(self, file: BinaryIO) -> None:
+        offset, mark = self._cursor.offset, self._cursor.mark
+        if not (0 < offset <= os.fstat(file.fileno()).st_size and mark in ("", _mark(file, offset))):
+            self.restarted = offset != 0
+            self._cursor, self.offset = Cursor(), 0
+        file.seek(self.offset)
 
 
-def _read(fd: int, at: int) -> bytes:
-    os.lseek(fd, at, os.SEEK_SET)
-    try:
-        return os.read(fd, _CHUNK_BYTES)
-    except OSError:
-        return b""  # the disk or the mount went away: what came so far stands
+def _next_line(file: BinaryIO) -> bytes | None:
+    """Empty at the end, or where the last line is not complete; None for a line that is too long, which is skipped."""
+    line = file.readline(MAX_LINE_BYTES + 1)
+    if line.endswith(b"\n") or len(line) <= MAX_LINE_BYTES:
+        return line if line.endswith(b"\n") else b""
+    while (rest := file.readline(_CHUNK_BYTES)) and not rest.endswith(b"\n"):
+        pass
+    return None if rest else b""
 
 
-def _mark(fd: int, offset: int) -> str:
-    before = max(0, offset - _MARK_BYTES)
-    os.lseek(fd, before, os.SEEK_SET)
-    try:
-        return hashlib.sha256(os.read(fd, offset - before)).hexdigest()[:16]
-    except OSError:
-        return ""
+def _mark(file: BinaryIO, offset: int) -> str:
+    here, before = file.tell(), max(0, offset - _MARK_BYTES)
+    file.seek(before)
+    mark = hashlib.sha256(file.read(offset - before)).hexdigest()[:16]
+    file.seek(here)
+    return mark
 
 
 def _parsed(line: bytes) -> Mapping[str, object] | None:

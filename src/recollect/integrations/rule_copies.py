@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.agents import OwnMemory, RuleCopy, Skill, default_agent
+from recollect.agents import OwnMemory, RuleCopy, default_agent
 from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
@@ -76,8 +76,7 @@ def _synced_rules(app: App) -> list[RuleCopy]:
     for scope, rule in rules_in_force(app).values():
         words = plain(rule.body, _MAX_RULE_CHARS)
         if words and is_trusted(rule):
-            one = RuleCopy(rule.id, words, rule.rule_type, rule.lane, scope is Scope.USER, rule.created_at)
-            found.setdefault(one_line(words).casefold(), one)
+            found.setdefault(one_line(words).casefold(), RuleCopy(rule, words, scope is Scope.USER))
     return list(found.values())[:MAX_SYNCED]
 
 
@@ -115,7 +114,7 @@ def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, s
         place = folder / f"auto-{topic}"
         source = hashlib.sha256(json.dumps([_SKILL_VERSION, str(kind), ours]).encode("ascii")).hexdigest()
         made = _made_at(place / _MANIFEST, source) or app.clock.now()
-        yield place / keeper.SKILL_FILE, keeper.skill_text(Skill(topic, title, tuple(words for _, words in ours), made))
+        yield place / keeper.SKILL_FILE, keeper.skill_text(topic, title, [words for _, words in ours], made)
         manifest = {
             "topicId": topic, "sourceHash": source, "memoryCount": len(ours), "generatedAt": made.iso(),
             "memoryKeys": [id for id, _ in ours],
