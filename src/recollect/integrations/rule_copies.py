@@ -39,6 +39,7 @@ _MAX_RULE_CHARS = 2_000
 _MAX_SKILL_RULE_CHARS = 500
 _LEAST_SESSIONS = 2
 _MANIFEST = "manifest.json"
+_LEFT = "Left alone: "
 _SKILL_VERSION = 1  # raised when the text of a skill changes, so that all are made again
 _TOPICS = {
     RuleType.CORRECTION: ("corrections", "Corrections"),
@@ -170,27 +171,27 @@ def _read(path: Path) -> str:
 # Writing and taking away
 
 
-def write(app: App, receipt: Receipt) -> Summary:
+def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Summary:
+    """Writes what should be in a folder, or takes it all away. `off`: a person wants nothing more written there."""
     memory = own_memory_of(app, receipt) if receipt.kind == RULES_SYNC.kind else None
-    keeper, listed, notes = default_agent(), list[str](), list[str]()
-    if memory and not memory.base.is_dir():
+    keeper, setting, listed, notes = default_agent(), KINDS[receipt.kind].setting, list[str](), list[str]()
+    if is_on and memory and not memory.base.is_dir():
         raise BadInput(
             f"{keeper.TITLE} has not been used in this project: {memory.base} does not exist.",
             hint="Start it once, then retry.",
         )
-    if not app.dry_run:
+    if (is_on or off) and not app.dry_run:
         app.home.prepare()
     with managed.changes(app) as work:
-        old = work.receipts.pieces.get(receipt.key, receipt)
-        if memory:
-            rules = _synced_rules(app)
-            wanted = {memory.folder / keeper.rule_file_name(one): keeper.rule_file_text(one) for one in rules}
-            count = len(rules)
-        else:
-            skills = _skill_rules(app)
-            wanted, count = dict(_skill_files(app, Path(old.path), skills)), sum(map(len, skills.values()))
-        if wanted or old.off:  # kept first, so that `uninstall` finds the folder even if writing fails half-way
-            work.receipts.pieces[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
+        kept = work.receipts.pieces
+        old = kept.get(receipt.key, receipt)
+        rules = _synced_rules(app) if is_on and memory else []
+        skills = _skill_rules(app) if is_on and not memory else {}
+        wanted = dict(_skill_files(app, Path(old.path), skills))
+        wanted |= {Path(old.path) / keeper.rule_file_name(one): keeper.rule_file_text(one) for one in rules}
+        count = len(rules) + sum(map(len, skills.values()))
+        if is_on and (wanted or old.off):  # kept first, so that `uninstall` finds the folder even if writing fails
+            kept[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
         for path, text in wanted.items():
             work.put(_own_file(app, old, path, text))
         for path in _present_files(old):
@@ -203,53 +204,39 @@ def write(app: App, receipt: Receipt) -> Summary:
                 return listed
 
             work.put(_index(memory, entries))
-        if work.changed and not app.dry_run:
-            work.receipts.pieces[old.key] = old._replace(at=app.clock.now().iso())
+        if not is_on:
+            kept.pop(old.key, None)
+            kept |= {old.key: old._replace(at="", off=True)} if off else {}
+        elif work.changed and not app.dry_run:
+            kept[old.key] = old._replace(at=app.clock.now().iso())
             app.log.line(old.kind, host=old.host, rules=count)
     if memory and len(listed) < count:
         notes.append(f"{memory.index_file} has room for {len(listed)} of {count}; the others have their files.")
-    return _summary(work, receipt, {"on": True, "rules": count, **({"listed": len(listed)} if memory else {})}, notes)
-
-
-def withdraw(app: App, receipt: Receipt, *, off: bool) -> Summary:
-    """`off`: a person wants nothing more written there."""
-    if off and not app.dry_run:
-        app.home.prepare()
-    with managed.changes(app) as work:
-        _take_all(work, receipt)
-        work.receipts.pieces.pop(receipt.key, None)
-        if off:
-            work.receipts.pieces[receipt.key] = receipt._replace(at="", off=True)
-    setting = KINDS[receipt.kind].setting
-    is_on = app.settings.switch(setting)
-    return _summary(
-        work, receipt, {"on": False}, [] if is_on else [f"{setting} is off. Switch it on in {app.home.conf}."]
-    )
-
-
-def _take_all(work: Work, receipt: Receipt) -> None:
-    for path in _present_files(receipt):
-        work.take(_own_file(work.app, receipt, path))
-    if receipt.kind == RULES_SYNC.kind and Path(receipt.path).is_dir():
-        work.take(_index(own_memory_of(work.app, receipt), lambda _: []))
+    if not app.settings.switch(setting):
+        notes.append(f"{setting} is off. Switch it on in {app.home.conf}.")
+    facts = {
+        "on": is_on,
+        **({"rules": count} if is_on else {}),
+        **({"listed": len(listed)} if is_on and memory else {}),
+    }
+    return _summary(work, receipt, facts, notes)
 
 
 def withdraw_all(app: App) -> Iterator[str]:
     """In every project; nothing is remembered of it afterwards."""
     for receipt in Receipts(app).of(*KINDS):
-        done = withdraw(app, receipt, off=False)
+        done = update(app, receipt, is_on=False)
         yield done.summary
-        yield from (note for note in done.notes if note.startswith("Left alone"))
+        yield from (note for note in done.notes if note.startswith(_LEFT))
 
 
-def erase(app: App, is_bad: Callable[[str], bool]) -> list[str]:
-    """Empties each folder that holds such words, in every project; the next sync writes it again without them. Returns
+def erase(app: App, is_bad: Callable[[str], bool]) -> Iterator[str]:
+    """Empties each folder that holds such words, in every project; the next sync writes it again without them. Yields
     what was left alone."""
-    with managed.changes(app) as work:
-        for receipt in work.receipts.of(*KINDS):
-            if any(is_bad(_read(path)) for path in _present_files(receipt)):
-                _take_all(work, receipt)
-    return [one.reason for one in work.outcomes if one.change is Change.LEFT]
+    for receipt in Receipts(app).of(*KINDS):
+        if any(is_bad(_read(path)) for path in _present_files(receipt)):
+            notes = update(app, receipt, is_on=False).notes
+            yield from (note.removeprefix(_LEFT).rstrip(".") for note in notes if note.startswith(_LEFT))
 
 
 def _summary(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[str]) -> Summary:
@@ -262,7 +249,7 @@ def _summary(work: Work, receipt: Receipt, facts: dict[str, int], notes: list[st
     parts += [f"{counted(len(removed), 'file')} {would}removed"] if removed else []
     parts += [] if written or removed else ["nothing to change"]
     listed = [f"+ {path}" for path in written] + [f"- {path}" for path in removed]
-    every = (*(listed if work.app.dry_run else ()), *(f"Left alone: {one}." for one in left), *notes)
+    every = (*(listed if work.app.dry_run else ()), *(f"{_LEFT}{one}." for one in left), *notes)
     every_fact: dict[str, Json] = {
         "folder": receipt.path, "host": receipt.host, **facts, "dry_run": work.app.dry_run, "written": [*written],
         "removed": [*removed], "left_alone": [*left],

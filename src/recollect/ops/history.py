@@ -77,7 +77,7 @@ def purge(app: App, ids: tuple[str, ...] = (), *, group: str | None = None) -> S
                 notes.append(f"The backup {copy} could not be opened and was removed.")
     validate.erase_log_lines(app, listed)
     edited = rule_copies.erase(app, lambda text: any(id in text for id in listed))  # a person edited these files
-    notes += [f"{file} was left alone and may still hold them." for file in (*edited, *set_aside_files(app))]
+    notes += [f"Left alone, and may still hold them: {one}." for one in (*edited, *set_aside_files(app))]
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     entries = counted(emptied, "journal entry", "journal entries")
     return Summary(

@@ -25,18 +25,16 @@ Off = Annotated[bool, Arg("Take away what was written here, and write nothing mo
 
 
 def sync(app: App, *, off: Off = False) -> Summary:
-    return _write_or_withdraw(app, RULES_SYNC, off)
+    return _update(app, RULES_SYNC, off)
 
 
 def skills(app: App, *, off: Off = False) -> Summary:
-    return _write_or_withdraw(app, SKILLS, off)
+    return _update(app, SKILLS, off)
 
 
-def _write_or_withdraw(app: App, copies: Copies, off: bool) -> Summary:
-    receipt = rule_copies.receipt_for(app, copies)
-    if app.settings.switch(copies.setting) and not off:
-        return rule_copies.write(app, receipt)
-    return rule_copies.withdraw(app, receipt, off=off)
+def _update(app: App, copies: Copies, off: bool) -> Summary:
+    is_on = app.settings.switch(copies.setting) and not off
+    return rule_copies.update(app, rule_copies.receipt_for(app, copies), is_on=is_on, off=off)
 
 
 def status(app: App) -> dict[str, str]:
@@ -122,4 +120,4 @@ def _refresh(app: App, copies: Copies) -> None:
         known = [usual] if is_used else []
     for one in known:
         if not one.off:
-            rule_copies.write(app, one) if is_on else rule_copies.withdraw(app, one, off=False)
+            rule_copies.update(app, one, is_on=is_on)
