@@ -39,48 +39,40 @@ def of_record(made: Record, score: Callable[[str], float] = lambda _: 0.5) -> Hi
     return found(talk, score, Message("m1", talk.id, NOW, TURN, made.text()))
 
 
-def test_an_earlier_question_is_never_shown():
-    hit = of_record(MADE, lambda piece: 1.0 if "why do" in piece else 0.2)
-    assert "why do" not in " ".join(with_passages(hit, 1_200).shown)
-    assert with_passages(of_record(Record(asked="why does it fail?")), 1_200).shown == ()
+def shown(made: Record, score: Callable[[str], float] = lambda _: 0.5, chars: int = 1_200) -> tuple[str, ...]:
+    return with_passages(of_record(made, score), chars).shown
 
 
-def test_what_a_person_states_is_shown():
-    hit = of_record(Record(asked="The staging server moved to Zurich."))
-    assert with_passages(hit, 1_200).shown == ("The staging server moved to Zurich.",)
+def test_an_earlier_question_is_never_shown_and_what_a_person_states_is():
+    assert "why do" not in " ".join(shown(MADE, lambda piece: 1.0 if "why do" in piece else 0.2))
+    assert shown(Record(asked="why does it fail?")) == ()
+    moved = "The staging server moved to Zurich."
+    assert shown(Record(asked=moved)) == (moved,)
 
 
 def test_what_a_person_states_has_room_beside_a_long_answer():
-    asked = "We no longer ship to Zurich. Can you look at the rates?"
-    hit = of_record(Record(asked=asked, said="The rates are read once a day. " * 100), lambda piece: "rates" in piece)
-    shown = " ".join(with_passages(hit, 400).shown)
-    assert "We no longer ship to Zurich." in shown
-    assert "Can you look" not in shown
+    made = Record(
+        asked="We no longer ship to Zurich. Can you look at the rates?", said="The rates are read once a day. " * 100
+    )
+    text = " ".join(shown(made, lambda piece: "rates" in piece, 400))
+    assert "We no longer ship to Zurich." in text
+    assert "Can you look" not in text
 
 
 def test_what_says_nothing_takes_no_room():
-    hit = of_record(Record(asked="go on?", said="The clock is an hour behind.\n\n---\n\n2.\n\nDone.\n\nIt is :8081."))
-    assert with_passages(hit, 1_200).shown == ("The clock is an hour behind.", "It is :8081.")
+    made = Record(asked="go on?", said="The clock is an hour behind.\n\n---\n\n2.\n\nDone.\n\nIt is :8081.")
+    assert shown(made) == ("The clock is an hour behind.", "It is :8081.")
 
 
-def test_decisions_and_what_was_said_come_before_commands_and_files():
-    shown = with_passages(of_record(MADE), 1_200).shown
-    assert shown[0] == "Keep everything in UTC."
-    assert shown[1].startswith("I looked at the container.")
-    assert set(shown[2:]) == {MADE.changed, MADE.ran}
-
-
-def test_what_is_found_is_shown_once_where_it_was_said():
-    shown = " ".join(with_passages(of_record(MADE), 1_200).shown)
-    assert shown.count("an hour behind") == 1
-    assert shown.count("pass again") == 1
-    assert "an hour behind" in " ".join(with_passages(of_record(Record(found=MADE.found, said="Done.")), 1_200).shown)
-
-
-def test_no_label_is_shown():
-    assert not any(
-        f"{role}:" in " ".join(with_passages(of_record(MADE), 1_200).shown) for role in ("Found", "Ran", "Said")
-    )
+def test_decisions_and_what_was_said_come_before_commands_and_files_each_once_and_without_labels():
+    first, second, *rest = shown(MADE)
+    assert first == "Keep everything in UTC."
+    assert second.startswith("I looked at the container.")
+    assert set(rest) == {MADE.changed, MADE.ran}
+    text = " ".join((first, second, *rest))
+    assert (text.count("an hour behind"), text.count("pass again")) == (1, 1), "shown where it was said"
+    assert not any(f"{role}:" in text for role in ("Found", "Ran", "Said"))
+    assert "an hour behind" in " ".join(shown(Record(found=MADE.found, said="Done.")))
 
 
 def test_the_best_passage_comes_first_with_what_stands_around_it():
@@ -142,8 +134,5 @@ def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(body: st
 def test_who_did_not_ask_is_not_told_that_work_went_on(said: str):
     record = Record(asked="do it", said=f"{said}\nThe importer reads UTF-16 files.")
     assert said not in " ".join(unasked_passages(of_record(record)))
-
-
-def test_commit_messages_are_something_else():
-    record = Record(asked="do it", said="Commit messages are written in German.")
-    assert unasked_passages(of_record(record)) == ("Commit messages are written in German.",)
+    rule = "Commit messages are written in German."
+    assert unasked_passages(of_record(Record(asked="do it", said=rule))) == (rule,), "something else"

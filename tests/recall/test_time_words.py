@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from recollect.base.moment import Moment
 from recollect.recall import time_words
 from recollect.recall.time_words import Span, asked_time
-from tests.naughty import NAUGHTY
 
 NOW = Moment.parse("2026-03-18T10:00:00Z")
 
@@ -87,14 +86,10 @@ def test_a_question_that_names_no_time_or_an_impossible_one_asks_for_none(questi
     assert asked_time(question, NOW) is None
 
 
-def test_the_case_of_the_words_does_not_matter():
-    assert asked_time("LAST WEEK", NOW) == asked_time("last week", NOW) != asked_time("this week", NOW)
-
-
-def test_the_edges_fade():
-    """People misremember by a day or so."""
-    span = asked_time("last week", NOW)
+def test_the_edges_fade_because_people_misremember_by_a_day_or_so():
+    span = asked_time("LAST WEEK", NOW)
     assert span is not None
+    assert span == asked_time("last week", NOW) != asked_time("this week", NOW)
     fading = [span.holds(at(f"2026-03-{day}")) for day in (12, 16, 17, 18)]
     assert fading == sorted(fading, reverse=True)
     assert 0 < span.holds(at("2026-03-17")) < 1
@@ -118,14 +113,8 @@ moments = st.datetimes(timezones=st.just(UTC)).map(Moment.of)
 def test_any_question_at_any_time_is_read_and_holds_from_zero_to_one(question: str, now: Moment, when: Moment):
     span = asked_time(question, now)
     assert span is None or 0 <= span.holds(when) <= 1
-
-
-@given(moments, moments, moments)
-def test_a_span_holds_what_lies_in_it(one: Moment, other: Moment, when: Moment):
-    first, end = sorted((one, other))
-    span = Span.of(first.datetime(), end.datetime())
-    assert 0 <= span.holds(when) <= 1
-    assert span.holds(when) == 1 or not first <= when < end
+    first, end = sorted((now, when))
+    assert first == end or Span.of(first.datetime(), end.datetime()).holds(first) == 1
 
 
 WORDS = (
@@ -138,11 +127,6 @@ WORDS = (
 def test_a_question_that_is_not_looked_at_closely_names_no_time(question: str):
     is_found = any(pattern.search(question) for pattern, _ in time_words._readers())
     assert time_words._HINT.search(question) or not is_found
-
-
-def test_no_text_breaks_it():
-    for text in NAUGHTY:
-        asked_time(text, NOW)
 
 
 @pytest.mark.parametrize("piece", ["last ", "a couple of ", "march ", "1", "x", "before last ", " ", "2026-03-"])

@@ -44,7 +44,6 @@ def test_a_secret_is_taken_out_and_named(sample):
 def test_no_draw_of_a_secret_slips_through(kind, template):
     for seed in range(DRAWS):
         sample = draw(kind, template, seed)
-
         assert sample.secret not in REDACTOR.clean(f"> {sample.text}\nand so on").text
 
 
@@ -52,26 +51,15 @@ def test_no_draw_of_a_secret_slips_through(kind, template):
 def test_what_stands_around_a_secret_does_not_hide_it(sample):
     for around in AROUND:
         cleaned = REDACTOR.clean(around.format(sample.text))
-
         assert sample.secret not in cleaned.text
         assert cleaned.found
-
-
-@pytest.mark.parametrize("sample", SAMPLES, ids=_name)
-def test_a_secret_inside_a_json_text_is_taken_out(sample):
-    text = json.dumps({"output": f"first line\n{sample.text}\nlast line"}, ensure_ascii=False)
-
-    cleaned = REDACTOR.clean(text)
-
+    cleaned = REDACTOR.clean(json.dumps({"output": f"first line\n{sample.text}\nlast line"}, ensure_ascii=False))
     assert json.dumps(sample.secret, ensure_ascii=False)[1:-1] not in cleaned.text
     assert cleaned.found
 
 
-def test_every_kind_has_a_sample():
+def test_every_kind_of_at_least_fifty_has_a_sample():
     assert {sample.kind for sample in SAMPLES} == KINDS
-
-
-def test_there_are_at_least_fifty_families():
     assert len(KINDS) >= 50
 
 
@@ -86,7 +74,6 @@ def test_a_row_of_the_table_is_well_formed(row):
 def test_a_secret_is_taken_out_of_everyday_text(template):
     for seed in range(10):
         sample = draw("form", template, seed)
-
         assert sample.secret not in REDACTOR.clean(sample.text).text, sample.text
 
 
