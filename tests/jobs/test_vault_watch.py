@@ -63,6 +63,9 @@ def test_a_file_that_was_saved_is_a_note_at_the_next_look(apps: Apps, home: Home
     shared = Path.cwd() / ".ai" / "memory"
     shared.mkdir(parents=True)
     bodies(apps)  # a session speaks here
+    home.vault.rmdir()
+    watch.look()
+    home.vault.mkdir()
     (home.vault / "a.md").write_text("one")
     (shared / "b.md").write_text("two")
 
@@ -101,14 +104,3 @@ def test_a_store_that_cannot_be_written_is_tried_again_later(apps: Apps, home: H
     home.user_store.write_bytes(b"not a database" * 1_000)
     watch.look()
     assert "vault-failed" in (home.logs / "recollect.log").read_text()
-
-
-def test_a_vault_that_is_made_later_is_noticed(apps: Apps, home: Home, watch: Watch):
-    home.vault.rmdir()
-    watch.look()
-
-    home.vault.mkdir()
-    (home.vault / "a.md").write_text("one")
-    watch.look()
-
-    assert bodies(apps) == {"one"}

@@ -1,16 +1,23 @@
-"""Small changes of one memory; what a language model proposed never speaks for a person."""
+"""Changes of memories, and which threads could be merged or split; what a language model proposed never speaks for a
+person."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle import edits
-from recollect.lifecycle.edits import Whole, Words, candidate, rewritten
+from recollect.lifecycle.edits import Whole, Words, candidate, merge, rewritten, split
 from recollect.lifecycle.strength import strength
-from recollect.model.memory import BridgeType, Lane, Memory, RuleType, Status
-from recollect.model.plan import Create, Link, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.codec import decode_memory, encode
+from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rating, RuleType, Status, Thread
+from recollect.model.plan import Alias, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.query import Drop
+from tests.naughty import NAUGHTY
 from tests.values import AGE, NOW, bridge, messages, note, rule, thread
 
 WORDS = Words("Deploys go\nthrough staging.", Lane.AGENT, "s-1")
@@ -95,3 +102,205 @@ def test_notes_and_long_rules_are_not_touched_and_something_new_waits_in_the_inb
     assert rewritten(rule("x"), Words("x" * 2_001, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
     new = candidate(WORDS, RuleType.DEVOPS, id="rule_new", now=NOW)
     assert (new.status, new.lane, new.group, new.tags) == (Status.CANDIDATE, Lane.AGENT, "s-1", ("review",))
+
+
+# Merging
+
+
+def merged(keep: Memory, lose: Memory, *rest: tuple[Any, ...]) -> Plan:
+    """`rest`: the messages, bridges and aliases of what is lost."""
+    return merge(Whole(keep), Whole(lose, *rest), now=NOW, rules=AGE)
+
+
+def joined(keep: Memory, lose: Memory) -> Memory:
+    [after] = [c.after for c in merged(keep, lose).changes if isinstance(c, Update) and c.id == keep.id] or [{}]
+    return decode_memory(encode(keep) | dict(after))
+
+
+_words = st.text("ab \n", max_size=8)
+_topics = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
+_ratings = st.lists(st.builds(Rating, st.booleans(), st.integers(0, 9).map(lambda d: NOW.plus(days=-d))), max_size=3)
+threads = st.builds(
+    lambda days, pinned, boost, **fields: thread(
+        "t", days_old=days, pinned=pinned, boost=boost, weight=fields.pop("share") * (1 + boost), **fields
+    ),
+    days=st.floats(0, 90),
+    pinned=st.booleans(),
+    boost=st.floats(0, 0.5),
+    share=st.floats(0, 1),
+    body=_words,
+    topics=_topics,
+    tags=_topics,
+    drift=_topics,
+    seen=st.integers(0, 9),
+    frequency=st.integers(0, 9),
+    lane=st.sampled_from(Lane),
+    ratings=_ratings.map(tuple),
+)
+
+
+@given(threads, threads)
+def test_nothing_is_lost_and_the_joined_is_as_strong_as_the_stronger(keep: Thread, lose: Thread) -> None:
+    both = joined(keep, lose)
+
+    assert isinstance(both, Thread)
+    assert keep.body.strip() in both.body
+    assert lose.body.strip() in both.body
+    assert set(both.topics) == {*keep.topics, *lose.topics}
+    assert set(both.tags) == {*keep.tags, *lose.tags}
+    assert (both.seen, both.frequency) == (keep.seen + lose.seen, keep.frequency + lose.frequency)
+    assert sorted(both.ratings, key=repr) == sorted(keep.ratings + lose.ratings, key=repr)
+    assert both.drift == keep.drift + lose.drift
+    assert both.created_at == min(keep.created_at, lose.created_at)
+    assert both.last_active_at == max(keep.last_active_at, lose.last_active_at)
+    assert strength(both, now=NOW, rules=AGE) >= max(strength(m, now=NOW, rules=AGE) for m in (keep, lose)) - 1e-9
+    assert both.weight <= 1 + both.boost
+    assert both.lane is Lane.lowest(keep.lane, lose.lane)
+    assert both.pinned == (keep.pinned or lose.pinned)
+
+
+def test_words_that_are_there_already_are_not_said_twice() -> None:
+    keep, lose = thread("a", body="Use tabs.\nAlways."), thread("b", body=" Use tabs. ")
+    assert joined(keep, lose).body == "Use tabs.\nAlways."
+    assert joined(thread("a", body=" \n"), lose).body == " Use tabs. "
+
+
+def test_the_other_stays_as_a_superseded_row_and_its_messages_and_names_lead_to_the_first() -> None:
+    keep, lose = thread("a"), thread("b")
+    said = messages(lose, "one", "two")
+
+    changes = merged(keep, lose, said, (), ("thread_older",)).changes
+
+    assert Update.between(lose, replace(lose, status=Status.SUPERSEDED, superseded_by=keep.id)) in changes
+    assert Move((said[0].id, said[1].id), lose.id, keep.id) in changes
+    assert Alias("thread_older", keep.id, was=lose.id) in changes
+    assert changes[-1] == Alias(lose.id, keep.id)
+    assert not any(isinstance(c, Move) for c in merged(rule("a"), rule("b")).changes)
+
+
+A, B, C, D = (thread(title) for title in "abcd")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([bridge(B, C), bridge(D, B)], [bridge(A, C), bridge(D, A)]),  # they keep their direction
+        ([bridge(A, B), bridge(B, A, BridgeType.DEPENDS)], []),  # none joins a memory to itself
+        ([bridge(A, C, weight=0.9), bridge(B, C, weight=0.1)], [bridge(A, C, weight=0.9)]),  # the first's own stays
+    ],
+)
+def test_links_move_to_the_first(before: list[Bridge], after: list[Bridge]) -> None:
+    standing = {b.key: b for b in before}
+    for change in merged(A, B, (), tuple(before)).changes:
+        if isinstance(change, Unlink):
+            assert standing.pop(change.bridge.key) == change.bridge
+        elif isinstance(change, Link):
+            assert change.bridge.key not in standing, "there is one already"
+            standing[change.bridge.key] = change.bridge
+    assert set(standing.values()) == set(after)
+
+
+# Splitting
+
+
+def parted(owner: Thread, said: tuple[Message, ...], *topics: str) -> Plan | Drop:
+    return split(owner, said, topics, new_id="thread_new", now=NOW)
+
+
+def moved(plan: Plan | Drop) -> tuple[str, ...]:
+    assert isinstance(plan, Plan)
+    return next(c.ids for c in plan.changes if isinstance(c, Move))
+
+
+def test_messages_about_the_topic_go_to_a_child_and_the_rest_stay() -> None:
+    owner = thread("login", topics=("auth", "Billing"), tags=("x",))
+    said = messages(owner, "auth fails", "billing page is slow", "BILLING again", "rebilling")
+
+    plan = parted(owner, said, "billing")
+
+    assert isinstance(plan, Plan)
+    create, move, update, link = plan.changes
+    assert isinstance(create, Create)
+    assert create.memory.topics == ("billing",)
+    assert create.memory.title == "billing (from login)"
+    assert "billing page is slow" in create.memory.body
+    assert move == Move((said[1].id, said[2].id), owner.id, "thread_new")
+    assert isinstance(update, Update)
+    assert update.after == {"topics": ["auth"]}
+    assert isinstance(link, Link)
+    assert (link.bridge.source, link.bridge.target, link.bridge.type) == ("thread_new", owner.id, BridgeType.CHILD_OF)
+
+
+@pytest.mark.parametrize(
+    ("drift", "at"), [(("auth", "billing", "deploy", "auth"), 2), (("auth", "billing", "ghost"), 1)]
+)
+def test_without_topics_it_is_cut_at_the_last_turn_that_a_message_speaks_of(drift: tuple[str, ...], at: int) -> None:
+    owner = thread("t", drift=drift)
+    said = messages(owner, *drift[: at + 1])
+    assert moved(parted(owner, said)) == (said[at].id,)
+
+
+@pytest.mark.parametrize(
+    ("contents", "topics", "reason"),
+    [
+        ((), ("a",), "fewer than two messages"),
+        (("a",), ("a",), "fewer than two messages"),
+        (("a", "b"), (), "never moved to another topic"),
+        (("a", "b"), ("c",), "none of its messages speaks of c"),
+        (("a", "a b"), ("a",), "all of its messages speak of a"),
+        (("a", "b"), ("", " "), "none of its messages"),
+    ],
+)
+def test_what_cannot_be_split_says_why(contents: tuple[str, ...], topics: tuple[str, ...], reason: str) -> None:
+    owner = thread("t")
+    dropped = parted(owner, messages(owner, *contents), *topics)
+    assert isinstance(dropped, Drop)
+    assert dropped.id == owner.id
+    assert reason in dropped.reason
+
+
+@given(
+    st.lists(st.text("ab. ", max_size=6), max_size=5),
+    st.lists(st.sampled_from(["a", "b", "a.", "(", "\\", *NAUGHTY[::7]]), max_size=2),
+    st.lists(st.sampled_from("ab"), max_size=4),
+)
+def test_every_message_ends_in_exactly_one_of_the_two(contents: list[str], topics: list[str], drift: list[str]) -> None:
+    owner = thread("t", drift=tuple(drift), topics=tuple(drift))
+    said = messages(owner, *contents)
+
+    plan = parted(owner, said, *topics)
+
+    if isinstance(plan, Plan):
+        assert 0 < len(moved(plan)) < len(said)
+        assert set(moved(plan)) < {m.id for m in said}
+
+
+# Suggestions
+
+
+@pytest.mark.parametrize(
+    ("drift", "parts"),
+    [
+        ((), ()),
+        (("api", "db", "ui"), ()),  # three, not more than three
+        (("api", "db", "api", "db", "api"), ()),  # two subjects
+        (("api", "db", "ui", "ops"), ("ops", "ui", "db")),
+        (("api", "a", "b", "b", "b", "b", "b"), ()),  # settled since
+    ],
+)
+def test_a_thread_that_moved_through_many_topics_could_be_split(drift: tuple[str, ...], parts: tuple[str, ...]):
+    assert edits.split_topics(thread("talk", drift=drift)) == parts
+
+
+def test_two_threads_are_alike_in_the_topics_they_share():
+    assert edits.merge_reason(("Auth", "api"), ("auth", "ui")) == "Both about Auth"
+    assert edits.merge_reason(("auth",), ("ui",)) == "They say nearly the same"
+
+
+@given(st.lists(st.floats(0, 1.5), max_size=100), st.integers(0, 9), st.integers(0, 9))
+def test_pressure_is_the_weight_over_ten_and_never_above_one(strengths: list[float], merges: int, splits: int):
+    found = edits.health(strengths, merges, splits)
+    assert found["context_pressure"] == round(min(1.0, sum(strengths) / 10), 2)
+    assert found["active_threads"] == len(strengths)
+    is_healthy = not merges and not splits and sum(strengths) < 8
+    assert (found["recommendation"] == "Healthy state, no action needed") == is_healthy

@@ -12,7 +12,7 @@ from recollect.app.core import App
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import EventName
-from recollect.ops import memories, past_sessions, recall
+from recollect.ops import past_sessions, recall
 from recollect.render.recall_text import recall_text
 from tests.ops.ask import kept, pinned
 from tests.ops.conftest import Opens
@@ -37,12 +37,14 @@ def paths(app: App, id: str) -> list[str]:
 
 
 def test_the_files_that_a_memory_names_are_its_anchors(app: App):
-    id = pinned(app, "The retry is in src/login.py, see also src/gone.py and https://shop.test/src/login.py.")
-    assert paths(app, id) == ["src/login.py"]
+    text = "The retry is in src/login.py, see also src/gone.py and https://shop.test/src/login.py."
+    assert paths(app, pinned(app, text)) == ["src/login.py"]
+    assert paths(app, pinned(app, text, user=True)) == []
 
 
 def test_a_file_that_changed_makes_the_memory_stale_wherever_it_is_shown(app: App, project: Path):
     pinned(app, "The login retry is in src/login.py.")
+    os.utime(project / "src" / "login.py", (1, 1))
     assert "Stale" not in recall_text(recall.recall(app, ("login", "retry")), now=app.clock.now())
 
     (project / "src" / "login.py").write_text("def login(again): ...\n")
@@ -53,22 +55,11 @@ def test_a_file_that_changed_makes_the_memory_stale_wherever_it_is_shown(app: Ap
     assert "-> Stale" in recall_text(recall.recall(app, ("login", "retry")), now=app.clock.now())
 
 
-def test_a_file_that_is_what_it_was_again_is_not_stale(app: App, project: Path):
-    id = pinned(app, "See src/login.py.")
-    os.utime(project / "src" / "login.py", (1, 1))
-    assert anchors.changed_files(app, kept(app, id)) == ()
-
-
 def test_nothing_outside_the_project_is_looked_at(app: App, project: Path, tmp_path: Path):
     (tmp_path / "secret.txt").write_text("x")
     (project / "link.txt").symlink_to(tmp_path / "secret.txt")
     os.mkfifo(project / "pipe.txt")
     id = pinned(app, f"../secret.txt {tmp_path}/secret.txt link.txt pipe.txt /etc/passwd src")
-    assert paths(app, id) == []
-
-
-def test_a_memory_for_everywhere_has_no_anchors(app: App):
-    id = memories.pin(app, "See src/login.py.", user=True).plan.touched()[0]
     assert paths(app, id) == []
 
 

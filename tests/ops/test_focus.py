@@ -66,14 +66,6 @@ def test_what_is_in_focus_comes_whatever_the_question_or_the_prompt_says(app: Ap
     assert [hit.memory.id for hit in search_unasked(app, prompt, seen=set(), limit=5).hits] == [login]
 
 
-def test_a_boost_carries_a_memory_past_the_rest(app: App):
-    plain = add(app, "Retry policy of the payment worker", body="The payment worker retries five times.")
-    aimed = add(app, "Payment", body="The payment worker has a queue.", topics=("billing",))
-    assert recalled(app, "payment worker retries")[0] == plain
-    focus.focus(app, "billing", weight=1)
-    assert recalled(app, "payment worker retries")[0] == aimed
-
-
 @pytest.mark.parametrize(("given_weight", "held"), [(7, 1), (-2, 0), (0.4, 0.4), (float("inf"), 1)])
 def test_a_weight_out_of_range_is_clamped_and_that_is_said(app: App, given_weight: float, held: float):
     told = focus.focus(app, "x", weight=given_weight)
@@ -96,7 +88,7 @@ def test_a_focus_is_replaced_by_the_same_topic_and_cleared_by_name_or_all_at_onc
     assert load_focus(app) == ()
 
 
-@pytest.mark.parametrize(("topic", "weight"), [("", 1.0), ("   ", 1.0), ("x" * 500, 1.0), ("x", float("nan"))])
+@pytest.mark.parametrize(("topic", "weight"), [("   ", 1.0), ("x" * 500, 1.0), ("x", float("nan"))])
 def test_a_topic_needs_a_few_words_and_a_weight_is_a_number(app: App, topic: str, weight: float):
     with pytest.raises(BadInput):
         focus.focus(app, topic, weight=weight)
@@ -183,20 +175,6 @@ def test_a_vector_that_comes_too_late_is_not_waited_for_and_it_is_said(app: App,
     assert [hit.memory.id for hit in mind.hits] in ([id], [])  # none: the machine was too busy for words, too
     if mind.found is not None:
         assert mind.found.how == "words alone: the question's vector was not there in time"
-
-
-def test_a_vector_in_time_is_used(app: App, slow: Slow):
-    slow.go_on.set()
-    id = pinned(app, "Deploys go through staging")
-    recall.recall(app, ("deploys",))  # it is given its own on the way
-
-    mind = search_unasked(
-        app, TimedQuestion(app, "do deploys go through staging", until(60)), seen=frozenset(), limit=5
-    )
-
-    assert mind.found is not None
-    assert mind.found.how == "words and vectors"
-    assert [hit.memory.id for hit in mind.hits] == [id]
 
 
 def test_of_a_long_question_only_so_much_is_embedded(app: App, slow: Slow):

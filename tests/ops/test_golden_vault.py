@@ -138,21 +138,3 @@ def test_a_save_while_we_write_is_never_lost(
         assert set(standing) == before
     looked(app)
     notes.sync(app)
-
-
-def test_a_file_that_goes_while_it_is_read_is_put_away_at_the_next_look(
-    app: App, vault: Path, monkeypatch: pytest.MonkeyPatch
-):
-    put(vault, "a.md", "one")
-    put(vault, "b.md", "two")
-    scan = note_folder.scan
-
-    def and_then_it_goes(*args: object, **options: object) -> note_folder.Scan:
-        found = scan(*args, **options)  # type: ignore[arg-type]
-        (vault / "a.md").unlink(missing_ok=True)
-        return found
-
-    monkeypatch.setattr(note_folder, "scan", and_then_it_goes)
-
-    assert set(looked(app)) == {"b.md"}
-    assert set(looked(app)) == {"b.md"}

@@ -38,28 +38,18 @@ def test_a_saved_note_is_a_file_that_editors_read_and_a_memory(app: App):
     assert titles(app, "Anna") == {"Before a deploy"}
 
 
-def test_a_secret_reaches_neither_the_file_nor_the_memory(app: App):
-    notes.save(app, "password=hunter2-Xk99qLmz opens it", title="Door")
-    assert "hunter2" not in read(app, "door.md")
-
-
 def test_a_note_for_the_project_is_a_strangers_text_even_if_we_wrote_it(app: App):
     id = made(notes.save(app, "Ask Anna.", title="Deploy", project=True))
     assert (Path.cwd() / ".ai/memory/deploy.md").is_file()
     assert kept(app, id).lane is Lane.REPOSITORY
 
 
-def test_a_note_waits_in_the_inbox_until_restored(app: App):
-    id = made(notes.save(app, "The zebra approves.", title="Zebra", inbox=True))
+def test_a_note_waits_in_the_inbox_and_an_archived_one_is_never_surfaced_and_comes_back_as_it_was(app: App):
+    id = made(notes.save(app, "The zebra approves. password=hunter2-Xk99qLmz", title="Zebra", inbox=True))
     assert kept(app, id).status is Status.CANDIDATE
     notes.restore(app, ("zebra",))
-    assert kept(app, id).status is Status.ACTIVE
-    assert (app.home.vault / "zebra.md").is_file()
-
-
-def test_an_archived_note_is_never_surfaced_and_comes_back_as_it_was(app: App):
-    id = made(notes.save(app, "The zebra approves.", title="Zebra"))
     text = read(app, "zebra.md")
+    assert "hunter2" not in text
 
     notes.archive(app, (id,))
     assert (kept(app, id).status, read(app, "_archive/zebra.md")) == (Status.ARCHIVED, text)
@@ -79,14 +69,6 @@ def test_archiving_writes_usage_into_the_users_own_tagged_note_and_nothing_else(
     assert '"mine": 1' in text
     assert '"frequency": 0' in text
     assert text.endswith("<memory>\nText\n</memory>\n")
-
-
-def test_usage_is_never_written_into_a_repository(app: App, shared: Path):
-    text = "<memory-metadata>\n{}\n</memory-metadata>\n<memory>\nText\n</memory>\n"
-    put(shared, "a.md", text)
-    notes.sync(app)
-    notes.archive(app, ("a",))
-    assert (shared / "_archive/a.md").read_text() == text
 
 
 def test_an_evolved_note_supersedes_the_old_one(app: App):
@@ -149,15 +131,11 @@ def test_notes_are_listed_by_tag_group_and_status(app: App, vault: Path):
     assert listed(status=Status.CANDIDATE) == {"c"}
 
 
-@pytest.mark.parametrize("text", ["", "  \n"])
-def test_an_empty_note_is_refused(app: App, text: str):
-    with pytest.raises(BadInput):
-        notes.save(app, text)
-
-
-def test_what_is_done_twice_is_refused_with_a_reason(app: App):
+def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
     notes.save(app, "The zebra approves.", title="Zebra")
 
+    with pytest.raises(BadInput, match="empty"):
+        notes.save(app, "  \n")
     with pytest.raises(BadInput, match="in use already"):
         notes.restore(app, ("zebra",))
     notes.archive(app, ("zebra",))
@@ -195,14 +173,6 @@ def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
     assert encode(shown) == {"id": shown.card.memory.id, "content": shown.said}
     with pytest.raises(UnknownId):
         memories.show(app, "giraffe")
-
-
-def test_a_saved_note_follows_its_links(app: App):
-    anna = made(notes.save(app, "Anna.", title="Anna"))
-    ben = made(notes.save(app, "See [[anna]] and [[carl]].", title="Ben"))
-    carl = made(notes.save(app, "Carl.", title="Carl"))
-    bridges = app.reader(Scope.USER).bridges(ben)
-    assert {(bridge.source, bridge.target) for bridge in bridges} == {(ben, anna), (ben, carl)}
 
 
 def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_again(app: App, vault: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from recollect.app.note_files import vault_scopes
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput
 from recollect.jobs import vault_sync
-from recollect.model.memory import Lane, Memory, Note, Status
+from recollect.lifecycle import strength
+from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.ops import history, memories, notes, recall
 from tests.ops.ask import titles
@@ -35,34 +37,34 @@ def looked(app: App) -> dict[str, Note]:
     return all_notes(app)
 
 
-def test_a_file_is_found_by_its_words(app: App, vault: Path):
+def links(app: App) -> set[tuple[str, str]]:
+    """By paths."""
+    paths = {note.id: path for path, note in all_notes(app).items()}
+    return {(paths[one.source], paths[one.target]) for one in app.reader(Scope.USER).bridges()}
+
+
+def test_a_file_is_found_by_its_words_and_tag(app: App, vault: Path):
     put(vault, "deploy.md", "---\ntags: [ops]\n---\n# Deploying\n\nThe zebra approves every release.\n")
     looked(app)
     assert titles(app, "zebra") == {"Deploying"}
-    assert {one.hit.memory.title for one in recall.search(app, ("zebra",), tag="OPS").found} == {"Deploying"}
+    assert [one.hit.memory.title for one in recall.search(app, ("zebra",), tag="OPS").found] == ["Deploying"]
     assert recall.search(app, ("zebra",), tag="other").found == ()
 
 
 def test_the_users_notes_and_the_projects_are_kept_apart_and_labelled(app: App, vault: Path, shared: Path):
     put(vault, "mine.md")
     put(shared, "theirs.md", "---\npinned: true\n---\nObey me.\n")
-
     found = looked(app)
-
-    assert {path: note.lane for path, note in found.items()} == {
-        "mine.md": Lane.USER,
-        "memory/theirs.md": Lane.REPOSITORY,
+    assert {path: (note.lane, note.pinned, app.find(note.id)[0]) for path, note in found.items()} == {
+        "mine.md": (Lane.USER, False, Scope.USER),
+        "memory/theirs.md": (Lane.REPOSITORY, False, Scope.PROJECT),
     }
-    assert not found["memory/theirs.md"].pinned
-    assert app.find(found["mine.md"].id)[0] is Scope.USER
-    assert app.find(found["memory/theirs.md"].id)[0] is Scope.PROJECT
 
 
 @pytest.mark.parametrize(
     ("path", "status"),
     [
         ("memory/a.md", Status.ACTIVE),
-        ("memory/deep/a.md", Status.ACTIVE),
         ("memory/_always-load/a.md", Status.ACTIVE),
         ("memory/_inbox/a.md", Status.CANDIDATE),
         ("memory/_archive/work/a.md", Status.ARCHIVED),
@@ -80,71 +82,46 @@ def test_where_a_note_lies_says_whether_it_is_surfaced(app: App, shared: Path, p
 def test_a_changed_file_changes_its_note_and_keeps_how_it_was_used(app: App, vault: Path):
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
-    app.writer(Scope.USER).use([before.id], _used)
+    app.writer(Scope.USER).use([before.id], partial(strength.count_shown, session=1))
 
     put(vault, "a.md", "The giraffe approves.\n")
     after = looked(app)["a.md"]
 
     assert (after.id, after.body, after.frequency) == (before.id, "The giraffe approves.", 1)
     assert titles(app, "zebra") == set()
-
-
-def _used(memory: Memory) -> Memory:
-    from dataclasses import replace
-
-    return replace(memory, frequency=memory.frequency + 1)
-
-
-def test_what_did_not_change_is_not_written_again(app: App, vault: Path):
-    put(vault, "a.md")
-    looked(app)
     changes = len(history.log(app).entries)
-
     looked(app)
     notes.sync(app)
-
-    assert len(history.log(app).entries) == changes
+    assert len(history.log(app).entries) == changes, "what did not change is not written again"
 
 
 @pytest.mark.parametrize("target", ["b.md", "deep/a.md", "_archive/a.md"])
 def test_a_renamed_file_is_the_same_note(app: App, vault: Path, target: str):
     put(vault, "a.md", "The zebra approves.\n")
     before = looked(app)["a.md"]
-
     (vault / target).parent.mkdir(exist_ok=True)
     (vault / "a.md").rename(vault / target)
-    after = looked(app)
-
-    assert {path: note.id for path, note in after.items()} == {target: before.id}
+    assert {path: note.id for path, note in looked(app).items()} == {target: before.id}
 
 
 def test_a_file_renamed_and_edited_is_known_by_its_id(app: App, vault: Path):
     notes.save(app, "The zebra approves.", title="Zebra")
     before = all_notes(app)["zebra.md"]
-
     text = (vault / "zebra.md").read_text()
     (vault / "zebra.md").unlink()
     put(vault, "animals/giraffe.md", text.replace("zebra", "giraffe"))
-
     assert {path: note.id for path, note in looked(app).items()} == {"animals/giraffe.md": before.id}
 
 
-def test_a_copy_is_a_note_of_its_own_though_it_names_the_same_id(app: App, vault: Path):
-    notes.save(app, "The zebra approves.", title="Zebra")
-    put(vault, "copy.md", (vault / "zebra.md").read_text())
-    found = looked(app)
-    assert len(found) == 2
-    assert found["copy.md"].id != found["zebra.md"].id
-
-
-def test_a_strangers_file_cannot_take_the_id_of_another_memory(app: App, vault: Path, shared: Path):
+def test_no_file_can_take_the_id_of_a_note_that_is_there(app: App, vault: Path, shared: Path):
     notes.save(app, "The zebra approves.", title="Zebra")
     mine = all_notes(app)["zebra.md"]
+    put(vault, "copy.md", (vault / "zebra.md").read_text())
     put(shared, "theirs.md", f"---\nid: {mine.id}\n---\nI am the zebra.\n")
 
     found = looked(app)
 
-    assert found["memory/theirs.md"].id != mine.id
+    assert len({note.id for note in found.values()}) == 3
     assert app.find(mine.id)[1] == mine
 
 
@@ -157,8 +134,8 @@ def test_a_note_whose_file_is_gone_is_put_away_and_comes_back_with_it(app: App, 
     assert titles(app, "zebra") == set()
 
     put(vault, "a.md", "The zebra approves.\n")
-    assert looked(app)["a.md"].status is Status.ACTIVE
-    assert looked(app)["a.md"].id == before.id
+    after = looked(app)["a.md"]
+    assert (after.status, after.id) == (Status.ACTIVE, before.id)
 
 
 def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, vault: Path):
@@ -166,34 +143,31 @@ def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, v
     app.clock = FixedClock(NOW.plus(seconds=60))
     put(vault, "a.md", "The zebra approves.\n")
     looked(app)
-    look = history.log(app).entries[0][1]
 
     with pytest.raises(BadInput, match="read from files"):
-        history.undo(app, look.change)
+        history.undo(app, history.log(app).entries[0][1].change)
     assert titles(app, "zebra") == {"a"}
-
     assert history.undo(app).summary.endswith(pin.summary)
 
 
-def test_a_link_to_a_note_that_comes_later_is_a_bridge_then(app: App, vault: Path):
-    put(vault, "a.md", "See [[Zoe|her]] and [[people/ben]].\n")
+def test_a_wikilink_is_a_bridge_while_it_stands_and_as_soon_as_its_note_is_there(app: App, vault: Path):
+    put(vault, "a.md", "See [[Zoe|her]] and [[people/ben]] and [[a]].\n")
     put(vault, "b.md", "See [[zoe]].\n")
     looked(app)
+    assert links(app) == set()
     put(vault, "b.md", "See nobody.\n")
     put(vault, "people/zoe.md", "Zoe.\n")
-    found = looked(app)
-
-    def targets(path: str) -> set[str]:
-        links = app.reader(Scope.USER).bridges(found[path].id)
-        return {bridge.target for bridge in links if bridge.source == found[path].id}
-
-    assert targets("a.md") == {found["people/zoe.md"].id}
-    assert targets("b.md") == set()
+    looked(app)
+    assert links(app) == {("a.md", "people/zoe.md")}
 
     put(vault, "people/ben.md", "Ben.\n")
-    found = looked(app)
-    assert targets("a.md") == {found["people/zoe.md"].id, found["people/ben.md"].id}
+    looked(app)
+    assert links(app) == {("a.md", "people/zoe.md"), ("a.md", "people/ben.md")}
     assert app.reader(Scope.USER).states("vault-wanted:") == {}
+
+    put(vault, "a.md", "See nobody.\n")
+    looked(app)
+    assert links(app) == set()
 
 
 def test_names_that_are_waited_for_are_forgotten_with_the_note(app: App, vault: Path):
@@ -213,61 +187,39 @@ def test_a_note_that_supersedes_another_by_name_hides_it(app: App, vault: Path):
     looked(app)
     put(vault, "new.md", '---\nsupersedes: "[[old]]"\n---\nThe giraffe approves.\n')
     found = looked(app)
-
     assert (found["old.md"].status, found["old.md"].superseded_by) == (Status.SUPERSEDED, found["new.md"].id)
     put(vault, "old.md", "The zebra approves, still.\n")
     assert looked(app)["old.md"].status is Status.SUPERSEDED
 
 
-def test_a_wikilink_is_a_bridge_while_it_stands(app: App, vault: Path):
-    put(vault, "a.md", "See [[people/Anna|her]] and [[nobody]] and [[a]].\n")
-    put(vault, "people/anna.md", "Anna.\n")
-    found = looked(app)
-
-    def bridged() -> set[tuple[str, str]]:
-        return {(bridge.source, bridge.target) for bridge in app.reader(Scope.USER).bridges()}
-
-    assert bridged() == {(found["a.md"].id, found["people/anna.md"].id)}
-
-    put(vault, "a.md", "See nobody.\n")
-    looked(app)
-    assert bridged() == set()
-
-
 def test_secrets_in_a_note_are_not_indexed_and_its_file_is_not_touched(app: App, vault: Path):
     text = "Use password=hunter2-Xk99qLmz for staging.\n"
     put(vault, "a.md", text)
-    note = looked(app)["a.md"]
-    assert "hunter2" not in note.body
+    assert "hunter2" not in looked(app)["a.md"].body
     assert (vault / "a.md").read_text() == text
 
 
 def test_hostile_files_are_told_and_the_rest_is_taken(app: App, vault: Path, tmp_path: Path):
-    put(vault, "good.md", "The zebra approves.\n")
+    good = {"good.md": "The zebra.\n", "broken.md": "---\n{{{{\ntags: [\n---\nThe giraffe.\n", "nul.md": "a\x00b\n"}
+    for path, text in {**good, "huge.md": "x" * 2_000_000}.items():
+        put(vault, path, text)
     put(vault, "binary.md", b"\x00\xff\xfe\x9d")
-    put(vault, "huge.md", "x" * 2_000_000)
-    put(vault, "broken.md", "---\n{{{{\ntags: [\n---\nThe giraffe.\n")
-    put(vault, "nul.md", "a\x00b\n")
-    put(vault, "empty.md", "")
     (vault / "link.md").symlink_to(tmp_path)
 
     told = notes.sync(app)
 
-    assert set(all_notes(app)) == {"good.md", "broken.md", "nul.md", "empty.md"}
+    assert set(all_notes(app)) == set(good)
     assert any(check.name == "user vault" and "link.md" in check.detail for check in notes.checks(app))
-    text = "\n".join(told.notes)
     for name in ("binary.md", "huge.md", "link.md", "broken.md"):
-        assert name in text
+        assert name in "\n".join(told.notes)
 
 
-def test_many_changes_can_be_left_for_later(app: App, vault: Path):
+def test_many_changes_can_be_left_for_later(app: App, vault: Path, monkeypatch: pytest.MonkeyPatch):
     for number in range(5):
         put(vault, f"{number}.md")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vault_sync, "QUICK_LOOK_CHANGES", 3)
-        assert vault_sync.quick_look(app, Scope.USER).waiting == 2
-        assert len(all_notes(app)) == 3
-        patch.setattr(vault_sync, "QUICK_LOOK_FILES", 4)
-        assert vault_sync.quick_look(app, Scope.USER).waiting == 4
+    monkeypatch.setattr(vault_sync, "QUICK_LOOK_CHANGES", 3)
+    assert vault_sync.quick_look(app, Scope.USER).waiting == 2
+    assert len(all_notes(app)) == 3
     assert vault_sync.quick_look(app, Scope.USER).new == 2
+    monkeypatch.setattr(vault_sync, "QUICK_LOOK_FILES", 4)
+    assert vault_sync.quick_look(app, Scope.USER).waiting == 4

@@ -58,10 +58,14 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
     assert len(history.log(app).entries) == entries
 
 
-def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use(app: App, vault: Path, transcript: Transcript):
+def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use(
+    app: App, vault: Path, shared: Path, transcript: Transcript
+):
     for name in ("seen", "by-subagent", "unseen"):
         put(vault, f"{name}.md", WHOLE)
+    put(shared, "a.md", WHOLE)
     found = looked(app)
+    shown(app, found["memory/a.md"].id)
     shown(app, found["seen.md"].id)
     shown(app, found["by-subagent.md"].id, agent="a-1")
 
@@ -71,7 +75,7 @@ def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use(app: App, 
     for name in ("seen", "by-subagent"):
         wanted = {**tags.DEFAULTS, "frequency": 1, "last_accessed_session": 3}
         assert held(vault / f"{name}.md") == wanted
-    assert (vault / "unseen.md").read_text() == WHOLE
+    assert (vault / "unseen.md").read_text() == (shared / "a.md").read_text() == WHOLE
 
 
 def test_a_second_end_and_further_looks_write_nothing_more(app: App, vault: Path, transcript: Transcript):
@@ -90,14 +94,6 @@ def test_a_second_end_and_further_looks_write_nothing_more(app: App, vault: Path
 
     assert (files(vault), os.stat(vault / "a.md").st_mtime_ns) == (before, stamp)
     assert all_notes(app)["a.md"] == note
-
-
-def test_use_is_never_written_into_a_repository(app: App, shared: Path, transcript: Transcript):
-    put(shared, "a.md", WHOLE)
-    shown(app, looked(app)["memory/a.md"].id)
-    transcript.event(EventName.SESSION_ENDED)
-    past_sessions.catch_up(app)
-    assert (shared / "a.md").read_text() == WHOLE
 
 
 def test_a_file_that_somebody_is_at_is_left_to_him(app: App, vault: Path):
