@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-import types
 import typing
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,7 +20,7 @@ from recollect.app.session_ledger import record_asked
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.ids import fresh_key
 from recollect.base.text import storable
-from recollect.model.codec import Json, encode
+from recollect.model.codec import Json, decode, encode
 from recollect.model.result import Recalled
 from recollect.ops.table import OPS, Effect, Op
 from recollect.render import tools
@@ -101,22 +100,15 @@ def _parse_values(function: Callable[..., object], values: dict[str, object]) ->
     return {name: _parse_value(name, hints[name], value) for name, value in values.items()}
 
 
-def _parse_value(name: str, kind: object, value: object) -> object:
-    if isinstance(kind, types.UnionType):
-        if value is None:
-            return None
-        kind = next(part for part in typing.get_args(kind) if part is not type(None))
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return _parse_choice(name, kind, value)
-    if typing.get_origin(kind) is tuple and isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return tuple(value)
-    if kind is float and type(value) is int:
-        return float(value)
-    if isinstance(kind, type) and type(value) is kind:
-        return value
-    takes = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
-    described = takes.get(typing.cast(type, kind), "a list of texts")
-    raise BadInput(f"The value of {name!r} is not what it takes.", hint=f"It takes {described}.")
+def _parse_value(name: str, kind: typing.Any, value: object) -> object:
+    classes = [part for part in (kind, *typing.get_args(kind)) if inspect.isclass(part)]
+    choice = next((one for one in classes if issubclass(one, Enum)), None)
+    if choice is not None and value is not None:
+        return _parse_choice(name, choice, value)
+    try:
+        return decode(kind, value)
+    except (ValueError, TypeError) as problem:
+        raise BadInput(f"The value of {name!r} is not what it takes: {problem}.") from None
 
 
 def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:
