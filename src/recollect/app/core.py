@@ -219,13 +219,6 @@ class App:
         """As the model may see it: without its secrets where the text leaves this process."""
         return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
 
-    def hide_secrets(self, text: str) -> str:
-        """As it may be told again. Where there is no home yet, none is made, and its marks match no others."""
-        from recollect.redact import Redactor
-
-        redactor = self.redactor if self.home.root.exists() else Redactor(bytes.fromhex(fresh_key()))
-        return redactor.clean(text).text
-
     @property
     def redactor(self) -> Redactor:
         if self._redactor is None:

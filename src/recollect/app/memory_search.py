@@ -18,6 +18,7 @@ from recollect.app.core import App
 from recollect.app.question_vector import QuestionVector, TimedQuestion, fill_vectors, question_vector
 from recollect.app.states import FOCUS
 from recollect.base.errors import BadInput, RecollectError, StoreError
+from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
@@ -98,8 +99,11 @@ def search(
 
 
 def redact_question(app: App, question: str) -> str:
-    """Redacted first, then cut: half a secret is not recognised."""
-    return clip(app.hide_secrets(question[:_CLEANED_CHARS]), _QUESTION_CHARS)
+    """Redacted first, then cut: half a secret is not recognised. Where there is no home yet, none is made for it."""
+    from recollect.redact import Redactor  # an answer need not wait for it
+
+    redactor = app.redactor if app.home.root.exists() else Redactor(bytes.fromhex(fresh_key()))
+    return clip(redactor.clean(question[:_CLEANED_CHARS]).text, _QUESTION_CHARS)
 
 
 def load_focus(app: App) -> tuple[Focus, ...]:

@@ -58,11 +58,6 @@ def marks_shown(app: App, talker: LedgerKey, way: Way = Way.TOLD) -> frozenset[s
     return app.reader(app.scope).shown(talker, way)
 
 
-def marks_known(app: App, talker: LedgerKey) -> frozenset[str]:
-    """What it was told and what it did itself."""
-    return marks_shown(app, talker) | marks_shown(app, talker, Way.OWN)
-
-
 def texts_shown(app: App, session: str) -> list[str]:
     """The texts that a session was shown in this epoch and the one before, and the headlines that sessions begin with,
     unless they are its own: when the session repeats these words, they are not captured again."""

@@ -18,9 +18,9 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.app.states import RECENT_PROMPTS, SeenPrompt
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
-from recollect.model.memory import Lane, Memory, Note
+from recollect.model.memory import Lane, Note
 from recollect.model.query import REACHED, Query
-from recollect.model.session import Event, Heartbeat, LedgerKey, memory_of
+from recollect.model.session import Event, Heartbeat, LedgerKey, Way, memory_of
 from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
 from recollect.ops.hook_reply import NOT_SEARCHED, NOTHING_TO_SEARCH, HookReply, HookRequest, Outcome, SlowerReply
@@ -82,16 +82,13 @@ def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: 
     floor = app.settings.figure("MEMORY_RECALL_FLOOR")
     query = Query(text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor)
     found = search(app, query, seen=seen, timed=question)
-    if any(_may_be_withheld(one.hit.memory) for one in found.found):
+    notes = [one.hit.memory for one in found.found if isinstance(one.hit.memory, Note)]
+    if any(note.lane is Lane.REPOSITORY and "_always-load/" in note.path for note in notes):
         from recollect.ops.session_start import withheld_notes  # a first prompt does not wait for it
 
         withheld, _ = withheld_notes(app)
         found = search(app, query, seen=seen, withheld=withheld, timed=question) if withheld else found
     return Outcome(found) if question.left_s > 0 else Outcome(None, _TIME_OVER)
-
-
-def _may_be_withheld(memory: Memory) -> bool:
-    return isinstance(memory, Note) and memory.lane is Lane.REPOSITORY and "_always-load/" in memory.path
 
 
 def _start_question(request: HookRequest, text: str) -> TimedQuestion | None:
@@ -105,8 +102,8 @@ def _search_in_time(request: HookRequest, question: TimedQuestion | None, talker
     if question is None:
         return NOTHING_TO_SEARCH
     try:
-        seen = session_ledger.marks_known(request.app, talker)
-        return search_unasked(request.app, question, seen=seen, limit=limit)
+        told, own = (session_ledger.marks_shown(request.app, talker, way) for way in (Way.TOLD, Way.OWN))
+        return search_unasked(request.app, question, seen=told | own, limit=limit)
     except StoreDamaged:
         raise
     except RecollectError as problem:

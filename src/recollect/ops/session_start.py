@@ -54,13 +54,11 @@ def start_session(request: HookRequest) -> HookReply:
         toasts.show_session(app, event)
     talker = _begin(request)
     rules = rules_in_force(app)
-    has_history = (event.source == "resume" and is_known) or (
-        event.source == "fork" and _rebuild_ledger(request, talker)
-    )
     notes: Kept[Note] = {}
     threads: Kept[Memory] = {}
     withheld = ""
-    if has_history:
+    source = event.source
+    if (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, talker)):
         seen = session_ledger.marks_shown(app, talker)
         new = [rule for id, (_, rule) in rules.items() if id not in seen]
         said = inject.session_start(new, nonce=nonce, now=now, is_resumed=True)
@@ -68,7 +66,10 @@ def start_session(request: HookRequest) -> HookReply:
         notes, _ = _load_notes(request)
         said = inject.session_start(_memories(rules), nonce=nonce, now=now, always=_memories(notes), is_compacted=True)
     else:
-        threads = _threads_in_time(request)
+        if request.left_s < _THREADS_NEED_S:
+            request.log_late("open threads")
+        else:
+            threads = open_threads(app)
         notes, withheld = _load_notes(request)
         said = inject.session_start(
             _memories(rules), nonce=nonce, now=now, always=_memories(notes), heart=beat_state.load(app),
@@ -96,13 +97,6 @@ def _begin(request: HookRequest) -> LedgerKey:
 
     request.write(write)
     return LedgerKey(session.id, event.agent_id, session.epoch)
-
-
-def _threads_in_time(request: HookRequest) -> Kept[Memory]:
-    if request.left_s >= _THREADS_NEED_S:
-        return open_threads(request.app)
-    request.log_late("open threads")
-    return {}
 
 
 def open_threads(app: App) -> Kept[Memory]:
