@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,15 +24,6 @@ class Heard(NamedTuple):
     raw: bytes
 
 
-class OneApp:
-    def __init__(self, app: App) -> None:
-        self._app = app
-
-    @contextmanager
-    def app(self, _project_folder: str, _cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
-        yield self._app
-
-
 class Talk:
     def __init__(
         self, app: App, *, session: str = "s-1", hooks: Hooks | None = None, host: str = "claude-code"
@@ -42,7 +33,7 @@ class Talk:
         self.session = session
         self.folder = app.home.root.parent / "runtime" / "recalls"
         self.folder.parent.mkdir(mode=0o700, exist_ok=True)
-        self.hooks = hooks or Hooks(OneApp(app).app, self.folder, app.clock)
+        self.hooks = hooks or Hooks(lambda *_: nullcontext(app), self.folder, app.clock)
         self.transcript = ""
         self.prompts = 0
 

@@ -17,7 +17,7 @@ from recollect.hooks.answer import cannot_wait
 from recollect.model.result import Scope
 from recollect.ops import recall, rules
 from tests.cli.run import run
-from tests.hooks.talk import OneApp, Talk, heard, log_of
+from tests.hooks.talk import Talk, heard, log_of
 from tests.hooks.test_look_up import DOORS, Door, through_file
 from tests.llm.standin import StandIn
 from tests.ops.ask import holding, pinned
@@ -39,18 +39,16 @@ class Waiting:
     """Hooks whose App is known to be free while something is thought."""
 
     def __init__(self, app: App) -> None:
-        self._one = OneApp(app)
         self._app = app
         self.taken = False
         self.thought_while_taken: list[bool] = []
         self.hooks = Hooks(self.app, app.home.root.parent / "recalls", app.clock, own=self.own)
 
     @contextmanager
-    def app(self, folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
-        with self._one.app(folder, cwd, environ) as app:
-            self.taken = True
-            yield app
-            self.taken = False
+    def app(self, _folder: str, _cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
+        self.taken = True
+        yield self._app
+        self.taken = False
 
     @contextmanager
     def own(self, _folder: str, _cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
 from recollect.store import Store
-from tests.hooks.talk import OneApp, Talk, events, log_of
+from tests.hooks.talk import Talk, events, log_of
 from tests.ops.ask import holding, kept, made, pinned
 from tests.ops.conftest import Opens
 from tests.values import NOW
@@ -138,7 +138,7 @@ def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
 
     def open_app(project_folder: str, cwd: str, environ: Mapping[str, str]) -> AbstractContextManager[App]:
         asked.append(project_folder)
-        return OneApp(app).app(project_folder, cwd, environ)
+        return nullcontext(app)
 
     hooks = Hooks(open_app, app.home.root, app.clock)
     for cwd in ("/shop", "/shop/deep/down", "/elsewhere"):

@@ -11,7 +11,6 @@ from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion
-from recollect.app.session_ledger import Showing
 from recollect.base.clock import FixedClock
 from recollect.base.errors import NotFound
 from recollect.model.memory import Memory
@@ -49,7 +48,7 @@ class Session:
         assert mind.found is not None
         recall.record_recall(self.app, mind.found, {"session": "s", "event": event})
         ids = {one.id: self.app.find(one.id)[0] for one in told}
-        session_ledger.record_shown(self.app, Showing(talker=LedgerKey("s"), marks=ids))
+        session_ledger.record_shown(self.app, LedgerKey("s"), ids)
         self.read()
 
     def replies(self, text: str) -> None:
@@ -62,7 +61,7 @@ class Session:
         assert mind.found is not None
         recall.record_recall(self.app, mind.found, {"session": "s", "event": EventName.TOOL_CALLED})
         ids = {one.id: self.app.find(one.id)[0] for one in reminded}
-        session_ledger.record_shown(self.app, Showing(talker=LedgerKey("s"), marks=ids, way=Way.REMINDED, call=id))
+        session_ledger.record_shown(self.app, LedgerKey("s"), ids, way=Way.REMINDED, call=id)
         self.transcript.ran(command, output, failed=failed)
         self.read()
 

@@ -7,7 +7,7 @@ do where a store cannot be written: someone who only wanted an answer still gets
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 
 _MAX_TEXTS = 60
 _HEADLINES = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Showing:
-    """What is on its way to an agent; it counts once it has arrived."""
-
-    talker: LedgerKey
-    marks: Mapping[str, Scope]
-    """Marks as the ledger writes them (model/session.py), with the store that keeps each memory."""
-    way: Way = Way.TOLD
-    call: str = ""
-    asked: bool = False
-    """Somebody asked for it, which makes a memory stronger. A memory shown unasked is only counted, or noise would
-    keep itself alive."""
 
 
 def load(app: App, event: Event) -> Session | None:
@@ -115,23 +101,25 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
     )  # fmt: skip
 
 
-def record_shown(app: App, showing: Showing) -> None:
-    """The agent printed it: it counts as shown, and as used where somebody asked for it."""
+def record_shown(
+    app: App, talker: LedgerKey, marks: Mapping[str, Scope], *, way: Way = Way.TOLD, call: str = "", asked: bool = False
+) -> None:
+    """The agent printed it: it counts as shown, and as used where somebody `asked` for it. A memory shown unasked is
+    only counted, or noise would keep itself alive. `marks`: each with the store that keeps its memory."""
     store = app.writer(app.scope)
     with store.transaction():
-        store.show(showing.talker, showing.way, list(showing.marks), at=app.clock.now(), call=showing.call)
-        _record_use(app, showing, app.scope)
-    _record_use(app, showing, *(scope for scope in Scope if scope is not app.scope))
+        store.show(talker, way, list(marks), at=app.clock.now(), call=call)
+        _record_use(app, talker, marks, asked, app.scope)
+    _record_use(app, talker, marks, asked, *(scope for scope in Scope if scope is not app.scope))
 
 
 def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
     """An agent asked and was answered: that counts as use, and as shown where we know its session."""
     found = app.reader(app.scope).session(session) if session else None
-    showing = Showing(talker=LedgerKey(session, "", found.epoch if found else 0), marks=marks, asked=True)
     if found is not None:
-        record_shown(app, showing)
+        record_shown(app, LedgerKey(session, "", found.epoch), marks, asked=True)
     else:
-        _record_use(app, showing, *Scope)
+        _record_use(app, LedgerKey(session), marks, True, *Scope)
 
 
 def count_sessions(store: Store) -> int:
@@ -139,15 +127,15 @@ def count_sessions(store: Store) -> int:
     return SESSIONS.read(store)
 
 
-def _record_use(app: App, showing: Showing, *scopes: Scope) -> None:
+def _record_use(app: App, talker: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope) -> None:
     for scope in scopes:
-        ids = [memory_of(mark) for mark, where in showing.marks.items() if where is scope]
+        ids = [memory_of(mark) for mark, where in marks.items() if where is scope]
         if not ids or app.store_path(scope) is None:
             continue
         store = app.writer(scope)
-        known = store.session(showing.talker.session)
+        known = store.session(talker.session)
         session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
-        if showing.asked:
+        if asked:
             store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
         else:
             store.use(ids, partial(strength.count_shown, session=session))

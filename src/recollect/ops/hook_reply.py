@@ -11,12 +11,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
-from recollect.app.session_ledger import Showing
 from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
@@ -129,7 +129,7 @@ class HookReply:
     said: Injection | None = None  # None: nothing is recorded or logged
     outcome: Outcome = NOT_SEARCHED
     listed: Found | None = None  # what was loaded without a search
-    showing: Showing | None = None  # what counts as shown once the reply was printed
+    record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
     after: Callable[[HookRequest, bool], None] | None = None
     """What nobody waits for: called with the same event, a fresh App, and whether the reply was printed."""
@@ -140,8 +140,8 @@ class HookReply:
         said = self.said
         if said is None:
             return
-        if delivered and self.showing is not None:
-            session_ledger.record_shown(request.app, self.showing)
+        if delivered and self.record_shown is not None:
+            self.record_shown(request.app)
         if self.recalls or (delivered and self.waiting):
             request.write(lambda: self._record(request, said, delivered))
         self._log(request, said, delivered)
@@ -204,7 +204,8 @@ def inject(
     made = HookReply(reply, said, outcome, listed, waiting=waiting)
     scopes = {one.hit.memory.id: one.scope for found in made.recalls for one in found.found}
     marks = {mark: scopes[memory_of(mark)] for mark in said.shown}
-    return replace(made, showing=Showing(talker=talker, marks=marks, way=way, call=call) if marks else None)
+    shown = partial(session_ledger.record_shown, talker=talker, marks=marks, way=way, call=call)
+    return replace(made, record_shown=shown if marks else None)
 
 
 def list_loaded(app: App, what: str, memories: Mapping[str, tuple[Scope, Memory]], said: Injection) -> Found:

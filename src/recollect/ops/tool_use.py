@@ -4,12 +4,12 @@ are about that very call."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from functools import partial
 
 from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force, search
 from recollect.app.question_vector import TimedQuestion
-from recollect.app.session_ledger import Showing
 from recollect.base.errors import UnknownId
 from recollect.base.ids import fresh_key, read_reference
 from recollect.model.evidence import NO_BACKGROUND
@@ -46,8 +46,9 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
     reply = Reply(read_instead=str(path), read_input=call.input) if path else Reply(context=said.text)
     # An agent that reads on in a long memory was shown it before.
     marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
-    showing = Showing(talker=session_ledger.talker(app, event), marks=marks, call=call.id, asked=True)
-    return HookReply(reply, said, Outcome(answer.found), showing=showing if marks else None)
+    talker = session_ledger.talker(app, event)
+    shown = partial(session_ledger.record_shown, talker=talker, marks=marks, call=call.id, asked=True)
+    return HookReply(reply, said, Outcome(answer.found), record_shown=shown if marks else None)
 
 
 def _recall(request: HookRequest, question: str) -> Recalled:
