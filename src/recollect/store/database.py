@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect.base.errors import StoreError
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
@@ -18,9 +18,10 @@ from recollect.model.query import Query
 from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import Tuning, connect, translated_errors, use_wal
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
+AMONG = "IN (SELECT value FROM json_each(?))"  # of a list, which is bound as JSON
 _PAGE = 500
-_MEMORY = f"SELECT {rows.select('memory')} FROM memory m"  # noqa: S608
 
 
 def silent(_done: int, _total: int) -> None:
@@ -79,6 +80,10 @@ class Database:
     def _value(self, sql: str, *values: object) -> Any:
         return self._first(sql, *values)[0]
 
+    def _read(self, kind: type[T], rest: str, *values: object) -> list[T]:
+        wanted = f"SELECT {rows.select(rows.TABLES[kind])} FROM {rows.TABLES[kind]} {rest}"  # noqa: S608
+        return [rows.to_value(kind, row) for row in self._every(wanted, *values)]
+
     def _insert(self, table: str, cells: tuple[rows.Cell, ...], *, replace: bool = False) -> int:
         self._db.execute(rows.insert_sql(table, replace=replace), rows.sealed(cells))
         return self._db.last_insert_rowid()
@@ -134,38 +139,48 @@ class Database:
 
     def get(self, id: str) -> Memory | None:
         """A merged memory answers as what it became."""
-        return self.exact(self._resolve(id))
+        new = self._first("SELECT new FROM alias WHERE old = ?", id)
+        return self.exact(new[0] if new else id)
 
     def exact(self, id: str) -> Memory | None:
         """The memory itself; aliases are not followed."""
-        row = self._first(f"{_MEMORY} WHERE id = ?", id)
-        return rows.to_memory(row) if row else None
-
-    def _resolve(self, id: str) -> str:
-        row = self._first("SELECT new FROM alias WHERE old = ?", id)
-        return str(row[0]) if row else id
+        return next(iter(self._read(Memory, "WHERE id = ?", id)), None)
 
     def find(self, query: Query) -> list[Memory]:
         """By filters alone, most recently active first."""
-        where, values = _filters(query)
-        wanted = f"{_MEMORY} WHERE {where} ORDER BY last_active_at DESC, seq DESC LIMIT ?"
-        return [rows.to_memory(row) for row in self._every(wanted, *values, query.limit)]
+        listed = "EXISTS (SELECT 1 FROM json_each({}) t WHERE lower(t.value) = lower(?))"
+        # One value in parentheses is an equation to SQLite: the index then gives the order, too.
+        kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
+        filters: tuple[tuple[object, str, tuple[object, ...]], ...] = (
+            (query.kinds, f"kind IN ({kinds})", tuple(map(str, query.kinds))),
+            (query.statuses, f"status IN ({statuses})", tuple(map(str, query.statuses))),
+            (query.topic, listed.format("topics"), (query.topic,)),
+            (query.tag, listed.format("tags"), (query.tag,)),
+            (query.group, '"group" = ? AND "group" <> \'\'', (query.group,)),
+            (query.since, "last_active_at >= ?", (query.since and query.since.micros,)),
+            (query.until, "last_active_at <= ?", (query.until and query.until.micros,)),
+            (query.body, "lower(body) = lower(?)", (query.body,)),
+            (query.judged, "(ratings <> '[]' OR instr(own, '\"outcomes\"'))", ()),
+            # The length first: most never drifted, and looking into their JSON would cost a second.
+            (query.drifts_over, "length(own) > 12 AND json_array_length(own, '$.drift') > ?", (query.drifts_over,)),
+        )
+        asked = [(condition, values) for is_asked, condition, values in filters if is_asked]
+        where = " AND ".join(["1", *(condition for condition, _ in asked)])
+        rest = f"WHERE {where} ORDER BY last_active_at DESC, seq DESC LIMIT ?"
+        return self._read(Memory, rest, *(one for _, values in asked for one in values), query.limit)
 
     def messages(self, thread_id: str) -> tuple[Message, ...]:
-        wanted = f"SELECT {rows.select('message')} FROM message WHERE thread_id = ? ORDER BY at, id"  # noqa: S608
-        return tuple(rows.to_value(Message, row) for row in self._every(wanted, thread_id))
+        return tuple(self._read(Message, "WHERE thread_id = ? ORDER BY at, id", thread_id))
 
     def threads_of(self, message_ids: Sequence[str]) -> dict[str, str]:
         """Which of these messages exist, and the thread of each."""
-        wanted = "SELECT id, thread_id FROM message WHERE id IN (SELECT value FROM json_each(?))"
-        return dict(self._every(wanted, list(message_ids)))
+        return dict(self._every(f"SELECT id, thread_id FROM message WHERE id {AMONG}", list(message_ids)))  # noqa: S608
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
         """Those that touch any of the ids; all of them when none is given."""
-        given = "(SELECT value FROM json_each(?1))"
-        where = f"WHERE source IN {given} OR target IN {given}" if ids else ""
-        wanted = f"SELECT {rows.select('bridge')} FROM bridge {where} ORDER BY created_at, source, target, type"  # noqa: S608
-        return tuple(rows.to_value(Bridge, row) for row in self._every(wanted, *([json.dumps(ids)] if ids else [])))
+        where = f"WHERE source {AMONG} OR target {AMONG}" if ids else ""
+        given = [list(ids)] * 2 if ids else []
+        return tuple(self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given))
 
     def aliases(self, id: str) -> tuple[str, ...]:
         """The ids that answer as this one."""
@@ -190,7 +205,7 @@ class Database:
         wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
         while page := self._every(wanted, last):
             for last, *cells in page:
-                yield last, rows.to_memory(cells), self.messages(str(cells[0]))
+                yield last, rows.to_value(Memory, cells), self.messages(str(cells[0]))
 
     def sketches(self) -> list[Sketch]:
         """The active and suspended threads, as far as ageing needs them."""
@@ -205,22 +220,3 @@ class Database:
     def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
         memory = self.exact(id)
         return None if memory is None else (memory, self.messages(id))
-
-
-def _filters(query: Query) -> tuple[str, list[Any]]:
-    listed = "EXISTS (SELECT 1 FROM json_each(m.{}) t WHERE lower(t.value) = lower(?))"
-    known: tuple[tuple[Any, str, Sequence[Any]], ...] = (
-        (query.kinds, f"m.kind IN ({', '.join('?' * len(query.kinds))})", [*map(str, query.kinds)]),
-        (query.statuses, f"m.status IN ({', '.join('?' * len(query.statuses))})", [*map(str, query.statuses)]),
-        (query.topic, listed.format("topics"), [query.topic]),
-        (query.tag, listed.format("tags"), [query.tag]),
-        (query.group, 'm."group" = ? AND m."group" <> \'\'', [query.group]),
-        (query.since, "m.last_active_at >= ?", [query.since and query.since.micros]),
-        (query.until, "m.last_active_at <= ?", [query.until and query.until.micros]),
-        (query.body, "lower(m.body) = lower(?)", [query.body]),
-        (query.judged, "(m.ratings <> '[]' OR instr(m.own, '\"outcomes\"'))", []),
-        # The length first: most never drifted, and to look into their JSON would cost a second.
-        (query.drifts_over, "length(m.own) > 12 AND json_array_length(m.own, '$.drift') > ?", [query.drifts_over]),
-    )
-    asked = [(condition, values) for is_asked, condition, values in known if is_asked]
-    return " AND ".join(["1", *(condition for condition, _ in asked)]), [one for _, values in asked for one in values]

@@ -21,6 +21,7 @@ from recollect.model.plan import Change, FileChange, Plan
 from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
+from recollect.store.database import AMONG
 from recollect.store.writes import Writes
 
 Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
@@ -90,10 +91,8 @@ class Journal(Writes):
             SELECT j.change, min(j.at), j.op, j.actor, j.summary, j.undoes, sum(j.plan IS NULL) FROM journal j
             WHERE {" AND ".join(asked) or "1"} GROUP BY j.change ORDER BY max(j.seq) DESC LIMIT ?"""  # noqa: S608
         return [
-            Entry(
-                name, Moment(at), op, actor, summary, self._touched(name), undoes, self._undone_by(name), bool(purged)
-            )
-            for name, at, op, actor, summary, undoes, purged in self._every(wanted, *asked.values(), limit)
+            Entry(id, Moment(at), op, actor, summary, self._touched(id), undoes, self._undone_by(id), bool(purged))
+            for id, at, op, actor, summary, undoes, purged in self._every(wanted, *asked.values(), limit)
         ]
 
     def _undone_by(self, change: str) -> str | None:
@@ -113,7 +112,7 @@ class Journal(Writes):
         """Removes memories with every trace; there is no undo. Returns how many journal entries lost their plan. With
         a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
         with self.transaction():
-            self._db.execute(_FORGET_OUTCOMES, (json.dumps(ids),))
+            self._every(_FORGET_OUTCOMES, list(ids))
             for id in ids:
                 found = self._current(id)
                 if found is not None:
@@ -128,22 +127,20 @@ class Journal(Writes):
         return emptied
 
     def _forget_plans(self, ids: tuple[str, ...]) -> int:
-        """Journal entries that speak of these memories keep their place in the order and lose what they said."""
-        # As one value: a statement takes some thousands of values only.
-        these, named = "(SELECT value FROM json_each(?))", json.dumps(ids)
+        """Journal entries about these memories keep their place in the order and lose what they said."""
         wanted = f"""SELECT seq, {rows.select("journal")} FROM journal
-                     WHERE seq IN (SELECT seq FROM journal_memory WHERE id IN {these})"""  # noqa: S608
-        found = self._every(wanted, named)
+                     WHERE seq IN (SELECT seq FROM journal_memory WHERE id {AMONG})"""  # noqa: S608
+        found = self._every(wanted, list(ids))
         for seq, change, at, op, actor, _summary, _plan, undoes in found:
             cells = (change, at, op, actor, "purged", None, undoes)
             self._db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
         of_memory = "substr(memory, 1, instr(memory || '#', '#') - 1)"
         for gone in (
-            f"DELETE FROM journal_memory WHERE id IN {these}",  # noqa: S608
-            f"DELETE FROM recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id IN {these})",  # noqa: S608
-            f"DELETE FROM shown WHERE {of_memory} IN {these}",  # noqa: S608
+            f"journal_memory WHERE id {AMONG}",
+            f"recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id {AMONG})",  # noqa: S608
+            f"shown WHERE {of_memory} {AMONG}",
         ):
-            self._db.execute(gone, (named,))
+            self._every(f"DELETE FROM {gone}", list(ids))  # noqa: S608
         return len(found)
 
     def _wipe_deleted(self) -> None:

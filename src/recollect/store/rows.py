@@ -1,8 +1,7 @@
 """Values to rows and back, each row with a hash of its values.
 
-Columns are named as the fields of the values they hold, and a cell follows from the field's type: times become integers
-so that they can be compared, lists become JSON. What only one kind of memory has goes into `own`, and so does what
-most memories lack.
+Columns have the names of the values' fields, and a cell follows from the field's type: times become integers so that
+they can be compared, lists become JSON. Fields of one kind of memory, and those that most memories lack, go into `own`.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ KEYS: dict[str, tuple[str, ...]] = {
     "alias": ("old",), "journal": ("seq",), "session": ("id", "agent"), "shown": COLUMNS["shown"][:5],
     "state": ("name",), "event": ("key",), "act": ("key",), "outcome": ("key",),
 }  # fmt: skip
-_TABLES: dict[type[Any], str] = {
+TABLES: dict[type[Any], str] = {
     Message: "message", Bridge: "bridge", Alias: "alias", Pointer: "event", Outcome: "outcome",
-    **dict.fromkeys(KINDS.values(), "memory"),
+    **dict.fromkeys((Memory, *KINDS.values()), "memory"),
 }  # fmt: skip
 
 
 def table_of(value: Any) -> str:
-    return _TABLES[type(value)]
+    return TABLES[type(value)]
 
 
 def key_of(value: Any) -> tuple[str, ...]:
@@ -66,18 +65,20 @@ def select(table: str, *, prefix: str = "") -> str:
 
 @cache
 def insert_sql(table: str, *, replace: bool = False) -> str:
-    names = COLUMNS[table]
-    listed = ", ".join(f'"{n}"' for n in names)
-    verb = "INSERT OR REPLACE" if replace else "INSERT"
-    return f"{verb} INTO {table} ({listed}, hash) VALUES ({', '.join('?' * (len(names) + 1))})"
+    verb, places = "INSERT OR REPLACE" if replace else "INSERT", ", ".join("?" * len(COLUMNS[table]))
+    return f"{verb} INTO {table} ({select(table)}, hash) VALUES ({places}, ?)"
+
+
+def where(table: str) -> str:
+    """By the key."""
+    return "WHERE " + " AND ".join(f'"{name}" = ?' for name in KEYS[table])
 
 
 @cache
-def update_sql(table: str, names: tuple[str, ...] = (), *, by: tuple[str, ...] = ()) -> str:
-    """All columns, or some of them; by the key, or by other columns."""
-    changed = ", ".join(f'"{n}" = ?' for n in names or COLUMNS[table])
-    where = " AND ".join(f'"{k}" = ?' for k in by or KEYS[table])
-    return f"UPDATE {table} SET {changed}, hash = ? WHERE {where}"  # noqa: S608
+def update_sql(table: str, names: tuple[str, ...] = ()) -> str:
+    """All columns by the key, or some of them by `seq`."""
+    changed = ", ".join(f'"{name}" = ?' for name in names or COLUMNS[table])
+    return f"UPDATE {table} SET {changed}, hash = ? {'WHERE seq = ?' if names else where(table)}"  # noqa: S608
 
 
 def seal(cells: Sequence[Cell]) -> bytes:
@@ -95,31 +96,20 @@ def sealed(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 @cache
-def writer(kind: Any) -> Callable[[Any], Cell]:
-    """What makes a cell of this type."""
+def _converters(kind: Any) -> tuple[Callable[[Any], Cell], Callable[[Any], Any]]:
+    """How a value of this type is written into a cell and read from it. Lenient and direct: this runs for every hit of
+    every question. What a person or a file gives goes through the strict codec instead."""
     if kind is Moment:
-        return lambda value: int(value.micros)
-    if get_origin(kind) is tuple:
-        return lambda value: canonical(encode(value)) if value else "[]"
-    if kind is bool or kind is float:
-        return int if kind is bool else float
-    return lambda value: str(value) if isinstance(value, str) else value
-
-
-@cache
-def reader(kind: Any) -> Callable[[Any], Any]:
-    """What reads a cell of this type. Straight from the cell: this runs for every hit of every question. What a person
-    or a file gives goes through the strict codec instead."""
-    if kind is Moment:
-        return _moment
+        return lambda value: int(value.micros), _moment
     if get_origin(kind) is tuple:
         parse = decoder(kind)
-        return lambda cell: () if cell == "[]" else parse(json.loads(cell))
+        return lambda value: canonical(encode(value)), lambda cell: () if cell == "[]" else parse(json.loads(cell))
+    if not isinstance(kind, type):  # a count, or a text or None
+        return (int, int) if kind is Count else (lambda value: value, lambda cell: cell)
     if kind is str:
-        return _text
-    if kind is Count:
-        return int
-    return kind if isinstance(kind, type) else lambda cell: cell
+        return str, _text
+    write: Any = int if kind is bool else str if issubclass(kind, str) else kind
+    return write, kind
 
 
 def _text(cell: Any) -> str:
@@ -130,15 +120,14 @@ def _text(cell: Any) -> str:
 
 def _moment(cell: int) -> Moment:
     if not EARLIEST <= cell <= LATEST:
-        raise ValueError(f"{cell} is no time")
+        raise ValueError(f"{cell} is not a time")
     return Moment(cell)
 
 
 # Memories
 
-READERS = {name: reader(one.type) for name, one in FIELDS.items()}
-WRITERS = {name: writer(one.type) for name, one in FIELDS.items()}
-_COLUMNS = tuple((name, READERS[name]) for name in _SHARED[1:])
+WRITERS = {name: _converters(one.type)[0] for name, one in FIELDS.items()}
+READERS = {name: _converters(one.type)[1] for name, one in FIELDS.items()}
 _OWN = {name: decoder(one.type) for name, one in FIELDS.items() if not one.column}
 
 
@@ -150,26 +139,24 @@ def _memory_cells(memory: Memory) -> tuple[Cell, ...]:
     return (cells[0], str(memory.kind), *cells[1:], kept)
 
 
-def to_memory(cells: Sequence[Any]) -> Memory:
+def _to_memory(cells: Sequence[Any]) -> Memory:
     try:
         id, kind, *others, own = cells
-        read = {name: parse(cell) for (name, parse), cell in zip(_COLUMNS, others, strict=True)}
+        read = {name: READERS[name](cell) for name, cell in zip(_SHARED[1:], others, strict=True)}
         more = {name: _OWN[name](value) for name, value in json.loads(own).items()}
         return KINDS[Kind(kind)](id=_text(id), **read, **more)
     except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
-        raise StoreDamaged(
-            f"The memory {cells[0]!r} cannot be read: {problem}", hint="`recollect verify` names what is damaged."
-        ) from None
+        hint = "`recollect verify` names what is damaged."
+        raise StoreDamaged(f"The memory {cells[0]!r} cannot be read: {problem}", hint=hint) from None
 
 
-# All other values
+# All values
 
 
 @cache
-def _columns(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Cell], Callable[[Any], Any]], ...]:
+def _columns(kind: Any) -> tuple[tuple[str, Callable[[Any], Cell], Callable[[Any], Any]], ...]:
     hints = get_type_hints(kind)
-    types = {name: hints.get(name, str) for name in COLUMNS[_TABLES[kind]]}
-    return tuple((name, writer(hint), reader(hint)) for name, hint in types.items())
+    return tuple((name, *_converters(hints.get(name, str))) for name in COLUMNS[TABLES[kind]])
 
 
 def cells_of(value: Any) -> tuple[Cell, ...]:
@@ -179,6 +166,8 @@ def cells_of(value: Any) -> tuple[Cell, ...]:
 
 
 def to_value(kind: type[T], cells: Sequence[Any]) -> T:
+    if kind is Memory:
+        return cast(T, _to_memory(cells))
     values = {name: read(cell) for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)}
     values.pop("key", None)  # made of the others
     return kind(**values)

@@ -16,6 +16,7 @@ from recollect.model.memory import Memory, Message
 from recollect.model.passage import embeddable
 from recollect.store import rows, tokenizer
 from recollect.store.connect import Tuning
+from recollect.store.database import AMONG
 from recollect.store.words import Words, quoted
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Search(Words):
         vectors = self._refreshed(model)
         near = vectors.nearest(question, count, also, voice)
         # Of those near, some may have been deleted since they were loaded: without them others come up.
-        standing = "SELECT seq FROM passage WHERE memory_seq IN (SELECT value FROM json_each(?))"
+        standing = f"SELECT seq FROM passage WHERE memory_seq {AMONG}"  # noqa: S608
         while vectors.stale and near:
             memories = list({one.memory for one in near.values()})
             if not vectors.forget(memories, [seq for (seq,) in self._every(standing, list(memories))]):
@@ -81,7 +82,7 @@ class Search(Words):
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
         """How near each of these memories is, by the nearest passage of its body (those without a vector are left
         out), and how near all passages of the store are."""
-        wanted = "SELECT seq, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+        wanted = f"SELECT seq, id FROM memory WHERE id {AMONG}"  # noqa: S608
         seqs = dict(self._every(wanted, list(ids)))
         found = self.nearest(model, question, 1, list(seqs))
         return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
@@ -155,7 +156,7 @@ class Search(Words):
     # Passages and units
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
-        wanted = "SELECT seq, memory_seq, unit, voice FROM passage WHERE seq IN (SELECT value FROM json_each(?))"
+        wanted = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608
         found = self._every(wanted, list(passages))
         return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
 
@@ -184,10 +185,10 @@ class Search(Words):
             for unit, group, size, created, active in self._every(wanted, list(units))
         }
         for unit in units[:beside]:
-            place = found.get(unit)
-            if place is not None and place.group:
-                before, after = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
-                found[unit] = place._replace(before=_known(before), after=_known(after))
+            if (place := found.get(unit)) and place.group:
+                pair = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
+                before, after = (() if one is None else (one,) for one in pair)
+                found[unit] = place._replace(before=before, after=after)
         return found
 
     def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
@@ -200,15 +201,11 @@ class Search(Words):
             found = self._every(said, [unit for unit in units if unit < 0])
             turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in found}
         owners = {unit: turns[unit][0] if unit in turns else unit for unit in units}
-        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq IN (SELECT value FROM json_each(?))"  # noqa: S608
+        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq {AMONG}"  # noqa: S608
         listed = list(set(owners.values()))
-        memories = {seq: rows.to_memory(cells) for seq, *cells in self._every(wanted, listed)}
+        memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(wanted, listed)}
         return [
             (unit, memories[seq], turns[unit][1] if unit in turns else None)
             for unit, seq in owners.items()
             if seq in memories
         ]
-
-
-def _known(unit: int | None) -> tuple[int, ...]:
-    return () if unit is None else (unit,)

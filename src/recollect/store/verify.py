@@ -197,7 +197,7 @@ def salvage(path: Path) -> Salvaged:
             return Salvaged()
         with closing(db):
             return Salvaged(
-                tuple(_read(db, "memory", rows.to_memory)),
+                tuple(_read(db, "memory", partial(rows.to_value, Memory))),
                 tuple(_read(db, "message", partial(rows.to_value, Message))),
                 tuple(_read(db, "bridge", partial(rows.to_value, Bridge))),
                 tuple(_read(db, "alias", tuple)),

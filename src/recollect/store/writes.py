@@ -14,9 +14,11 @@ from typing import Any, get_origin
 from recollect.base.errors import Conflict, IdTaken, StoreDamaged
 from recollect.model import plan as plans
 from recollect.model.codec import FIELDS, decode_memory, encode, encode_field, take
+from recollect.model.memory import Memory
 from recollect.model.passage import spans, spans_said
 from recollect.model.plan import Change, Update
 from recollect.store import rows
+from recollect.store.database import AMONG
 from recollect.store.words import Words
 
 _NOTHING = "Nothing was written."
@@ -104,10 +106,8 @@ class Writes(Words):
 
     def _standing(self, value: Any) -> Any:
         """The value that has this one's key; None where there is none."""
-        table = rows.table_of(value)
-        where = " AND ".join(f'"{name}" = ?' for name in rows.KEYS[table])
-        row = self._first(f"SELECT {rows.select(table)} FROM {table} WHERE {where}", *rows.key_of(value))  # noqa: S608
-        return rows.to_memory(row) if row and table == "memory" else rows.to_value(type(value), row) if row else None
+        kind = Memory if isinstance(value, Memory) else type(value)
+        return next(iter(self._read(kind, rows.where(rows.table_of(value)), *rows.key_of(value))), None)
 
     def _put(self, pairs: Iterable[_Pair]) -> None:
         for before, after in pairs:
@@ -115,16 +115,14 @@ class Writes(Words):
             if before is None:
                 self._insert(table, rows.cells_of(after))
             elif after is None:
-                where = " AND ".join(f'"{name}" = ?' for name in rows.KEYS[table])
-                self._db.execute(f"DELETE FROM {table} WHERE {where}", rows.key_of(before))  # noqa: S608
+                self._db.execute(f"DELETE FROM {table} {rows.where(table)}", rows.key_of(before))  # noqa: S608
             else:
                 cells = (*rows.sealed(rows.cells_of(after)), *rows.key_of(before))
                 self._db.execute(rows.update_sql(table), cells)
 
     def _update(self, run: Sequence[Update]) -> list[Update]:
         """Each of another memory. Returns those that were not in place already."""
-        wanted = f"""SELECT seq, {rows.select("memory")} FROM memory
-                     WHERE id IN (SELECT value FROM json_each(?))"""  # noqa: S608
+        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE id {AMONG}"  # noqa: S608
         standing = {row[1]: row for row in self._every(wanted, [change.id for change in run])}
         done: list[Update] = []
         written: dict[tuple[str, ...], list[tuple[rows.Cell, ...]]] = {}
@@ -133,7 +131,7 @@ class Writes(Words):
                 raise Conflict(f"{change.id} no longer exists.", hint=_NOTHING)
             seq, *cells = standing[change.id]
             is_plain = change.after.keys() <= _PLAIN
-            memory = None if is_plain else rows.to_memory(cells)
+            memory = None if is_plain else rows.to_value(Memory, cells)
             now = {
                 name: encode(rows.READERS[name](cells[_PLACE[name]])) if is_plain else encode_field(memory, name)
                 for name in change.after
@@ -154,7 +152,7 @@ class Writes(Words):
             done.append(change)
         with self._reindexed(*(change.id for change in done if not _INDEXED.isdisjoint(change.after))):
             for names, values in written.items():
-                self._db.executemany(rows.update_sql("memory", names, by=("seq",)), values)
+                self._db.executemany(rows.update_sql("memory", names), values)
         return done
 
 
