@@ -15,7 +15,7 @@ from recollect.model.query import Drop, Hit
 
 
 class Scope(StrEnum):
-    """Which of the two stores: this project's, or the one that holds everywhere."""
+    """Which of the two stores: this project's, or the one for all projects."""
 
     PROJECT = "project"
     USER = "user"
@@ -23,7 +23,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change of the journal, as `log` shows it."""
+    """One change in the journal."""
 
     change: str
     at: Moment
@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something `verify` found: where, and what is wrong."""
+    """Damage that `verify` found."""
 
     table: str
     key: str
@@ -64,14 +64,13 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A memory with what can only be said of it now."""
+    """A memory and what is true of it now."""
 
     memory: Memory
     strength: float
     scope: Scope
-    importance: int = 100
-    """The one number that a person sees, 0 to 100: how strong it still is, times how useful it has proved."""
-    replaces: tuple[str, ...] = ()  # of a rule that waits: those in force that it may have been said to replace
+    importance: int = 100  # shown to people, 0 to 100: how strong it still is, times how useful it has proved
+    replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
 
     def as_json(self) -> dict[str, Json]:
         said = {**encode(self.memory), "strength": round(self.strength, 4), "scope": str(self.scope)}
@@ -81,7 +80,7 @@ class Card:
 @dataclass(frozen=True, slots=True)
 class Cards:
     cards: tuple[Card, ...]
-    what: str  # what was listed, for the sentence when there is none: `threads`
+    what: str  # what was listed, for the sentence when there is nothing: `threads`
 
     def as_json(self) -> Json:
         return [card.as_json() for card in self.cards]
@@ -98,7 +97,7 @@ class Shown:
 
     @property
     def later(self) -> tuple[Message, ...]:
-        """The messages that the body does not hold."""
+        """The messages that the body does not repeat."""
         return tuple(message for message in self.messages if message.content not in self.card.memory.body)
 
     @property
@@ -108,14 +107,13 @@ class Shown:
     def as_json(self) -> dict[str, Json]:
         if self.content:
             return {"id": self.card.memory.id, "content": self.said}
-        joined = [{**encode(bridge), "other_title": title} for bridge, title in self.bridges]
-        said = self.card.as_json() | _fields(self, "asked", "messages")
-        return said | {"bridges": [*joined], "merged": list(self.merged)}
+        joined: list[Json] = [{**encode(bridge), "other_title": title} for bridge, title in self.bridges]
+        return self.card.as_json() | _fields(self, "asked", "messages", "merged") | {"bridges": joined}
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """One hit of a recall, with what can only be said of it now."""
+    """One hit of a recall and what is true of it now."""
 
     scope: Scope
     hit: Hit
@@ -133,10 +131,10 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a question brought, what was left out and why, and how it was searched."""
+    """What a question found, what was left out and why, and how it was searched."""
 
     id: str
-    query: str  # its beginning, where it is very long; without secrets wherever an answer tells it
+    query: str  # its beginning, where it is very long; without secrets
     at: Moment
     found: tuple[Recollection, ...]
     drops: tuple[Drop, ...]
@@ -144,8 +142,7 @@ class Found:
     ms: float = 0.0
     explained: bool = False  # asked to say why each was found, and what was left out
     numbers: bool = False  # asked to show every component of the scores, too
-    left_out: tuple[tuple[Status, int], ...] = ()
-    """How many more would be among what was found, had the question not ruled out their status."""
+    left_out: tuple[tuple[Status, int], ...] = ()  # how many more would have been found with another status filter
 
     def as_json(self) -> dict[str, Json]:
         said: dict[str, Json] = {"recall": self.id, "query": self.query, "how": self.how, "ms": round(self.ms, 2)}
@@ -155,13 +152,13 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """For an agent: the same, and the bridges of what was found."""
+    """For an agent: what was found, with its bridges."""
 
     found: Found
     bridges: tuple[tuple[Bridge, str, str], ...]  # each with the titles at its ends
     all_bridges: int
     whole: Shown | None = None  # the one memory that was asked for by its id
-    offset: int = 0  # where to begin in its text: it was asked for before, and did not fit into one answer
+    offset: int = 0  # where to go on in its text, which did not fit into one answer
 
     def as_json(self) -> dict[str, Json]:
         joined: list[Json] = [{**encode(link), "source_title": a, "target_title": z} for link, a, z in self.bridges]
@@ -175,7 +172,7 @@ class Reasons:
 
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
-    now: tuple[tuple[str, float], ...] = ()  # how useful that memory has proved by now, and what that is made of
+    now: tuple[tuple[str, float], ...] = ()  # how useful that memory has proved, by component
     quiet: bool = False  # it is no longer shown unasked
     numbers: bool = False  # asked to show every component of the scores, too
 
@@ -210,13 +207,13 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """How far the vectors are."""
+    """How many passages have vectors."""
 
     setting: str
-    model: str  # its id; empty where it cannot be used, and `problem` says why
+    model: str  # its id; empty where it cannot be used, for which see `problem`
     passages: int = 0
     vectors: int = 0  # by this model
-    others: int = 0  # by models that were in use before; they go once every passage has its own
+    others: int = 0  # by earlier models; removed once every passage has its own
     problem: str = ""
 
     @property
@@ -238,14 +235,13 @@ class Overview:
     backups: int
     set_aside: tuple[str, ...]
     problems: int
-    captured: Mapping[str, int] = field(default_factory=dict)
-    """Of the prompts heard here: how many were stored, put into the inbox, dropped and why."""
+    captured: Mapping[str, int] = field(
+        default_factory=dict
+    )  # how many prompts were stored, queued or dropped, and why
     quiet: int = 0  # memories that never helped and are no longer shown unasked
-    mirrors: Mapping[str, str] = field(default_factory=dict)
-    """Of each thing that is written where agents read by themselves: whether it is on, and when it was written."""
+    mirrors: Mapping[str, str] = field(default_factory=dict)  # copies for agents: on or off, and when written
     focus: tuple[Mapping[str, Json], ...] = ()
-    llm: Mapping[str, Json] = field(default_factory=dict)
-    """Language models: whether they may be asked, what they cost today, and what they may cost."""
+    llm: Mapping[str, Json] = field(default_factory=dict)  # whether models may be asked, their cost and its limit
     embedding: Embedding | None = None
 
     def as_json(self) -> dict[str, Json]:
@@ -278,7 +274,7 @@ class Check:
     name: str
     mark: Mark
     detail: str
-    repair: str = ""  # the command that mends it
+    repair: str = ""  # the command that repairs it
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +305,7 @@ class Configured:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """What might be done, as an agent reads it; the first of each, and how many there are."""
+    """What might be tidied up: the first of each, and how many there are."""
 
     merges: tuple[Mapping[str, Json], ...]
     splits: tuple[Mapping[str, Json], ...]
@@ -363,12 +359,12 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the demo: why, the command a person would type, and what it answered."""
+    """One step of the demo: why, the command a person would type, and its answer."""
 
     why: str
     command: str
     result: Result
-    box: str = ""  # what is in the frame around the answer, where it is shown in one
+    box: str = ""  # the title of a frame around the answer, if any
 
 
 @dataclass(frozen=True, slots=True)
