@@ -185,14 +185,12 @@ class Importer:
             )
             size = reading.cursor.offset - start
             more = size > PIECE_BYTES or size < 0
-            keys = [act_key(act) for act in new]
             fresh = self._fresh(new, one)
-            report.copies += len(set(keys)) - len(fresh)
-            # What a fork copied tells what went before.
-            copied = next((number for number, key in enumerate(keys) if key in fresh), len(new))
-            reading.acts.extend(new[:copied])
+            copies = {key: act for act in new if (key := act_key(act)) not in fresh}
+            report.copies += len(copies)
+            reading.acts.extend(copies.values())  # what a fork copied tells what went before
             known = self._record(one, known, reading, fresh, is_over=not more and self._is_over(one))
-            reading.acts.extend(new[copied:])
+            reading.acts.extend(fresh.values())
             report.bytes += max(0, size)
             self._step(max(0, size))
         report.damaged += reading.damaged
