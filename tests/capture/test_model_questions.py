@@ -166,54 +166,34 @@ def waiting(rule: str) -> FoundRule:
     return FoundRule(rule, RuleType.PREFERENCE, Scope.PROJECT, Action.INBOX, "", 0.1)
 
 
-def test_what_is_sure_is_not_asked():
-    sure, nothing = (
-        find_rules("From now on always use tabs in this project."),
-        find_rules("what is the weather in rome"),
-    )
-
-    assert sure.verdict.action is Action.STORED
-    assert not questions.is_unsure(sure)
-    assert not questions.is_unsure(nothing)
-    assert not questions.is_unsure(find_rules("```\nx = 1\n```"))
-
-
-def test_what_waits_for_the_person_is_asked():
+def test_what_is_sure_is_not_asked_and_what_waits_for_the_person_is():
+    for text in ("From now on always use tabs in this project.", "what is the weather in rome", "```\nx = 1\n```"):
+        assert not questions.is_unsure(find_rules(text))
     assert questions.is_unsure(draft(SAID, waiting("Columns want snake case.")))
 
 
-def test_what_is_pasted_is_not_sent():
+def test_what_is_pasted_is_not_sent_and_of_a_long_prompt_both_ends_are():
     [(name, sent)] = questions.ask_if_rule(draft()).fields
-    assert name == "said"
-    assert "snake case" in sent
-    assert "DROP TABLE" not in sent
+    assert (name, "snake case" in sent, "DROP TABLE" in sent) == ("said", True, False)
+    long = "The start is here. " + "Go on with it. " * 1_000 + "The end is here."
+    [(_, sent)] = questions.ask_if_rule(draft(long)).fields
+    assert (len(sent) <= 2_001, sent[:9], sent[-16:]) == (True, "The start", "The end is here.")
 
 
-def test_of_a_long_prompt_both_ends_are_sent():
-    [(_, sent)] = questions.ask_if_rule(
-        draft("The start is here. " + "Go on with it. " * 1_000 + "The end is here.")
-    ).fields
-    assert len(sent) <= 2_001
-    assert sent.startswith("The start")
-    assert sent.endswith("The end is here.")
-
-
-def test_a_quoted_rule_is_in_force_in_the_persons_words():
-    judged = questions.read_rule(answer("the columns  want Snake case"), draft())
-
-    [found] = judged.found
-    assert (found.rule, found.action, found.rule_type) == (
-        "The columns want Snake case.",
-        Action.STORED,
-        RuleType.PREFERENCE,
-    )
-
-
-def test_what_waits_in_the_inbox_keeps_its_wording():
-    judged = questions.read_rule(
-        answer("columns want snake case"), draft(SAID, waiting("The columns want snake case."))
-    )
-    assert [(found.rule, found.action) for found in judged.found] == [("The columns want snake case.", Action.STORED)]
+@pytest.mark.parametrize(
+    ("text", "waits", "rule"),
+    [
+        ("the columns  want Snake case", None, "The columns want Snake case."),
+        ("columns want snake case", "The columns want snake case.", "The columns want snake case."),
+    ],
+)
+def test_a_quoted_rule_is_in_force_in_the_persons_words_or_as_it_waits_in_the_inbox(
+    text: str, waits: str | None, rule: str
+):
+    given = draft(SAID, *([waiting(waits)] if waits else []))
+    for replied_with in (answer(text), f"Sure!\n```json\n{answer(text)}\n```"):
+        [found] = questions.read_rule(replied_with, given).found
+        assert (found.rule, found.action, found.rule_type) == (rule, Action.STORED, RuleType.PREFERENCE)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +218,3 @@ def test_what_waits_in_the_inbox_keeps_its_wording():
 )
 def test_any_other_answer_is_no_rule(text: str):
     assert questions.read_rule(text, draft()).found == ()
-
-
-def test_words_around_the_answer_do_no_harm():
-    judged = questions.read_rule(f"Sure!\n```json\n{answer('the columns want snake case')}\n```", draft())
-    assert judged.verdict.action is Action.STORED
