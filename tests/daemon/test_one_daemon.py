@@ -225,9 +225,9 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
 
 
 def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):
-    assert spawn.start(house.place, sys.executable, stub.PACKAGE) == spawn.BEGUN
+    house.start()
     assert spawn.read_starts(house.place).count == 1
-    assert soon(lambda: control.stop(house.place) is control.Ended.STOPPED)
+    assert control.stop(house.place) is control.Ended.STOPPED
     assert spawn.read_starts(house.place).count == 0
 
 

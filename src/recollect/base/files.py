@@ -1,11 +1,10 @@
 """Files that are ours alone: written whole or not at all, never through a link.
 
-A write goes into a new file beside the target, reaches the disk, and takes the target's name in one
-step; all of it relative to an opened folder, so a folder swapped for a link meanwhile changes
-nothing. Reads have a limit and take regular files only, so a pipe or a device never hangs a command.
+A write goes into a new file beside the target, reaches the disk, and takes the target's name in one step; all of it
+relative to an opened folder, so a folder swapped for a link meanwhile changes nothing. Reads have a limit and accept
+regular files only, so a pipe or a device never hangs a command.
 
-Raises OSError as the system does, and HomeRefused where a link stands in the place of a file. Does
-not know which files there are (paths.py, project.py).
+Raises OSError as the system does, and HomeRefused where a link stands in the place of a file.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _serial = count()
 def write_private(path: Path, text: str) -> None:
     """Replace `path` with `text`, 0600 whatever the umask; refuse where a link stands."""
     with open_folder(path.parent, follow=True) as folder:
-        _replace(folder, path, text, PRIVATE_FILE)
+        _replace(folder, path, text, PRIVATE_FILE, sync=True)
         sync_folder(folder)
 
 
@@ -48,10 +47,8 @@ def write_view(path: Path, text: str) -> None:
 
 
 def create_new(path: Path, text: str, *, mode: int) -> bool:
-    """Make `path` with `text` unless something is there already; nobody ever sees half of it.
-
-    The folder itself may not be a link: this is how we write into a project's tree.
-    """
+    """Make `path`, in a project's tree, unless something is there already; nobody ever sees half of it. The folder
+    itself may not be a link."""
     with open_folder(path.parent, follow=False) as folder:
         if _status(folder, path) is not None:
             return False
@@ -77,29 +74,13 @@ def read_limited(path: Path, max_bytes: int, *, follow: bool = False) -> bytes:
 
 
 def make_private_folder(path: Path) -> None:
-    """One folder, 0700 whatever the umask. Its parent must be there: we do not build paths to it."""
+    """One folder, 0700 whatever the umask. Its parent must exist."""
     try:
         os.mkdir(path, PRIVATE_FOLDER)
+        os.chmod(path, PRIVATE_FOLDER)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
-    else:
-        os.chmod(path, PRIVATE_FOLDER)
-
-
-def _replace(folder: int | None, path: Path, text: str, mode: int, *, sync: bool = True) -> None:
-    found = _status(folder, path)
-    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
-        raise HomeRefused(
-            f"{path} is not a plain file of its own (a link, a folder or a device).",
-            hint="Move it away; Recollect makes a new one.",
-        )
-    spare = write_spare(folder, path, text.encode("utf-8"), mode, sync=sync)
-    try:
-        os.replace(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        _remove(folder, spare)
-        raise
 
 
 @contextmanager
@@ -117,19 +98,15 @@ def open_folder(folder: Path, *, follow: bool) -> Iterator[int | None]:
         os.close(fd)
 
 
-def _relative(folder: int | None, path: Path) -> str:
-    return str(path) if folder is None else path.name
-
-
-def _status(folder: int | None, path: Path) -> os.stat_result | None:
-    try:
-        return os.stat(_relative(folder, path), dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
+def sync_folder(folder: int | None) -> None:
+    """Make the new name itself last; some file systems cannot, and the file is whole either way."""
+    if folder is not None:
+        with suppress(OSError):
+            os.fsync(folder)
 
 
 def spare_name(path: Path) -> Path:
-    """Beside it, and free. No chance is needed: the next number is tried where one is taken."""
+    """Beside it, and free."""
     while True:
         spare = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp")
         if not os.path.lexists(spare):
@@ -137,7 +114,7 @@ def spare_name(path: Path) -> Path:
 
 
 def write_spare(folder: int | None, path: Path, content: bytes, mode: int, *, sync: bool = True) -> Path:
-    """A new file beside `path` that holds this and, unless told otherwise, is on the disk."""
+    """A new file beside `path` that holds this and, with `sync`, is on the disk."""
     spare = spare_name(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
     fd = os.open(_relative(folder, spare), flags, mode, dir_fd=folder)
@@ -157,25 +134,43 @@ def write_spare(folder: int | None, path: Path, content: bytes, mode: int, *, sy
 
 def name_if_free(folder: int | None, spare: Path, path: Path) -> bool:
     """Give the spare file its name, unless another process was first."""
+    names = _relative(folder, spare), _relative(folder, path)
     try:
-        os.link(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+        os.link(*names, src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
         return False
     except OSError:
         # No hard links on this file system. A rename is whole too, if not exclusive to the instant.
         if _status(folder, path) is not None:
             return False
-        os.rename(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(*names, src_dir_fd=folder, dst_dir_fd=folder)
     return True
+
+
+def _replace(folder: int | None, path: Path, text: str, mode: int, *, sync: bool) -> None:
+    found = _status(folder, path)
+    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
+        message = f"{path} is not a plain file of its own (a link, a folder or a device)."
+        raise HomeRefused(message, hint="Move it away; Recollect makes a new one.")
+    spare = write_spare(folder, path, text.encode("utf-8"), mode, sync=sync)
+    try:
+        os.replace(_relative(folder, spare), _relative(folder, path), src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        _remove(folder, spare)
+        raise
+
+
+def _relative(folder: int | None, path: Path) -> str:
+    return str(path) if folder is None else path.name
+
+
+def _status(folder: int | None, path: Path) -> os.stat_result | None:
+    try:
+        return os.stat(_relative(folder, path), dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 def _remove(folder: int | None, path: Path) -> None:
     with suppress(OSError):
         os.unlink(_relative(folder, path), dir_fd=folder)
-
-
-def sync_folder(folder: int | None) -> None:
-    """Make the new name itself last; some file systems cannot, and the file is whole either way."""
-    if folder is not None:
-        with suppress(OSError):
-            os.fsync(folder)

@@ -85,7 +85,7 @@ class LogFollower:
     def __init__(self, folder: Path, session: str = "") -> None:
         self._path = folder / FILE
         self._session = session
-        self._inode, self._offset = self._look() or (0, 0)
+        self._inode, self._offset = self._look()
         self._rest = b""
 
     def __iter__(self) -> Iterator[str]:
@@ -97,10 +97,9 @@ class LogFollower:
 
     def read_new(self) -> list[str]:
         """What came since the last look."""
-        found = self._look()
-        if found is None:
+        inode, size = self._look()
+        if not inode:
             return []
-        inode, size = found
         if inode != self._inode or size < self._offset:
             self._inode, self._offset, self._rest = inode, 0, b""
         with self._path.open("rb") as log:
@@ -112,11 +111,11 @@ class LogFollower:
         decoded = (line.decode("utf-8", "replace") for line in lines)
         return [line for line in decoded if _is_of(line, self._session)]
 
-    def _look(self) -> tuple[int, int] | None:
+    def _look(self) -> tuple[int, int]:
         try:
             found = os.stat(self._path)
         except OSError:
-            return None
+            return 0, 0
         return found.st_ino, found.st_size
 
 

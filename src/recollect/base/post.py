@@ -39,7 +39,7 @@ def post_json(
     url: str, body: Mapping[str, object], headers: Mapping[str, str], *, timeout_s: float, max_bytes: int
 ) -> Reply:
     """Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError. The content may be one byte longer than
-    `max_bytes`, so that the caller can see that it is too long."""
+    `max_bytes`, so that the caller sees that it is too long."""
     connection, path = _connection(url, timeout_s)
     deadline = _Deadline(connection, timeout_s)
     try:

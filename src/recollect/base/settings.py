@@ -85,6 +85,10 @@ class Settings(NamedTuple):
         """Any setting as it is written; for texts and choices the only way."""
         return next(value.value for value in self.values if value.name == name)
 
+    def with_value(self, name: str, value: str) -> Settings:
+        changed = (one._replace(value=value) if one.name == name else one for one in self.values)
+        return self._replace(values=tuple(changed))
+
     def _of_kind(self, name: str, kind: Kind) -> str:
         if _BY_NAME[name].kind != kind:
             raise TypeError(f"{name} is a {_BY_NAME[name].kind}, not a {kind}")

@@ -76,20 +76,19 @@ def replace(found: Found, content: bytes, *, new_mode: int = 0o600) -> None:
         spare = write_spare(None, found.target, content, 0o600)
         try:
             _copy_attributes(spare, found.target, new_mode if mode is None else mode)
-            if found.content is None:
-                took = name_if_free(None, spare, found.target)
-            else:
-                took = _swap_if_unchanged(spare, found, content)
-            if took:
-                _sync(found.target.parent)
+            is_new = found.content is None
+            is_ours = name_if_free(None, spare, found.target) if is_new else _swap_if_unchanged(spare, found, content)
+            # A folder that cannot be read cannot be synced.
+            with suppress(OSError), open_folder(found.target.parent, follow=True) as folder:
+                sync_folder(folder)
         except FileNotFoundError:
-            took = False  # it was there when we read it
+            is_ours = False  # it was there when we read it
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(spare)
     except OSError as error:
         raise _refusal(found.path, "written", error) from error
-    if not took:
+    if not is_ours:
         raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was written. Try again.")
 
 
@@ -118,15 +117,11 @@ def _check_writable(found: Found) -> int | None:
     except FileNotFoundError:
         return None
     if not status.st_mode & 0o222:
-        raise BadInput(
-            f"{found.path} is marked as not to be written.",
-            hint=f"chmod u+w {found.target}, or change it where it is made.",
-        )
+        hint = f"chmod u+w {found.target}, or change it where it is made."
+        raise BadInput(f"{found.path} is marked as not to be written.", hint=hint)
     if status.st_nlink > 1:
-        raise BadInput(
-            f"{found.target} has other names (hard links), which would keep the old text.",
-            hint="Make it a file of its own, or a symbolic link.",
-        )
+        message = f"{found.target} has other names (hard links), which would keep the old text."
+        raise BadInput(message, hint="Make it a file of its own, or a symbolic link.")
     return stat.S_IMODE(status.st_mode)
 
 
@@ -135,9 +130,9 @@ def _copy_attributes(spare: Path, target: Path, mode: int) -> None:
         return
     os.chmod(spare, mode)
     with suppress(FileNotFoundError):
-        wanted, made = os.stat(target), os.stat(spare)
-        if (wanted.st_uid, wanted.st_gid) != (made.st_uid, made.st_gid):
-            os.chown(spare, wanted.st_uid, wanted.st_gid)
+        theirs, made = os.stat(target), os.stat(spare)
+        if (theirs.st_uid, theirs.st_gid) != (made.st_uid, made.st_gid):
+            os.chown(spare, theirs.st_uid, theirs.st_gid)
             os.chmod(spare, mode)
     if hasattr(os, "listxattr"):
         with suppress(OSError):
@@ -187,12 +182,6 @@ def _read(path: Path) -> bytes | None:
         return read_limited(path, MAX_BYTES)
     except FileNotFoundError:
         return None
-
-
-def _sync(folder: Path) -> None:
-    """Make the name itself last; a folder that cannot be read cannot be synced."""
-    with suppress(OSError), open_folder(folder, follow=True) as fd:
-        sync_folder(fd)
 
 
 def _refusal(path: Path, done: str, error: OSError) -> BadInput:

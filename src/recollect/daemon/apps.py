@@ -71,11 +71,6 @@ class WarmApp(App):
             raise ModelLoading
         return found
 
-    def is_small(self) -> bool:
-        paths = (self.store_path(scope) for scope in Scope)
-        size = sum(path.stat().st_size for path in paths if path is not None and path.is_file())
-        return size <= WARMED_AT_ONCE_BYTES
-
     def load_vectors(self) -> None:
         """Raises as the model and the stores do."""
         embedder = self.model.embedder(self.settings.text(_MODEL))
@@ -132,8 +127,8 @@ class Apps:
     def own(self, project_folder: str, cwd: str, environ: Mapping[str, str]) -> Iterator[App]:
         """An App that nobody else uses, for requests that take long: no hook waits for it."""
         project = self._project(project_folder or cwd or NO_PROJECT)
-        app = self._new_app(project, self._settings(project, environ))
-        app.warm = self._model.is_ready(app.settings.text(_MODEL))
+        settings = self._settings(project, environ)
+        app = self._new_app(project, settings, warm=self._model.is_ready(settings.text(_MODEL)))
         self._share_vectors(app)
         try:
             yield app
@@ -142,8 +137,7 @@ class Apps:
 
     def _share_vectors(self, app: WarmApp) -> None:
         """Vectors that the open App of the same project has in memory need not be read again."""
-        with self._guard:
-            entry = self._open.get(_key(app.project))
+        entry = dict(self._entries()).get(_key(app.project))
         if entry is None or not entry.app.warm or not entry.lock.acquire(timeout=LOCK_WAIT_S):
             return
         try:
@@ -168,12 +162,11 @@ class Apps:
         project = entry.app.project if entry else self._project(root) if root != NO_PROJECT else None
         settings = self._settings(project, entry.environ if entry else {})
         if patient:
-            settings = _with(settings, _BUSY, str(PATIENT_TIMEOUT_MS))
+            settings = settings.with_value(_BUSY, str(PATIENT_TIMEOUT_MS))
         # The model that the home's settings name now: a project that nobody used since may still have another, and the
         # two would take turns in loading theirs and in removing each other's vectors.
-        app = self._new_app(project, _with(settings, _MODEL, self._settings(None, {}).text(_MODEL)))
-        app.warm = self._model.is_ready(app.settings.text(_MODEL))
-        return app
+        settings = settings.with_value(_MODEL, self._settings(None, {}).text(_MODEL))
+        return self._new_app(project, settings, warm=self._model.is_ready(settings.text(_MODEL)))
 
     def warm_one(self) -> bool:
         """Gives one cold App its vectors; False where none is left, or none can be."""
@@ -206,7 +199,8 @@ class Apps:
 
     def names(self) -> list[tuple[str, bool]]:
         """Each open project and whether it is warm."""
-        return [(entry.app.project.name if entry.app.project else "", entry.app.warm) for _, entry in self._entries()]
+        apps = (entry.app for _, entry in self._entries())
+        return [(app.project.name if app.project else "", app.warm) for app in apps]
 
     def _settings(self, project: Project | None, environ: Mapping[str, str]) -> Settings:
         conf = project.conf if project else None
@@ -240,15 +234,12 @@ class Apps:
 
     def _drop(self, entry: _OpenApp) -> None:
         with self._guard:
-            for key, other in self._open.items():
-                if other is entry:
-                    del self._open[key]
-                    break
+            self._open = OrderedDict((key, one) for key, one in self._open.items() if one is not entry)
         entry.dropped = True
 
-    def _new_app(self, project: Project | None, settings: Settings) -> WarmApp:
+    def _new_app(self, project: Project | None, settings: Settings, *, warm: bool = False) -> WarmApp:
         app = WarmApp(home=self._home, project=project, settings=settings, clock=self._clock, actor="agent")
-        app.model = self._model
+        app.model, app.warm = self._model, warm
         app.forget_paths()
         return app
 
@@ -256,9 +247,9 @@ class Apps:
         app = entry.app
         app.notes()  # notes of an earlier request are not for this one
         app.forget_paths()
-        stamps = [stamp(app.store_path(scope)) for scope in Scope]
-        files = tuple(found and found[2:] for found in stamps)  # those that change when a file is replaced
-        if any(before not in (None, now) for before, now in zip(entry.files, files, strict=False)):
+        stamps = [stamp(app.store_path(scope)) or (0, 0, 0, 0) for scope in Scope]
+        files = tuple(found[2:] for found in stamps)  # what changes when a file is replaced
+        if any(before not in ((0, 0), now) for before, now in zip(entry.files, files, strict=False)):
             app.close()
             entry.app = app = self._new_app(app.project, app.settings)
         entry.files = files
@@ -266,14 +257,14 @@ class Apps:
         settings = self._settings(app.project, environ)
         if settings is not entry.settings:
             before = app.settings.text(_MODEL)
-            app.settings = _with(settings, _BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY))))
+            app.settings = settings.with_value(_BUSY, str(min(BUSY_TIMEOUT_MS, settings.count(_BUSY))))
             app.warm = app.warm and before == app.settings.text(_MODEL)
             entry.settings = settings
             self._model.wanted = app.settings.text(_MODEL)
-        if not app.warm and self._model.is_ready(app.settings.text(_MODEL)):
+        is_small = sum(size for _, size, _, _ in stamps) <= WARMED_AT_ONCE_BYTES
+        if not app.warm and is_small and self._model.is_ready(app.settings.text(_MODEL)):
             with suppress(ModelError, BadInput):
-                if app.is_small():
-                    app.load_vectors()
+                app.load_vectors()
 
 
 def _key(project: Project | None) -> tuple[str, str]:
@@ -296,12 +287,6 @@ def _load_settings(
 ) -> Settings:
     """Loaded again only when a file changed: a daemon at rest looks at its vaults twice a second."""
     return load(home_conf, conf, dict(environ), hook=True)
-
-
-def _with(settings: Settings, name: str, value: str) -> Settings:
-    return settings._replace(
-        values=tuple(one._replace(value=value) if one.name == name else one for one in settings.values)
-    )
 
 
 def stamp(path: str | Path | None) -> Stamp | None:

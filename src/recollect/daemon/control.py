@@ -1,7 +1,7 @@
 """Looking at the daemon and ending it, from another process.
 
-It is asked first. A daemon that holds the lock and does not answer (stopped, swapped out, hung) is ended by a signal,
-and only the process that the system itself names as the lock's holder: a pid from a file may belong to another by now.
+It is asked first. One that holds the lock and does not answer is ended by a signal, and only the process that the
+system itself names as the lock's holder: a pid from a file may belong to another by now.
 """
 
 from __future__ import annotations
@@ -78,19 +78,15 @@ def _signal_holder(path: str, number: signal.Signals) -> bool:
     pid = find_holder(path)
     if sys.platform != "linux" or pid is None:
         return False
-    try:
+    with suppress(OSError):
         process = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        if find_holder(path) != pid:
-            return False
-        signal.pidfd_send_signal(process, number)
-    except OSError:
-        return False
-    finally:
-        os.close(process)
-    return True
+        try:
+            if find_holder(path) == pid:
+                signal.pidfd_send_signal(process, number)
+                return True
+        finally:
+            os.close(process)
+    return False
 
 
 def _is_free_soon(path: str) -> bool:

@@ -179,8 +179,5 @@ def _load_language() -> bool:
 def _memory_mb() -> float | None:
     if sys.platform != "linux":
         return None
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)

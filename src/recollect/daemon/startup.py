@@ -58,7 +58,7 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         Service(ours, user, place, listener, token, lock).run(stop_listening=lambda: _stop_listening(place, socket))
         spawn.forget_starts(place)  # it ended in good order
     except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
-        _remove_socket(place, socket)
+        _stop_listening(place, socket)
         return _report_failure(f"It cannot go on: {type(problem).__name__}: {problem}", 1, place)
     finally:
         lockfile.release(lock)
@@ -96,16 +96,12 @@ def _find_socket(place: Place) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _remove_socket(place: Place, ours: tuple[int, int] | None) -> None:
-    """Only while it is ours: after a home was replaced it may be another daemon's."""
-    if ours is not None and _find_socket(place) == ours:
-        transport.remove_socket(place)
-
-
 def _stop_listening(place: Place, ours: tuple[int, int] | None) -> None:
     import threading
 
-    _remove_socket(place, ours)
+    # Only while it is ours: after a home was replaced it may be another daemon's.
+    if ours is not None and _find_socket(place) == ours:
+        transport.remove_socket(place)
     # Whatever hangs now, the process does not: what was acknowledged is on the disk already.
     last_resort = threading.Timer(_END_WITHIN_S, os._exit, (0,))
     last_resort.daemon = True

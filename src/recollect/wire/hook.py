@@ -33,13 +33,11 @@ DEADLINES_MS = {
 }
 OTHER_DEADLINE_MS = 150
 DEFAULT_HOST = "claude-code"
-# Kept back for printing the answer and ending.
-PRINT_S = 0.03
-# Time to pass the event on where the machine is so busy that starting took the whole deadline: a late event is better
-# than a lost one.
+PRINT_S = 0.03  # kept back for printing the answer and ending
+MARGIN_S = 0.01  # for the alarm to be delivered and the process to end
+# Time to pass the event on where starting took the whole deadline on a busy machine: a late event is better than a lost
+# one.
 LEAST_S = 0.12
-# For the alarm to be delivered and the process to end.
-MARGIN_S = 0.01
 # A pipe that nobody has read from yet takes this much at once, so a reply is never cut in two by the alarm.
 MAX_REPLY_BYTES = 65_536
 MAX_VALUE_CHARS = 4096
@@ -67,16 +65,8 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
         return
     host, event, deadline_ms, patience_ms = _arguments(argv)
     hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
-    header = {
-        "protocol": str(frame.PROTOCOL),
-        "version": version,
-        "op": "hook",
-        "home": home,
-        "host": host,
-        "event": event,
-        "deadline_ms": str(deadline_ms),
-        "cwd": _cwd(),
-    }
+    header = {"protocol": str(frame.PROTOCOL), "version": version, "op": "hook", "home": home, "cwd": _cwd()}
+    header |= {"host": host, "event": event, "deadline_ms": str(deadline_ms)}
     if patience_ms:
         header["patience_ms"] = str(patience_ms)
     for name, value in environ.items():
@@ -188,12 +178,14 @@ class _Delivery:
             return None
 
     def _ask(self, line: "_socket.socket", request: bytes) -> tuple[str, bytes]:
-        def receive(most: int) -> bytes:
+        def limit() -> "_socket.socket":
             line.settimeout(max(self._soft - time.monotonic(), 0.001))
-            return line.recv(most)
+            return line
 
-        line.settimeout(max(self._soft - time.monotonic(), 0.001))
-        line.sendall(request)
+        def receive(most: int) -> bytes:
+            return limit().recv(most)
+
+        limit().sendall(request)
         rest = bytearray()
         kind, reply = frame.read_reply(receive, rest)
         if kind == frame.WAIT and reply.isdigit():

@@ -25,18 +25,16 @@ _HEAD_CHARS = 16 * 1024
 _MAX_ID_CHARS = 200
 _MAX_PATH_CHARS = 4096
 _MAX_CALLS = 200
+# What payloads call it; of several the last counts.
 _FIELDS = {
-    "session_id": "session",
-    "prompt_id": "prompt",
-    "turn_id": "prompt",
-    "agent_id": "agent",
-    "agent_type": "agent_type",
-    "source": "source",
-    "reason": "source",
-    "trigger": "source",
-    "tool_use_id": "tool",
-    "transcript_path": "transcript",
-    "cwd": "cwd",
+    "session": ("session_id",),
+    "prompt": ("prompt_id", "turn_id"),
+    "agent": ("agent_id",),
+    "agent_type": ("agent_type",),
+    "source": ("source", "reason", "trigger"),
+    "tool": ("tool_use_id",),
+    "transcript": ("transcript_path",),
+    "cwd": ("cwd",),
 }
 _PATHS = frozenset(("transcript", "cwd"))
 # The C function raises JSONDecodeError; where `json` was never imported it cannot, and raises SystemError.
@@ -55,11 +53,11 @@ def make(header: "Mapping[str, str]", body: bytes) -> "Pointer":
         "cwd": header.get("cwd", ""),
         "project": header.get("env-" + PROJECT_VARIABLE, ""),
     }
-    for name, as_name in _FIELDS.items():
-        value = payload.get(name)
-        longest = _MAX_PATH_CHARS if as_name in _PATHS else _MAX_ID_CHARS
-        if isinstance(value, str) and value and len(value) <= longest:
-            made[as_name] = value
+    for name, spellings in _FIELDS.items():
+        max_chars = _MAX_PATH_CHARS if name in _PATHS else _MAX_ID_CHARS
+        for value in map(payload.get, spellings):
+            if isinstance(value, str) and 0 < len(value) <= max_chars:
+                made[name] = value
     made["transcript_bytes"] = file_size(made["transcript"])
     prompt = payload.get("prompt")
     if isinstance(prompt, str):
