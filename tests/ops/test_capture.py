@@ -1,4 +1,4 @@
-""""""
+"""What people say becomes rules: in force, waiting, counted, superseded."""
 
 from __future__ import annotations
 
@@ -22,24 +22,30 @@ from tests.values import NOW
 UNSURE = "bei uns Tabs, nicht Spaces"
 
 
+def kept_rules(app: App) -> list[Rule]:
+    return [card.memory for card in rules.listing(app).cards if isinstance(card.memory, Rule)]
+
+
 def in_force(app: App) -> list[str]:
-    return [card.memory.body for card in rules.listing(app).cards]
+    return [rule.body for rule in kept_rules(app)]
 
 
 def waiting(app: App) -> list[str]:
     return [card.memory.id for card in rules.list_inbox(app).cards]
 
 
-def test_what_a_person_says_becomes_a_rule_in_their_lane(app: App):
+def hear(app: App, text: str, session: str = "s", days_ago: float | None = None) -> str:
+    """As a prompt of a session."""
+    at = None if days_ago is None else NOW.plus(days=-days_ago)
+    return rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, text), session=session, at=at)
+
+
+def test_what_a_person_says_becomes_a_rule_in_their_lane_or_everywhere(app: App):
     capture.capture(app, "no, we use pnpm here, not npm")
-    (rule,) = (card.memory for card in rules.listing(app).cards)
-    assert isinstance(rule, Rule)
+    (rule,) = kept_rules(app)
     assert (rule.body, rule.rule_type, rule.lane) == ("Use pnpm, not npm.", RuleType.CORRECTION, Lane.USER)
-
-
-def test_what_holds_everywhere_is_kept_for_the_user(app: App):
     capture.capture(app, "in all my projects i want type hints on every public function")
-    assert [card.scope for card in rules.listing(app).cards] == [Scope.USER]
+    assert {card.scope for card in rules.listing(app).cards} == {Scope.PROJECT, Scope.USER}
 
 
 def test_what_is_unsure_waits_and_is_in_force_once_accepted(app: App):
@@ -68,19 +74,8 @@ def test_a_waiting_rule_can_be_reworded_or_rejected(app: App):
 def test_the_same_said_again_is_counted(app: App):
     capture.capture(app, "we use tabs here")
     capture.capture(app, "btw, we use tabs")
-    (card,) = rules.listing(app).cards
-    assert card.memory.seen == 2
-
-
-def test_a_later_contradiction_supersedes_and_the_chain_is_kept(app: App):
-    capture.capture(app, "we use spaces here")
-    (old,) = (card.memory.id for card in rules.listing(app).cards)
-    capture.capture(app, "no, we use tabs here")
-
-    (new,) = (card.memory for card in rules.listing(app).cards)
-    gone = kept(app, old)
-    assert new.body == "Use tabs."
-    assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, new.id)
+    (rule,) = kept_rules(app)
+    assert rule.seen == 2
 
 
 def test_nothing_of_what_we_injected_is_captured_again(app: App):
@@ -114,10 +109,9 @@ def test_lines_are_answered_one_each_and_exactly_so(open_app: Opens):
     assert in_force(app) == []
 
 
-@pytest.mark.parametrize("text", NAUGHTY)
-def test_any_text_is_answered(open_app: Opens, text: str):
-    told = capture.capture(open_app(dry_run=True), text, explain=True)
-    assert told.summary
+def test_any_text_is_answered(open_app: Opens):
+    app = open_app(dry_run=True)
+    assert all(capture.capture(app, text, explain=True).summary for text in NAUGHTY)
 
 
 def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(app: App):
@@ -134,14 +128,14 @@ def test_explain_says_in_sentences_what_happens_to_each_one_and_stores_nothing(a
 
 
 def test_status_tells_what_was_dropped_and_why(app: App):
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, "should we use tabs?"), session="s")
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, "we use tabs here"), session="s")
-    assert health.status(app).captured == {"dropped: a question": 1, "stored": 1}
+    hear(app, "should we use tabs?")
+    capture.capture(app, "should we use spaces?")
+    hear(app, "we use tabs here")
+    assert health.status(app).captured == {"dropped: a question": 2, "stored": 1}
 
 
 def test_the_notice_is_one_line_and_short(app: App):
-    draft = rule_keeping.read_prompt(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen")
-    said = rule_keeping.capture_prompt(app, draft, session="s")
+    said = hear(app, f"ab jetzt immer {'sehr ' * 30}lange Namen nehmen")
     assert said.startswith('Recollect: noted "')
     assert len(said.split('"')[1]) <= 60
     assert "\n" not in said
@@ -149,50 +143,34 @@ def test_the_notice_is_one_line_and_short(app: App):
 
 # Said long ago
 
-
-def said_at(app: App, text: str, days_ago: float) -> None:
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, text), session="s-1", at=NOW.plus(days=-days_ago))
+TABS = "use tabs for indentation in this repo"
 
 
-def test_an_older_word_does_not_put_a_newer_one_out_of_force(app: App):
-    said_at(app, "never use tabs for indentation in this repo", 2)
-    said_at(app, "always use tabs for indentation in this repo", 9)
-    (rule,) = (card.memory for card in rules.listing(app).cards)
-    assert rule.created_at == NOW.plus(days=-2)
-
-
-def test_a_rule_said_again_long_ago_is_counted_and_not_made_younger(app: App):
-    for days in (2, 9):
-        said_at(app, "no, we use pnpm here, not npm", days)
-    (rule,) = (card.memory for card in rules.listing(app).cards)
-    assert (rule.seen, rule.last_active_at) == (2, NOW.plus(days=-2))
+@pytest.mark.parametrize(
+    ("said", "days_ago", "seen"),
+    [
+        ([(2, f"never {TABS}"), (9, f"always {TABS}")], 2, 1),  # an older word does not put a newer one out of force
+        ([(2, f"always {TABS}"), (9, f"always {TABS}")], 2, 2),  # counted, and not made younger
+        ([(9, f"always {TABS}"), (6, f"never {TABS}"), (3, f"always {TABS}")], 3, 1),  # taken back and said anew
+    ],
+)
+def test_what_was_said_last_is_in_force(app: App, said: list[tuple[int, str]], days_ago: int, seen: int):
+    for days, text in said:
+        hear(app, text, days_ago=days)
+    (rule,) = kept_rules(app)
+    assert (rule.created_at, rule.last_active_at, rule.seen) == (NOW.plus(days=-days_ago),) * 2 + (seen,)
 
 
 def test_what_was_rejected_after_it_was_said_stays_rejected(app: App):
-    said_at(app, UNSURE, 5)
+    hear(app, UNSURE, days_ago=5)
     (id,) = waiting(app)
     rules.reject(app, id)
 
-    said_at(app, UNSURE, 1)
+    hear(app, UNSURE, days_ago=1)
     assert waiting(app) == []
 
     capture.capture(app, UNSURE)
     assert len(waiting(app)) == 1
-
-
-def test_what_was_taken_back_and_said_anew_is_in_force_again(app: App):
-    for days, text in ((9, "always"), (6, "never"), (3, "always")):
-        said_at(app, f"{text} use tabs for indentation in this repo", days)
-    (rule,) = (card.memory for card in rules.listing(app).cards)
-    assert rule.created_at == NOW.plus(days=-3)
-
-
-def test_what_became_of_each_text_is_counted(app: App):
-    for text in ("no, we use pnpm here, not npm", "thanks", "thanks"):
-        capture.capture(app, text)
-    told = health.status(app).captured
-    assert (told["stored"], sum(told.values())) == (1, 3)
-    assert [name for name in told if name.startswith("dropped: ")]
 
 
 # The same in other words, and the opposite
@@ -208,17 +186,17 @@ OPENAPI = (
 
 def test_four_wordings_of_one_rule_are_one_memory(app: App):
     for number, text in enumerate(OPENAPI):
-        rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, text), session=f"s-{number}")
-    (card,) = rules.listing(app).cards
-    assert card.memory.seen == 4
+        hear(app, text, session=f"s-{number}")
+    (rule,) = kept_rules(app)
+    assert rule.seen == 4
     assert waiting(app) == []
 
 
 def test_what_waits_comes_into_force_when_another_session_asks_for_it_again(app: App):
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-1")
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-1")
+    hear(app, UNSURE, session="s-1")
+    hear(app, UNSURE, session="s-1")
     assert in_force(app) == []
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-2")
+    hear(app, UNSURE, session="s-2")
     assert in_force(app) == ["Bei uns Tabs, nicht Spaces."]
     assert waiting(app) == []
 
@@ -228,19 +206,21 @@ def test_what_waits_comes_into_force_when_another_session_asks_for_it_again(app:
     [
         ("from now on store all timestamps in UTC", "from now on store all timestamps in local time"),
         ("never push to main", "from now on push straight to main"),
+        ("we use spaces here", "no, we use tabs here"),
     ],
 )
-def test_the_opposite_takes_the_place_of_what_stood(app: App, old: str, new: str):
+def test_the_opposite_takes_the_place_of_what_stood_and_the_chain_is_kept(app: App, old: str, new: str):
     capture.capture(app, old)
-    (before,) = rules.listing(app).cards
+    (before,) = kept_rules(app)
     capture.capture(app, new)
-    (after,) = rules.listing(app).cards
-    assert kept(app, before.memory.id).superseded_by == after.memory.id
+    (after,) = kept_rules(app)
+    gone = kept(app, before.id)
+    assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, after.id)
 
 
 def test_an_unsure_opposite_waits_and_says_what_it_would_replace(app: App):
     capture.capture(app, "from now on push after every commit")
-    (old,) = (card.memory for card in rules.listing(app).cards)
+    (old,) = kept_rules(app)
 
     capture.capture(app, "do not push until i say so")
 
