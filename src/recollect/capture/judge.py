@@ -6,7 +6,6 @@ learned by tools/train_capture.py. A rule is in force at once where both are sur
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,7 +14,7 @@ from math import inf, sqrt
 
 from recollect.capture.language import EXPLICIT, Language
 from recollect.capture.prompt_text import Action, Piece
-from recollect.capture.tables import table
+from recollect.capture.tables import Patterns, table
 
 WEIGHTS = "judge_weights.json"
 JUDGED_LANGUAGES = ("en", "de", "es", "fr", "pt", "ru", "vi")
@@ -34,7 +33,6 @@ SURE_IF_LIKE_A_RULE = 0.5  # by its form, though another kind of sentence might 
 SURE_BY_WORDS = 2.0  # where the form is not that of a rule, but speaks for one
 WAITS = 0.2  # from here on it waits in the inbox, whatever its form
 
-_POLITE_END = re.compile(r"[,\s]*\b(?:ok|okay|yeah|yes|please|thanks|thx|alright)\s*\?+\s*$", re.IGNORECASE)
 _QUESTION = "a question"
 _TASK = "a task"
 _MADE_LASTING = "what follows makes it lasting"
@@ -52,15 +50,7 @@ _WORD_RUN, _BONE_RUN = 2, 3
 _STEM_CHARS = 5
 _MANY = 5
 _NO_SHARE = 128  # shares are bytes; this one stands for none at all
-_TOKEN = re.compile(
-    r"(?P<paste>\x01+)|(?P<quote>\x02+)"
-    r"|(?P<url>https?://\S+|[\w-]+(?:\.[\w-]+)*\.(?:example|com|org|net|io|dev|internal|corp|local|lan)\b)"
-    r"|(?P<path>[\w.@~*<>{}-]*/[\w.@*<>{}/$-]*|\*?\.?[\w-]+\.[a-z]{1,5}\b(?!\.))"
-    r"|(?P<num>v?\d[\w.:%]*)"
-    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*)(?![\w(])"
-    r"|(?P<name>[\w@#]+(?:[-.:]\w+)*\(?\)?)"
-    r"|(?P<mark>[?!:;,.()\u2014-])"
-)
+_CUES = Patterns("judge")
 
 
 def weigh(pieces: tuple[Piece, ...], language: Language) -> tuple[Piece, ...]:
@@ -116,7 +106,7 @@ def _sure_from(piece: Piece, is_sure_form: bool) -> float:
 def _weigh_form(piece: Piece, language: Language) -> Piece:
     if piece.veto:
         return piece
-    seen = _POLITE_END.sub("", piece.seen)
+    seen = _CUES.polite_end.sub("", piece.seen)
     said = [signal for signal in language.signals if signal.pattern.search(seen)]
     firm = any(signal.firm for signal in said)
     if firm:
@@ -185,7 +175,7 @@ def traits(pieces: Sequence[Piece], number: int) -> set[str]:
 
 def _tokens(seen: str) -> Iterator[str]:
     """Lower case; a name with capitals inside, an underscore or a bracket is no word. Paths and numbers are classes."""
-    for match in islice(_TOKEN.finditer(seen), MAX_TOKENS):
+    for match in islice(_CUES.token.finditer(seen), MAX_TOKENS):
         kind, text = match.lastgroup, match.group()
         if kind == "word":
             yield "<name>" if text[1:] != text[1:].lower() and not text.isupper() else text.lower()
@@ -207,6 +197,6 @@ def _ending(word: str) -> str:
 @cache
 def _word_classes() -> tuple[frozenset[str], dict[str, str]]:
     """The small words, and the class of each other word that has one; the first class that names a word counts."""
-    read = table("judge_words.toml")
+    read = table("judge.toml")
     classes = {word: name for name, words in reversed(read["classes"].items()) for word in words.split()}
     return frozenset(read["small"].split()), classes

@@ -21,17 +21,6 @@ BLOT = "\x01"
 QUOTE = "\x02"  # a short quote or a piece of code inside a sentence: still a word of it
 MAX_SENTENCE_CHARS = 700  # nobody states a rule in a longer sentence
 FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_BLOCKS = (
-    FENCE,
-    re.compile(r"<([a-zA-Z][\w-]{2,40})(?: [^<>\n]{0,200})?>.*?</\1>", re.DOTALL),
-    re.compile(r"^(?:-{3,} ?)?BEGIN\b.*?^(?:-{3,} ?)?END\b[^\n]*$", re.MULTILINE | re.DOTALL),
-)
-_IN_QUOTES = (
-    re.compile(
-        r'"[^"\n]{1,600}"|\u201c[^\u201d]{1,600}\u201d|\u300c[^\u300d]{1,300}\u300d|\u00ab[^\u00bb]{1,300}\u00bb'
-    ),
-    re.compile(r"(?<![\w'])'[^'\n]{1,300}'(?!\w)|\u2018[^\u2019\n]{1,300}\u2019(?!\w)"),
-)
 _PASTES = re.compile(rf"{BLOT}[{BLOT}\s]*")
 _MIN_PASTE_WORDS = 9
 _MIN_QUOTED_WORDS, _MIN_QUOTED_CHARS, _MIN_WIDE_QUOTED_CHARS = 4, 41, 9
@@ -49,7 +38,7 @@ class Piece:
     """One sentence or clause, and what speaks for and against it."""
 
     text: str
-    seen: str  # the same, as long as it, with quotes and code blotted out: only what the person says himself is judged
+    seen: str  # the same, as long as it, with quotes and code blotted out: only the person's own words are judged
     score: float = 0.0
     signals: tuple[str, ...] = ()
     veto: str = ""
@@ -96,16 +85,16 @@ class Draft:
 
 def masked(text: str) -> str:
     seen = text
-    for block in _BLOCKS:
+    for block in (FENCE, _MARKS.tag_block, _MARKS.begin_block):
         seen = block.sub(lambda found: _blotted(found.group()), seen)
     seen = _MARKS.in_ticks.sub(lambda found: QUOTE * len(found.group()), _mask_handed_over(_mask_paragraphs(seen)))
-    for quotes in _IN_QUOTES:
+    for quotes in (_MARKS.quoted, _MARKS.single_quoted):
         seen = quotes.sub(_mask_quote, seen)
     return seen
 
 
 def spoken_text(text: str, seen: str) -> str:
-    """Of a text and its masked form: what the person says himself, with dots in place of pasted parts."""
+    """Of a text and its masked form: what the person says, with dots in place of pasted parts."""
     said = "".join(char if mark == QUOTE else mark for char, mark in zip(text, seen, strict=True))
     return _PASTES.sub(" ... ", said).strip()
 
@@ -190,21 +179,18 @@ def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
 
 def _announces_others(line: str) -> bool:
     """A line that ends in a colon and announces somebody else's words, or a text to work on."""
-    if not _MARKS.colon_at_end.search(line):
-        return False
-    return bool(_MARKS.others_text.search(line)) or not _MARKS.own_list.search(line)
+    is_others = _MARKS.others_text.search(line) or not _MARKS.own_list.search(line)
+    return bool(_MARKS.colon_at_end.search(line) and is_others)
 
 
 def _mask_handed_over(text: str) -> str:
     """ "can you check this comment: The wrapper ...": what follows is somebody else's text, till the person goes on."""
     found = _MARKS.handed_over.search(text)
-    if not found:
-        return text
-    goes_on = _MARKS.goes_on.search(text, found.end())
+    start = found.end() if found else len(text)
+    goes_on = _MARKS.goes_on.search(text, start)
     end = goes_on.start() if goes_on else len(text)
-    if len(text[found.end() : end].split()) < _MIN_PASTE_WORDS:
-        return text
-    return text[: found.end()] + _blotted(text[found.end() : end]) + text[end:]
+    is_paste = len(text[start:end].split()) >= _MIN_PASTE_WORDS
+    return text[:start] + _blotted(text[start:end]) + text[end:] if is_paste else text
 
 
 def _mask_quote(found: re.Match[str]) -> str:

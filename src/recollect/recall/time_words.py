@@ -101,6 +101,14 @@ def _start_of(period: str, day: datetime) -> datetime:
     return day.replace(day=1) if period == "month" else day.replace(month=1, day=1)
 
 
+def _days(start: datetime, count: int = 1) -> Span:
+    return Span.of(start, start + count * _DAY)
+
+
+def _since(start: datetime, now: datetime) -> Span:
+    return Span.of(start, max(now, start + timedelta(hours=1)))
+
+
 def _whole_month(year: int, month: int) -> Span:
     first = datetime(year, month, 1, tzinfo=UTC)
     return Span.of(first, (first + 31 * _DAY).replace(day=1))
@@ -111,34 +119,13 @@ def _ago(found: re.Match[str], _today: datetime, now: datetime) -> Span:
     return Span.of(middle - half, middle + half)
 
 
-def _past(found: re.Match[str], _today: datetime, now: datetime) -> Span:
-    """`the last three days`, `in the past week`."""
-    return Span.of(now - _length(found[1] or found[3], found[2] or found[4]), now)
-
-
 def _last(found: re.Match[str], today: datetime, now: datetime) -> Span:
     if found[1] == "weekend":
-        saturday = today - ((today.weekday() - 5) % 7 or 7) * _DAY
-        return Span.of(saturday, saturday + 2 * _DAY)
+        return _days(today - ((today.weekday() - 5) % 7 or 7) * _DAY, 2)
     if found[1] not in _PERIODS:
         return Span.of(now - 2 * _DAY, now)
     end = _start_of(found[1], today)
     return Span.of(_start_of(found[1], end - _DAY), end)
-
-
-def _this(found: re.Match[str], today: datetime, now: datetime) -> Span:
-    start = _start_of(found[1], today) if found[1] in _PERIODS else today
-    return Span.of(start, max(now, start + timedelta(hours=1)))
-
-
-def _day_word(found: re.Match[str], today: datetime, _now: datetime) -> Span:
-    start = today - ((found[1] == "yesterday") + found[0].startswith("the day before")) * _DAY
-    return Span.of(start, start + _DAY)
-
-
-def _weekday(found: re.Match[str], today: datetime, _now: datetime) -> Span:
-    start = today - ((today.weekday() - _DAYS.index(found[1])) % 7 or 7) * _DAY
-    return Span.of(start, start + _DAY)
 
 
 def _month(found: re.Match[str], today: datetime, _now: datetime) -> Span:
@@ -150,25 +137,31 @@ def _date(found: re.Match[str], today: datetime, _now: datetime) -> Span:
     name, day = (found[1], found[2]) if found[1] else (found[4], found[3])
     year = int(found[5]) if found[5] else today.year
     start = datetime(year, _MONTHS.index(name) % 12 + 1, int(day), tzinfo=UTC)
-    start = start.replace(year=year - 1) if not found[5] and start > today else start
-    return Span.of(start, start + _DAY)
+    return _days(start.replace(year=year - 1) if not found[5] and start > today else start)
 
 
 def _iso_date(found: re.Match[str], _today: datetime, _now: datetime) -> Span:
     if not found[3]:
         return _whole_month(int(found[1]), int(found[2]))
-    start = datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC)
-    return Span.of(start, start + _DAY)
+    return _days(datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC))
 
 
 _Reader = Callable[["re.Match[str]", datetime, datetime], Span]
 _READERS: tuple[tuple[str, _Reader], ...] = (
     (rf"(?:a )?{_NUMBER}(?: of)? {_UNIT}s? ago", _ago),
-    (rf"(?:last|past|previous) (?:{_NUMBER}(?: of)? )?{_UNIT}s|past (?:{_NUMBER} )?{_UNIT}s?", _past),
+    (
+        rf"(?:last|past|previous) (?:{_NUMBER}(?: of)? )?{_UNIT}s|past (?:{_NUMBER} )?{_UNIT}s?",
+        lambda found, _, now: Span.of(now - _length(found[1] or found[3], found[2] or found[4]), now),
+    ),
     (r"(?:last|previous) (night|week|month|year|weekend)", _last),
-    (r"this (week|month|year|morning|afternoon|evening)", _this),
-    (r"(?:the day before )?(today|tonight|yesterday)", _day_word),
-    (rf"(?:last|on|since|before|until|after|past) ({'|'.join(_DAYS)})", _weekday),
+    (r"this (week|month|year)", lambda found, today, now: _since(_start_of(found[1], today), now)),
+    (r"this (?:morning|afternoon|evening)", lambda _, today, now: _since(today, now)),
+    (r"the day before yesterday", lambda _, today, __: _days(today - 2 * _DAY)),
+    (r"(today|tonight)|yesterday", lambda found, today, _: _days(today - (not found[1]) * _DAY)),
+    (
+        rf"(?:last|on|since|before|until|after|past) ({'|'.join(_DAYS)})",
+        lambda found, today, _: _days(today - ((today.weekday() - _DAYS.index(found[1])) % 7 or 7) * _DAY),
+    ),
     (r"(\d{4})-(\d{2})(?:-(\d{2}))?", _iso_date),
     (rf"(?:{_MONTH} {_DAY_OF_MONTH}|{_DAY_OF_MONTH}(?: of)? {_MONTH})(?:,? (\d{{4}}))?", _date),
     (rf"(?:in|last|since|before|until|after|during|mid|early|late) {_MONTH}(?: (\d{{4}}))?", _month),
