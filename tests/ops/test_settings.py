@@ -64,14 +64,6 @@ def test_a_body_has_a_limit_that_can_be_set(open_app: Opens, monkeypatch: pytest
     assert kept(app, id).body == "x" * 1_000
 
 
-def test_ten_megabytes_are_refused_at_once_and_leave_nothing(open_app: Opens):
-    app = open_app()
-    with pytest.raises(BadInput, match="10,000,000 characters; at most 1,000,000 are kept"):
-        memories.pin(app, "x" * 10_000_000)
-    assert not app.home.user_store.exists()
-    assert not list(app.home.projects.glob("*")) if app.home.projects.exists() else True
-
-
 def test_the_largest_body_is_kept_and_found(open_app: Opens):
     app = open_app()
     words = "Xylographer " + "lorem ipsum dolor " * 55_000
@@ -88,8 +80,3 @@ def test_old_backups_go_when_there_are_more_than_are_kept(open_app: Opens, monke
         upkeep.backup(app)
     (path,) = [store for _, store, _ in status(app).stores]
     assert len(recovery.backups_of(Path(path))) == status(app).backups == 3
-
-
-def test_how_fast_a_thread_fades_can_be_set(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MEMORY_HALF_LIFE_DAYS", "100")
-    assert open_app().age_rules.half_life_days == 100
