@@ -24,7 +24,7 @@ from recollect.wire import stub
 from recollect.wire.place import find_place
 from tests.daemon.conftest import house, runtime
 from tests.daemon.real import FORKS, House
-from tests.ops.test_install import EVENTS, program
+from tests.ops.test_install import program
 
 __all__ = ["house", "runtime"]
 
@@ -69,23 +69,18 @@ def test_doctor_names_the_command_that_installs(app: App):
 
 def test_hooks_that_run_are_found_well(installed: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     said = tmp_path / "said"
-    program(
-        installed.home.root / "bin",
-        "hook",
-        f'[ -n "$BLOCK_HOOK_AGENTS" ] && echo blocked; cat >> "{said}"; echo >> "{said}"',
-    )
+    script = f'[ -n "$BLOCK_HOOK_AGENTS" ] && echo blocked; cat >> "{said}"; echo >> "{said}"'
+    program(installed.home.root / "bin", "hook", script)
     monkeypatch.setenv("BLOCK_HOOK_AGENTS", "1")  # a run is a run even where hooks are blocked
 
     found = checks(installed)
 
-    assert found["hook runs"] == Check("hook runs", Mark.GOOD, f"{len(EVENTS)} hooks ran and ended well")
+    assert found["hook runs"] == Check("hook runs", Mark.GOOD, "SessionStart ran and ended well")
     assert found["Claude Code (user)"].mark is Mark.GOOD
     assert (found["daemon"].mark, found["daemon"].repair) == (Mark.WARN, "recollect daemon start")
     # It is not the script that this Recollect would write.
     assert (found["hook script"].mark, found["hook script"].repair) == (Mark.WARN, "recollect install")
-    told = [json.loads(line) for line in said.read_text().splitlines()]
-    assert {one["hook_event_name"] for one in told} == EVENTS
-    assert not any("session_id" in one for one in told)
+    assert json.loads(said.read_text()) == {"hook_event_name": "SessionStart"}, "it names no session"
 
 
 @pytest.mark.parametrize(
@@ -101,11 +96,10 @@ def test_a_hook_that_breaks_the_law_is_found(
 ):
     monkeypatch.setattr(claude_code.ClaudeCode, "TIMEOUT_S", 1 if "sleep" in script else 5)
     install.install(installed)
-    program(installed.home.root / "bin", "hook", f'cat > /dev/null; [ "$1" = Stop ] && {script}; exit 0')
-    found = checks(installed)
-    assert found["hook runs"].detail.startswith(f"{len(EVENTS) - 1} hooks")
-    assert (found["Stop hook"].mark, found["Stop hook"].repair) == (Mark.BAD, "recollect install --user")
-    assert found["Stop hook"].detail.startswith(problem)
+    program(installed.home.root / "bin", "hook", f"cat > /dev/null; {script}; exit 0")
+    found = checks(installed)["hook runs"]
+    assert (found.mark, found.repair) == (Mark.BAD, "recollect install --user")
+    assert found.detail.startswith(f"SessionStart {problem}")
 
 
 def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):

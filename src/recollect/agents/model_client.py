@@ -67,23 +67,12 @@ def read_answer(out: bytes) -> Answer:
         return Answer(problem="what it printed cannot be read")
     if not isinstance(said, dict) or said.get("type") != "result":
         return Answer(problem="what it printed is not a result")
-    tokens = _tokens(said.get("usage"))
-    text = said.get("result")
-    if said.get("is_error") or not isinstance(text, str):
-        return Answer(tokens=tokens, problem=f"it said: {_why(said)}")
-    return Answer(text, tokens)
-
-
-def _why(said: Mapping[str, object]) -> str:
-    """That nobody is logged in stands in the result, that it had too few turns in the subtype."""
-    subtype, result = said.get("subtype"), said.get("result")
-    if isinstance(subtype, str) and subtype.startswith("error"):
-        return clip(subtype, _WHY_CHARS)
-    return clip(one_line(result), _WHY_CHARS) if isinstance(result, str) and result else "nothing"
-
-
-def _tokens(usage: object) -> int | None:
-    if not isinstance(usage, Mapping):
-        return None
-    counts = [usage.get(name) for name in _COUNTED]
-    return sum(count for count in counts if isinstance(count, int) and count >= 0)
+    usage, text = said.get("usage"), said.get("result")
+    counts = [usage.get(name) for name in _COUNTED] if isinstance(usage, Mapping) else None
+    tokens = None if counts is None else sum(one for one in counts if isinstance(one, int) and one >= 0)
+    if not said.get("is_error") and isinstance(text, str):
+        return Answer(text, tokens)
+    # That nobody is logged in stands in the result, that it had too few turns in the subtype.
+    subtype = str(said.get("subtype", ""))
+    why = subtype if subtype.startswith("error") else one_line(text) if isinstance(text, str) else ""
+    return Answer(tokens=tokens, problem=f"it said: {clip(why, _WHY_CHARS) or 'nothing'}")

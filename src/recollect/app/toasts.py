@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app import session_ledger
@@ -33,18 +34,6 @@ NAME = "Recollect"
 TIMEOUT_S = 5.0
 PAUSE_S = 300.0  # after one that could not be shown
 _MAX_WAITING = 20
-_POWERSHELL_ID = r"{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\WindowsPowerShell\v1.0\powershell.exe"
-# The text to show comes on standard input and is never part of what is run.
-_POWERSHELL = f"""
-[Console]::InputEncoding = [Text.Encoding]::UTF8
-$said = [Console]::In.ReadToEnd()
-$kind = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime]
-$page = $kind::GetTemplateContent([Windows.UI.Notifications.ToastTemplateType]::ToastText02)
-$lines = $page.GetElementsByTagName('text')
-$lines.Item(0).AppendChild($page.CreateTextNode('{NAME}')) | Out-Null
-$lines.Item(1).AppendChild($page.CreateTextNode($said)) | Out-Null
-$kind::CreateToastNotifier('{_POWERSHELL_ID}').Show([Windows.UI.Notifications.ToastNotification]::new($page))
-"""
 _OSASCRIPT = ("on run argv", f'display notification (item 1 of argv) with title "{NAME}"', "end run")
 
 
@@ -96,10 +85,11 @@ class Call(NamedTuple):
 def call_for(line: str, platform: str) -> Call:
     match platform:
         case "darwin":
-            script = tuple(part for text in _OSASCRIPT for part in ("-e", text))
-            return Call(("osascript", *script, "--", line))
+            return Call(("osascript", *(part for text in _OSASCRIPT for part in ("-e", text)), "--", line))
         case "win32":
-            return Call(("powershell", "-NoProfile", "-NonInteractive", "-Command", _POWERSHELL), line)
+            # The line comes on standard input and is never part of what is run.
+            script = Path(__file__).with_name("toast.ps1").read_text(encoding="utf-8")
+            return Call(("powershell", "-NoProfile", "-NonInteractive", "-Command", script), line)
         case _:  # some desktops read tags in the text
             text = escape(line, quote=False)
             return Call(("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, text))

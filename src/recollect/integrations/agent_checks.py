@@ -1,5 +1,5 @@
-"""Whether agents reach us: what `doctor` checks. Every hook is run as the agent would run it, with an event that names
-no session, so that nothing is remembered of it; what it prints and how long it takes is judged.
+"""Whether agents reach us: what `doctor` checks. A hook is run as the agent would run it, with an event that names no
+session, so that nothing is remembered of it; what it prints and how long it takes is judged.
 
 Repairs nothing: every complaint names the command that does.
 """
@@ -122,21 +122,15 @@ def _script(app: App) -> Check:
 
 
 def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
-    """One check for all that are well, one for each that is not. The agent runs equal commands once."""
-    hooks = {
-        str(group["hooks"][0]["command"]): (event, piece)
-        for piece in calling
-        if isinstance(piece, Entries)
-        for event, (group,) in piece.tree["hooks"].items()
-    }
-    well = 0
-    for command, (event, piece) in hooks.items():
-        if problem := _hook_problem(command, event, agent(piece.host).TIMEOUT_S):
-            yield Check(f"{event} hook", Mark.BAD, problem, _install(piece))
-        else:
-            well += 1
-    if well:
-        yield Check("hook runs", Mark.GOOD, f"{counted(well, 'hook')} ran and ended well")
+    """One per agent: all of its hooks run the same script."""
+    for piece in calling:
+        if isinstance(piece, Entries):
+            event, (group,) = next(iter(piece.tree["hooks"].items()))
+            problem = _hook_problem(group["hooks"][0]["command"], event, agent(piece.host).TIMEOUT_S)
+            if problem:
+                yield Check("hook runs", Mark.BAD, f"{event} {problem}", _install(piece))
+            else:
+                yield Check("hook runs", Mark.GOOD, f"{event} ran and ended well")
 
 
 def _run_addon(one: Addon) -> Check:
