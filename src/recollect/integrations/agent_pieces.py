@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
         found.append(
             Entries(
                 kind=HOOKS, path=speaks.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
-                form=speaks.SETTINGS_FORM, tree=tree, find=_finds_hooks(_quoted_script(app) + " "), **in_tree,
+                form=speaks.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, _quoted_script(app) + " "), **in_tree,
             )
         )  # fmt: skip
     if is_able(host, Ability.PLUGIN):
@@ -61,7 +61,7 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
         found.append(
             Entries(
                 kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
-                find=_finds_server(way, command), name=way, **(in_tree if is_shared else ours),
+                find=partial(_find_server, way, command), name=way, **(in_tree if is_shared else ours),
             )
         )  # fmt: skip
     if is_able(host, Ability.TEACHING) and (skill := speaks.skill(level, at)):
@@ -105,35 +105,21 @@ def _hook_command(app: App, host: str, hook: Hook, patience_s: int) -> str:
 
 
 def _quoted_script(app: App) -> str:
-    path = stub.script_path(str(app.home.root))
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        raise BadInput(
-            "The name of the home folder is not UTF-8, which settings files cannot hold.",
-            hint="Set RECOLLECT_HOME to another folder.",
-        ) from None
-    return "'" + path.replace("'", "'\\''") + "'"
+    return "'" + stub.script_path(str(app.home.root)).replace("'", "'\\''") + "'"
 
 
-def _finds_hooks(prefix: str) -> Callable[[Mapping[str, Any]], list[Way]]:
+def _find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[Way]:
     """By how their command begins; a whole group where it holds no other."""
-
-    def is_ours(hook: object) -> bool:
-        return isinstance(hook, dict) and str(hook.get("command", "")).startswith(prefix)
-
-    def find(settings: Mapping[str, Any]) -> list[Way]:
-        found: list[Way] = []
-        events = settings.get("hooks")
-        for event, groups in events.items() if isinstance(events, dict) else ():
-            for at, group in enumerate(groups if isinstance(groups, list) else ()):
-                hooks = value_at(group, ("hooks",))
-                ours = [one for one, hook in enumerate(hooks) if is_ours(hook)] if isinstance(hooks, list) else []
-                way: Way = ("hooks", event, at)
-                found += [way] if ours and len(ours) == len(hooks) else [(*way, "hooks", one) for one in ours]
-        return found
-
-    return find
+    found: list[Way] = []
+    events = settings.get("hooks")
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for at, group in enumerate(groups if isinstance(groups, list) else ()):
+            hooks = value_at(group, ("hooks",))
+            commands = [str(value_at(hook, ("command",))) for hook in hooks] if isinstance(hooks, list) else []
+            ours = [one for one, command in enumerate(commands) if command.startswith(prefix)]
+            way: Way = ("hooks", event, at)
+            found += [way] if ours and len(ours) == len(commands) else [(*way, "hooks", one) for one in ours]
+    return found
 
 
 # The MCP server
@@ -143,13 +129,8 @@ def server_command(app: App) -> str:
     return stub.server_path(str(app.home.root))
 
 
-def _finds_server(way: Way, command: str) -> Callable[[Mapping[str, Any]], list[Way]]:
-    def find(settings: Mapping[str, Any]) -> list[Way]:
-        server = value_at(settings, way)
-        is_ours = isinstance(server, dict) and server.get("command") in (command, [command])
-        return [way] if is_ours else []
-
-    return find
+def _find_server(way: Way, command: str, settings: Mapping[str, Any]) -> list[Way]:
+    return [way] if value_at(settings, (*way, "command")) in (command, [command]) else []
 
 
 # The short command
