@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.integrations import text_section as section
-from recollect.integrations.text_section import Broken, joined, parted
+from recollect.integrations.text_section import Broken, put_in, split_off
 
 ENTRIES = ("- [Preference](ours-1.md) — one", "- [Failure](ours-2.md) — two")
 
@@ -17,7 +17,7 @@ def is_ours(line: str) -> bool:
 
 
 def with_us(own: str, entries: tuple[str, ...] = ENTRIES) -> str:
-    return joined(parted(own, is_ours), entries)
+    return put_in(split_off(own, is_ours), entries)
 
 
 texts = st.text(st.sampled_from("ab \n\r\t-é\u2028\ufeff😀<!>"), max_size=30)
@@ -25,7 +25,7 @@ texts = st.text(st.sampled_from("ab \n\r\t-é\u2028\ufeff😀<!>"), max_size=30)
 
 @given(texts)
 def test_what_is_put_in_comes_out_without_a_trace(own: str):
-    assert parted(with_us(own), is_ours).own == own
+    assert split_off(with_us(own), is_ours).own == own
 
 
 @given(texts, st.lists(st.sampled_from(ENTRIES), max_size=2))
@@ -35,14 +35,14 @@ def test_renewing_is_the_same_as_putting_in_for_the_first_time(own: str, entries
 
 @given(texts, texts)
 def test_what_is_written_behind_the_section_stays_there(own: str, behind: str):
-    found = parted(with_us(own) + behind, is_ours)
+    found = split_off(with_us(own) + behind, is_ours)
     assert found.entries == ENTRIES
     assert found.own.replace("\n", "").replace("\r", "") == (own + behind).replace("\n", "").replace("\r", "")
 
 
 def test_a_line_that_others_wrote_into_the_section_is_theirs():
     text = with_us("mine\n").replace(ENTRIES[1], f"- [Note](note.md) — theirs\n{ENTRIES[1]}")
-    assert parted(text, is_ours).own == "mine\n- [Note](note.md) — theirs\n"
+    assert split_off(text, is_ours).own == "mine\n- [Note](note.md) — theirs\n"
     assert with_us(text).endswith("<!-- recollect end -->\n- [Note](note.md) — theirs\n")
 
 
@@ -57,4 +57,4 @@ def test_lines_end_as_the_others_do():
 )  # fmt: skip
 def test_half_a_section_is_nobody_s(text: str):
     with pytest.raises(Broken):
-        parted(text, is_ours)
+        split_off(text, is_ours)

@@ -275,7 +275,9 @@ def test_stored_words_can_neither_end_the_section_nor_run_anything(app: App, mem
     assert index.count("<!-- recollect end -->") == 1
     assert not any(bad in index + text for bad in ("<system-reminder>", "\u202e", " @~", "!`"))
     assert (
-        len(text_section.parted(index, lambda line: "](recollect-" in line).entries) == len(skill("preferences")) == 1
+        len(text_section.split_off(index, lambda line: "](recollect-" in line).entries)
+        == len(skill("preferences"))
+        == 1
     )
 
 

@@ -205,10 +205,10 @@ def utterances(host: str, tail: Tail) -> Iterator[Utterance]:
 
 def utterances_by_line(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
     """The same, line by line; lines in which nothing is said are left out."""
-    speaks = agent(host)
-    if Ability.TRANSCRIPTS not in speaks.ABILITIES:
+    served = agent(host)
+    if Ability.TRANSCRIPTS not in served.ABILITIES:
         return
-    tail.wanted = speaks.may_speak
+    tail.wanted = served.may_speak
     for line in tail:
-        if said := tuple(speaks.utterances(line)):
+        if said := tuple(served.utterances(line)):
             yield said

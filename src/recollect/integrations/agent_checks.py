@@ -92,10 +92,10 @@ def _name(piece: Piece) -> str:
 
 def _obstacles(app: App, piece: Piece) -> Iterator[Check]:
     """Why an agent does not call us although it is told to."""
-    speaks = agent(piece.host)
-    if isinstance(piece, Entries) and speaks.OFF_SWITCH and piece.load(piece.look()).get(speaks.OFF_SWITCH) is True:
-        yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {speaks.OFF_SWITCH} there")
-    if unapproved := speaks.unapproved(Level(piece.level), places(app)):
+    served = agent(piece.host)
+    if isinstance(piece, Entries) and served.OFF_SWITCH and piece.load(piece.look()).get(served.OFF_SWITCH) is True:
+        yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
+    if unapproved := served.unapproved(Level(piece.level), places(app)):
         yield Check(_name(piece), Mark.WARN, unapproved)
 
 

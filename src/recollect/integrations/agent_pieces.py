@@ -37,7 +37,7 @@ _SPINNER = "Recalling memories..."
 def pieces(app: App, host: str, level: Level) -> list[Piece]:
     """In the order in which they are added. NoProject where the level needs a project and there is none."""
     check_level(host, level)
-    at, speaks, is_shared = places(app), agent(host), level is Level.PROJECT
+    at, served, is_shared = places(app), agent(host), level is Level.PROJECT
     ours: dict[str, Any] = {"host": host, "level": level}
     in_tree = (
         {**ours, "root": None, "mode": 0o600} if level is Level.USER else {**ours, "root": at.project, "mode": 0o644}
@@ -47,24 +47,24 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
         tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host)}}
         found.append(
             Entries(
-                kind=HOOKS, path=speaks.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
-                form=speaks.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, _quoted_script(app) + " "), **in_tree,
+                kind=HOOKS, path=served.settings_path(level, at), what=counted(len(tree["hooks"]), "hook"),
+                form=served.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, _quoted_script(app) + " "), **in_tree,
             )
         )  # fmt: skip
     if is_able(host, Ability.PLUGIN):
-        path, text = speaks.plugin(level, at, app.home.root)
+        path, text = served.plugin(level, at, app.home.root)
         found.append(OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree))
     if is_able(host, Ability.SERVER):
-        place, command = speaks.server_place(level, at), server_command(app)
+        place, command = served.server_place(level, at), server_command(app)
         way = (*place.keys, SERVER_NAME)
-        entry: Tree = reduce(lambda inner, key: {key: inner}, reversed(way), speaks.server_json(command))
+        entry: Tree = reduce(lambda inner, key: {key: inner}, reversed(way), served.server_json(command))
         found.append(
             Entries(
                 kind=SERVER, path=place.path, what=f"the MCP server {SERVER_NAME!r}", form=place.form, tree=entry,
                 find=partial(_find_server, way, command), name=way, **(in_tree if is_shared else ours),
             )
         )  # fmt: skip
-    if is_able(host, Ability.TEACHING) and (skill := speaks.skill(level, at)):
+    if is_able(host, Ability.TEACHING) and (skill := served.skill(level, at)):
         path, text = skill
         found.append(
             OwnFile(kind=SKILL, path=path, what="a skill that explains the memory tools", text=text, **in_tree)
@@ -85,14 +85,14 @@ def check_level(host: str, level: Level) -> None:
 
 def _wanted_hooks(app: App, host: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Each event that this agent can report, with its hook."""
-    speaks = agent(host)
+    served = agent(host)
     waits = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     wait_s = app.settings.count("MEMORY_RECALL_SECONDS") if waits else 0
-    for hook in speaks.hooks(places(app)):
+    for hook in served.hooks(places(app)):
         patience_s = wait_s if hook.is_prompt else 0
         if patience_s:
             hook = hook._replace(timeout_s=patience_s + hook.timeout_s, spinner=_SPINNER)
-        yield hook.event, speaks.hook_json(_hook_command(app, host, hook, patience_s), hook)
+        yield hook.event, served.hook_json(_hook_command(app, host, hook, patience_s), hook)
 
 
 def _hook_command(app: App, host: str, hook: Hook, patience_s: int) -> str:

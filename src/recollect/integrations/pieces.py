@@ -147,21 +147,17 @@ class Entries(Piece):
         except NotPlain as problem:
             raise LeftAlone(f"{self.path}, {problem}") from None
 
-    def standing(self, settings: Mapping[str, Any]) -> dict[Way, Any]:
-        """Our entries as they are."""
-        return {way: value_at(settings, way) for way in self.find(settings)}
-
     def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
         settings = self.load(found)
-        standing = self.standing(settings)
-        if wanted and _as_tree(standing) == self.tree:
+        entries = {way: value_at(settings, way) for way in self.find(settings)}
+        if wanted and _as_tree(entries) == self.tree:
             return Edit(found.content, True, receipt or self.receipt)
-        if wanted and not standing and self.name and value_at(settings, self.name) is not None:
+        if wanted and not entries and self.name and value_at(settings, self.name) is not None:
             raise LeftAlone(f"{self.path} has another {self.name[-1]!r}")
         try:
-            text, existed = self._text_without_us(found, receipt, standing)
+            text, existed = self._text_without_us(found, receipt, entries)
             if not wanted:
-                return Edit(text.encode("utf-8") if existed else None, bool(standing))
+                return Edit(text.encode("utf-8") if existed else None, bool(entries))
             inserted = settings_text.insertions(self.form, text, self.tree)
             shared = _shared(self.tree, settings_text.load(self.form, text))
         except NotPlain as problem:
@@ -170,7 +166,7 @@ class Entries(Piece):
         before = digest(text.encode("utf-8") if existed else None)
         kept = tuple(dict.fromkeys((*(receipt.kept if receipt else ()), *shared)))
         made = self.receipt._replace(before=before, after=digest(after), inserted=inserted, kept=kept)
-        return Edit(after, bool(standing), made)
+        return Edit(after, bool(entries), made)
 
     def _text_without_us(self, found: Found, receipt: Receipt | None, ways: Mapping[Way, Any]) -> tuple[str, bool]:
         """And whether there was a file before us."""
@@ -213,7 +209,7 @@ class OwnFile(Piece):
     def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
         if found.content is not None and not is_intact(self.path, found.content):
             raise LeftAlone(f"{self.path} was edited by hand")
-        content = sealed(self.path, self.text).encode("utf-8") if wanted else None
+        content = seal(self.path, self.text).encode("utf-8") if wanted else None
         return Edit(content, found.content is not None, self.receipt if self.is_recorded else None)
 
 
@@ -226,12 +222,12 @@ class Section(Piece):
 
     def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
         try:
-            parts = text_section.parted(found.text, self.is_entry)
+            parts = text_section.split_off(found.text, self.is_entry)
         except BadInput:
             raise LeftAlone(f"{self.path} is not UTF-8 text") from None
         except text_section.Broken:
             raise LeftAlone(f"{self.path} has only half of our marks") from None
-        after = text_section.joined(parts, self.entries(parts.own) if wanted else ())
+        after = text_section.put_in(parts, self.entries(parts.own) if wanted else ())
         if after == found.text:
             return Edit(found.content, bool(parts.entries))
         return Edit(after.encode("utf-8") if after else None, bool(parts.entries))
@@ -243,7 +239,7 @@ _MARKS = {".md": "<!-- recollect {} -->", ".js": "// recollect {}", ".ts": "// r
 _JSON_MARK = "seal"
 
 
-def sealed(path: Path, text: str) -> str:
+def seal(path: Path, text: str) -> str:
     """The text with its checksum: in a comment at the end, or in a field of a JSON object."""
     if path.suffix == ".json":
         fields = json.loads(text)

@@ -35,7 +35,7 @@ class Parts(NamedTuple):
         return self.before + self.after
 
 
-def parted(text: str, is_ours: Ours) -> Parts:
+def split_off(text: str, is_ours: Ours) -> Parts:
     """`is_ours` knows an entry of ours. Raises Broken."""
     lines = [line for line in _LINE.findall(text) if line]
     begins = [i for i, line in enumerate(lines) if line.rstrip("\r\n") in (_BEGIN, _JOINED)]
@@ -54,7 +54,7 @@ def parted(text: str, is_ours: Ours) -> Parts:
     return Parts(head, "".join((*foreign, *after)), entries)
 
 
-def joined(parts: Parts, entries: Sequence[str]) -> str:
+def put_in(parts: Parts, entries: Sequence[str]) -> str:
     """The index with these entries of ours; as it is without us where there are none."""
     if not entries:
         return parts.own

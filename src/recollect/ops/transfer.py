@@ -81,11 +81,11 @@ def _export_rules(app: App, file: Path) -> Summary:
     rules = [rule for _, rule in rules_in_force(app).values()]
     found = swap.look(file)
     try:
-        parts = text_section.parted(found.text, markdown.is_rule_line)
+        parts = text_section.split_off(found.text, markdown.is_rule_line)
     except text_section.Broken:
         hint = "Remove the line with `recollect begin` or `end`."
         raise BadInput(f"{file} has only one of our two marks.", hint=hint) from None
-    text = text_section.joined(parts, markdown.rule_lines(rules)).encode()
+    text = text_section.put_in(parts, markdown.rule_lines(rules)).encode()
     is_new = text != (found.content or b"")
     if is_new and not app.dry_run:
         swap.replace(found, text, new_mode=0o644)
