@@ -29,7 +29,7 @@ _SENTENCES = {
 
 def capture(
     app: App,
-    text: Annotated[str, Arg("What was said; standard input where none is given.", metavar="[TEXT]", stdin=True)] = "-",
+    text: Annotated[str, Arg("What was said; standard input if none is given.", metavar="[TEXT]", stdin=True)] = "-",
     *,
     explain: Annotated[bool, Arg("Say what happens to each sentence, and why; store nothing.")] = False,
     numbers: Annotated[bool, Arg("With --explain: show the scores, too.")] = False,

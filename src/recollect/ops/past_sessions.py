@@ -54,7 +54,7 @@ def import_past(
     ] = None,
     *,
     agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
-    all: Annotated[bool, Arg("Every project's, each into its own memory.")] = False,
+    all: Annotated[bool, Arg("The sessions of every project, each into its own memory.")] = False,
     since: Annotated[str | None, Arg("Only sessions that went on after this day.", metavar="2026-01-31")] = None,
 ) -> Summary:
     host = agent

@@ -49,7 +49,7 @@ class Shape(StrEnum):
 
 def export(
     app: App,
-    file: Annotated[str, Arg("Where to write; must not exist yet, but for agents-md.", metavar="FILE")],
+    file: Annotated[str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")],
     *,
     shape: Annotated[Shape, Arg("jsonl: all of it; markdown: a folder of notes; agents-md: rules for agents.")] = (
         Shape.JSONL
