@@ -8,7 +8,7 @@ or int8 with scales, as tools/build_model.py writes the shipped model. numpy use
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,9 @@ from numpy.typing import NDArray
 
 from recollect.embed.folder import WEIGHTS, Floats, Folder, Tensors, Unreadable
 
-# Short texts are half as fast again together as one by one; beyond this nothing is gained.
-BATCH_TOKENS = 1_024
+_BATCH_TEXTS = 8  # short texts are half as fast again together as one by one; with more nothing is gained
 _END_CHARS = 400  # of a text that is too long: more than the tokens that are taken of its end
-_SIZES = (
-    "hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size", "max_position_embeddings",
-    "vocab_size",
-)  # fmt: skip
+_SIZES = "hidden_size num_attention_heads num_hidden_layers intermediate_size max_position_embeddings vocab_size"
 _PREFIXES = ("", "bert.", "model.", "0.auto_model.")
 _WORDS = "embeddings.word_embeddings.weight"
 # How others call the parts of a layer.
@@ -34,9 +30,6 @@ _NAMES = {
     "narrow": "output.dense",
     "narrow.norm": "output.LayerNorm",
 }
-
-
-# Layers
 
 
 class Norm:
@@ -114,20 +107,17 @@ def _attention(attended: Floats, lengths: Sequence[int], heads: int) -> Floats:
     return out
 
 
-# The model
-
-
 class Bert:
     at_once = 1  # some 30 ms; two take a tenth less each, and hold up a hook for twice as long
 
     def __init__(self, folder: Folder, characters: str, shipped: Tensors | None = None) -> None:
         """`shipped`: the numbers of the shipped folder, which are read already."""
         config = folder.config
-        kind = [config.get("model_type"), config.get("position_embedding_type", "absolute")]
-        kind.append(str(config.get("hidden_act", "gelu")).partition("_")[0])
-        if kind != ["bert", "absolute", "gelu"]:
-            raise folder.unfit(f"it is a {kind[0]!r} ({kind[1]}, {kind[2]}), and only a BERT can be run here")
-        for name in _SIZES:
+        model, places = config.get("model_type"), config.get("position_embedding_type", "absolute")
+        act = str(config.get("hidden_act", "gelu"))
+        if model != "bert" or places != "absolute" or not act.startswith("gelu"):
+            raise folder.unfit(f"it is a {model!r} ({places}, {act}), and only a BERT can be run here")
+        for name in _SIZES.split():
             if type(config.get(name)) is not int or config[name] < 1:
                 raise folder.unfit(f"{name} in config.json is {config.get(name)!r}")
         self.dim, heads = config["hidden_size"], config["num_attention_heads"]
@@ -155,7 +145,8 @@ class Bert:
             raise folder.unfit("there is not enough memory for it") from None
 
     def vectors(self, texts: Sequence[str], most_tokens: int | None) -> Floats:
-        made = [self._forward(batch) for batch in _batches(self._encode(text, most_tokens) for text in texts)]
+        encoded = [self._encode(text, most_tokens) for text in texts]
+        made = [self._forward(encoded[at : at + _BATCH_TEXTS]) for at in range(0, len(encoded), _BATCH_TEXTS)]
         return np.concatenate(made) if made else np.empty((0, self.dim), np.float32)
 
     def _encode(self, text: str, most_tokens: int | None) -> list[int]:
@@ -181,19 +172,6 @@ class Bert:
         # At length one, which all vectors are brought to, a sum is as good as the mean.
         pooled: Floats = rows[starts] if self._pools_first_token else np.add.reduceat(rows, starts)
         return pooled
-
-
-def _batches(encoded: Iterable[list[int]]) -> Iterator[list[list[int]]]:
-    batch: list[list[int]] = []
-    tokens = 0
-    for text in encoded:
-        if batch and tokens + len(text) > BATCH_TOKENS:
-            yield batch
-            batch, tokens = [], 0
-        batch.append(text)
-        tokens += len(text)
-    if batch:
-        yield batch
 
 
 # The parts of the model, by how its numbers are saved
