@@ -6,8 +6,6 @@ The tree of commands is made from OPS. Help is printed from the table alone; a c
 
 from __future__ import annotations
 
-import difflib
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +17,6 @@ import click
 
 from recollect import __version__
 from recollect.base.errors import RecollectError
-from recollect.base.shipped import load_table
 from recollect.base.text import json_visible, visible
 from recollect.ops.table import OPS, Group, Op
 
@@ -32,9 +29,20 @@ class Extra(NamedTuple):
     summary: str
 
 
-_TABLE = load_table("recollect.cli", "commands.json")
-EXTRAS = tuple(Extra(name, Group[group], summary) for name, group, summary in _TABLE["extras"])
-PARENTS: dict[str, str] = _TABLE["parents"]
+EXTRAS = (
+    Extra("daemon", Group.AGENTS, "The process that answers hooks: start, stop, status, run."),
+    Extra("mcp", Group.AGENTS, "Serve memory to an agent over MCP; agents start this themselves."),
+    Extra("logs", Group.AGENTS, "What was decided and when, one line per decision; -f follows."),
+    Extra("hook", Group.DEVELOPERS, "Answer one event from standard input, as an agent would get it."),
+    Extra("bench", Group.DEVELOPERS, "Measure speed, recall, crashes and damage (in a clone only)."),
+    Extra("completion", Group.DEVELOPERS, "Print the completion script for a shell."),
+)
+PARENTS = {
+    "import": "Read past sessions, or what another memory kept.",
+    "inbox": "Decide on rules that were heard and wait for you.",
+    "note": "Write, show and put away notes.",
+    "rule": "Add a rule; `recollect rules` lists them.",
+}
 """Commands that have commands below them."""
 _PLURALS = {"rules": "rule", "notes": "note"}
 _HELP = "help"
@@ -92,6 +100,8 @@ class Tree(click.Group):
         if singular and args[1:] and any(op.name == f"{singular} {args[1]}" for op in OPS):
             name, args = singular, [singular, *args[1:]]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            import difflib  # like JSON below, not loaded for `--help`
+
             near = difflib.get_close_matches(name, self.list_commands(ctx), n=2)
             meant = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
             raise click.UsageError(f"There is no command {name!r}.{meant}", ctx)
@@ -196,6 +206,8 @@ def main() -> NoReturn:
 
 def _fail(message: str, hint: str, code: int, name: str) -> NoReturn:
     if "--json" in sys.argv:
+        import json
+
         document = {"error": {"type": name, "message": message, "hint": hint, "exit_code": code}}
         click.echo(json_visible(json.dumps(document, ensure_ascii=False)), err=True)
     else:
