@@ -12,7 +12,7 @@ import pytest
 
 from recollect.base.settings import SETTINGS
 from recollect.cli.main import group_rows
-from recollect.cli.op_command import command_of, parameters
+from recollect.cli.op_command import command_of
 from recollect.ops.table import OPS, Effect, Op
 from tests.cli.run import parsed
 from tools import make_tree
@@ -57,7 +57,7 @@ def test_every_setting_is_documented_with_its_default_and_reason(setting):
 def test_every_operation_has_a_function_whose_every_parameter_is_explained(op: Op):
     assert callable(op.function)
     assert op.summary.endswith(".")
-    for parameter in parameters(op.function):
+    for parameter in op.parameters:
         assert parameter.arg.help.endswith("."), parameter.name
 
 

@@ -17,9 +17,9 @@ from recollect import __version__
 from recollect.base.errors import RecollectError
 from recollect.base.settings import SETTINGS, Narrow, Setting, expected
 from recollect.cli.main import group_rows, program
-from recollect.cli.op_command import Parameter, command_of, flags_of, parameters
+from recollect.cli.op_command import command_of, flags_of
 from recollect.mcp.tool_list import TOOLS, Tool
-from recollect.ops.table import OPS, Group, Op
+from recollect.ops.table import OPS, Group, Op, Parameter
 
 _HEAD = """\
 # Operations
@@ -75,7 +75,7 @@ def _operation(op: Op) -> str:
     command = command_of(op)
     usage = " ".join(command.collect_usage_pieces(click.Context(command)))
     lines = [f"## {op.name}", "", op.summary, "", "```console", f"recollect {op.name} {usage}", "```", ""]
-    wanted = parameters(op.function)
+    wanted = op.parameters
     if wanted:
         lines += ["| | | default |", "|---|---|---|", *map(_parameter, wanted)]
         lines += ["| `--yes` | Do not ask. | |"] if op.erases else []

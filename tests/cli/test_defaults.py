@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from recollect.cli.op_command import Parameter, command_of, parameters, values_from
+from recollect.cli.op_command import command_of, values_from
 from recollect.mcp.tool_list import TOOLS, Tool, make_call
 from recollect.ops.calls import parse_call
-from recollect.ops.table import OPS, Op
+from recollect.ops.table import OPS, Op, Parameter
 
 BY_OP = {op.name: op for op in OPS}
 
@@ -26,7 +26,7 @@ def function_defaults(op: Op) -> dict[str, Any]:
 
 def parsed(op: Op, *options: str) -> dict[str, Any]:
     """What a command hands to its function when nothing but what it must have is given."""
-    wanted = parameters(op.function)
+    wanted = op.parameters
     needed = [_sample(one) for one in wanted if one.required and one.positional]
     needed += [part for one in wanted if one.required and not one.positional for part in (_flag(one), _sample(one))]
     command = command_of(op)
@@ -55,7 +55,7 @@ def test_a_command_without_options_calls_its_function_with_the_functions_own_def
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_every_switch_can_be_set_both_ways(op: Op, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("recollect.cli.op_command._from_stdin", lambda: "-")
-    for one in parameters(op.function):
+    for one in op.parameters:
         if one.type is bool:
             flag = _flag(one)
             other = flag.replace("--", "--no-", 1) if one.default else flag

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-import types
 import typing
-from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -19,38 +16,15 @@ from recollect.base.text import one_line, visible
 from recollect.cli import interactive
 from recollect.cli.output import Bar, print_result
 from recollect.model.result import Checkup, Verified
-from recollect.ops.table import Arg, Effect, Op
+from recollect.ops.table import Effect, Op, Parameter
 
 _MAX_STDIN_BYTES = 20_000_000
 _NAMES_A_MEMORY = frozenset({"ID", "[ID]", "NAME", "FROM", "TO", "KEPT", "OTHER"})
 
 
-class Parameter(NamedTuple):
-    name: str
-    type: Any  # without None and Annotated
-    arg: Arg
-    required: bool
-    positional: bool
-    default: Any
-
-
-def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    hints = typing.get_type_hints(function, include_extras=True)
-    found = []
-    for name, given in list(inspect.signature(function).parameters.items())[1:]:
-        kind, *marks = typing.get_args(hints[name])
-        if isinstance(kind, types.UnionType):
-            kind = next(part for part in typing.get_args(kind) if part is not type(None))
-        arg = next(mark for mark in marks if isinstance(mark, Arg))
-        required = given.default is inspect.Parameter.empty
-        positional = given.kind is not inspect.Parameter.KEYWORD_ONLY
-        found.append(Parameter(name, kind, arg, required, positional, None if required else given.default))
-    return found
-
-
 def command_of(op: Op, name: str = "") -> click.Command:
     """`name`: how it was called, where that is an alias."""
-    wanted = parameters(op.function)
+    wanted = op.parameters
     inputs: list[click.Parameter] = [_argument(p) if p.positional else _option(p) for p in wanted]
     inputs.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
     if op.effect is not Effect.READ:

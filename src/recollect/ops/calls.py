@@ -8,10 +8,8 @@ The answer is what `--json` prints; with `"for": "agent"` it is `{"text": …, "
 from __future__ import annotations
 
 import difflib
-import inspect
 import json
 import typing
-from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 
@@ -22,7 +20,7 @@ from recollect.base.ids import fresh_key
 from recollect.base.text import storable
 from recollect.model.codec import Json, decode, encode
 from recollect.model.result import Recalled
-from recollect.ops.table import OPS, Effect, Op
+from recollect.ops.table import OPS, Effect, Op, Parameter
 from recollect.render import tools
 
 _LONG = frozenset({"verify", "suggestions", "compact"})
@@ -56,7 +54,7 @@ def parse_call(body: bytes) -> Call:
     offset = asked.get("offset", 0)
     return Call(
         op,
-        _parse_values(op.function, values),
+        _parse_values(op, values),
         asked.get("dry_run") is True,
         asked.get("for") == "agent",
         offset if type(offset) is int else 0,
@@ -87,28 +85,27 @@ def encode_error(problem: RecollectError) -> bytes:
     return json.dumps({"error": fields}).encode()
 
 
-def _parse_values(function: Callable[..., object], values: dict[str, object]) -> dict[str, object]:
-    hints = typing.get_type_hints(function)
-    given = list(inspect.signature(function).parameters.values())[1:]
-    unknown = values.keys() - {parameter.name for parameter in given}
+def _parse_values(op: Op, values: dict[str, object]) -> dict[str, object]:
+    takes = {parameter.name: parameter for parameter in op.parameters}
+    unknown = values.keys() - takes.keys()
     if unknown:
-        takes = ", ".join(parameter.name for parameter in given)
-        raise BadInput(f"It takes no value named {min(map(str, unknown))[:80]!r}.", hint=f"It takes: {takes or '-'}.")
-    for parameter in given:
-        if parameter.default is inspect.Parameter.empty and parameter.name not in values:
+        known = ", ".join(takes) or "-"
+        raise BadInput(f"It takes no value named {min(map(str, unknown))[:80]!r}.", hint=f"It takes: {known}.")
+    for parameter in takes.values():
+        if parameter.required and parameter.name not in values:
             raise BadInput(f"The value {parameter.name!r} is missing.")
-    return {name: _parse_value(name, hints[name], value) for name, value in values.items()}
+    return {name: _parse_value(takes[name], value) for name, value in values.items()}
 
 
-def _parse_value(name: str, kind: typing.Any, value: object) -> object:
-    classes = [part for part in (kind, *typing.get_args(kind)) if inspect.isclass(part)]
-    choice = next((one for one in classes if issubclass(one, Enum)), None)
-    if choice is not None and value is not None:
-        return _parse_choice(name, choice, value)
+def _parse_value(parameter: Parameter, value: object) -> object:
+    if value is None and parameter.default is None and not parameter.required:
+        return None
+    if isinstance(parameter.type, type) and issubclass(parameter.type, Enum):
+        return _parse_choice(parameter.name, parameter.type, value)
     try:
-        return decode(kind, value)
+        return decode(parameter.type, value)
     except (ValueError, TypeError) as problem:
-        raise BadInput(f"The value of {name!r} is not what it takes: {problem}.") from None
+        raise BadInput(f"The value of {parameter.name!r} is not what it takes: {problem}.") from None
 
 
 def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:

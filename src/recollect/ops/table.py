@@ -6,10 +6,11 @@ no other room, and `--help` not even a JSON parser.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from enum import StrEnum
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from recollect.model.result import Result
@@ -40,6 +41,17 @@ class Arg(NamedTuple):
     stdin: bool = False  # `-` stands for standard input
 
 
+class Parameter(NamedTuple):
+    """One parameter of an operation's function, after the App."""
+
+    name: str
+    type: Any  # without None and Annotated
+    arg: Arg
+    required: bool
+    positional: bool
+    default: Any
+
+
 class Op(NamedTuple):
     name: str
     target: str  # `module:function`, in `ops` where it names no room
@@ -58,6 +70,19 @@ class Op(NamedTuple):
         module, name = self.target.split(":")
         room = "recollect" if "." in module else "recollect.ops"
         found: Callable[..., Result] = getattr(import_module(f"{room}.{module}"), name)
+        return found
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        import inspect
+
+        hints, found = typing.get_type_hints(self.function, include_extras=True), []
+        for name, given in list(inspect.signature(self.function).parameters.items())[1:]:
+            kind, arg = typing.get_args(hints[name])
+            kind = next((part for part in typing.get_args(kind) if type(None) in typing.get_args(kind)), kind)
+            required = given.default is inspect.Parameter.empty
+            positional = given.kind is not inspect.Parameter.KEYWORD_ONLY
+            found.append(Parameter(name, kind, arg, required, positional, None if required else given.default))
         return found
 
 
