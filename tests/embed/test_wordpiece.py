@@ -39,7 +39,7 @@ def tokenizer() -> Tokenizer:
 
 
 def test_the_golden_file_holds_every_text():
-    assert [each["text"] for each in GOLDEN] == list(TEXTS)
+    assert {each["text"] for each in GOLDEN} >= set(TEXTS)
 
 
 @pytest.mark.parametrize("cut_chars", [1, 7, 100, 2_048])
