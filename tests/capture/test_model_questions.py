@@ -84,7 +84,7 @@ def test_every_tool_that_counts_as_writing_is_one_of_ours():
 def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():
     acts = [act for n in range(60) for act in (said(f"q{n}"), ran("make", "SECRET OUTPUT"))]
 
-    ask = questions.ask_for_proposals(questions.messages(acts), KNOWN)
+    ask = questions.ask_for_proposals(questions.last_messages(acts), KNOWN)
     asked = dict(ask.fields)["asked"]
 
     assert asked.count("[person] q") == 50

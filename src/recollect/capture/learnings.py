@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recollect.base.text import clip, one_line
-from recollect.capture.model_questions import flat
+from recollect.capture.model_questions import normalize
 from recollect.capture.prompt_text import BLOT, FENCE, masked, sentences, spoken_text
 from recollect.capture.tables import Patterns
 from recollect.model.act import Act, Speaker
@@ -114,8 +114,8 @@ def _trim(sentence: str) -> str:
 
 def _model_learning(one: object, acts: Sequence[Act]) -> Learning | None:
     match one:
-        case {"learning": str(learnt), "quote": str(quote)} if len(flat(quote)) >= _MIN_QUOTE_CHARS:
-            lane = _lane(flat(quote), acts)
+        case {"learning": str(learnt), "quote": str(quote)} if len(normalize(quote)) >= _MIN_QUOTE_CHARS:
+            lane = _lane(normalize(quote), acts)
             text = one_line(quote if lane is Lane.USER else learnt)
             if lane is not None and len(text) in _MODEL_CHARS and not _CUES.hidden.search(text):
                 return Learning(text, Says.NEED, lane)
@@ -127,7 +127,7 @@ def _lane(quote: str, acts: Sequence[Act]) -> Lane | None:
     for speaker, lane in _SPEAKERS.items():
         texts = (act.text for act in acts if act.speaker is speaker)
         own = (spoken_text(text, masked(text)) if lane is Lane.USER else text for text in texts)
-        if any(quote in flat(text) for text in own):
+        if any(quote in normalize(text) for text in own):
             return lane
     return None
 

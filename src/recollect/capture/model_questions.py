@@ -55,7 +55,7 @@ def is_unsure(draft: Draft) -> bool:
 
 
 def ask_if_rule(draft: Draft) -> Ask:
-    return Ask(Use.CLASSIFY, (("said", _spoken(draft)),))
+    return Ask(Use.CLASSIFY, (("said", _spoken_words(draft)),))
 
 
 def read_rule(text: str, draft: Draft) -> Draft:
@@ -63,9 +63,9 @@ def read_rule(text: str, draft: Draft) -> Draft:
     quote, rule_type = _quoted_rule(text)
     if len(quote.split()) < _MIN_QUOTE_WORDS and quote.isascii():
         return draft.drop("a language model sees no rule in it")
-    if flat(quote) not in flat(_spoken(draft)):
+    if normalize(quote) not in normalize(_spoken_words(draft)):
         return draft.drop("a language model quoted what was not said")
-    waiting = [found for found in draft.found if _overlap(found.rule, quote)]
+    waiting = [found for found in draft.found if _is_overlapping(found.rule, quote)]
     if waiting:  # worded as it is in the inbox, so that it is known there
         return replace(draft, found=tuple(replace(one, action=Action.STORED) for one in waiting), dropped="")
     rule = word_rule([quote], draft.language)
@@ -74,7 +74,7 @@ def read_rule(text: str, draft: Draft) -> Draft:
     return replace(draft, found=(found,), dropped="") if rule else draft.drop(NOTHING_LASTING)
 
 
-def flat(text: str) -> str:
+def normalize(text: str) -> str:
     """Without differences of case and spacing."""
     return " ".join(text.casefold().replace("\u2019", "'").split())
 
@@ -93,14 +93,14 @@ def _quoted_rule(text: str) -> tuple[str, RuleType]:
             return "", RuleType.PREFERENCE
 
 
-def _spoken(draft: Draft) -> str:
+def _spoken_words(draft: Draft) -> str:
     said = spoken_text(draft.text, draft.seen)
     return said if len(said) <= _MAX_CHARS else f"{said[: _MAX_CHARS // 2]} {said[-_MAX_CHARS // 2 :]}"
 
 
-def _overlap(rule: str, quote: str) -> bool:
+def _is_overlapping(rule: str, quote: str) -> bool:
     """Whether both speak of the same words: most of the shorter one's are in the other."""
-    one, other = (set(flat(text).strip(".!?").split()) for text in (rule, quote))
+    one, other = (set(normalize(text).strip(".!?").split()) for text in (rule, quote))
     return 2 * len(one & other) > min(len(one), len(other))
 
 
@@ -138,7 +138,7 @@ def _is_write(doing: Doing) -> bool:
     return is_command or doing.tool.rpartition("__")[2] in WRITES
 
 
-def messages(acts: Sequence[Act]) -> tuple[Act, ...]:
+def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
     """The last messages of the person and the agent."""
     return tuple(act for act in acts if act.speaker in _SPOKEN and act.text and not act.agent)[-MAX_MESSAGES:]
 

@@ -79,7 +79,7 @@ class PastApp(App):
         self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
     ) -> Done:
         def make_today(store: Store) -> Plan:
-            return Plan(tuple(_reinforced(change, self.wall_clock.now()) for change in make(store).changes))
+            return Plan(tuple(_fading_from(change, self.wall_clock.now()) for change in make(store).changes))
 
         before, self._scope = self._scope, scope
         try:
@@ -102,10 +102,10 @@ class PastApp(App):
         found = super()._anchored(scope, plan)
         root = self.require_project().root
         both = zip(plan.changes, found.changes, strict=True)
-        return Plan(tuple(_as_it_was(was, change, root) for was, change in both))
+        return Plan(tuple(_with_past_anchors(was, change, root) for was, change in both))
 
 
-def _reinforced(change: Change, at: Moment) -> Change:
+def _fading_from(change: Change, at: Moment) -> Change:
     match change:
         case Create(memory) if fades(memory):
             return replace(change, memory=replace(memory, reinforced_at=at))
@@ -114,7 +114,7 @@ def _reinforced(change: Change, at: Moment) -> Change:
     return change
 
 
-def _as_it_was(was: Change, change: Change, root: Path) -> Change:
+def _with_past_anchors(was: Change, change: Change, root: Path) -> Change:
     """A file that was written since is no longer what the memory spoke of, and nobody knows what it was then."""
     if not isinstance(change, Create) or not change.memory.anchors:
         return was
@@ -185,7 +185,7 @@ class Importer:
             )
             size = reading.cursor.offset - start
             more = size > PIECE_BYTES or size < 0
-            fresh = self._fresh(new, one)
+            fresh = self._find_fresh(new, one)
             copies = {key: act for act in new if (key := act_key(act)) not in fresh}
             report.copies += len(copies)
             reading.acts.extend(copies.values())  # what a fork copied tells what went before
@@ -196,7 +196,7 @@ class Importer:
         report.damaged += reading.damaged
         report.secrets.update(reading.found)
 
-    def _fresh(self, new: Sequence[Act], one: Transcript) -> dict[int, Act]:
+    def _find_fresh(self, new: Sequence[Act], one: Transcript) -> dict[int, Act]:
         now = self._app.wall_clock.now()
         undated = one.began if one.began and one.began > _BEFORE_AGENTS else one.changed
         return {

@@ -67,12 +67,12 @@ def read_descriptions(text: str, memories: Sequence[Memory]) -> dict[str, str]:
     found: dict[str, str] = {}
     for id, entry in read_by_id(text, by_id):
         line = _line(entry, "description")
-        if _may_describe(line, by_id[id]):
+        if _is_good_title(line, by_id[id]):
             found.setdefault(id, line)
     return found
 
 
-def _may_describe(line: str, memory: Memory) -> bool:
+def _is_good_title(line: str, memory: Memory) -> bool:
     if len(line) > MAX_DESCRIPTION_CHARS or re.search(r"[<>]", line) or line == memory.title:
         return False
     own = _content_words(" ".join((memory.title, memory.body, *memory.topics)))

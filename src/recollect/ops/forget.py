@@ -100,7 +100,7 @@ def review_lowest(app: App, run: session_schedule.Run) -> Iterator[str]:
         return
     forgotten = 0
     for one in found:
-        line = _follow(app, run.scope, one, verdicts.get(one.memory.id))
+        line = _apply_verdict(app, run.scope, one, verdicts.get(one.memory.id))
         if line.startswith("Forgot"):
             forgotten += 1
             toasts.show(app, line)
@@ -117,7 +117,7 @@ def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidat
     return forgetting.candidates(found, session=session_ledger.count_sessions(store), born_before=since)
 
 
-def _follow(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> str:
+def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> str:
     memory, name = one.memory, _name(one.memory)
     if verdict is None:
         return f"Left {name} as it is: no clear answer."

@@ -187,10 +187,10 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
         "copies": report.copies, "damaged_lines": report.damaged, "secrets": dict(report.secrets),
         "known": report.known, "failed": dict(report.failed),
     }  # fmt: skip
-    notes = [*_problems(report)]
+    notes = [*_list_problems(report)]
     if past.dry_run:
         facts |= {"prompts": dict(report.prompts), "rules": [*report.rules]}
-        return Summary("\n".join((head, *_preview(report))), facts, tuple(notes))
+        return Summary("\n".join((head, *_format_preview(report))), facts, tuple(notes))
     for scope, what in ((Scope.PROJECT, "it"), (Scope.USER, "the rules for every project")):
         if past.reader(scope).log(limit=1, change=past.changes[scope]):
             notes.append(f"`recollect undo {past.changes[scope]}` takes {what} back.")
@@ -200,13 +200,13 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
             f"{counted(waiting, 'passage')} can be found by words now, and by meaning once the daemon has made the"
             " vectors; `recollect reindex` makes them at once."
         )
-    remembers, lines = _remembered(past)
+    remembers, lines = _describe_memory(past)
     changes: dict[str, Json] = {str(scope): change for scope, change in past.changes.items()}
     facts |= {"changes": changes, "remembers": remembers, "vectors_missing": waiting}
     return Summary("\n".join((head, *lines)), facts, tuple(notes))
 
 
-def _preview(report: ImportReport) -> Iterator[str]:
+def _format_preview(report: ImportReport) -> Iterator[str]:
     """Of a dry run: rules, what waits, and what is dropped, by the reason."""
     for what, many in report.prompts.most_common():
         yield f"  {many:>6,} {'prompts ' if what.startswith('dropped') else 'rules '}{what}"
@@ -214,10 +214,10 @@ def _preview(report: ImportReport) -> Iterator[str]:
         yield f"  {report.copies:>6,} copies of what stands in another transcript"
     if report.acts["machine"]:
         yield f"  {report.acts['machine']:>6,} prompts that no person wrote"
-    yield from _titles("rule", report.rules)
+    yield from _format_titles("rule", report.rules)
 
 
-def _problems(report: ImportReport) -> Iterator[str]:
+def _list_problems(report: ImportReport) -> Iterator[str]:
     if report.secrets:
         kinds = (f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(report.secrets.items()))
         yield f"Kept out: {', '.join(kinds)}."
@@ -227,7 +227,7 @@ def _problems(report: ImportReport) -> Iterator[str]:
         yield f"{name} failed on {counted(many, 'piece')}; `recollect logs` says how."
 
 
-def _remembered(past: PastApp) -> tuple[dict[str, Json], list[str]]:
+def _describe_memory(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     """What is remembered about this project now."""
     store, now = past.reader(Scope.PROJECT), past.wall_clock.now()
     threads = store.find(Query(kinds=(Kind.THREAD,), statuses=REACHED, limit=_MAX_THREADS))
@@ -244,10 +244,10 @@ def _remembered(past: PastApp) -> tuple[dict[str, Json], list[str]]:
     kinds = f"{counted(len(threads), 'thread')}{asleep}, {counted(len(active) - lessons, 'rule')}"
     return counts, [
         f"Now remembered here: {kinds}, {counted(lessons, 'lesson')}; {waiting:,} in the inbox.",
-        *_titles("rule", [one.title for one in active[:_MAX_TITLES]]),
-        *_titles("thread", [one.title for one in threads[:_MAX_TITLES]]),
+        *_format_titles("rule", [one.title for one in active[:_MAX_TITLES]]),
+        *_format_titles("thread", [one.title for one in threads[:_MAX_TITLES]]),
     ]
 
 
-def _titles(kind: str, titles: Iterable[str]) -> list[str]:
+def _format_titles(kind: str, titles: Iterable[str]) -> list[str]:
     return [f"  {kind}: {clip(one_line(title), _TITLE_CHARS)}" for title in titles]

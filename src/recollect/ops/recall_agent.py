@@ -77,7 +77,7 @@ def recall_agent(
 def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     found: dict[str, Memory] = {}
-    for memory in _memories(app, text):
+    for memory in _load_memories(app, text):
         is_loaded = isinstance(memory, Note) and page.is_always_loaded(memory.path)
         if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_quiet(memory):
             found.setdefault(memory.id, memory)
@@ -86,7 +86,7 @@ def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
     return select_pointers(app, text, [make_pointer(memory, ambiguous) for memory in found.values()])
 
 
-def _memories(app: App, text: str) -> Iterator[Memory]:
+def _load_memories(app: App, text: str) -> Iterator[Memory]:
     if any(char.isalnum() for char in text):
         query = Query(text=shorten_prompt(text), statuses=REACHED, limit=BEST, once=True, unasked=True)
         yield from (one.hit.memory for one in search(app, query).found)
@@ -181,7 +181,7 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
         elif len(kept) == app.settings.count("MEMORY_PROMPT_HITS"):
             drops.append(Drop(id, "beyond the limit"))
         else:
-            kept.append(_recollection(app, *current, known.get(id), choice.passes))
+            kept.append(_make_recollection(app, *current, known.get(id), choice.passes))
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
     offered = {pointer.id for pointer in among}
     for id in (id for id in known if id not in choice.first):
@@ -190,7 +190,7 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
     return Found(app.mint.draw("recall"), text, app.clock.now(), tuple(kept), tuple(drops), choice.how, ms)
 
 
-def _recollection(app: App, scope: Scope, memory: Memory, known: Recollection | None, passes: int) -> Recollection:
+def _make_recollection(app: App, scope: Scope, memory: Memory, known: Recollection | None, passes: int) -> Recollection:
     now, rules = app.clock.now(), app.age_rules
     chosen = tuple((f"pass {number}", 1.0) for number in range(1, passes + 1))
     hit = known.hit if known else Hit(memory, 1.0, ())

@@ -165,7 +165,7 @@ def review(
     last = Question(Use.REVIEW, known.host if known else DEFAULT_HOST, session, path)
     acts = transcript_reader.read_end(app, last.host, path)
     if app.dry_run:
-        count = len(model_questions.messages(acts))
+        count = len(model_questions.last_messages(acts))
         told = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
         return Summary(told, {"messages": count, "session": session, "dry_run": True})
     if not language_model.is_on(app):
@@ -187,7 +187,7 @@ def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _An
     """About the last messages, up to the act that ends the turn. None: there was no answer, or nothing to ask."""
     ends = [number for number, act in enumerate(acts, start=1) if act.id == question.mark]
     acts = acts[: ends[-1]] if ends else acts
-    said = model_questions.messages(acts)
+    said = model_questions.last_messages(acts)
     if not said:
         return None
     text = shorten_prompt("\n".join(act.text for act in reversed(said)))

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 PER_QUESTION = 5  # memories in one question of the first phase
 LOGS_KEPT = 20
 _MAX_POOL = 100_000
-_MAX_GLANCED = 2_000
+_MAX_SHOWN = 2_000
 _TITLE_CHARS = 60
 _MAX_LOG_BYTES = 2_000_000
 _LOG_LINE_CHARS = 500
@@ -65,7 +65,7 @@ _VECTORS_AT_ONCE = 32
 def validate(
     app: App, *, run: Annotated[bool, Arg("Validate some memories now, whatever the schedule says.")] = False
 ) -> Summary:
-    return _run_now(app) if run and not app.dry_run else _glance(app)
+    return _run_now(app) if run and not app.dry_run else _show_findings(app)
 
 
 # A run
@@ -123,10 +123,10 @@ def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Foun
         for memory in some:
             check = checks.get(memory.id)
             if check and check.state is not State.HOLDS and language_model.read_again(app, scope, memory):
-                yield _follow(app, scope, memory, check, found)
+                yield _apply_check(app, scope, memory, check, found)
 
 
-def _follow(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
+def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, found: _Found) -> str:
     why = f": {check.why}" if check.why else ""
     if check.state is State.FIX and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
         found.proposed += 1
@@ -151,7 +151,7 @@ def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
 
 
 def _improve_titles(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
-    some = [memory for memory in sample if _may_rename(app, scope, memory)] if found.is_answered else []
+    some = [memory for memory in sample if _is_renamable(app, scope, memory)] if found.is_answered else []
     if not some:
         return
     question = Ask(Use.VALIDATE_DESCRIPTIONS, (("entries", validation.format_entries(some)),))
@@ -164,7 +164,7 @@ def _improve_titles(app: App, scope: Scope, sample: Sequence[Memory], found: _Fo
                 yield f"{memory.id} {_title(memory)}: not measured: {problem.message}"
 
 
-def _may_rename(app: App, scope: Scope, memory: Memory) -> bool:
+def _is_renamable(app: App, scope: Scope, memory: Memory) -> bool:
     """Rules, and notes of the user's own whose dialect has a place for it; nothing that is pinned."""
     return not memory.pinned and (isinstance(memory, Rule) or notes.has_own_tags(app, scope, memory))
 
@@ -224,7 +224,7 @@ def _run_now(app: App) -> Summary:
     return Summary(summary, facts, (*lines, *(f"Log: {path}" for path in logs), *app.notes()))
 
 
-def _glance(app: App) -> Summary:
+def _show_findings(app: App) -> Summary:
     """What a run would draw from, what a model flagged, and what the free checks find."""
     lines: list[str] = []
     listed: list[Json] = []
@@ -235,7 +235,7 @@ def _glance(app: App) -> Summary:
         schedule = session_schedule.describe_schedule(app, VALIDATION, scope)
         lines.append(f"Validation: {schedule}; {amount} of {len(pool):,} would be drawn.")
         flagged = read_flags(store)
-        for memory in pool[:_MAX_GLANCED]:
+        for memory in pool[:_MAX_SHOWN]:
             looked_at += 1
             why = [*outdated_claims(app, scope, memory), *(["flagged by a review"] if memory.id in flagged else [])]
             if why:
