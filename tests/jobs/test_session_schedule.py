@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import sys
-import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from recollect.app import language_model, session_ledger
+from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.base.errors import BadInput
-from recollect.jobs import session_schedule
 from recollect.jobs.job_table import FORGETTING, VALIDATION, EverySessions, Job
 from recollect.jobs.session_schedule import Run, run_all_due
-from recollect.model.plan import Create
 from recollect.model.result import Scope
 from tests.ops.conftest import Opens
-from tests.values import NOW, act, plan, rule
+from tests.values import NOW
 
 
 def counted_to(app: App, number: int, scope: Scope = Scope.PROJECT) -> None:
@@ -130,47 +122,3 @@ def test_what_fails_is_tried_three_times_and_then_not_before_it_is_due_again(app
         list(run_all_due(app, FORGETTING))
 
     assert tries == [400, 401, 402, 600]
-
-
-def test_what_is_broken_in_its_state_begins_anew(app: App):
-    for text in ("", "nonsense", "[]", '{"last": 3, "other": 1}', "null"):
-        app.writer(Scope.PROJECT).put_state("job:forgetting", text)
-        counted_to(app, 400)
-        assert list(run_all_due(app, FORGETTING)) == []
-        assert session_schedule.read_record(app.reader(Scope.PROJECT), FORGETTING).last == 400
-
-
-def _review(home: str, folder: str) -> None:
-    os.environ["RECOLLECT_HOME"] = home
-    list(run_all_due(App.open(Path(folder)), FORGETTING))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
-def test_killed_in_the_midst_nothing_is_half_moved_and_another_takes_over(
-    open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    model = tmp_path / "slow"
-    model.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nsleep 600\n")
-    model.chmod(0o700)
-    monkeypatch.setenv("MEMORY_LLM", "on")
-    monkeypatch.setenv("MEMORY_LLM_COMMAND", str(model))
-    app = open_app()
-    one = rule("a", days_old=300)
-    app.writer(Scope.PROJECT).apply(plan(Create(one)), act())
-    make_due(app)
-    process = multiprocessing.get_context("spawn").Process(
-        target=_review, args=(os.environ["RECOLLECT_HOME"], str(Path.cwd()))
-    )
-    process.start()
-    until = time.monotonic() + 60
-    while not (tmp_path / "asked").exists() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert process.pid is not None
-    assert list(run_all_due(open_app(), FORGETTING)) == [], "another process is at it"
-    os.kill(process.pid, signal.SIGKILL)
-    process.join(60)
-
-    heir = open_app()
-    monkeypatch.setattr(language_model, "answer_text", lambda _app, _ask: f'[{{"id": "{one.id}", "verdict": "cold"}}]')
-    assert heir.reader(Scope.PROJECT).exact(one.id) == one
-    assert [line[:6] for line in run_all_due(heir, FORGETTING)] == ["Forgot"]

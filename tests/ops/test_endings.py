@@ -21,7 +21,6 @@ from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import past_sessions, rules
 from recollect.ops.prompt_recall import search_unasked
-from tests.ops.conftest import Opens
 from tests.ops.transcript import Transcript
 from tests.values import act, plan, rule, thread
 
@@ -101,22 +100,6 @@ def test_a_session_that_was_killed_is_over_when_the_next_one_starts(app: App, tr
     killed(app, transcript, tmp_path)
     (learning,) = kept(app, LEARNING_TAG)
     assert learning.group == "s-1"
-
-
-def test_a_killed_session_whose_transcript_is_gone_is_over_without_trouble(
-    app: App, transcript: Transcript, tmp_path: Path, open_app: Opens
-):
-    work(transcript)
-    transcript.event(EventName.TURN_ENDED)
-    past_sessions.catch_up(app)
-    transcript.path.unlink()
-
-    killed(app, transcript, tmp_path)
-    killed(app, Transcript(app, tmp_path, "s-3"), tmp_path)
-
-    assert kept(app) == []
-    logged = (app.home.logs / "recollect.log").read_text()
-    assert "not-taken" not in logged
 
 
 def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: App, transcript: Transcript):

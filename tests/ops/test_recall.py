@@ -399,15 +399,6 @@ def test_a_reindex_that_was_stopped_goes_on_where_it_was_and_tells_how_far_it_is
     assert upkeep.verify(app).clean
 
 
-def test_vectors_of_another_model_are_not_compared(app: App):
-    put(app, thread("Google sign-in", body=LOGIN), thread("Cache", body="Redis evicts keys."))
-    store = app.writer(Scope.PROJECT)
-    wrong = np.full(384, 0.05, np.float32).tobytes()
-    store.put_vectors("another", [(seq, wrong) for seq, _ in store.vectorless("another", 9)])
-    assert shown(recall(app, ("authentication",)))[0] == "Google sign-in"
-    assert app.reader(Scope.PROJECT).counts().vectors == 4, "the other model's stay; ours stand beside them"
-
-
 # Without the model
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from recollect.app.core import App
-from recollect.app.states import CAPTURED, CURSORS
+from recollect.app.states import CAPTURED
 from recollect.base.clock import FixedClock
 from recollect.base.errors import ModelError
-from recollect.jobs import transcripts
 from recollect.model.memory import Anchor, BridgeType, Lane, Memory, Status, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
@@ -149,19 +148,6 @@ def test_a_turn_that_is_read_in_two_looks_is_one_turn(app: App, talk: Talk):
     (said,) = contents(app, found.id)
     assert "Changed: services/cart/tax.py, services/cart/shipping.py" in said
     assert "Ended: Shipping is taxed too." in said
-
-
-def test_a_transcript_that_is_read_twice_adds_nothing(app: App, talk: Talk):
-    found = tax(talk)
-    before = contents(app, found.id)
-    store = app.writer(app.scope)
-    CURSORS.remove(store, transcripts.cursor_key(str(talk.path)))  # as if it had never been read
-    store.put_state("threads", "{}")
-
-    talk.told(EventName.SESSION_ENDED)
-
-    assert [one.id for one in kept(app)] == [found.id]
-    assert contents(app, found.id) == before
 
 
 def test_without_a_model_words_and_files_decide(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
