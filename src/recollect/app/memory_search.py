@@ -189,8 +189,8 @@ class _Engine:
         ranked = self._read_ranked(found, depth * _MAX_READ)
         if self.query.unasked:
             refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
-            wanted = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
-            judged = self._judge_relevance(self._with_pieces(found, wanted), found.background)
+            passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
+            judged = self._judge_relevance(self._with_pieces(found, passing), found.background)
             selected = selection.select((*judged, *refused), self.query, seen=seen, withheld=withheld)
             return selected, found.without_vectors
         selected = selection.select(ranked, self.query, seen=seen, withheld=withheld)
@@ -239,12 +239,12 @@ class _Engine:
         hits = list(self._read(found.in_focus, found.matches))
         rest = found.matches.keys() - set(found.in_focus)
         order = sorted(rest, key=lambda ref: (-found.matches[ref].score, ref))  # of equals the first that came
-        wanted: Counter[str] = Counter()
+        passing: Counter[str] = Counter()
         for start in range(0, min(len(order), max_read), _PAGE):
             for hit in self._read(order[start : start + _PAGE], found.matches):
                 hits.append(hit)
-                wanted[hit.memory.id] += not selection.why_refused(hit, self.query)
-            if sum(min(count, self.query.turns) for count in wanted.values()) >= 2 * self.query.limit:
+                passing[hit.memory.id] += not selection.why_refused(hit, self.query)
+            if sum(min(count, self.query.turns) for count in passing.values()) >= 2 * self.query.limit:
                 break
         return sorted(hits, key=lambda hit: (hit.score, hit.part("strength")), reverse=True)
 

@@ -36,12 +36,12 @@ def load_or_new(app: App, event: Event) -> Session:
     return load(app, event) or Session(id=event.session_id, host=event.host, started_at=event.at)
 
 
-def talker(app: App, event: Event) -> LedgerKey:
+def ledger_key(app: App, event: Event) -> LedgerKey:
     return LedgerKey(event.session_id, event.agent_id, load_or_new(app, event).epoch)
 
 
-def marks_shown(app: App, talker: LedgerKey, way: Way = Way.TOLD) -> frozenset[str]:
-    return app.reader(app.scope).shown(talker, way)
+def marks_shown(app: App, key: LedgerKey, way: Way = Way.TOLD) -> frozenset[str]:
+    return app.reader(app.scope).shown(key, way)
 
 
 def texts_shown(app: App, session: str) -> list[str]:
@@ -102,15 +102,15 @@ def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
 
 
 def record_shown(
-    app: App, talker: LedgerKey, marks: Mapping[str, Scope], *, way: Way = Way.TOLD, call: str = "", asked: bool = False
+    app: App, key: LedgerKey, marks: Mapping[str, Scope], *, way: Way = Way.TOLD, call: str = "", asked: bool = False
 ) -> None:
     """The agent printed it: it counts as shown, and as used where somebody `asked` for it. A memory shown unasked is
     only counted, or noise would keep itself alive. `marks`: each with the store that keeps its memory."""
     store = app.writer(app.scope)
     with store.transaction():
-        store.show(talker, way, list(marks), at=app.clock.now(), call=call)
-        _record_use(app, talker, marks, asked, app.scope)
-    _record_use(app, talker, marks, asked, *(scope for scope in Scope if scope is not app.scope))
+        store.show(key, way, list(marks), at=app.clock.now(), call=call)
+        _record_use(app, key, marks, asked, app.scope)
+    _record_use(app, key, marks, asked, *(scope for scope in Scope if scope is not app.scope))
 
 
 def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
@@ -127,13 +127,13 @@ def count_sessions(store: Store) -> int:
     return SESSIONS.read(store)
 
 
-def _record_use(app: App, talker: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope) -> None:
+def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope) -> None:
     for scope in scopes:
         ids = [memory_of(mark) for mark, where in marks.items() if where is scope]
         if not ids or app.store_path(scope) is None:
             continue
         store = app.writer(scope)
-        known = store.session(talker.session)
+        known = store.session(key.session)
         session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
         if asked:
             store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))

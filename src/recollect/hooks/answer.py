@@ -129,7 +129,7 @@ class Hooks:
         stdout = agents.render(host, event_name, reply.reply if shows_notices else replace(reply.reply, notice=""))
 
         def finish(confirmed: bool) -> None:
-            if reply.said is not None:
+            if reply.injection is not None:
                 # Where this fails, a memory is at worst shown once more.
                 with suppress(RecollectError), self._open_app(*place) as app:
                     reply.finish(replace(request, app=app), confirmed and bool(stdout))

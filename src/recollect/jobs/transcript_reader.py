@@ -63,8 +63,8 @@ def read_next(app: App, host: str, path: Path, reading: Reading, *, session: str
     tail = Tail(path, reading.cursor)
     start = reading.cursor.offset
     new: list[Act] = []
-    for said in agents.utterances_by_line(host, tail):
-        for utterance in said:
+    for utterances in agents.utterances_by_line(host, tail):
+        for utterance in utterances:
             act = _act(app, host, reading, utterance)
             if act is not None:
                 (reading.acts if session and utterance.session not in ("", session) else new).append(act)
@@ -95,17 +95,18 @@ def read_end(app: App, host: str, transcript: str) -> list[Act]:
     return list(read_back(app, host, Path(transcript), Cursor(size)).acts) if size > 0 else []
 
 
-def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
-    if said.voice in (Voice.QUEUED, Voice.SENT, Voice.UNQUEUED) or (reading.sent and said.text == reading.sent):
-        said = _out_of_queue(reading, said)
-    call, doing, refused, id = said.call, None, False, said.id
-    if said.voice is Voice.INJECTION:
-        _hold(reading.printed, dict.fromkeys(inject.fingerprints(said.text)), _PRINTS_HELD)
+def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | None:
+    is_queued = utterance.voice in (Voice.QUEUED, Voice.SENT, Voice.UNQUEUED)
+    if is_queued or (reading.sent and utterance.text == reading.sent):
+        utterance = _out_of_queue(reading, utterance)
+    call, doing, refused, id = utterance.call, None, False, utterance.id
+    if utterance.voice is Voice.INJECTION:
+        _hold(reading.printed, dict.fromkeys(inject.fingerprints(utterance.text)), _PRINTS_HELD)
         return None
-    if said.voice is Voice.TOOL_CALL and call is not None:
+    if utterance.voice is Voice.TOOL_CALL and call is not None:
         _hold(reading.calls, {call.id: call}, _CALLS_HELD)
         return None
-    speaker = _SPEAKERS.get(said.voice)
+    speaker = _SPEAKERS.get(utterance.voice)
     if speaker is None:
         return None
     if speaker is Speaker.TOOL and call is not None:
@@ -118,34 +119,34 @@ def _act(app: App, host: str, reading: Reading, said: Utterance) -> Act | None:
         id = call.id or id
     elif call is not None and not _is_refused_by_person(call, reading.last_tool):
         return None
-    elif said.machine_made:
+    elif utterance.machine_made:
         speaker = Speaker.MACHINE
-    text = clean(app, said.text, reading)
+    text = clean(app, utterance.text, reading)
     if not text and doing is None:
         return None
     return Act(
-        id=id, at=said.at or Moment(0), speaker=speaker, text=text, doing=doing,
+        id=id, at=utterance.at or Moment(0), speaker=speaker, text=text, doing=doing,
         failed=call.failed if call and doing else None, refused=refused,
         refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
-        agent=said.agent_id, plan=said.voice is Voice.PLAN, prompt_id=said.prompt_id,
-        partial=len(said.text) > MAX_CHARS or inject.is_ours(said.text),
+        agent=utterance.agent_id, plan=utterance.voice is Voice.PLAN, prompt_id=utterance.prompt_id,
+        partial=len(utterance.text) > MAX_CHARS or inject.is_ours(utterance.text),
     )  # fmt: skip
 
 
-def _out_of_queue(reading: Reading, said: Utterance) -> Utterance:
+def _out_of_queue(reading: Reading, utterance: Utterance) -> Utterance:
     """As a prompt, where it is sent now; else as an empty prompt, which is left out."""
     reading.sent = ""
-    if said.voice is Voice.QUEUED:
-        reading.queued.append(said)
-    elif said.voice is Voice.UNQUEUED and reading.queued:
+    if utterance.voice is Voice.QUEUED:
+        reading.queued.append(utterance)
+    elif utterance.voice is Voice.UNQUEUED and reading.queued:
         reading.queued.popleft()
-    elif said.voice is Voice.SENT and reading.queued:
+    elif utterance.voice is Voice.SENT and reading.queued:
         # Older clients do not say what they send. A person's words go first.
-        alike = [one for one in reading.queued if one.machine_made == said.machine_made]
-        first = next((one for one in alike if said.text in ("", one.text)), reading.queued[0])
+        alike = [one for one in reading.queued if one.machine_made == utterance.machine_made]
+        first = next((one for one in alike if utterance.text in ("", one.text)), reading.queued[0])
         reading.queued.remove(first)
         reading.sent = first.text
-    return replace(said, voice=Voice.PROMPT, text=reading.sent)
+    return replace(utterance, voice=Voice.PROMPT, text=reading.sent)
 
 
 def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
@@ -195,8 +196,8 @@ def act_key(act: Act) -> int:
     """The same for a copy in another file."""
     # Without its time, two acts that say the same are told apart by their lines.
     which = act.id if act.doing or act.at.micros <= 0 else ""
-    said = f"{act.at.micros} {act.speaker} {which} {'' if act.doing else act.text[:_COMPARED_CHARS]}"
-    return int.from_bytes(blake2b(said.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
+    spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.doing else act.text[:_COMPARED_CHARS]}"
+    return int.from_bytes(blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
 
 
 def new_acts(store: Store, acts: Iterable[Act]) -> dict[int, Act]:

@@ -126,7 +126,7 @@ class SlowerReply(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class HookReply:
     reply: Reply = field(default_factory=Reply)
-    said: Injection | None = None  # None: nothing is recorded or logged
+    injection: Injection | None = None  # None: nothing is recorded or logged
     outcome: Outcome = NOT_SEARCHED
     listed: Found | None = None  # what was loaded without a search
     record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
@@ -137,14 +137,14 @@ class HookReply:
 
     def finish(self, request: HookRequest, delivered: bool) -> None:
         """Writes what depends on whether the reply was printed: the ledger, the record for `why`, the log."""
-        said = self.said
-        if said is None:
+        injection = self.injection
+        if injection is None:
             return
         if delivered and self.record_shown is not None:
             self.record_shown(request.app)
         if self.recalls or (delivered and self.waiting):
-            request.write(lambda: self._record(request, said, delivered))
-        self._log(request, said, delivered)
+            request.write(lambda: self._record(request, injection, delivered))
+        self._log(request, injection, delivered)
         if self.after is not None:
             self.after(request, delivered)
 
@@ -153,32 +153,33 @@ class HookReply:
         listed = self.listed if self.listed and self.listed.found else None
         return [found for found in (self.outcome.found, listed) if found is not None]
 
-    def _record(self, request: HookRequest, said: Injection, delivered: bool) -> None:
-        event, left_out = request.event, {drop.id for drop in said.left_out}
+    def _record(self, request: HookRequest, injection: Injection, delivered: bool) -> None:
+        event, left_out = request.event, {drop.id for drop in injection.left_out}
         for found in self.recalls:
             kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
             record_recall(
                 request.app,
-                replace(found, found=kept, drops=(*said.left_out, *found.drops)),
+                replace(found, found=kept, drops=(*injection.left_out, *found.drops)),
                 {
                     "event": str(event.name), "session": event.session_id, "agent": event.agent_id,
-                    "chars": len(said.text), "delivered": delivered,
+                    "chars": len(injection.text), "delivered": delivered,
                 },
             )  # fmt: skip
         if delivered and self.waiting:
             notices.clear(request.app, self.waiting)
 
-    def _log(self, request: HookRequest, said: Injection, delivered: bool) -> None:
+    def _log(self, request: HookRequest, injection: Injection, delivered: bool) -> None:
         found, event = self.outcome.found, request.event
-        reasons = Counter(drop.reason.partition(" (")[0] for drop in (*(found.drops if found else ()), *said.left_out))
+        drops = (*(found.drops if found else ()), *injection.left_out)
+        reasons = Counter(drop.reason.partition(" (")[0] for drop in drops)
         facts = {
             "agent": event.agent_id,
             "source": event.source,
             **({"recall": found.id, "how": found.how} if found else {"not": self.outcome.why_not}),
             "ms": round(found.ms, 1) if found else "",
-            "shown": len(said.shown) if delivered else 0,
-            "chars": len(said.text) if delivered else 0,
-            "undelivered": len(said.shown) if said.text and not delivered else "",
+            "shown": len(injection.shown) if delivered else 0,
+            "chars": len(injection.text) if delivered else 0,
+            "undelivered": len(injection.shown) if injection.text and not delivered else "",
             "dropped": ",".join(f"{reason}:{count}" for reason, count in sorted(reasons.items())),
         }
         told = {name: value for name, value in facts.items() if value != ""}
@@ -187,8 +188,8 @@ class HookReply:
 
 def inject(
     request: HookRequest,
-    said: Injection,
-    talker: LedgerKey,
+    injection: Injection,
+    key: LedgerKey,
     outcome: Outcome = NOT_SEARCHED,
     listed: Found | None = None,
     *,
@@ -200,17 +201,17 @@ def inject(
     event shows none."""
     is_seen = notice is not None and notices.are_shown(request.app, request.event.host)
     waiting = notices.waiting(request.app) if is_seen else []
-    reply = Reply(context=said.text, notice="\n".join(filter(None, (*waiting, *(notice or ())))))
-    made = HookReply(reply, said, outcome, listed, waiting=waiting)
+    reply = Reply(context=injection.text, notice="\n".join(filter(None, (*waiting, *(notice or ())))))
+    made = HookReply(reply, injection, outcome, listed, waiting=waiting)
     scopes = {one.hit.memory.id: one.scope for found in made.recalls for one in found.found}
-    marks = {mark: scopes[memory_of(mark)] for mark in said.shown}
-    shown = partial(session_ledger.record_shown, talker=talker, marks=marks, way=way, call=call)
+    marks = {mark: scopes[memory_of(mark)] for mark in injection.shown}
+    shown = partial(session_ledger.record_shown, key=key, marks=marks, way=way, call=call)
     return replace(made, record_shown=shown if marks else None)
 
 
-def list_loaded(app: App, what: str, memories: Mapping[str, tuple[Scope, Memory]], said: Injection) -> Found:
+def list_loaded(app: App, what: str, memories: Mapping[str, tuple[Scope, Memory]], injection: Injection) -> Found:
     """So that `why` can say of something that was simply loaded that it was, and when."""
-    ids = {memory_of(mark) for mark in said.shown}
+    ids = {memory_of(mark) for mark in injection.shown}
     hits = [(scope, Hit(memory, 1.0, (("listed", 1.0),))) for scope, memory in memories.values() if memory.id in ids]
     return found_without_search(app, what, hits, ALWAYS_LOADED)
 

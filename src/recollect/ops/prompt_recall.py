@@ -42,32 +42,32 @@ def answer_prompt(request: HookRequest) -> HookReply:
         app.log.line("prompt", session=event.session_id, ignored="no person wrote it")
         return HookReply()
     question = _start_question(request, event.asked)  # its vector is computed while we write
-    talker = session_ledger.talker(app, event)
+    key = session_ledger.ledger_key(app, event)
     heart, is_repeated = _record_prompt(request)
-    outcome = _search_in_time(request, question, talker, app.settings.count("MEMORY_PROMPT_HITS"))
+    outcome = _search_in_time(request, question, key, app.settings.count("MEMORY_PROMPT_HITS"))
     captured = _capture_in_time(request, is_repeated)
     waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     if outcome is NOTHING_TO_SEARCH or not waits_for_model:
-        return _reply(request, talker, heart, outcome, captured)
+        return _reply(request, key, heart, outcome, captured)
     slower = SlowerReply(
         app.settings.count("MEMORY_RECALL_SECONDS"),
-        lambda later: _reply(later, talker, heart, _choose_by_model(later, talker, outcome), captured),
+        lambda later: _reply(later, key, heart, _choose_by_model(later, key, outcome), captured),
     )
-    ready = _reply(request, talker, heart, outcome.with_remark("no language model was asked"), captured)
+    ready = _reply(request, key, heart, outcome.with_remark("no language model was asked"), captured)
     return replace(ready, slower=slower)
 
 
 def brief_subagent(request: HookRequest) -> HookReply:
     """A subagent begins with nothing: the rules, and what memory has on its task."""
     app, event = request.app, request.event
-    talker = session_ledger.talker(app, event)
+    key = session_ledger.ledger_key(app, event)
     rules = rules_in_force(app)
     question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
-    outcome = _search_in_time(request, question, talker, SUBAGENT_HITS) if question else NOT_SEARCHED
-    said = inject.subagent([rule for _, rule in rules.values()], outcome.hits, nonce=fresh_key()[:8])
+    outcome = _search_in_time(request, question, key, SUBAGENT_HITS) if question else NOT_SEARCHED
+    injection = inject.subagent([rule for _, rule in rules.values()], outcome.hits, nonce=fresh_key()[:8])
     request.write(request.receive)
-    listed = hook_reply.list_loaded(app, "the start of a subagent", rules, said)
-    return hook_reply.inject(request, said, talker, outcome, listed)
+    listed = hook_reply.list_loaded(app, "the start of a subagent", rules, injection)
+    return hook_reply.inject(request, injection, key, outcome, listed)
 
 
 # The search
@@ -98,11 +98,11 @@ def _start_question(request: HookRequest, text: str) -> TimedQuestion | None:
     return TimedQuestion(request.app, text, request.until_s)
 
 
-def _search_in_time(request: HookRequest, question: TimedQuestion | None, talker: LedgerKey, limit: int) -> Outcome:
+def _search_in_time(request: HookRequest, question: TimedQuestion | None, key: LedgerKey, limit: int) -> Outcome:
     if question is None:
         return NOTHING_TO_SEARCH
     try:
-        told, own = (session_ledger.marks_shown(request.app, talker, way) for way in (Way.TOLD, Way.OWN))
+        told, own = (session_ledger.marks_shown(request.app, key, way) for way in (Way.TOLD, Way.OWN))
         return search_unasked(request.app, question, seen=told | own, limit=limit)
     except StoreDamaged:
         raise
@@ -110,12 +110,12 @@ def _search_in_time(request: HookRequest, question: TimedQuestion | None, talker
         return Outcome(None, problem.message, failed=True)
 
 
-def _choose_by_model(request: HookRequest, talker: LedgerKey, outcome: Outcome) -> Outcome:
+def _choose_by_model(request: HookRequest, key: LedgerKey, outcome: Outcome) -> Outcome:
     """What a language model chose; the ordinary outcome, where it gave no answer in time."""
     from recollect.ops import recall_agent  # only needed here
 
     app, event = request.app, request.event
-    seen = frozenset(memory_of(mark) for mark in session_ledger.marks_shown(app, talker))
+    seen = frozenset(memory_of(mark) for mark in session_ledger.marks_shown(app, key))
     try:
         found = recall_agent.choose_instead(app, event.asked, outcome.found, seen, request.until_s)
     except Exception as problem:  # noqa: BLE001 the edge of a job: the reply that is ready is given
@@ -192,12 +192,10 @@ def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
 # The reply
 
 
-def _reply(
-    request: HookRequest, talker: LedgerKey, heart: Heartbeat, outcome: Outcome, captured: str | None
-) -> HookReply:
+def _reply(request: HookRequest, key: LedgerKey, heart: Heartbeat, outcome: Outcome, captured: str | None) -> HookReply:
     """`captured`: the notice of it; None where there was no time."""
     app, event = request.app, request.event
-    said = inject.prompt(
+    injection = inject.prompt(
         outcome.hits,
         heart=heart,
         nonce=fresh_key()[:8],
@@ -212,11 +210,11 @@ def _reply(
     def after(later: HookRequest, delivered: bool) -> None:
         beat_state.write_view(later.app)
         if delivered:
-            toasts.show_recalled(later.app, (hit.memory for hit in outcome.hits if hit.mark in said.shown))
+            toasts.show_recalled(later.app, (hit.memory for hit in outcome.hits if hit.mark in injection.shown))
         is_missed = captured is None and not event.transcript  # else it is read there
         untold = _capture(later) if is_missed else "" if delivered and is_seen else captured
         if untold:
             later.write(lambda: notices.add(later.app, untold))
 
-    reply = hook_reply.inject(request, said, talker, outcome, notice=(captured, said.notice or trouble))
+    reply = hook_reply.inject(request, injection, key, outcome, notice=(captured, injection.notice or trouble))
     return replace(reply, after=after)

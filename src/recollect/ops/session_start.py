@@ -46,38 +46,38 @@ Kept = dict[str, tuple[Scope, M]]  # by id, each with the store that keeps it
 
 
 def start_session(request: HookRequest) -> HookReply:
-    app, event, nonce = request.app, request.event, fresh_key()[:8]
-    now = app.clock.now()
+    app, event = request.app, request.event
     virtual_files.sweep_old_answers(request.folder, event.at)
     is_known = session_ledger.load(app, event) is not None
     if event.source != "compact":
         toasts.show_session(app, event)
-    talker = _begin(request)
-    rules = rules_in_force(app)
-    notes: Kept[Note] = {}
+    key = _begin(request)
+    rules, source = rules_in_force(app), event.source
+    is_resumed = (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, key))
+    is_compacted = source == "compact"
+    seen = session_ledger.marks_shown(app, key) if is_resumed else ()
+    notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
     threads: Kept[Memory] = {}
-    withheld = ""
-    source = event.source
-    if (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, talker)):
-        seen = session_ledger.marks_shown(app, talker)
-        new = [rule for id, (_, rule) in rules.items() if id not in seen]
-        said = inject.session_start(new, nonce=nonce, now=now, is_resumed=True)
-    elif event.source == "compact":
-        notes, _ = _load_notes(request)
-        said = inject.session_start(_memories(rules), nonce=nonce, now=now, always=_memories(notes), is_compacted=True)
-    else:
-        if request.left_s < _THREADS_NEED_S:
-            request.log_late("open threads")
-        else:
+    if not is_resumed and not is_compacted:
+        if request.left_s >= _THREADS_NEED_S:
             threads = open_threads(app)
-        notes, withheld = _load_notes(request)
-        said = inject.session_start(
-            _memories(rules), nonce=nonce, now=now, always=_memories(notes), heart=beat_state.load(app),
-            threads=_memories(threads),
-        )  # fmt: skip
-    what = f"session start ({event.source or 'startup'})"
-    listed = hook_reply.list_loaded(app, what, {**notes, **rules, **threads}, said)
-    return hook_reply.inject(request, said, talker, listed=listed, notice=(said.notice, withheld))
+        else:
+            request.log_late("open threads")
+    injection = inject.session_start(
+        [rule for id, (_, rule) in rules.items() if id not in seen],
+        nonce=fresh_key()[:8],
+        now=app.clock.now(),
+        always=_memories(notes),
+        heart=None if is_resumed or is_compacted else beat_state.load(app),
+        threads=_memories(threads),
+        is_resumed=is_resumed,
+        is_compacted=is_compacted,
+    )
+    listed = hook_reply.list_loaded(
+        app, f"session start ({source or 'startup'})", {**notes, **rules, **threads}, injection
+    )
+    notice = (injection.notice, "" if is_compacted else withheld)
+    return hook_reply.inject(request, injection, key, listed=listed, notice=notice)
 
 
 def _memories(kept: Mapping[str, tuple[Scope, M]]) -> list[M]:
@@ -115,7 +115,7 @@ def open_threads(app: App) -> Kept[Memory]:
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}
 
 
-def _rebuild_ledger(request: HookRequest, talker: LedgerKey) -> bool:
+def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
     """A fork goes on from another session's transcript: what we put in there since its last compaction is known."""
     app, event = request.app, request.event
     transcript = agents.agent(event.host).origin(event)
@@ -134,7 +134,7 @@ def _rebuild_ledger(request: HookRequest, talker: LedgerKey) -> bool:
             request.log_late("the rest of the transcript")
             break
     if marks:
-        request.write(lambda: app.writer(app.scope).show(talker, Way.TOLD, list(marks), at=app.clock.now()))
+        request.write(lambda: app.writer(app.scope).show(key, Way.TOLD, list(marks), at=app.clock.now()))
     return bool(marks)
 
 

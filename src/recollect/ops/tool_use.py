@@ -41,14 +41,14 @@ def answer_call(request: HookRequest) -> HookReply:
 def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookReply:
     app, event = request.app, request.event
     answer = _recall(request, question)
-    said = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
-    path = virtual_files.write_answer(request.folder, event.session_id, said.text)
-    reply = Reply(read_instead=str(path), read_input=call.input) if path else Reply(context=said.text)
+    injection = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
+    path = virtual_files.write_answer(request.folder, event.session_id, injection.text)
+    reply = Reply(read_instead=str(path), read_input=call.input) if path else Reply(context=injection.text)
     # An agent that reads on in a long memory was shown it before.
     marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
-    talker = session_ledger.talker(app, event)
-    shown = partial(session_ledger.record_shown, talker=talker, marks=marks, call=call.id, asked=True)
-    return HookReply(reply, said, Outcome(answer.found), record_shown=shown if marks else None)
+    key = session_ledger.ledger_key(app, event)
+    shown = partial(session_ledger.record_shown, key=key, marks=marks, call=call.id, asked=True)
+    return HookReply(reply, injection, Outcome(answer.found), record_shown=shown if marks else None)
 
 
 def _recall(request: HookRequest, question: str) -> Recalled:
@@ -66,13 +66,13 @@ def _recall(request: HookRequest, question: str) -> Recalled:
 
 def _remind(request: HookRequest, call: ToolCall) -> HookReply:
     app = request.app
-    talker = session_ledger.talker(app, request.event)
-    seen = session_ledger.marks_shown(app, talker, Way.REMINDED)
+    key = session_ledger.ledger_key(app, request.event)
+    seen = session_ledger.marks_shown(app, key, Way.REMINDED)
     outcome, rules = find_reminders(app, call, seen=seen, until_s=request.until_s)
-    said = inject.reminders(rules, nonce=fresh_key()[:8])
-    if not said.text:
+    injection = inject.reminders(rules, nonce=fresh_key()[:8])
+    if not injection.text:
         return HookReply()
-    return hook_reply.inject(request, said, talker, outcome, way=Way.REMINDED, call=call.id)
+    return hook_reply.inject(request, injection, key, outcome, way=Way.REMINDED, call=call.id)
 
 
 def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[Outcome, list[Rule]]:
