@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from recollect.base.moment import Moment
 from recollect.capture import fixes
 from recollect.capture.command_errors import error_in
 from recollect.capture.command_likeness import is_tellable, is_tellable_path
@@ -121,13 +120,12 @@ def _report_outcome(part: SessionPart, act: Act, report: SubagentReport | None) 
 
 
 def _turn_outcome(part: SessionPart, act: Act, before: Sequence[Act], shown: Sequence[ShownMemory]) -> Ended | None:
-    """The outcome of the turn that this prompt ends."""
     asked = _last_prompt(before)
     turn = before[before.index(asked) + 1 :] if asked else ()
     if asked is None or not turn:
         return None
     # Reminders before a call belong to that call.
-    first, last = _just_before(asked.at).micros, _just_before(act.at).micros
+    first, last = (one.at.plus(seconds=-SHOWN_BEFORE_S).micros for one in (asked, act))
     ids = tuple(dict.fromkeys(one.memory for one in shown if not one.call and first <= one.at.micros < last))
     is_again = is_re_ask(act.text)
     if not is_again and not ids:
@@ -149,16 +147,12 @@ def _last_prompt(acts: Sequence[Act]) -> Act | None:
     return next((one for one in reversed(acts) if one.speaker is Speaker.PERSON and one.doing is None), None)
 
 
-def _just_before(at: Moment) -> Moment:
-    return at.plus(seconds=-SHOWN_BEFORE_S)
-
-
 def _shown_before(act: Act, before: Sequence[Act], shown: Sequence[ShownMemory]) -> tuple[str, ...]:
     """What the agent was reminded of before this very call, or shown since the last call of this turn ended."""
     if not shown:
         return ()
     asked, ran = _last_prompt(before), next((one for one in reversed(before) if one.doing is not None), None)
-    starts = [*([_just_before(asked.at)] if asked else []), *([ran.at] if ran else [])]
+    starts = [*([asked.at.plus(seconds=-SHOWN_BEFORE_S)] if asked else []), *([ran.at] if ran else [])]
     since = max(starts).micros if starts else act.at.micros + 1
     told = (one.memory for one in shown if not one.call and since <= one.at.micros <= act.at.micros)
     return tuple(dict.fromkeys([*(one.memory for one in shown if one.call == act.id), *told]))

@@ -77,7 +77,6 @@ def error_at_ends(output: str) -> CommandError:
 
 
 def shape_of(told: str) -> str:
-    """The shape of an error as it was told."""
     for _, shape, *_ in _kinds():
         form = re.escape(shape).replace(r"\{0\}", r"\S+")
         if shape != "{0}" and "{0}" in shape and re.fullmatch(form, told):
@@ -120,7 +119,6 @@ def _parts(name: str) -> list[str]:
 
 
 def _shortened(text: str) -> str:
-    """Its first and last lines, none of them long."""
     if len(text) > _HEAD_CHARS + _TAIL_CHARS:
         text = f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
     return "\n".join(line[:_LINE_CHARS].strip() for line in _PATTERNS.ansi.sub("", text).splitlines())

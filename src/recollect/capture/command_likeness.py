@@ -48,12 +48,10 @@ def is_linter(command: Command) -> bool:
 
 
 def may_change(command: Command) -> bool:
-    """Something may be different after it."""
     return not only_shows(command) and command.family not in _WORDS.for_once | {"export", "source"}
 
 
 def is_same(one: Command, two: Command) -> bool:
-    """Apart from how much they print."""
     return one.family == two.family and one.dress == two.dress and _essence(one) == _essence(two)
 
 
@@ -93,7 +91,6 @@ def mends(failed: Command, worked: Command, error: CommandError) -> bool:
 
 
 def is_typo(failed: Command, worked: Command, error: CommandError) -> bool:
-    """The difference is a slip of the finger."""
     ours = (failed.program, failed.verb, *failed.words)
     theirs = (worked.program, worked.verb, *worked.words)
     if error.kind is ErrorKind.OTHER or len(ours) != len(theirs) or failed.dress != worked.dress:

@@ -89,16 +89,7 @@ def _is_result_hidden(text: str) -> bool:
     return re.sub(r"\s*2>&1", "", undressed_end(text)) != re.sub(r"\s*2>&1", "", text.strip()) or " | " in text
 
 
-def _has_worked(act: Act, command: str) -> bool:
-    """Where the exit code is hidden: it printed something, and no error."""
-    if not _is_result_hidden(command):
-        return True
-    return not likeness.hides_result(command) and bool(act.text.strip()) and not error_in(act.text).shape
-
-
 class _History:
-    """What is known so far, read call by call."""
-
     def __init__(self) -> None:
         self.open: list[_OpenFailure] = []
         self.steps: list[_Step] = []
@@ -108,16 +99,18 @@ class _History:
         if doing is None or act.refused:
             return
         if doing.deed is Deed.RUN and (command := command_of(doing.what)):
-            yield from self._read_command(act, command, at)
+            yield from self._read_command(act, command, doing.what, at)
         elif doing.deed is Deed.EDIT and doing.files and not act.failed:
             self.steps.append(_Step(at, switched_off=likeness.switched_off(doing.files[0], act.text)))
 
-    def _read_command(self, act: Act, command: Command, at: int) -> Iterator[Fix]:
+    def _read_command(self, act: Act, command: Command, line: str, at: int) -> Iterator[Fix]:
         self.open = [one for one in self.open if at - one.last <= REACH_CALLS]
         if has_failed(act):
             self._open_failure(act, command, at)
             return
-        if act.doing is None or not _has_worked(act, act.doing.what):
+        # Where the exit code is hidden: it printed something, and no error.
+        is_clean = not likeness.hides_result(line) and bool(act.text.strip()) and not error_in(act.text).shape
+        if _is_result_hidden(line) and not is_clean:
             return
         still: list[_OpenFailure] = []
         again = any(likeness.is_same(one.command, command) for one in self.open)

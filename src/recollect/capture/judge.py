@@ -84,7 +84,6 @@ def action_of(piece: Piece) -> Action:
 
 
 def is_like_a_rule(piece: Piece) -> bool:
-    """By its form or by its words."""
     return piece.score >= INBOX or (piece.odds is not None and piece.odds >= WAITS)
 
 

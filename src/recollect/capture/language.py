@@ -47,11 +47,9 @@ class Language:
     patterns: Mapping[str, Pattern]
 
     def has(self, name: str, text: str) -> bool:
-        """Whether the pattern of this name occurs in the text."""
         return self.patterns.get(name, _NOTHING).search(text) is not None
 
     def without(self, name: str, text: str) -> str:
-        """The text without what the pattern of this name finds."""
         return self.patterns[name].sub("", text) if name in self.patterns else text
 
 

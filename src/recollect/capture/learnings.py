@@ -107,7 +107,6 @@ def _kind(sentence: str) -> Says | None:
 
 
 def _trim(sentence: str) -> str:
-    """Without what only leads up to it."""
     text = _CUES.opens.sub("", _CUES.list_marks.sub("", one_line(sentence)))
     return text[:1].upper() + text[1:] if not text.startswith("`") else text
 

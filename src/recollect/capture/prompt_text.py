@@ -100,7 +100,6 @@ def spoken_text(text: str, seen: str) -> str:
 
 
 def without_pastes(text: str) -> str:
-    """The text with spaces in place of pasted parts."""
     return "".join(" " if mark == BLOT else char for char, mark in zip(text, masked(text), strict=True))
 
 

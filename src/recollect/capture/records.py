@@ -210,7 +210,6 @@ def _telling_lines(text: str) -> str:
 
 
 def _reports(acts: Iterable[Act]) -> Iterator[str]:
-    """Reports of subagents, without what their client wrote around them."""
     for act in acts:
         is_task = act.doing is not None and act.doing.deed is Deed.DELEGATE and not act.refused and not act.failed
         found = _PATTERNS.result.search(act.text) if act.speaker is Speaker.MACHINE else None
@@ -254,7 +253,6 @@ def _fill(texts: Iterable[str], most: int) -> str:
 
 
 def _changed_files(acts: Iterable[Act]) -> str:
-    """The files that were changed most often first."""
     edits = [act.doing for act in acts if act.doing and act.doing.deed is Deed.EDIT and not (act.failed or act.refused)]
     counts = Counter(file for edit in edits for file in edit.files if not _PATTERNS.scratch.search(file))
     files = [file for file, _ in counts.most_common()]
@@ -278,7 +276,6 @@ def summarize_records(records: Sequence[Record]) -> str:
 
 
 def _first_sentences(texts: Iterable[str], most: int) -> str:
-    """The first sentence of each, as far as there is room."""
     kept: list[str] = []
     room = most
     for first in dict.fromkeys(next(terms.sentences(text), "") for text in texts):

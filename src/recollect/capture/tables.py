@@ -24,7 +24,6 @@ def table(name: str) -> Any:
 
 
 def compiled(pattern: Source, parts: Mapping[str, Source], flags: int = 0) -> Pattern:
-    """Compile a pattern of a table."""
     text = _joined(pattern)
     while _PART.search(text):
         text = _PART.sub(lambda found: _joined(parts[found[1]]), text)
@@ -40,8 +39,6 @@ def _joined(source: Source) -> str:
 
 
 class Patterns:
-    """The patterns of one table, as attributes."""
-
     def __init__(self, name: str) -> None:
         self._name = f"{name}.toml"
 
@@ -52,8 +49,6 @@ class Patterns:
 
 
 class Words:
-    """The word lists of one table, as attributes."""
-
     def __init__(self, name: str) -> None:
         self._name = f"{name}.toml"
 

@@ -28,12 +28,10 @@ _WORDS = Words("terms")
 
 
 def words(text: str) -> list[str]:
-    """All of them, in lower case and in order."""
     return [word.casefold().replace("’", "'") for word in CUES.word.findall(text)]
 
 
 def content(text: str) -> list[str]:
-    """The words that may name a subject."""
     return [word for word in words(text) if is_content(word)]
 
 
@@ -42,7 +40,6 @@ def is_content(word: str) -> bool:
 
 
 def names(text: str) -> list[str]:
-    """As they are written, each once."""
     found = (match.group().strip("`").rstrip(".,:;") for match in NAME.finditer(text[:_MAX_NAMED_CHARS]))
     return list(dict.fromkeys(name for name in found if name and len(name) <= 80))
 
@@ -77,8 +74,6 @@ def word_runs(text: str) -> frozenset[tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence of a message, without its marks."""
-
     text: str
     is_heading: bool = False
     is_item: bool = False

@@ -48,8 +48,6 @@ _WORDS = Words("thread_choice")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a turn is about."""
-
     prompt: str
     conclusion: str
     edited: tuple[str, ...] = ()
@@ -65,7 +63,6 @@ class Subject:
 
     @property
     def meaning(self) -> str:
-        """The text to embed."""
         return f"{self.prompt[:_PROMPT_CHARS]}\n{self.conclusion[:_CONCLUSION_CHARS]}".strip()
 
 

@@ -57,7 +57,10 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
     best = best or " and ".join(topics[:2]) or next(filter(None, map(_first_words, first)), "Work")
     is_vague = not terms.names(best) and len(set(terms.content(best)) - _WORDS.vague) < MIN_WORDS
     if not is_wide_script(best) and (score < _WEAK or is_vague or len(best.split()) < MIN_WORDS):
-        best = _complete(best, topics)
+        # Add the first topic that it does not name yet, where there is room.
+        more = (f"{best}: {topic}" for topic in topics if topic.casefold() not in best.casefold())
+        fits = (one for one in more if len(one.split()) <= MAX_WORDS and len(one) <= MAX_CHARS)
+        best = next(fits, best)
     return clip(best, MAX_CHARS)
 
 
@@ -72,15 +75,6 @@ def _first_words(record: Record) -> str:
         if any(map(str.isalnum, "".join(words))):
             return _capital(" ".join(words).strip(_STRIP)) or "Work"
     return ""
-
-
-def _complete(phrase: str, topics: Sequence[str]) -> str:
-    """Add the first topic that it does not name yet, where there is room."""
-    for topic in topics:
-        fits = len(phrase.split()) + len(topic.split()) <= MAX_WORDS and len(phrase) + len(topic) + 2 <= MAX_CHARS
-        if fits and topic.casefold() not in phrase.casefold():
-            return f"{phrase}: {topic}" if phrase else topic
-    return phrase
 
 
 def _phrases(record: Record) -> Iterator[tuple[str, float]]:
@@ -176,7 +170,6 @@ def _ends(pattern: re.Pattern[str], text: str) -> Iterator[int]:
 
 
 def _fit(text: str) -> str:
-    """Empty: it is too long."""
     for words in (text.split(), _headline_words(text)):
         if len(words) <= MAX_WORDS:
             return _close(words)

@@ -47,12 +47,10 @@ class Turn:
 
     @property
     def is_whole(self) -> bool:
-        """Its beginning is known."""
         return bool(self.acts) and _begins(self.acts, 0)
 
     @property
     def conclusion(self) -> str:
-        """What the agent said last."""
         return next((act.text for act in reversed(self.acts) if _is_reply(act) and act.text), "")
 
     def files(self, *deeds: Deed) -> tuple[str, ...]:
@@ -94,7 +92,6 @@ def _is_reply(act: Act) -> bool:
 
 
 def ran_commands(acts: Iterable[Act]) -> list[tuple[Act, str]]:
-    """The calls that ran a command."""
     return [(act, act.doing.what) for act in acts if act.doing and act.doing.deed is Deed.RUN and not act.refused]
 
 
@@ -128,7 +125,6 @@ def shortened(command: str) -> str:
 
 
 def commit_subject(command: str) -> str:
-    """The first line of a commit's message."""
     message = _PATTERNS.message.search(command) if _PATTERNS.commit.search(command) else None
     text = (message["here"] or message["two"] or message["one"] or "") if message else ""
     return next((one_line(line) for line in text.splitlines() if line.strip()), "")
@@ -143,7 +139,6 @@ def failures(acts: Iterable[Act]) -> Iterator[str]:
 
 
 def only_shows(command: str) -> bool:
-    """It shows something and changes nothing."""
     return all(_shows(part) for part in _PATTERNS.joints.split(command) if part.strip())
 
 

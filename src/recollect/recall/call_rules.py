@@ -50,7 +50,6 @@ def read_call(tool: str, given: Mapping[str, object]) -> Call:
 
 
 def rules_about(rules: Iterable[Rule], call: Call) -> list[Rule]:
-    """Those that name something of the call, the closest first."""
     weighed = [(weight, rule) for rule in rules if (weight := _weigh(rule, call))]
     return [rule for _, rule in sorted(weighed, key=lambda pair: -pair[0])]
 
@@ -71,11 +70,8 @@ def _lesson(rule: Rule) -> Lesson | None:
 
 
 def _runs(call: Call, command: Command | None) -> bool:
-    return command is not None and any(_identity(one) == _identity(command) for one in call.commands)
-
-
-def _identity(command: Command) -> tuple[object, ...]:
-    return (command.program, command.dress, *command.core)
+    identity = command and (command.program, command.dress, command.core)
+    return identity is not None and any((one.program, one.dress, one.core) == identity for one in call.commands)
 
 
 def _weigh(rule: Rule, call: Call) -> float:

@@ -51,7 +51,6 @@ class TermScores:
 
     @property
     def perfect(self) -> float:
-        """What a perfect match would score."""
         return _MAX_TERM_SCORE * sum(self.rarity.values())
 
 

@@ -59,7 +59,6 @@ def relevance(ratings: Sequence[Rating], outcomes: str = "") -> float:
 
 
 def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
-    """What the relevance was made of, where there is anything."""
     recent = memory.outcomes[-_OUTCOMES:]
     counts = {
         "ratings": len(memory.ratings[-_RATINGS:]), "went_well": recent.count("+"), "went_badly": recent.count("-")

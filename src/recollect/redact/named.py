@@ -236,13 +236,11 @@ def _separator(head: bytes, below: bytes) -> bytes:
 
 
 def _line_end(text: bytes, start: int) -> tuple[int, int]:
-    """Where this line ends and where the next one begins."""
     found = _BREAK.search(text, start)
     return found.span() if found else (len(text), len(text))
 
 
 def _word_in(row: Row, cell: bytes) -> bytes:
-    """The word that says that this column holds secrets."""
     name = compiled(row.head).fullmatch(cell)
     return b"" if name is None or is_about(name[1], name[2]) else name[1]
 

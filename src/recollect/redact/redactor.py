@@ -83,7 +83,8 @@ class Redactor:
         finds = _find_all(draft.buffer, verdicts)
         taken = Counter(find.kind for find in finds)
         draft.punch((find.start, find.end, self._mark(find.kind, find.secret)) for find in finds)
-        secrets = {find.secret: find.kind for find in finds if _may_echo(find.secret)}
+        mixed = [find for find in finds if len(find.secret) >= _ECHO_MIN_BYTES and not is_words(find.secret[:LOOK])]
+        secrets = {find.secret: find.kind for find in mixed if entropy(find.secret) >= _ECHO_MIN_ENTROPY}
         for secret in sorted(secrets, key=len, reverse=True)[:_MAX_ECHOES]:  # one secret may be part of another
             kind = secrets[secret]
             spans = [found.span() for found in re.finditer(re.escape(secret), draft.buffer)]
@@ -202,10 +203,6 @@ def _continues_word(text: bytes, start: int) -> bool:
     """A word runs into it: but not the last letter of an escape, JSON's (`\\n`) or a URL's (`%3D`)."""
     before = text[max(0, start - 3) : start]
     return before[-1:].isalnum() and before[-2:] not in _ESCAPES and not _PERCENT.fullmatch(before)
-
-
-def _may_echo(secret: bytes) -> bool:
-    return len(secret) >= _ECHO_MIN_BYTES and not is_words(secret[:LOOK]) and entropy(secret) >= _ECHO_MIN_ENTROPY
 
 
 def _rows_for(text: bytes) -> list[int]:
