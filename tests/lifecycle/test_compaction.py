@@ -88,7 +88,7 @@ def test_the_weakest_go_beyond_the_limit():
     threads = [thread(f"t{n}", weight=w) for n, w in enumerate((0.9, 0.3, 0.7, 0.5, 0.8))]
     made = chosen(threads)
     assert made.archives == ((threads[1].id, "capacity"), (threads[3].id, "capacity"))
-    assert (made.before.active_threads, made.after.active_threads) == (5, 3)
+    assert (made.before[0], made.after[0]) == (5, 3)
 
 
 def test_a_merged_thread_was_last_active_when_either_was():
@@ -124,7 +124,7 @@ def test_no_pin_is_archived_and_the_limit_is_kept_unless_only_pins_remain(
     by_id = {t.id: t for t in threads}
     touched = {id for id, _ in made.archives} | set(made.weakened) | {i for a, b, _ in made.merges for i in (a, b)}
     assert not [id for id in touched if by_id[id].pinned]
-    assert made.after.active_threads <= max(figures.most_active, sum(t.pinned for t in threads))
+    assert made.after[0] <= max(figures.most_active, sum(t.pinned for t in threads))
     lost = [lose for _, lose, _ in made.merges]
     assert len(lost) == len(set(lost))
     assert not set(lost) & {keep for keep, _, _ in made.merges}
@@ -146,8 +146,8 @@ def test_what_is_foretold_is_what_the_plan_does(threads: list[Thread], strategy:
         status, weight = change.after.get("status", str(standing.status)), change.after.get("weight", standing.weight)
         after[change.id] = replace(standing, status=Status(str(status)), weight=float(str(weight)))
     awake = [t for t in after.values() if status_at(t, now=NOW, rules=AGE) is Status.ACTIVE]
-    assert len(awake) == made.after.active_threads
-    assert sum(strength(t, now=NOW, rules=AGE) for t in awake) == pytest.approx(made.after.total_weight)
+    assert len(awake) == made.after[0]
+    assert sum(strength(t, now=NOW, rules=AGE) for t in awake) == pytest.approx(made.after[1])
 
 
 def test_messages_and_bridges_of_all_that_is_merged_go_where_it_went():

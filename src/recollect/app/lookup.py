@@ -17,7 +17,7 @@ from recollect.app import note_files
 from recollect.base.errors import AmbiguousName, HomeRefused, UnknownId
 from recollect.base.files import read_limited, write_private
 from recollect.base.text import clip, one_line, storable
-from recollect.model.memory import Memory, Note
+from recollect.model.memory import Memory
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
     # An id that was merged into another memory leads to that one, and is no second candidate.
     fitting = list({memory.id: (scope, memory) for scope, memory in filter(None, map(app.exact, ids))}.values())
     if len(fitting) > 1:
-        raise AmbiguousName(name, [f"{memory.id[-6:]}  {_shown_name(memory)}" for _, memory in fitting])
+        names = [getattr(memory, "path", "") or clip(one_line(memory.title), 60) for _, memory in fitting]
+        raise AmbiguousName(name, [f"{one.id[-6:]}  {shown}" for (_, one), shown in zip(fitting, names, strict=True)])
     if not fitting:
         raise UnknownId(name, tuple(difflib.get_close_matches(name, [id for id, _ in near], n=3, cutoff=0.6)))
     return fitting[0]
@@ -60,10 +61,6 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
 def _fitting_ids(part: str, near: list[tuple[str, str]]) -> list[str]:
     whole = [id for id, title in near if title.casefold() == part or id.endswith(part)]
     return whole or [id for id, title in near if part in id or part in title.casefold()]
-
-
-def _shown_name(memory: Memory) -> str:
-    return memory.path if isinstance(memory, Note) and memory.path else clip(one_line(memory.title), 60)
 
 
 def _find_numbered(app: App, name: str) -> tuple[Scope, Memory] | None:

@@ -105,21 +105,19 @@ NOTE_FILES = State("vault:", Known, "Which note each file of a vault is, and how
 
 
 class KnownFiles:
-    """The files of a vault as they were last read. `present`: those that are there now."""
+    """The files of a vault as they were last read. `present`: those that are there now; None: all of them."""
 
-    def __init__(self, files: Mapping[str, Known], present: Container[str]) -> None:
-        lost = {path: one for path, one in files.items() if path not in present}
-        self.files = dict(files)
+    def __init__(self, store: Store, present: Container[str] | None = None) -> None:
+        self.files = NOTE_FILES.find_all(store)
+        there = self.files if present is None else present
+        lost = {path: one for path, one in self.files.items() if path not in there}
         self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]
         """Files that were there at the last look, and are not now."""
         self.arrived: list[str] = []
         """Files that were not known before."""
+        self.updated: list[str] = []
+        """Ids of notes whose files say something else than before."""
         self._lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
-
-    @classmethod
-    def load(cls, store: Store, present: Container[str] | None = None) -> KnownFiles:
-        files = NOTE_FILES.find_all(store)
-        return cls(files, files if present is None else present)
 
     def find(self, file: NoteFile) -> Known | None:
         """The note that this file is, maybe under another name before; None: a new one."""

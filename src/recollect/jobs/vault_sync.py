@@ -88,7 +88,7 @@ def refresh(
     report = Report(refused=list(seen.refused))
     if not seen.stamps and app.store_path(scope) is None:
         return report
-    known = KnownFiles.load(app.reader(scope), seen.stamps)
+    known = KnownFiles(app.reader(scope), seen.stamps)
     stamps = {path: one.stamp for path, one in known.files.items()}
     changed = [path for path, stamp in seen.stamps.items() if thorough or stamps.get(path) != stamp]
     if first is not None:
@@ -97,7 +97,6 @@ def refresh(
         new = [path for path in changed if stamps.get(path) != UNTRUSTED]
         report.waiting = len(new[first:])
         changed = [*new[:first], *again[: 10 * first]]
-    updated: list[str] = []
     size = BATCH if first is None else SMALL_BATCH
     for start in range(0, len(changed), size):
         files = []
@@ -108,10 +107,9 @@ def refresh(
             else:
                 report.problems += [Refusal(path, why) for why in file.page.problems]
                 files.append(file)
-        updated += [one.path for one in files if thorough or not known.is_unchanged(one)]
         update_notes(app, scope, files, known, report, READING._replace(thorough=thorough))
         app.progress(min(start + size, len(changed)), len(changed), "notes")
-    follow_links(app, scope, updated, known)
+    follow_links(app, scope, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
     if any(report.counts().values()) and not app.dry_run:
@@ -123,10 +121,10 @@ def change_files(
     app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str, released: Set[str] = frozenset()
 ) -> Done:
     """Carry out a command. `texts`: what each file says afterwards."""
-    known = KnownFiles.load(app.reader(scope))
+    known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
     done = update_notes(app, scope, files, known, Report(), Command(op, summary, tuple(texts), released))
-    follow_links(app, scope, [one.path for one in files], known)
+    follow_links(app, scope, known)
     return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
@@ -147,8 +145,9 @@ def update_notes(
         taken.add(id)
         is_fresh = now.micros - file.stamp[0] // 1_000 <= _FRESH_S * 1e6
         fresh[file.path] = Known(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
-        if command.thorough or was is None or not known.is_unchanged(file):
+        if command.thorough or not known.is_unchanged(file):
             differing.append(file)
+            known.updated.append(id)
 
     def make(store: Store) -> Plan:
         before.clear()
@@ -230,16 +229,14 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
 # Links between notes
 
 
-def follow_links(app: App, scope: Scope, paths: Iterable[str], known: KnownFiles) -> None:
-    """Of notes that were just read, and of those that waited for a file that arrived."""
-    arrived = {_name_key(name) for path in known.arrived for name in (page.stem(path), path)}
-    known.arrived.clear()
-    reader = app.reader(scope)
-    waiting = WANTED_LINKS.find_all(reader) if arrived else {}
-    waited = {key: ids for key, ids in waiting.items() if key in arrived}
-    sources = {known.files[path].id for path in paths}.union(*waited.values())
-    if app.dry_run or not sources:
+def follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
+    """Of notes that were just updated, and of those that waited for a file that arrived."""
+    if app.dry_run or not known.updated:
         return
+    arrived = {_name_key(name) for path in known.arrived for name in (page.stem(path), path)}
+    waiting = WANTED_LINKS.find_all(app.reader(scope)) if arrived else {}
+    waited = {key: ids for key, ids in waiting.items() if key in arrived}
+    sources = set(known.updated).union(*waited.values())
     ids = {page.normal_name(page.stem(path)): one.id for path, one in known.files.items()}
     ids |= {page.normal_name(path): one.id for path, one in known.files.items()}
     now = app.clock.now()

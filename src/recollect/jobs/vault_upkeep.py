@@ -87,7 +87,7 @@ def write_some(app: App, pending: Pending) -> bool:
     pending.session_began, pending.shown, pending.paths = False, set(), []
     if not (began or shown or paths) or app.dry_run or app.store_path(Scope.USER) is None:
         return False
-    known = KnownFiles.load(app.reader(Scope.USER))
+    known = KnownFiles(app.reader(Scope.USER))
     due = [
         path
         for path, one in known.files.items()

@@ -41,18 +41,13 @@ FIGURES = {
 }
 
 
-class Tally(NamedTuple):
-    active_threads: int = 0
-    total_weight: float = 0.0
-
-
 class Chosen(NamedTuple):
     merges: tuple[Pair, ...] = ()  # kept, lost, similarity
     archives: tuple[tuple[str, str], ...] = ()  # with the reason: age or capacity
     weakened: tuple[str, ...] = ()
     decay: float = 1.0
-    before: Tally = Tally()
-    after: Tally = Tally()
+    before: tuple[int, float] = (0, 0.0)  # how many threads are active, and their weight
+    after: tuple[int, float] = (0, 0.0)
 
 
 class Standing(NamedTuple):
@@ -107,18 +102,15 @@ def choose(
     )
     beyond = [id for _, _, id in ranked[: max(0, len(pins) + len(ranked) - figures.most_active)]]
     over = frozenset(beyond)
+    stay = pins + [strength * figures.decay for strength, _, _ in ranked[len(beyond) :]]
     return Chosen(
         tuple(merges),
         (*((id, "age") for id in old), *((id, "capacity") for id in beyond)),
         tuple(one.sketch.id for one in left if one.sketch.id not in over),
         figures.decay,
-        _tally([one.strength for one in awake]),
-        _tally(pins + [strength * figures.decay for strength, _, _ in ranked[len(beyond) :]]),
+        (len(awake), sum(one.strength for one in awake)),
+        (len(stay), sum(stay)),
     )
-
-
-def _tally(strengths: Sequence[float]) -> Tally:
-    return Tally(len(strengths), sum(strengths))
 
 
 def _choose_merges(may_merge: Mapping[str, Standing], pairs: Sequence[Pair], above: float) -> list[Pair]:

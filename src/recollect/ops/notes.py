@@ -115,11 +115,7 @@ def restore(app: App, names: memories.Names) -> Done:
 
 def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: str) -> Done:
     """Change a note's file, and let memory follow."""
-    (note,) = _find_now(app, (name,))
-    before = _text(app, note)
-    after = edit(before)
-    change = FileChange.between(note.id, note.path, before, note.path, after)
-    return vault_sync.change_files(app, note.scope, {change: after}, op, summary)
+    return _change_all(app, (name,), op, lambda note, text: (note.path, edit(text)), lambda _: summary)
 
 
 def sync(app: App) -> Summary:
@@ -237,24 +233,38 @@ def _new_file(
     return FileChange.between(id, "", "", path, written)
 
 
+def _change_all(
+    app: App,
+    names: Sequence[str],
+    op: str,
+    change: Callable[[FoundNote, str], tuple[str, str]],
+    say: Callable[[str], str],
+) -> Done:
+    """`change` says the new path and text of each; `say` what is told of it."""
+    notes = _find_now(app, names)
+    texts: dict[FileChange, str] = {}
+    for note in notes:
+        before = _text(app, note)
+        path, after = change(note, before)
+        texts[FileChange.between(note.id, note.path, before, path, after)] = after
+    summary = " ".join(say(one.new_path) for one in texts)
+    released = {note.id for note in notes} if op == "note restore" else set()
+    return vault_sync.change_files(app, notes[0].scope, texts, op, summary, released)
+
+
 def _move_all(
     app: App, names: Sequence[str], op: str, state: str, folder_of: Callable[[FoundNote, Place], str]
 ) -> Done:
     """`folder_of` says to which folder a note goes."""
-    notes = _find_now(app, names)
-    scope = notes[0].scope
-    is_restoring = op == "note restore"
-    texts: dict[FileChange, str] = {}
-    for note in notes:
-        before = _text(app, note)
-        after = _restore_text(app, note, before) if is_restoring else _put_away_text(app, note, before)
-        target = folder_of(note, place_of(note.path))
+
+    def move(note: FoundNote, before: str) -> tuple[str, str]:
+        text_of = _restore_text if op == "note restore" else _put_away_text
+        after, target = text_of(app, note, before), folder_of(note, place_of(note.path))
         folder, _, name = note.path.rpartition("/")
-        path = note.path if folder == target else note_folder.free_path(vault_of(app, scope), target, name)
-        texts[FileChange.between(note.id, note.path, before, path, after)] = after
-    summary = " ".join(f"{change.new_path} is {state}." for change in texts)
-    released = {note.id for note in notes} if is_restoring else set()
-    return vault_sync.change_files(app, scope, texts, op, summary, released)
+        is_there = folder == target
+        return note.path if is_there else note_folder.free_path(vault_of(app, note.scope), target, name), after
+
+    return _change_all(app, names, op, move, lambda path: f"{path} is {state}.")
 
 
 def _archive_folder(note: FoundNote, place: Place) -> str:

@@ -10,7 +10,8 @@ from recollect.app.core import App
 from recollect.app.rule_keeping import linked_replaced, supersede
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, title_from
-from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Memory, Rule, RuleType, Status
+from recollect.lifecycle import edits
+from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope
@@ -77,15 +78,14 @@ def _read_rule(app: App, text: str, command: str) -> str:
 
 
 def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
+    """Each with the rules in force that it would replace."""
     cards = list_kind(app, Kind.RULE, Status.CANDIDATE, limit)
-    shown = tuple(replace(card, replaces=_replaces(app.reader(card.scope), card.memory)) for card in cards.cards)
-    return replace(cards, cards=shown, what="rules" if shown else "rules wait in the inbox")
-
-
-def _replaces(store: Store, rule: Memory) -> tuple[str, ...]:
-    """The rules in force that it would put out of force."""
-    found = filter(None, map(store.exact, linked_replaced(store, rule)))
-    return tuple(old.id for old in found if old.status is Status.ACTIVE)
+    shown = []
+    for card in cards.cards:
+        store = app.reader(card.scope)
+        found = filter(None, map(store.exact, linked_replaced(store, card.memory)))
+        shown.append(replace(card, replaces=tuple(old.id for old in found if old.status is Status.ACTIVE)))
+    return replace(cards, cards=tuple(shown), what="rules" if shown else "rules wait in the inbox")
 
 
 def accept(app: App, id: Id) -> Done:
@@ -102,12 +102,10 @@ def edit(
 
 def reject(app: App, id: Id) -> Done:
     scope, rule = _find_waiting(app, id)
-
-    def make(store: Store) -> Plan:
-        current = store.exact(rule.id) or rule
-        return Plan.of([Update.between(current, replace(current, status=Status.ARCHIVED))])
-
-    return app.commit(scope, "inbox reject", make, lambda _: f"Rule {rule.id} is put away; `restore` brings it back.")
+    summary = f"Rule {rule.id} is put away; `restore` brings it back."
+    return app.commit(
+        scope, "inbox reject", lambda store: edits.archive(store.exact(rule.id) or rule), lambda _: summary
+    )
 
 
 def _put_in_force(app: App, id: str, op: str, words: str | None) -> Done:

@@ -17,7 +17,7 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.lifecycle import compaction, edits
-from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Standing, Strategy, Tally
+from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Standing, Strategy
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status, Thread
 from recollect.model.plan import Plan
@@ -93,7 +93,7 @@ def compact(
 
     def say(_plan: Plan) -> str:
         merges, archives = counted(len(chosen.merges), "merge"), f"{len(chosen.archives):,} archived"
-        threads = f"{chosen.before.active_threads:,} → {chosen.after.active_threads:,} active threads"
+        threads = f"{chosen.before[0]:,} → {chosen.after[0]:,} active threads"
         return f"Compacted ({strategy}): {merges}, {archives}, {threads}."
 
     done = app.commit(scope, "compact", make, say)
@@ -128,12 +128,10 @@ def _report(app: App, strategy: Strategy, chosen: Chosen, change: str | None, no
     archives: list[dict[str, Json]] = [
         {"action": "archive", "thread": id, "reason": reason} for id, reason in chosen.archives
     ]
-    before, after = _tally_json(chosen.before), _tally_json(chosen.after)
+    before, after = (
+        {"active_threads": count, "total_weight": round(weight, 2)} for count, weight in (chosen.before, chosen.after)
+    )
     return Compacted(str(strategy), app.dry_run, (*merges, *archives), before, after, app.scope, change, notes)
-
-
-def _tally_json(tally: Tally) -> dict[str, Json]:
-    return {"active_threads": tally.active_threads, "total_weight": round(tally.total_weight, 2)}
 
 
 def _merge_entry(store: Store, a: str, b: str, similarity: float) -> dict[str, Json]:
