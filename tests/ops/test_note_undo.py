@@ -117,14 +117,6 @@ def test_a_process_that_ends_between_the_files_and_the_database_loses_neither(
     assert (looked(app), files(vault)) == (after, texts)
 
 
-def test_links_to_a_note_that_goes_go_with_it(app: App, vault: Path):
-    put(vault, "a.md", "See [[another]].\n")
-    looked(app)
-    done = COMMANDS["save"](app)
-    history.undo(app, done.change)
-    assert set(looked(app)) == {"a.md"}
-
-
 def test_no_agent_moves_a_persons_files_by_undo(app: App, open_app: Opens):
     done = COMMANDS["save"](app)
     with pytest.raises(BadInput, match="person"):

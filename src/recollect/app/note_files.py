@@ -17,7 +17,7 @@ from recollect.app.states import State
 from recollect.base.errors import Conflict, NotFound, RecollectError
 from recollect.base.text import storable
 from recollect.model.memory import Lane, Memory, Note, Status
-from recollect.model.plan import FileChange, Plan, Unlink, text_hash
+from recollect.model.plan import FileChange, text_hash
 from recollect.model.result import Scope
 from recollect.vault import note_folder, page
 from recollect.vault.note_folder import Refusal, Stamp, Vault
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 SYNC = "note sync"  # the operation that reads files. It cannot be undone: the files would bring it back.
-WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
 NO_FILE: Stamp = (0, -1, 0)
 UNTRUSTED: Stamp = (0, -2, 0)
 """Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
@@ -113,10 +112,6 @@ class KnownFiles:
         lost = {path: one for path, one in self.files.items() if path not in there}
         self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]
         """Files that were there at the last look, and are not now."""
-        self.arrived: list[str] = []
-        """Files that were not known before."""
-        self.updated: list[str] = []
-        """Ids of notes whose files say something else than before."""
         self._lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
 
     def find(self, file: NoteFile) -> Known | None:
@@ -135,8 +130,6 @@ class KnownFiles:
             old = self._lost.get(one.id)
             if old is not None and old != path:
                 self.drop(store, old)
-            if path not in self.files:
-                self.arrived.append(path)
             self.files[path] = one
             if store is not None:
                 NOTE_FILES.write(store, one, path)
@@ -156,6 +149,8 @@ def forget(store: Store, ids: Iterable[str]) -> None:
     for path, one in NOTE_FILES.find_all(store).items():
         if one.id in gone:
             NOTE_FILES.remove(store, path)
+    for name in store.states("vault-wanted:"):  # ids that older versions kept
+        store.put_state(name, None)
 
 
 # Names of notes
@@ -214,11 +209,6 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
             NOTE_FILES.remove(store, change.old_path)
         if change.new_path:
             NOTE_FILES.write(store, Known(change.id, UNTRUSTED, change.new_hash), change.new_path)
-    gone = [change.id for change in changes if not change.new_path]
-    links = [bridge for bridge in store.bridges(*gone) if bridge.origin == WIKILINK] if gone else []
-    if links:
-        header = app.change_header(SYNC, "Removed links to a note that is gone.")
-        store.apply(Plan.of(map(Unlink, links)), header)
 
 
 def _check(vault: Vault, change: FileChange) -> tuple[str, str]:

@@ -166,7 +166,6 @@ SPENT = State("llm-spent", dict[str, dict[str, tuple[int, int]]], "Calls and tok
 JOB_RECORDS = State("job:", JobRecord, "When jobs that count sessions last ran.")
 OUTDATED = State("flagged", dict[str, str], "Memories that a review found out of date, with their content hash.")
 ALLOWED_NOTES = State("vault-allowed", str, "A hash of the repository's always-load notes that a person allowed.")
-WANTED_LINKS = State("vault-wanted:", list[str], "Notes that link to a note that is not there yet.", limit=200)
 
 
 def count_captured(app: App, reason: str) -> None:

@@ -1,31 +1,27 @@
-"""Notes follow their files: files that changed become plans, and `[[Name]]` in a note links it to that other note.
+"""Notes follow their files: files that changed become plans.
 
 A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if its text
 does. A note whose file is gone is archived, and is the same again when the file comes back: switching branches loses
-nothing. A note may name another that does not exist yet; it is linked as soon as there is one. Which notes wait for
-which name is kept as hashes of the names: a note's words are not written down a second time.
+nothing.
 
 Does not find or read files (vault/note_folder.py), does not say what a file means (vault/page.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app import note_files
 from recollect.app.core import App
-from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, WIKILINK, Known, KnownFiles, NoteFile, lane_of, vault_of
-from recollect.app.states import WANTED_LINKS
+from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, Known, KnownFiles, NoteFile, lane_of, vault_of
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.text import counted
-from recollect.model.memory import Bridge, BridgeType, Note, Status
-from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update
+from recollect.model.memory import Note, Status
+from recollect.model.plan import Create, FileChange, Plan, Update
 from recollect.model.result import Done, Scope
 from recollect.vault import note_folder, page
 from recollect.vault.note_folder import Refusal, Scan
@@ -38,7 +34,6 @@ SMALL_BATCH = 50  # where others may want to write: the lock is held for a tenth
 QUICK_LOOK_FILES = 2_000
 QUICK_LOOK_CHANGES = 20  # to read and index them takes some 80 ms
 _FRESH_S = 2.0  # the coarsest clock of a file system
-_MOST_WAITING = 200
 
 
 @dataclass(slots=True)
@@ -109,7 +104,6 @@ def refresh(
                 files.append(file)
         update_notes(app, scope, files, known, report, READING._replace(thorough=thorough))
         app.progress(min(start + size, len(changed)), len(changed), "notes")
-    follow_links(app, scope, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
     if any(report.counts().values()) and not app.dry_run:
@@ -124,7 +118,6 @@ def change_files(
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
     done = update_notes(app, scope, files, known, Report(), Command(op, summary, tuple(texts), released))
-    follow_links(app, scope, known)
     return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
@@ -147,7 +140,6 @@ def update_notes(
         fresh[file.path] = Known(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
         if command.thorough or not known.is_unchanged(file):
             differing.append(file)
-            known.updated.append(id)
 
     def make(store: Store) -> Plan:
         before.clear()
@@ -224,64 +216,3 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
         app.commit(scope, SYNC, make, lambda _: summary, actor=lane_of(scope))
         known.put(store, {path: one._replace(stamp=NO_FILE) for path, one in gone.items()})
     report.gone += len(gone)
-
-
-# Links between notes
-
-
-def follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
-    """Of notes that were just updated, and of those that waited for a file that arrived."""
-    if app.dry_run or not known.updated:
-        return
-    arrived = {_name_key(name) for path in known.arrived for name in (page.stem(path), path)}
-    waiting = WANTED_LINKS.find_all(app.reader(scope)) if arrived else {}
-    waited = {key: ids for key, ids in waiting.items() if key in arrived}
-    sources = set(known.updated).union(*waited.values())
-    ids = {page.normal_name(page.stem(path)): one.id for path, one in known.files.items()}
-    ids |= {page.normal_name(path): one.id for path, one in known.files.items()}
-    now = app.clock.now()
-    missing: dict[str, set[str]] = defaultdict(set)
-
-    def make(store: Store) -> Plan:
-        changes: list[Change] = []
-        for source in sources:
-            note = store.exact(source)
-            names = page.links_in(note.body) if note else ()
-            targets = {ids.get(page.normal_name(name), "") for name in names}
-            for name in names:
-                if page.normal_name(name) not in ids:
-                    missing[_name_key(name)].add(source)
-            around = store.bridges(source)
-            standing = [one for one in around if one.source == source and one.origin == WIKILINK]
-            changes += [Unlink(bridge) for bridge in standing if bridge.target not in targets]
-            for target in sorted(targets - {bridge.target for bridge in standing} - {source, ""}):
-                bridge = Bridge(source, target, BridgeType.SIBLING, 0.5, now, WIKILINK)
-                if store.exact(target) and not any(other.key == bridge.key for other in around):
-                    changes.append(Link(bridge))
-        return Plan.of(changes)
-
-    app.commit(scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
-    if missing or waited:
-        writer = app.writer(scope)
-        with writer.transaction():
-            for key in waited:
-                WANTED_LINKS.remove(writer, key)
-            for key, wanting in missing.items():
-                known_wanting = set(WANTED_LINKS.read(writer, key))
-                if not wanting <= known_wanting:
-                    WANTED_LINKS.write(writer, sorted(known_wanting | wanting)[:_MOST_WAITING], key)
-
-
-def forget_links(store: Store, ids: Iterable[str]) -> None:
-    """Of notes that are purged."""
-    gone = set(ids)
-    for key, wanting in WANTED_LINKS.find_all(store).items():
-        left = [id for id in wanting if id not in gone]
-        if not left:
-            WANTED_LINKS.remove(store, key)
-        elif left != wanting:
-            WANTED_LINKS.write(store, left, key)
-
-
-def _name_key(name: str) -> str:
-    return hashlib.sha256(page.normal_name(name).encode(errors="replace")).hexdigest()[:20]

@@ -115,7 +115,7 @@ def restore(app: App, names: memories.Names) -> Done:
 
 def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: str) -> Done:
     """Change a note's file, and let memory follow."""
-    return _change_all(app, (name,), op, lambda note, text: (note.path, edit(text)), lambda _: summary)
+    return _change_all(app, (name,), op, lambda note, text: (note.path, edit(text)), summary)
 
 
 def sync(app: App) -> Summary:
@@ -234,20 +234,16 @@ def _new_file(
 
 
 def _change_all(
-    app: App,
-    names: Sequence[str],
-    op: str,
-    change: Callable[[FoundNote, str], tuple[str, str]],
-    say: Callable[[str], str],
+    app: App, names: Sequence[str], op: str, change: Callable[[FoundNote, str], tuple[str, str]], summary: str
 ) -> Done:
-    """`change` says the new path and text of each; `say` what is told of it."""
+    """`change` returns a note's new path and text; `summary` may name the path as {path}."""
     notes = _find_now(app, names)
     texts: dict[FileChange, str] = {}
     for note in notes:
         before = _text(app, note)
         path, after = change(note, before)
         texts[FileChange.between(note.id, note.path, before, path, after)] = after
-    summary = " ".join(say(one.new_path) for one in texts)
+    summary = " ".join(summary.replace("{path}", one.new_path) for one in texts)
     released = {note.id for note in notes} if op == "note restore" else set()
     return vault_sync.change_files(app, notes[0].scope, texts, op, summary, released)
 
@@ -264,7 +260,7 @@ def _move_all(
         is_there = folder == target
         return note.path if is_there else note_folder.free_path(vault_of(app, note.scope), target, name), after
 
-    return _change_all(app, names, op, move, lambda path: f"{path} is {state}.")
+    return _change_all(app, names, op, move, f"{{path}} is {state}.")
 
 
 def _archive_folder(note: FoundNote, place: Place) -> str:
