@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.shipped import load_table
 from recollect.base.text import one_line
 from recollect.model.memory import BridgeType, Kind, Lane, RuleType
 
 Row = Mapping[Any, object]
+_TABLES = load_table("recollect.integrations", "foreign_memories.json")
+_RULE_TYPES = {name: RuleType(value) for name, value in _TABLES["rule_types"].items()}
 _MAX_RULE_CHARS = 600
 
 
@@ -41,15 +44,11 @@ class ForeignLink(NamedTuple):
 
     @property
     def type(self) -> BridgeType:
-        return next((kind for pattern, kind in _LINK_TYPES if pattern.search(self.word)), BridgeType.SIBLING)
+        found = (name for name, pattern in _TABLES["link_words"].items() if re.search(pattern, self.word, re.I))
+        return BridgeType(next(found, "SIBLING"))
 
 
 # claude-mem: observations and summaries of sessions
-
-_SUMMARY_PARTS = {
-    "request": "Asked for", "investigated": "Looked at", "learned": "Learned", "completed": "Done",
-    "next_steps": "Next", "notes": "Notes",
-}  # fmt: skip
 
 
 def _observation(row: Row) -> ForeignMemory:
@@ -63,7 +62,8 @@ def _observation(row: Row) -> ForeignMemory:
 
 
 def _summary(row: Row) -> ForeignMemory:
-    body = "\n".join(f"{name}: {text}" for column, name in _SUMMARY_PARTS.items() if (text := _text(row, column)))
+    parts = ((name, _text(row, column)) for column, name in _TABLES["summary_parts"].items())
+    body = "\n".join(f"{name}: {text}" for name, text in parts if text)
     return ForeignMemory(
         f"summary {row.get('id')}", _text(row, "request", "completed"), body, tags=("summary",),
         at=_moment(row, "created_at_epoch", "created_at"), project=_text(row, "project"),
@@ -72,19 +72,14 @@ def _summary(row: Row) -> ForeignMemory:
 
 # claude-recall: keys with values of JSON, most of them rules
 
-_RULE_TYPES = {
-    "preference": RuleType.PREFERENCE, "correction": RuleType.CORRECTION, "correction-pattern": RuleType.CORRECTION,
-    "failure": RuleType.FAILURE, "devops": RuleType.DEVOPS,
-}  # fmt: skip
-_TOOL_RECORDS = frozenset({"tool-use", "tool_use", "hook_event", "search", "rule_injection_event", "outcome_event"})
-_WORD_FIELDS = ("content", "description", "value", "text", "message", "title", "what_should_do", "raw")
 _MAX_DEPTH = 4
 
 
 def _keyed_value(row: Row) -> ForeignMemory:
     sort = _text(row, "type")
     is_over = row.get("is_active") == 0 or bool(_text(row, "superseded_by"))
-    junk = "a record of tools, not a memory" if sort in _TOOL_RECORDS else "put out of force there" if is_over else ""
+    is_record = sort in _TABLES["tool_records"]
+    junk = "a record of tools, not a memory" if is_record else "put out of force there" if is_over else ""
     value = row.get("value")
     try:
         value = json.loads(value) if isinstance(value, str) else value
@@ -102,7 +97,7 @@ def _keyed_value(row: Row) -> ForeignMemory:
 def _words(value: object, depth: int) -> str:
     if isinstance(value, str):
         return value.strip()
-    fields = [value.get(name) for name in _WORD_FIELDS] if isinstance(value, dict) and depth else []
+    fields = [value.get(name) for name in _TABLES["word_fields"]] if isinstance(value, dict) and depth else []
     return next((words for field in fields if (words := _words(field, depth - 1))), "")
 
 
@@ -121,14 +116,6 @@ DATABASES = {
 
 
 # The reference memory server of the Model Context Protocol: entities with observations, and relations, one per line
-
-_LINK_TYPES = (
-    (re.compile(r"depend|requires?|needs|uses", re.I), BridgeType.DEPENDS),
-    (re.compile(r"replac|supersed|succe", re.I), BridgeType.REPLACES),
-    (re.compile(r"part|child|belong|member|contain|inside|\bin\b", re.I), BridgeType.CHILD_OF),
-    (re.compile(r"contradict|conflict|oppos", re.I), BridgeType.CONTRADICTS),
-    (re.compile(r"exten|build|refin|follow", re.I), BridgeType.EXTENDS),
-)
 
 
 def entity_or_relation(line: Any) -> ForeignMemory | ForeignLink | None:
@@ -168,11 +155,7 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _OURS = re.compile(r"<!-- recollect (begin|end)")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 # In a prompt such an order is meant once; in a file of rules it is a rule.
-_ORDER = re.compile(
-    r"(?:please\s+)?(?:add|always|ask|avoid|build|check|commit|do|don't|ensure|follow|format|keep|lint|make|must|name|never"
-    r"|no|only|prefer|put|read|run|should|start|test|update|use|write)\b(?!\s*[:=])",
-    re.I,
-)
+_ORDER = re.compile(rf"(?:please\s+)?(?:{'|'.join(_TABLES['orders'])})\b(?!\s*[:=])", re.I)
 
 
 def rule_items(markdown: str) -> list[ForeignMemory]:
@@ -254,12 +237,9 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _MIN_WORDS = 3
 _MIN_LETTERS = 10
 _MIN_LETTER_SHARE = 0.5  # a text with a smaller share of letters is a dump
-_MARKUP = re.compile(
-    r"\s*(?:[{\[]\s*[\"{\[]|<(?:task-notification|system-reminder|local-command|command-name|bash-|[a-z]+-mem\b)|\[?\d{4}-\d\d-\d\dT)"
-)
-_TEST = re.compile(
-    r"\b(?:lorem ipsum|foo bar|asdf|(?:this is|just) a test|test (?:memory|value|data|preference))\b", re.I
-)
+_TAGS = "|".join(_TABLES["machine_tags"])
+_MARKUP = re.compile(rf"\s*(?:[{{\[]\s*[\"{{\[]|<(?:{_TAGS}|[a-z]+-mem\b)|\[?\d{{4}}-\d\d-\d\dT)")
+_TEST = re.compile(rf"\b(?:{'|'.join(_TABLES['test_phrases'])})\b", re.I)
 _TEST_KEY = re.compile(r"(?:^|[_-])test(?:[_-]|$)", re.I)
 
 
