@@ -1,7 +1,5 @@
 """Strings that break programs: for every place that takes text (naughty.json, and some that are too long for it)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small makers of values for tests: one clock that stands still, ids that rise, memories of few words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TypeVar
 

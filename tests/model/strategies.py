@@ -1,7 +1,5 @@
 """Any memory, message or bridge, for laws that hold for all of them."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment

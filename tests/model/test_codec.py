@@ -1,7 +1,5 @@
 """Every value as JSON and back, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

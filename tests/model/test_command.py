@@ -1,7 +1,5 @@
 """What a command does, told apart from how it is dressed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

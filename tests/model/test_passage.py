@@ -1,7 +1,5 @@
 """Passages lose no text and never grow beyond their limit; each has a voice."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

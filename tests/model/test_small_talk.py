@@ -1,7 +1,5 @@
 """Prompts that name nothing to look for are told from those that do, in each language that is supported."""
 
-from __future__ import annotations
-
 import pytest
 
 from recollect.model.small_talk import is_small_talk, names_nothing

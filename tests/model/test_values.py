@@ -1,7 +1,5 @@
 """Plans, ledger marks, lessons, turn records and results: what each value promises."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

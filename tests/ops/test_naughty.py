@@ -1,7 +1,5 @@
 """Every naughty string in every text argument: taken, or refused in our own words; never anything else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Several at once, and a home that cannot be written."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -113,9 +111,14 @@ def test_a_home_that_cannot_be_written_can_be_read_and_is_left_alone(app: App):
         read = [recollect("show", id), recollect("recall", "before"), recollect("why")]
         wrote = [recollect(*command) for command in (("pin", "x"), ("delete", everywhere), ("purge", id, "--yes"))]
         sick = recollect("doctor")
+        for file in root.rglob("*.db"):
+            file.chmod(0)
+        wrote.append(recollect("show", id))
     finally:
         for folder in (root, *(path for path in root.rglob("*") if path.is_dir())):
             folder.chmod(0o700)
+        for file in root.rglob("*.db"):
+            file.chmod(0o600)
 
     assert [ran.returncode for ran in read] == [0, 0, 0], [ran.stderr for ran in read]
     assert all("Kept before." in ran.stdout for ran in read[:2])

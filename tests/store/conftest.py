@@ -1,7 +1,5 @@
 """A place for a store's file, and a store in it, not synced: these tests cut no power."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,8 +1,6 @@
 """For tests of the store: changes applied, questions asked as the product asks them, all of a store as one value,
 vectors small enough to read, and programs that run at the same time."""
 
-from __future__ import annotations
-
 import os
 import struct
 import subprocess

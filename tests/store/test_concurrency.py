@@ -1,7 +1,5 @@
 """Many at once: nothing lost, nothing twice, nobody told that the database is locked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -10,7 +8,7 @@ from pathlib import Path
 from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.store import Store, Tuning
-from tests.store.helpers import do, finished, search, start
+from tests.store.helpers import do, search
 from tests.values import note
 
 UNSYNCED = Tuning(synchronous="OFF")
@@ -35,40 +33,6 @@ def titles(path: Path) -> list[str]:
 def test_sixteen_threads_open_a_new_store_and_write_to_it_at_once(path: Path):
     together(16, lambda thread, store: [do(store, Create(note(f"Note {thread:02} {i}"))) for i in range(6)], path)
     assert titles(path) == [f"Note {thread:02} {i}" for thread in range(16) for i in range(6)]
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from recollect.base.clock import SystemClock
-from recollect.base.ids import Mint
-from recollect.model.plan import Create, Plan
-from recollect.store import ChangeHeader, Store, Tuning
-from tests.values import NOW, note
-mint = Mint(SystemClock())
-print("ready", flush=True)
-sys.stdin.readline()
-store = Store(Path(sys.argv[1]), Tuning(synchronous="OFF"))
-for i in range(10):
-    new = note(f"Note {sys.argv[2]} {i}", id=f"note_{sys.argv[2]}_{i}")
-    store.apply(Plan((Create(new),)), ChangeHeader(mint.draw("change"), "test", "user", "", NOW))
-store.close()
-"""
-
-
-def test_processes_that_start_at_once_lose_nothing(path: Path):
-    writers = [start(_WRITER, str(path), str(i)) for i in range(4)]
-    for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    for writer in writers:
-        finished(writer)
-
-    assert titles(path) == sorted(f"Note {writer} {i}" for writer in range(4) for i in range(10))
 
 
 def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_path: Path):

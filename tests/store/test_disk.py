@@ -1,7 +1,5 @@
 """A disk that is full or broken: a clear error, and nothing that was acknowledged is lost."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import suppress

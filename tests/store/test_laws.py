@@ -1,8 +1,6 @@
 """Any order of pins, rules, links, merges, splits, revisions, deletions, undos: nothing is lost, `verify` stays clean,
 and undoing everything in reverse leaves an empty store. The same for compaction, whatever the store holds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """An older database becomes current after a backup, whole or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +12,7 @@ from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.store import Store, Tuning, migrate
-from tests.store.helpers import contents, finished, start
+from tests.store.helpers import contents
 from tests.values import act, note, plan
 
 STEPS = (
@@ -131,30 +129,6 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     assert version(path) == old
     names = [f"memory-before-v{old + 1}-2.db", f"memory-before-v{old + 1}.db"]
     assert backups(path) == names, "a backup came first, and none overwrites another"
-    check_whole(path, kept)
-
-
-_KILLED = """
-import os, sys
-from pathlib import Path
-from recollect.store import Store, Tuning, migrate
-from tests.store.test_migrate import STEPS
-def migration(db):
-    db.execute("PRAGMA cache_size = 1")
-    for number, step in enumerate(STEPS):
-        if number == int(sys.argv[2]): os._exit(0)
-        db.execute(step)
-    os._exit(0)
-migrate.MIGRATIONS = (*migrate.MIGRATIONS, migration)
-Store(Path(sys.argv[1]), Tuning())
-"""
-
-
-@pytest.mark.parametrize("stop_before", [1, len(STEPS)])
-def test_a_program_that_is_killed_while_migrating_leaves_the_old_version_whole(
-    path: Path, kept: list[Note], stop_before: int
-):
-    finished(start(_KILLED, str(path), str(stop_before)))
     check_whole(path, kept)
 
 

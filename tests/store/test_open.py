@@ -1,7 +1,5 @@
 """What stands where the database should be: damaged, foreign, newer, no file at all, held by another."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys
@@ -184,56 +182,6 @@ def test_a_reader_reads_and_does_not_write(path: Path):
             write(store)
         assert store.verify() == [], "looking for damage writes nothing"
     assert contents(path.parent) == before
-
-
-# As somebody who is not root: root may write everything, so as root this proves nothing.
-_AS_NOBODY = """
-import os, sys
-from pathlib import Path
-from recollect.base.errors import RecollectError
-from recollect.model.query import Query
-from recollect.store import Store, Tuning
-if os.geteuid() == 0:
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
-path = Path(sys.argv[1])
-try:
-    store = Store(path, Tuning(busy_timeout_ms=150), read_only=sys.argv[2] == "read")
-    print(len(store.find(Query(limit=1000))))
-    store.close()
-except RecollectError as problem:
-    print(type(problem).__name__, problem.hint != "")
-"""
-
-
-def as_nobody(path: Path, how: str) -> str:
-    return finished(start(_AS_NOBODY, str(path), how)).strip()
-
-
-@pytest.fixture
-def open_folder(path: Path) -> Path:
-    """One that anybody may read and nobody but us may write."""
-    if sys.platform == "win32":
-        pytest.skip("permissions are not bits here")
-    for parent in path.parents:
-        if parent.stat().st_uid == os.getuid() and parent != Path(parent.root):
-            parent.chmod(parent.stat().st_mode | 0o055)
-    return path.parent
-
-
-def test_a_read_only_file_and_folder_can_be_read_and_what_may_not_be_read_is_an_error_of_ours(
-    path: Path, open_folder: Path
-):
-    built(path, 7)
-    path.chmod(0o444)
-    open_folder.chmod(0o555)
-    before = contents(open_folder)
-    assert as_nobody(path, "read") == "7"
-    assert as_nobody(path, "write") == "StoreReadOnly True"
-    assert contents(open_folder) == before
-
-    path.chmod(0o600 if os.geteuid() == 0 else 0)
-    assert as_nobody(path, "read") == as_nobody(path, "write") == "StoreReadOnly True"
-    open_folder.chmod(0o700)
 
 
 # Private

@@ -1,7 +1,5 @@
 """Asking a store by words: which terms are asked, what they find, where it is, and that the cost stays bounded."""
 
-from __future__ import annotations
-
 import apsw
 import pytest
 from hypothesis import given, settings

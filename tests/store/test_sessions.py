@@ -1,7 +1,5 @@
 """Session state: sessions, ledgers by agent and epoch, usage, states, events once each, outcomes for a while."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

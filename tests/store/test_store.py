@@ -1,7 +1,5 @@
 """What a store does with memories: reads them, applies plans or refuses them, takes them back, and erases them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace

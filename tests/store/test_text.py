@@ -1,7 +1,5 @@
 """Any text can be stored, comes back byte for byte, and can be asked for."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

@@ -1,7 +1,5 @@
 """How text becomes terms."""
 
-from __future__ import annotations
-
 import apsw
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Vectors as they are stored, and the search among them compared with an exact one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace

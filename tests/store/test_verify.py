@@ -1,7 +1,5 @@
 """Damage that SQLite itself does not see is found, named, and mended where it can be derived again."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import apsw

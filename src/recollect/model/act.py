@@ -1,7 +1,5 @@
 """What happened in a session, the same for every agent: things said, and tool calls with their results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -4,8 +4,6 @@ A room that decides makes an `Ask` and reads the answer, taking nothing on trust
 may be asked, which one, and at what cost is decided in `app/language_model.py`, which has a row for every use.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -6,8 +6,6 @@ strict, because imported files come this way: it raises ValueError, naming the f
 missing; unknown fields are refused. A memory's fields are described once, in model/memory.py; FIELDS is that table.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@ Reads one line as people and agents write them, not a shell's grammar. Judges no
 is up to capture/fixes.py, whether a rule is about one up to recall/call_rules.py.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,8 +1,6 @@
 """A failure and its fix, in our own words: two commands and the kind of error. A sentence parses back to its lesson, so
 a lesson is stored as the wording of a rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

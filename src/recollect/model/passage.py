@@ -4,8 +4,6 @@ A passage is a range of the body or of one message, so no text is stored twice. 
 sentence, else a word. A turn record is cut part by part: a passage has one role, and labels are not indexed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

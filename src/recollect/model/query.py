@@ -1,7 +1,5 @@
 """What is searched for, and what was found. A Hit carries every component of its score, so that it can be explained."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

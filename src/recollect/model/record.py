@@ -13,8 +13,6 @@ line per part, in this order, without empty parts:
 lines; long answers are found there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

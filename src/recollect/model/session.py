@@ -1,8 +1,6 @@
 """A session: who is talking to us, what they said and what we answer (hosts' own shapes are converted in `agents`), how
 long they paused, what they were shown, and how things ended."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A text is small talk when every word of it is on the lists (small_talk.json). La
 that means something in another language is left out. Chinese, Japanese and Korean have phrases instead of words.
 """
 
-from __future__ import annotations
-
 import re
 
 from recollect.base.shipped import load_table

@@ -4,8 +4,6 @@ The file is private (0600) before SQLite sees it, and never opened through a sym
 was acknowledged survives a power cut. No WAL on a network mount, where its shared memory cannot work.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

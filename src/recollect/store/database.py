@@ -3,8 +3,6 @@
 connect.py opens files, migrate.py knows versions. The other parts of the store (sessions, words, ...) build on this.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

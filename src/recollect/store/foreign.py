@@ -1,7 +1,5 @@
 """Databases of other programs, which are never touched: even reading one may write beside it, so a copy is read."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from contextlib import closing, suppress

@@ -4,8 +4,6 @@ A created memory is journalled by its id and content hash alone (it stands in th
 with everything it had.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

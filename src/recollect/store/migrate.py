@@ -9,8 +9,6 @@ for days). A newer program takes a backup first, then applies all migrations in 
 point, the file is as it was.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import closing

@@ -4,8 +4,6 @@ Columns have the names of the values' fields, and a cell follows from the field'
 they can be compared, lists become JSON. Fields of one kind of memory, and those that most memories lack, go into `own`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

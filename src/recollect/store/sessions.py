@@ -4,8 +4,6 @@ None of this is a plan: these are counters and marks, made at every prompt, whic
 hashed like the rest, pruned by age and number, and hold no text that anyone said; only outcomes hold a redacted line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -8,8 +8,6 @@ In a MATCH expression every term is already final (words.py made it), so query m
 changes the index: raise the schema version with a migration that asks for `reindex`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache

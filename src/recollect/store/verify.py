@@ -5,8 +5,6 @@ index is compared with its text, and passages, term counts and the journal's ind
 `salvage` reads what is sound in a damaged file: only rows whose hash holds.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress

@@ -7,8 +7,6 @@ only as many as keep the postings to read under MAX_POSTINGS. A single term more
 passages alone. User text never reaches MATCH: only terms that our own tokenizer made, each in quotes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ A compaction archives a hundred thousand threads in one plan, so updates are rea
 rows whose words stay only the cells that change are decoded, checked and written, with the row's new hash.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, get_origin
