@@ -1,4 +1,4 @@
-"""How often language models are called: by a fresh install, which must not call anyone, and with them switched on.
+"""How often language models are called: by a fresh install, which must call none, and with them switched on.
 
 The same scripted sessions both times, through the real hooks, the digest and every job, with a program that counts how
 often it is run. It always answers that there is nothing to keep.

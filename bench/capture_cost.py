@@ -1,9 +1,9 @@
-"""What it costs to take in a turn of a session as the store grows: CPU of the taker of threads, with its look-up, its
-decision and its write, without embedding and with. A turn here is seven events: a prompt, five calls, the answer.
+"""What it costs to put a turn of a session into a thread as the store grows: CPU time of finding the thread, deciding
+and writing, with and without embedding. A turn here is seven events: a prompt, five calls, the answer.
 
 The store holds threads of made-up text, as sessions leave them. Every second turn goes on with one of them (it speaks
-in its words, of its file), the others open new ones. Vectors are chance, under the real model's name: what it costs to
-compare does not hang on what they mean.
+in its words, of its file), the others open new ones. Vectors are random, under the real model's name: the cost of
+comparing them does not depend on what they mean.
 """
 
 from __future__ import annotations

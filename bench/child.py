@@ -1,4 +1,4 @@
-"""A function of this room in a process of its own, spoken with in lines of JSON.
+"""Runs a function of bench in a process of its own, and exchanges lines of JSON with it.
 
 A fresh process, not a fork: nothing is shared with the parent (its locks, its threads, its memory), and it
 works on every system. Both sides' ends are here.

@@ -13,16 +13,16 @@ from recollect.cli.output import Bar, print_blocks, print_json
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _from_none = click.IntRange(min=0)
-_seed = click.option("--seed", default=1, show_default=True, help="The same seed, the same accidents.")
+_seed = click.option("--seed", default=1, show_default=True, help="The same seed gives the same accidents.")
 
 
 @click.group()
 def bench() -> None:
-    """Measure it: answers, speed, crashes, damage. Everything happens in a scratch folder."""
+    """Measure answers, speed, crashes and damage. Everything happens in a scratch folder."""
 
 
 @bench.command()
-@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, separated by commas.")
 @_as_json
 def store(sizes: str, as_json: bool) -> int:
     """Insert rate, size, and what a full-text query costs as the store grows."""
@@ -33,7 +33,9 @@ def store(sizes: str, as_json: bool) -> int:
 
 
 @bench.command()
-@click.option("--cycles", default=1000, show_default=True, type=click.IntRange(min=1), help="How often it is killed.")
+@click.option(
+    "--cycles", default=1000, show_default=True, type=click.IntRange(min=1), help="How often the process is killed."
+)
 @_seed
 @_as_json
 def crash(cycles: int, seed: int, as_json: bool) -> int:
@@ -71,7 +73,7 @@ def flips(flips: int, seed: int, as_json: bool) -> int:
 @click.option("--runs", default=21, show_default=True, type=click.IntRange(min=1), help="Runs to take the median of.")
 @_as_json
 def start(runs: int, as_json: bool) -> int:
-    """CPU of `recollect --help` beside importing click."""
+    """CPU time of `recollect --help`, compared with importing click."""
     from bench.start import run_start
 
     return _run(lambda folder, bar: run_start(folder, runs=runs, progress=bar), as_json)
@@ -95,7 +97,7 @@ def start(runs: int, as_json: bool) -> int:
 def recall(
     files: tuple[Path, ...], sample: int | None, held_out: bool, cache: Path | None, system: str | None, as_json: bool
 ) -> int:
-    """How well recall answers, beside simple systems; a small suite of its own where no FILE is named."""
+    """How well recall answers, compared with simple systems; a small suite of its own if no FILE is named."""
     from bench import suites
     from bench.recall import run_recall
     from bench.systems import RecallAgent
@@ -126,30 +128,38 @@ def recall(
 @click.option("--turns", default=1000, show_default=True, type=click.IntRange(min=1), help="That quote, for the echo.")
 @_as_json
 def capture(files: tuple[Path, ...], part: str, half: str | None, sizes: str, turns: int, as_json: bool) -> int:
-    """How well rules are heard in labelled prompts, beside simple patterns; the shipped suites without a FILE."""
-    if part == "pairs":
-        return _pairs(half, as_json)
-    if part == "injections":
-        return _injections(as_json)
-    if part != "rules":
-        return _capture_part(part, files, _sizes(sizes), turns, as_json)
-    from bench.capture import SHIPPED, run_capture
+    """How well rules are heard in labelled prompts, compared with simple patterns; shipped suites without a FILE."""
 
-    return _run(lambda _folder, _bar: run_capture(files or SHIPPED), as_json)
+    def run(folder: Path, bar: Bar) -> Report:
+        match part:
+            case "pairs":
+                from bench import pairs
 
+                return pairs.run_pairs(folder, [one for one in pairs.read() if half in (None, one.half)], bar)
+            case "injections":
+                from bench.injections import run_injections
+                from bench.payloads import payloads
 
-def _pairs(half: str | None, as_json: bool) -> int:
-    from bench.pairs import read, run_pairs
+                return run_injections(folder, list(payloads()), bar)
+            case "threads":
+                from bench import threads
 
-    scripts = [script for script in read() if half in (None, script.half)]
-    return _run(lambda folder, bar: run_pairs(folder, scripts, bar), as_json)
+                sessions = [session for file in files or (threads.SHIPPED,) for session in threads.read(file)]
+                return threads.run_threads(folder, sessions)
+            case "echo":
+                from bench.echo import run_echo
 
+                return run_echo(folder, turns=turns, progress=bar)
+            case "cost":
+                from bench.capture_cost import run_capture_cost
 
-def _injections(as_json: bool) -> int:
-    from bench.injections import run_injections
-    from bench.payloads import payloads
+                return run_capture_cost(folder, sizes=_sizes(sizes), progress=bar)
+            case _:
+                from bench.capture import SHIPPED, run_capture
 
-    return _run(lambda folder, bar: run_injections(folder, list(payloads()), bar), as_json)
+                return run_capture(files or SHIPPED)
+
+    return _run(run, as_json)
 
 
 @bench.command()
@@ -183,11 +193,11 @@ def signal(sessions: Path, labels: Path, half: str, as_json: bool) -> int:
 
 
 @bench.command()
-@click.option("--sizes", default="1000,5000", show_default=True, help="Notes, divided by commas.")
+@click.option("--sizes", default="1000,5000", show_default=True, help="Notes, separated by commas.")
 @_seed
 @_as_json
 def vault(sizes: str, seed: int, as_json: bool) -> int:
-    """What a vault of notes costs: looking through it, taking it in, noticing one save."""
+    """What a vault of notes costs: to scan it, to read it, to notice one save."""
     from bench.vault import run_vault
 
     wanted = _sizes(sizes)
@@ -196,7 +206,7 @@ def vault(sizes: str, seed: int, as_json: bool) -> int:
 
 @bench.command()
 @click.option("--sessions", default=50, show_default=True, type=click.IntRange(min=1), help="Scripted sessions.")
-@click.option("--budget", default=50, show_default=True, type=_from_none, help="Calls a day, where models are on.")
+@click.option("--budget", default=50, show_default=True, type=_from_none, help="Calls per day, with models on.")
 @_as_json
 def calls(sessions: int, budget: int, as_json: bool) -> int:
     """How often language models are called: by a fresh install, and with them switched on."""
@@ -206,7 +216,7 @@ def calls(sessions: int, budget: int, as_json: bool) -> int:
 
 
 @bench.command()
-@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, separated by commas.")
 @_as_json
 def engine(sizes: str, as_json: bool) -> int:
     """What an answer costs as the store grows, with vectors: time, memory, cold start."""
@@ -217,8 +227,10 @@ def engine(sizes: str, as_json: bool) -> int:
 
 
 @bench.command()
-@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
-@click.option("--calls", default=100, show_default=True, type=click.IntRange(min=1), help="Calls of each tool, a size.")
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, separated by commas.")
+@click.option(
+    "--calls", default=100, show_default=True, type=click.IntRange(min=1), help="Calls of each tool, per size."
+)
 @click.option("--runs", default=11, show_default=True, type=click.IntRange(min=1), help="Starts of the server.")
 @_as_json
 def steer(sizes: str, calls: int, runs: int, as_json: bool) -> int:
@@ -230,9 +242,9 @@ def steer(sizes: str, calls: int, runs: int, as_json: bool) -> int:
 
 
 @bench.command()
-@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, divided by commas.")
-@click.option("--prompts", default=500, show_default=True, type=_from_none, help="Hooks with a warm daemon, a size.")
-@click.option("--firsts", default=50, show_default=True, type=_from_none, help="Hooks without a daemon, a size.")
+@click.option("--sizes", default="1000,10000,100000", show_default=True, help="Memories, separated by commas.")
+@click.option("--prompts", default=500, show_default=True, type=_from_none, help="Hooks with a warm daemon, per size.")
+@click.option("--firsts", default=50, show_default=True, type=_from_none, help="Hooks without a daemon, per size.")
 @click.option("--sessions", default=16, show_default=True, type=_from_none, help="Sessions at once.")
 @click.option("--events", default=1000, show_default=True, type=_from_none, help="Events of each session.")
 @click.option("--runs", default=10000, show_default=True, type=_from_none, help="Hooks over all faults.")
@@ -241,7 +253,7 @@ def steer(sizes: str, calls: int, runs: int, as_json: bool) -> int:
 def hooks(
     sizes: str, prompts: int, firsts: int, sessions: int, events: int, runs: int, soak: int, as_json: bool
 ) -> int:
-    """What hooks cost, beside a bare interpreter, and what they survive. A number of 0 leaves its part out."""
+    """What hooks cost, compared with a bare interpreter, and what they survive. A number of 0 leaves its part out."""
     from bench.hooks import Plan, run_hooks
 
     plan = Plan(_sizes(sizes), prompts, firsts, sessions, events, runs, soak)
@@ -262,7 +274,7 @@ def hooks(
 @_seed
 @_as_json
 def secrets(secrets: int, keys: int, rules: Path | None, lines: int, hostile: int, seed: int, as_json: bool) -> int:
-    """Is a secret ever found on disk, what is taken for one, and what looking for them costs."""
+    """Is a secret ever found on disk, what is wrongly taken for one, and what looking for them costs."""
     from bench.secrets import run_secrets
 
     return _run(
@@ -271,21 +283,6 @@ def secrets(secrets: int, keys: int, rules: Path | None, lines: int, hostile: in
         ),
         as_json,
     )
-
-
-def _capture_part(part: str, files: tuple[Path, ...], sizes: tuple[int, ...], turns: int, as_json: bool) -> int:
-    if part == "echo":
-        from bench.echo import run_echo
-
-        return _run(lambda folder, bar: run_echo(folder, turns=turns, progress=bar), as_json)
-    if part == "cost":
-        from bench.capture_cost import run_capture_cost
-
-        return _run(lambda folder, bar: run_capture_cost(folder, sizes=sizes, progress=bar), as_json)
-    from bench import threads
-
-    sessions = [session for file in files or (threads.SHIPPED,) for session in threads.read(file)]
-    return _run(lambda folder, _bar: threads.run_threads(folder, sessions), as_json)
 
 
 def _cache() -> Path:
@@ -303,7 +300,7 @@ def _sizes(said: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in said.split(","))
     except ValueError:
-        raise click.UsageError(f"--sizes {said!r}: whole numbers divided by commas are wanted.") from None
+        raise click.UsageError(f"--sizes {said!r}: give whole numbers, separated by commas.") from None
 
 
 def _run(benchmark: Callable[[Path, Bar], Report], as_json: bool) -> int:

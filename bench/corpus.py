@@ -1,6 +1,6 @@
 """Text like what developers say, made up: the same for the same seed.
 
-Words follow Zipf's law, as real ones do, because the cost of a full-text question hangs on how common its
+Words follow Zipf's law, as real ones do, because the cost of a full-text question depends on how common its
 words are: function words lead, then the words of the trade, then a long tail of made-up ones. Among them
 stand identifiers and paths, which the tokenizer takes apart.
 """

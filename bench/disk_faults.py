@@ -1,4 +1,4 @@
-"""Faults of the disk and of what lies on it: no room, no right to write, a database that is locked or broken."""
+"""Faults of the disk and of files on it: no space left, no permission to write, a locked or damaged database."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Does memory remember itself? Turns in which the agent, asked what is remembered, says back what it was shown: word
-for word, as a list, cut short, in bold, several at once, with the usual phrases around it; and turns in which the
-person pastes it. New memories and messages from them: none. Beside that, turns that quote and then say something new:
-those have to be kept.
+"""Does memory remember itself? Turns in which the agent, asked what is remembered, repeats what it was shown (word for
+word, as a list, cut short, in bold, several at once, with the usual phrases around it), and turns in which the person
+pastes it, must leave no new memory or message. Turns that quote and then say something new must be kept.
 
 The fence and the fingerprints of lines that hooks put in are left out here, so that the words alone have to be known.
 """

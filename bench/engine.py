@@ -1,8 +1,8 @@
 """What an answer costs as the store grows: words and vectors through the product's engine, in CPU time, beside an
 exact search in 32-bit floats and bare FTS5 over the same memories in the same run.
 
-The text is the corpus's. The vectors are chance, of length one and kept as real ones are: to embed a million texts
-would take hours, and what a search costs does not hang on what its vectors mean. The embedding of a prompt is
+The text is the corpus's. The vectors are random, of length one and stored as real ones are: embedding a million texts
+would take hours, and the cost of a search does not depend on what its vectors mean. The embedding of a prompt is
 measured apart, with the real model. Every figure is taken in a fresh process, so that its memory is its own.
 """
 

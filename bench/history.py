@@ -1,5 +1,5 @@
-"""What it costs to read past sessions: read and filtered alone, all of an import, and the vectors that follow it. Of
-made-up transcripts, or of a folder of real ones.
+"""What it costs to read past sessions, made up or from a folder of real ones: reading and filtering alone, a whole
+import, and the vectors that follow it.
 
 Each figure is made in a process of its own, so that its memory is its own.
 """

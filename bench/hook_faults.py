@@ -1,4 +1,4 @@
-"""What can be wrong around a hook: one row a fault, each tried in a home of its own (hook_trials.py)."""
+"""What can be wrong around a hook: one row per fault, each tried in a home of its own (hook_trials.py)."""
 
 from __future__ import annotations
 

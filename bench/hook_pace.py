@@ -1,10 +1,10 @@
-"""What a prompt's hook costs: with a warm daemon, and as the first one of all, which has to start it.
+"""What a prompt's hook costs: with a warm daemon, and for the first prompt, which has to start one.
 
-Three are taken in turn, so that what else the machine does falls on all: the interpreter that does nothing, the whole
-hook process, and the same event sent by a process that runs already, which leaves the daemon's part. Each prompt is
+Three are measured in turn, so that other load affects all of them: an interpreter that does nothing, the whole hook
+process, and the same event sent by a process that runs already, which leaves the daemon's part. Each prompt is
 another one, and sessions are short, so that there is always something left to be told.
 
-The text is the corpus's, the vectors are chance (engine.py says why), kept under the real model's name: the daemon
+The text is the corpus's, the vectors are random (engine.py says why), stored under the real model's name: the daemon
 finds none missing, embeds each prompt with the real model, and compares it with as many as there would be.
 """
 

@@ -1,5 +1,4 @@
-"""What the system tells of processes: who is there, what they are made of, what they have used. Linux alone has this
-where programs can read it."""
+"""What the system knows about processes: which there are, their environment, what they have used. Linux only."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What it costs to look for secrets: CPU of a megabyte of ordinary source, and the slowest row of the table on 50 KB
-that were made to be slow."""
+"""What it costs to look for secrets: CPU time per megabyte of ordinary source, and the slowest pattern on 50 KB that
+were made to be slow."""
 
 from __future__ import annotations
 

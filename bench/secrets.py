@@ -1,10 +1,10 @@
-"""Secrets: is any of them found on disk, what is taken for one and is none, and what the looking costs.
+"""Secrets: is any of them found on disk, what is wrongly taken for one, and what looking for them costs.
 
     stored      made-up secrets of every kind, inside tool output, through the real App: which are in a sink in clear
     spelt       the same, escaped, URL-encoded, in base64, cut in two: which survive cleaning
     forms       keys of every provider in the forms people write them in (secret_forms.py): which survive cleaning
     ordinary    lines of the installed standard library that are changed
-    cost        what the looking costs (secret_cost.py)
+    cost        what looking for them costs (secret_cost.py)
 
 Secrets are drawn from a seed when it runs (secret_samples.py); none is anyone's. What a secret is, `redact` says.
 """

@@ -1,4 +1,4 @@
-"""A small database that has some of everything, the same at every run: what the bit flips are made on."""
+"""A small database that has some of everything, the same in every run, for the bit flips."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ compaction through the daemon, and what the tool list puts into every prompt.
 
 Nothing stands in for anything: the server is the script that `install` writes, spoken with over its pipes; the daemon
 is one that it started. CPU and memory are what the system tells of the processes. The store holds the corpus's text
-under chance vectors (hook_pace.py says why); one thread in a hundred has a twin with its vector, so that there is
+with random vectors (hook_pace.py says why); one thread in a hundred has a twin with its vector, so that there is
 something to merge.
 """
 

@@ -1,4 +1,4 @@
-"""The systems that recall is measured beside: words alone, vectors alone, the two usual ways to mix
+"""The systems that recall is compared with: words alone, vectors alone, the two usual ways to mix
 them, and the recall agent. Each ranks all documents of a task and knows nothing but the text and the vectors.
 
 The lexical one is FTS5 as it comes (`porter unicode61`, BM25), one row a document, asked with all words of the

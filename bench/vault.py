@@ -1,4 +1,4 @@
-"""What a vault costs as it grows: to look through it, to take all of it in, to notice one save.
+"""What a vault costs as it grows: to scan it, to read all of it, to notice one save.
 
 Words alone: vectors follow in the background and have their own figures (engine.py).
 """

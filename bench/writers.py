@@ -1,4 +1,4 @@
-"""Many processes write to one file at once; none may lose a write or be shown that the file was busy."""
+"""Many processes write to one file at once; none may lose a write or see that the file was busy."""
 
 from __future__ import annotations
 
