@@ -16,18 +16,7 @@ from recollect.app.states import THREAD_MARKS, ThreadMark, count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.capture import thread_choice, turns
 from recollect.capture.records import join_records, make_record
-from recollect.capture.thread_choice import (
-    ORIGIN,
-    Candidate,
-    Continue,
-    Decision,
-    Entry,
-    Leave,
-    Open,
-    choose_thread,
-    subject_of,
-    thread_links,
-)
+from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decision, Entry, Leave, Open
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle.strength import reinforced
@@ -101,7 +90,9 @@ def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
     own = replace(turn, acts=tuple(_own_act(act, told, roots) for act in turn.acts))
     made = make_record(own)
     is_echo = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
-    entry = Entry(message_id(turn.acts[0]), turn.acts[0].at, turn.acts[-1].at, subject_of(own, made), made)
+    entry = Entry(
+        message_id(turn.acts[0]), turn.acts[0].at, turn.acts[-1].at, thread_choice.subject_of(own, made), made
+    )
     return PreparedTurn(turn, entry, is_echo)
 
 
@@ -163,7 +154,7 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
         if isinstance(thread, Thread) and _goes_on(thread):
             decision = Continue(thread, same_turn=True)  # the rest of a turn goes where its beginning went
         elif not begun:
-            decision = choose_thread(entry.about, entry.record, candidates)
+            decision = thread_choice.choose_thread(entry.about, entry.record, candidates)
     if isinstance(decision, Leave):
         count_captured(app, f"threads: {decision.reason}")
         return ""
@@ -188,31 +179,24 @@ def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> Prepar
 
 
 def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark) -> list[Candidate]:
-    now = prepared.entry.ended_at
-    at_hand = {id: place for place, id in enumerate(mark.threads)}
-    found: dict[str, Candidate] = {}
-    for cover, memory in _by_words(store, prepared.entry.about.asked):
-        if isinstance(memory, Thread):
-            found[memory.id] = Candidate(memory, cover=cover)
+    by_words = {memory.id: (memory, cover) for memory, cover in _by_words(store, prepared.entry.about.asked)}
     latest = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=LATEST)
-    for other in map(store.get, mark.threads) if mark.threads else store.find(latest):
-        if isinstance(other, Thread):
-            found.setdefault(other.id, Candidate(other))
-    ours = [one for one in found.values() if _goes_on(one.thread)]
+    of_session = list(map(store.get, mark.threads)) if mark.threads else store.find(latest)
+    found = [*(memory for memory, _ in by_words.values()), *of_session]
+    threads = {one.id: one for one in found if isinstance(one, Thread) and _goes_on(one)}
     near: dict[str, float] = {}
     if prepared.asked:
-        ids, held = [one.thread.id for one in ours], app.turn_vectors or {}
-        more = [(id, vector) for id in ids for vector in held.get(id, ())]
-        near = store.closeness(prepared.asked.model, prepared.asked.vector, ids, more)
+        held = app.turn_vectors or {}
+        more = [(id, vector) for id in threads for vector in held.get(id, ())]
+        near = store.closeness(prepared.asked.model, prepared.asked.vector, list(threads), more)
+    at_hand = {id: place for place, id in enumerate(mark.threads)}
     return [
-        replace(
-            one,
-            near=near.get(one.thread.id),
-            place=at_hand.get(one.thread.id),
-            idle_minutes=now.days_since(one.thread.last_active_at) * 1_440,
+        Candidate(
+            one, cover=by_words[id][1] if id in by_words else 0.0, near=near.get(id), place=at_hand.get(id),
+            idle_minutes=prepared.entry.ended_at.days_since(one.last_active_at) * 1_440,
         )
-        for one in ours
-    ]
+        for id, one in threads.items()
+    ]  # fmt: skip
 
 
 def _goes_on(thread: Thread) -> bool:
@@ -220,7 +204,7 @@ def _goes_on(thread: Thread) -> bool:
     return thread.status in REACHED and not thread.pinned and thread.origin in _GROUPED
 
 
-def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
+def _by_words(store: Store, text: str) -> Iterator[tuple[Memory, float]]:
     """The few memories that share the rarest of these words, and which share of their rarity."""
     evidence = store.words(text, most=_POSTINGS)
     words = matching.score_terms([evidence])
@@ -229,7 +213,7 @@ def _by_words(store: Store, text: str) -> Iterator[tuple[float, Memory]]:
     found = matching.match_units(words, [by_memory])
     best = sorted(found, key=lambda ref: (-found[ref].whole, ref))[:BY_WORDS]
     for seq, memory, _ in store.read_units([seq for _, seq in best]):
-        yield found[0, seq].cover, memory
+        yield memory, found[0, seq].cover
 
 
 # Writing
@@ -257,7 +241,7 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
             thread, message = thread_choice.open_thread(new_id, part.session, entry)
             changes.append(Create(thread, (message,)))
         others = [one.thread for one in candidates if one.thread.id != new_id]
-        links = thread_links(entry.about, others, decision, session=part.session)
+        links = thread_choice.thread_links(entry.about, others, decision, session=part.session)
         linked = {end for bridge in (store.bridges(new_id) if links else ()) for end in (bridge.source, bridge.target)}
         changes += [
             Link(Bridge(new_id, one.target.id, one.type, one.weight, thread.last_active_at, origin=ORIGIN))
