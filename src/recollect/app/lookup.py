@@ -1,9 +1,5 @@
 """Which memory a person means: a whole id, part of an id or of a title, a note's file, `last`, or a number of the list
-printed last.
-
-A name that fits several memories is an error that lists them; nothing is guessed. The list printed last is kept per
-project in `last-shown.json` of the home folder, written by the command line.
-"""
+printed last (kept per project in `last-shown.json`). A name that fits several memories is an error that lists them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """The files of notes: where they are, which note each one is, and how a plan changes them.
 
-What is known of a file (its note, its stamp, a hash of its text) is kept as one state per file, written in the same
-transaction as the note itself. A file that was renamed is recognized by its text, or by the id in its front matter; but
-no file can claim a note by naming its id while that note's own file is there.
-"""
+What is known of a file is written in the same transaction as its note. A renamed file is recognized by its text, or by
+the id in its front matter; but no file can claim a note while that note's own file is there."""
 
 from __future__ import annotations
 

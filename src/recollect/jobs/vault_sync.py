@@ -1,11 +1,7 @@
 """Notes follow their files: files that changed become plans.
 
 A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if its text
-does. A note whose file is gone is archived, and is the same again when the file comes back: switching branches loses
-nothing.
-
-Does not find or read files (vault/note_folder.py), does not say what a file means (vault/page.py).
-"""
+does. A note whose file is gone is archived, and is the same again when the file comes back."""
 
 from __future__ import annotations
 

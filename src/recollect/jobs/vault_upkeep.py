@@ -1,12 +1,7 @@
 """Background work on vaults: reads the files that changed, and keeps the user's own notes of the tag dialect complete.
 
-The watch compares names and stamps. A look that takes long is made less often, so that looking never costs more than a
-tenth of the time. The store is opened only when something changed, and many files are read a few at a time.
-
 Notes get the tags they lack after a session began, and a record of how they were used after one ended; never in a
-repository. A file is only written if it still says what was last read from it; what we wrote is read again at once, so
-that it is never mistaken for somebody's edit. A file that cannot be written is logged and left.
-"""
+repository, and only if a file still says what was last read from it."""
 
 from __future__ import annotations
 

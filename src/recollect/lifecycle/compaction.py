@@ -1,9 +1,6 @@
-"""Compaction: fewer threads, nothing lost. Merges what says the same, archives what is old, weakens the rest a little,
-and archives the weakest beyond the limit; in this order.
-
-`choose` looks at sketches and decides; `plan` makes it one plan, so it is one transaction and one undo. Pinned threads
-are neither merged nor archived nor weakened, so more than the limit may remain. Merges stay within a lane.
-"""
+"""Compaction: merges what says the same, archives what is old, weakens the rest a little, and archives the weakest
+beyond the limit; in this order. It is one plan, so one transaction and one undo. Pinned threads are left alone, so
+more than the limit may remain."""
 
 from __future__ import annotations
 

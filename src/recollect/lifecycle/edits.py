@@ -1,10 +1,6 @@
-"""Changes of memories: pin, revise, archive, restore, delete, merge, split, what a language model proposed; and which
-threads could be merged or split.
-
-Nothing is lost. In a merge the first memory keeps its id and takes over the other's words, messages, topics, links and
-counts; the other stays as a superseded row, and both ids lead to the first. A split moves the messages about some
-topics to a new thread, linked to the old one as its child; without topics, the thread's own drift decides.
-"""
+"""Changes of memories, and which threads could be merged or split. Nothing is lost: in a merge the first memory keeps
+its id and takes over all that the other had; the other stays as a superseded row, and both ids lead to the first. A
+split moves the messages about some topics to a new thread."""
 
 from __future__ import annotations
 
@@ -265,12 +261,7 @@ def merge_reason(one: Sequence[str], other: Sequence[str]) -> str:
 
 def health(strengths: Sequence[float], merges: int, splits: int) -> dict[str, Json]:
     pressure = min(1.0, sum(strengths) / _FULL_WEIGHT)
+    advice = "Some threads could be merged or split" if merges or splits else "Healthy state, no action needed"
     if pressure >= _HIGH_PRESSURE:
-        advice = f"Consider {'merging similar threads' if merges else 'ai_compact'} to reduce pressure"
-    elif merges:
-        advice = "Some threads say nearly the same and could be merged"
-    elif splits:
-        advice = "Some threads drifted and could be split"
-    else:
-        advice = "Healthy state, no action needed"
+        advice = "Consider ai_compact to reduce pressure"
     return {"active_threads": len(strengths), "context_pressure": round(pressure, 2), "recommendation": advice}

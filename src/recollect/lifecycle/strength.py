@@ -1,9 +1,7 @@
 """How strong a memory is now, what age makes of it, and what being used does to it.
 
-Strength is computed when it is read, from the base weight and the moment of the last reinforcement. It is never
-multiplied on a timer, and a clock that was set back raises nothing. The status that age gives is computed too. Only
-threads fade with time, and pinned ones do not.
-"""
+Strength and the status that age gives are computed when read, never multiplied on a timer, so a clock that was set back
+raises nothing. Only threads fade with time, and pinned ones do not."""
 
 from __future__ import annotations
 

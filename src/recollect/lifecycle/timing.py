@@ -1,8 +1,6 @@
 """Time in our own units: the heartbeat's beats of five minutes, and jobs that are due by a count of sessions.
 
-Beats are counted by the clock, so it does not matter who looks, how often, or whether anyone was there to tick. A clock
-that was set back takes no beat away; counting goes on from where it now stands.
-"""
+Beats are counted by the clock, whoever looks and however often. A clock that was set back takes no beat away."""
 
 from __future__ import annotations
 

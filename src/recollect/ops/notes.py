@@ -1,8 +1,5 @@
-"""note save, list, show, evolve, archive, restore, sync, import: a person's notes, by name.
-
-The file is the truth for what a note says. Each command is one plan that holds the changes of files and of memory
-together (app/note_files.py writes the files), so that `undo` takes back both.
-"""
+"""A person's notes, by name. The file is the truth for what a note says: each command is one plan that changes files
+and memory together, so that `undo` takes back both."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Suggestions and compaction: threads that say the same, that drifted, that grew too many.
-
-Threads are compared by their vectors. A few passages that have none yet are embedded on the spot, and nothing of that
-is kept: so a dry run writes nothing and still comes to the same result.
-"""
+"""Suggestions and compaction: threads that say the same, that drifted, that grew too many. Threads are compared by
+their vectors; a few passages that have none yet are embedded on the spot, and nothing of that is kept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Memories as files. JSONL has one value per line, each with a checksum, and a last line that counts them.
-
-An import reads the whole file before it writes anything, so a damaged one changes nothing; ids are kept, so
-reading the same file twice adds nothing.
-"""
+"""Memories as files. JSONL has one value per line, each with a checksum, and a last line that counts them. An import
+reads the whole file before it writes anything; ids are kept, so reading a file twice adds nothing."""
 
 from __future__ import annotations
 

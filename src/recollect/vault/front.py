@@ -1,11 +1,7 @@
-"""Front matter: the lines between two `---` at the head of a note.
+"""Front matter: the lines between two `---` at the head of a note. What its fields mean is page.py's.
 
-Read line by line, not as whole YAML: the fields we know are single values and lists of them, which is what editors of
-notes write; every other line is kept and ignored. So nothing in a file can be expanded, constructed or run, and a
-broken line costs that line alone. A field is changed by replacing its own lines.
-
-Does not know what fields mean (page.py).
-"""
+Read line by line, not as whole YAML: nothing in a file can be expanded, constructed or run, and a broken line costs
+that line alone. A field is changed by replacing its own lines; every line that we do not know is kept."""
 
 from __future__ import annotations
 

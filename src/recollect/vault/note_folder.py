@@ -1,11 +1,7 @@
-"""The files of a vault: found, read, made, changed, moved.
+"""The files of a vault: found, read, made, changed, moved. What they mean is page.py's.
 
-No link is followed on the way to a note: it may lead anywhere. Hidden files and folders are the editor's own. A file is
-only overwritten if it still is what was read (base/swap.py), made only where there is none, and moved in one step, so
-that what an editor saves meanwhile is never lost. A file that cannot be read is reported, not raised.
-
-Does not look into notes (page.py) and does not know what folders mean to memory (page.py).
-"""
+No link is followed on the way to a note. A file is only overwritten if it still is what was read (base/swap.py), made
+only where there is none, and moved in one step, so that what an editor saves meanwhile is never lost."""
 
 from __future__ import annotations
 

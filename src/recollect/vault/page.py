@@ -1,10 +1,6 @@
 """What a note's file says, whichever dialect it is written in, and what it means to memory: its status by the folder it
-is in, its trust by whose vault it is.
-
-Changes are splices (front.py, tags.py) that return another text. A note of the tag dialect is titled by its condition,
-else by the first line of its memory, else by the first line that is not a tag; any other by its title or heading. A
-file without any of these is titled by its name.
-"""
+is in, its trust by whose vault it is. A note of the tag dialect is titled by its condition, else by its first line; any
+other by its title or heading; a file without these by its name."""
 
 from __future__ import annotations
 

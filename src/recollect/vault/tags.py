@@ -1,10 +1,6 @@
-"""The tag dialect: `<memory-metadata>`, `<conditional>`, `<fuzzy-match>` and `<memory>`, each on lines of its own.
-
-A block begins where its tag stands alone on a line, in any order. A memory ends at its last closing tag, so that it may
-speak of these tags. A file is changed by replacing what stands in a block; what is in `<memory>` is never touched.
-
-Does not know what the blocks mean (page.py).
-"""
+"""The tag dialect: `<memory-metadata>`, `<conditional>`, `<fuzzy-match>` and `<memory>`, each on lines of its own, in
+any order. A file is changed by replacing what stands in a block; what is in `<memory>` is never touched. What the
+blocks mean is page.py's."""
 
 from __future__ import annotations
 
