@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recollect.app import language_model, note_files, notices
+from recollect.app import language_model, notices
 from recollect.app.core import App
 from recollect.app.note_files import find_note
 from recollect.base.errors import BadInput
@@ -117,31 +117,6 @@ def test_a_forgotten_note_moves_to_cold_storage_and_comes_back_to_where_it_was(a
     assert kept(app, id).status is Status.ACTIVE
 
 
-def test_cut_off_between_moving_a_file_and_knowing_of_it_nothing_is_lost(
-    app: App, vault: Path, monkeypatch: pytest.MonkeyPatch
-):
-    put(vault, "animals/zebra.md", "# Zebra\nThe zebra approves.\n")
-    notes.sync(app)
-    id = find_note(app, "zebra").id
-
-    write = note_files.write
-
-    def cut_off(*given: Any) -> None:
-        write(*given)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(note_files, "write", cut_off)
-        with pytest.raises(KeyboardInterrupt):
-            forgetting.forget(app, ("zebra",))
-    assert set(files(vault)) == {"memory-cold/animals/zebra.md"}
-
-    notes.sync(app)
-    assert kept(app, id).status is Status.ARCHIVED
-    notes.restore(app, ("zebra",))
-    assert (set(files(vault)), kept(app, id).status) == ({"animals/zebra.md"}, Status.ACTIVE)
-
-
 def test_what_is_known_of_its_use_travels_with_a_note(app: App, vault: Path):
     put(vault, "zebra.md", TAGGED)
     notes.sync(app)
@@ -160,16 +135,6 @@ def test_what_is_pinned_or_put_away_is_not_forgotten(app: App):
     for id, why in ((archived, "already"), (pinned.id, "pinned")):
         with pytest.raises(BadInput, match=why):
             forgetting.forget(app, (id,))
-
-
-def test_a_dry_run_moves_nothing(open_app: Opens, app: App, vault: Path):
-    put(vault, "zebra.md", "Zebra")
-    notes.sync(app)
-    before = files(app.home.root)
-    forgetting.forget(open_app(dry_run=True), ("zebra",))
-    forgetting.forget(open_app(dry_run=True), run=True)
-    forgetting.appreciate(open_app(dry_run=True), "zebra")
-    assert files(app.home.root) == before
 
 
 # Appreciation

@@ -237,14 +237,6 @@ def test_a_projects_note_is_flagged_and_its_file_never_written(app: App, model: 
     assert findings(validate.validate(app)) == {id: ["flagged by a review"]}
 
 
-def test_garbage_changes_nothing(app: App, model: StandIn):
-    kept_rule(app, "The port is 8080")
-    before = states(app)[Scope.PROJECT]
-    model.answers('all is well: [{"id": "x", "state": "stale"}]')
-    validate.validate(app, run=True)
-    assert (states(app)[Scope.PROJECT], findings(validate.validate(app))) == (before, {})
-
-
 def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
     app = open_app()
