@@ -1,13 +1,7 @@
-"""What a language model is asked about a turn, and what its answers may change. Asks nobody and writes nothing
-(ops/turn_questions.py); the wording is in llm/prompts/.
+"""What a language model is asked about a turn, and what its answers may change. Asks nobody (ops/turn_questions.py).
 
-Prompts that the judge is unsure of: only what would wait for the person, or was dropped by a little, is worth a
-question. An answer counts only if it quotes the person's own words; then what it quotes is a rule in force. "No"
-changes nothing: what waits, waits for the person.
-
-Reviews of the last messages: the model sees what a person and an agent said, and memories that are near to it, whole.
-It may propose new words for one of those, or something new; it can change nothing else of a memory. Proposals that name
-a memory it was not shown, change nothing, or are empty or too long are dropped.
+A prompt that the judge is unsure of becomes a rule only if the answer quotes the person's own words. A review of the
+last messages may propose new words for a memory that the model was shown, or something new, and nothing else.
 """
 
 from __future__ import annotations

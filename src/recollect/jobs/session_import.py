@@ -1,8 +1,7 @@
 """Imports past transcripts of a project, oldest first: the jobs that run per turn see them as they see live ones.
 
 An import can be killed at any moment, run again and again, and undone: how far each transcript was read, and by which
-import, is written in one transaction with what it brought. Transcripts that are read live are left alone. Acts that a
-fork or a resumed session copied are recorded once.
+import, is written in one transaction with what it brought. Acts that a fork copied are recorded once.
 """
 
 from __future__ import annotations

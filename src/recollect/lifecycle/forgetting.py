@@ -1,10 +1,7 @@
 """Forgetting: which rules and notes are hardly used, and what a review of them said. Threads fade by the clock instead.
 
 `score = log2(1 + frequency) * e^(-0.003466 * sessions since the last access) + appreciation`: each use counts less than
-the one before, and half as much for every 200 sessions without any. Pinned memories are never reviewed, and neither are
-those too young to have been used.
-
-Moves nothing (ops/forget.py).
+the one before, and half as much for every 200 sessions without any. Pinned and young memories are never reviewed.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Validation: what a model found when it compared memories with a project's files, and better titles for them.
+"""Validation: what a model found when it compared memories with a project's files, better titles for them, and what a
+memory claims to exist. Asks nobody, reads no file, runs nothing (ops/validate.py).
 
-A check says that a memory holds, that it no longer does, or how it should read. A rule that should read otherwise waits
-in the inbox: the words of files never become a rule until a person says so. The title of what a person said may use
-only that person's words, because it is shown as theirs.
-
-Also: what a memory claims to exist, that is the paths and commands that its words name. Only what is written as code,
-or is plainly the path of a file: prose is full of slashes.
-
-Asks nobody, reads no file, runs and measures nothing (ops/validate.py).
+The title of what a person said may use only that person's words, because it is shown as theirs.
 """
 
 from __future__ import annotations

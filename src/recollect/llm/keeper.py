@@ -1,13 +1,9 @@
-"""Runs between us and a program: whatever happens to either, no process is left behind.
+"""Runs between us and a program, so that no process is left behind: `keeper.py LIFELINE PROGRAM ARG…`, a script of its
+own with the standard library alone.
 
-A script of its own, with the standard library alone: `keeper.py LIFELINE PROGRAM ARG…`. The lifeline is the number of a
-descriptor that nobody writes to; it closes when the caller closes its end, or dies, even by `kill -9`. Then, and also
-when the program ends, everything that the program started is killed. On Linux this includes processes that left its
-process group or their parent: orphans become children of the keeper, and children are found in /proc. If the keeper
-is killed, the kernel kills the program.
-
-A function that runs in the child between fork and exec would do some of this without a process of its own; but it is
-not safe in a daemon with threads, and does not see grandchildren.
+When the lifeline closes (its caller closed it or died) and when the program ends, everything that the program started
+is killed. On Linux this includes processes that left its group or their parent: orphans become children of the keeper.
+If the keeper is killed, the kernel kills the program. A preexec function is not safe in a daemon with threads.
 """
 
 from __future__ import annotations

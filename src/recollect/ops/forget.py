@@ -1,9 +1,7 @@
 """forget, appreciate: rules and notes that are hardly used go into cold storage, on a person's word or a model's.
 
-Every so many sessions (jobs/session_schedule.py) the three lowest are reviewed. A model says keep, which raises their
-appreciation, or cold; without one they are only proposed. Nothing is put away on a doubt: not what was used, changed
-or pinned while the model thought, and never a file of a repository. A rule is archived, which `undo` and `restore`
-take back; a note's file moves to `memory-cold/`, and `note restore` brings it back.
+Every so many sessions (jobs/session_schedule.py) the three lowest are reviewed: a model says keep, which raises their
+appreciation, or cold; without one they are only proposed. Nothing is put away in doubt, and no file of a repository.
 """
 
 from __future__ import annotations

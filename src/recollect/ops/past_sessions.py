@@ -1,8 +1,7 @@
 """Past sessions of an agent become memory, so that it is not empty on the first day; and what sessions left since then.
 
 Chooses the transcripts (each belongs to the project that its session was begun in), has them read
-(jobs/session_import.py), and says what is remembered now. Killed at any moment and run again it goes on; run twice it
-records nothing twice.
+(jobs/session_import.py), and says what is remembered now.
 """
 
 from __future__ import annotations

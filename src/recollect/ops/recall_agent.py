@@ -1,9 +1,5 @@
 """recall-agent: a language model chooses what a prompt should bring up. Switched on by two settings, and then the hook
-of a prompt waits for it; whenever it fails, ordinary recall is used.
-
-Loads pointers, lets `recall` make the questions, has them asked, and reads the chosen memories again: while the model
-thought, memory went on.
-"""
+of a prompt waits for it; whenever it fails, ordinary recall is used."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
 """What a language model is asked about a turn: is an unsure prompt a rule, what did the session teach, and (`review`)
-what does memory lack or state wrongly?
+what does memory lack or state wrongly? It is noted where the words are, and a job asks later, each question once.
 
-When a turn is over, it is only noted where the words are. The job asks later, on a thread that nobody waits for. Each
-question is asked once, whatever happens: it is taken off the list before it is sent. With MEMORY_LLM off, nothing is
-noted.
-
-A review changes words only. Threads and rules that wait are reworded in place; for a rule in force a candidate waits in
-the inbox, which takes its place if a person accepts it; for a note of the user's own, one waits in the vault's inbox.
-What a person changed meanwhile, pinned memories and a repository's files are left alone.
+A review changes words only: of threads and rules that wait in place; for a rule in force, or a note of the user's own,
+a proposal waits in the inbox. What a person changed meanwhile, pinned memories and a repository's files are left alone.
 """
 
 from __future__ import annotations

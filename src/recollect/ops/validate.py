@@ -1,12 +1,8 @@
 """validate: are memories still true? A random sample is checked every so many sessions (jobs/session_schedule.py).
 
-Always, and for free: whether what a memory names exists. With a model there are two phases. The
-first compares what the project's rules and notes state with its files, which the model may read and nothing else; a
-rule that should read otherwise waits in the inbox, a memory that no longer holds is flagged. The second finds better
-titles. Nothing that a memory says is ever run, and files of a repository are never written.
-
-A user's memories hold in every project, so no single project's files can contradict them: they go through the free
-checks and the second phase.
+Always, and for free: whether what a memory names exists. A model then compares what the project's rules and notes state
+with its files, which it may read and nothing else, and finds better titles. A rule that should read otherwise waits in
+the inbox, a memory that no longer holds is flagged. Nothing that a memory says is run; a repository is never written.
 """
 
 from __future__ import annotations
@@ -111,7 +107,7 @@ def _check_names(app: App, scope: Scope, sample: Sequence[Memory], found: _Found
 
 def _check_claims(app: App, scope: Scope, sample: Sequence[Memory], found: _Found) -> Iterator[str]:
     if scope is not Scope.PROJECT or app.project is None:
-        return
+        return  # a user's memories hold in every project: no single project's files can contradict them
     for start in range(0, len(sample), PER_QUESTION):
         some = sample[start : start + PER_QUESTION]
         fields = (("entries", validation.format_entries(some)),)

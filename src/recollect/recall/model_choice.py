@@ -1,15 +1,8 @@
-"""Lets a language model choose among memories: what it is asked, and what its answer means.
+"""Lets a language model choose among memories: what it is asked, and what its answer means. Asks nobody.
 
 The broad question shows a pointer to each memory, one per line; the strict one shows the candidates whole and can only
-remove some. An answer names memories, one per line, or says NONE. Names that were not offered are dropped; an answer
-that names nothing that was offered, and does not say NONE either, is no answer.
-
-Before the broad question, the memories may be filtered by keywords: every word of the prompt except the stop words is
-a keyword, and one that is found is enough: as a word, as part of one, or as a word that differs by a letter in twenty.
-Notes that list the words by which they want to be found are searched by those and their name, other memories by name
-and description. Paraphrases are missed, which is why the filter has to be switched on.
-
-Asks nobody (app/language_model.py) and loads nothing (ops/recall_agent.py); the wording is in llm/prompts/.
+remove some. An answer names memories, one per line, or says NONE. Before the broad question the memories may be
+filtered by keywords, which misses paraphrases: it has to be switched on.
 """
 
 from __future__ import annotations
@@ -119,6 +112,8 @@ def find_keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
 def filter_by_keywords(
     prompt: str, pointers: Sequence[Pointer], *, stop_words: Set[str], in_content: bool = False
 ) -> tuple[Pointer, ...]:
+    """Those that have any keyword of the prompt: as a word, as part of one, or with a letter in twenty that differs.
+    Notes that list words to be found by are searched by those and their name, others by name and description."""
     keywords = find_keywords(prompt, stop_words)
     return tuple(pointer for pointer in pointers if _has_keyword(keywords, _searched_text(pointer, in_content)))
 
