@@ -104,13 +104,6 @@ def test_nothing_in_a_folder_that_all_can_write_is_climbed_to(work: Path, at):
     assert at(shared).common_dir is None
 
 
-@posix
-def test_a_linked_folder_is_the_project_it_leads_to(work: Path, at):
-    (work / "real" / ".ai").mkdir(parents=True)
-    (work / "link").symlink_to(work / "real")
-    assert at(work / "link") == at(work / "real")
-
-
 def test_the_same_name_in_two_places_makes_two_projects(work: Path, at):
     """A copy too, and whether or not the folder is there."""
     (work / "a" / "api" / ".ai").mkdir(parents=True)
@@ -315,14 +308,6 @@ def test_a_common_dir_named_inside_a_git_folder_is_not_followed(work: Path, at, 
     (evil / ".git" / "commondir").write_text(f"{victim.common_dir}\n")
     git(evil, "config", "-f", ".git/config", "core.worktree", str(victim.root))
     check_on_its_own(at(evil), evil, victim)
-
-
-def test_an_id_that_spells_a_path_key_is_none(work: Path, at):
-    plain = work / "plain"
-    plain.mkdir()
-    evil = repository(work / "evil")
-    (evil / ".git" / ID_FILE).write_text(at(plain).key)
-    assert at(evil).key != at(plain).key
 
 
 def test_a_work_tree_with_a_git_dir_apart_is_known_by_its_path(work: Path, at):

@@ -173,13 +173,6 @@ def test_a_second_move_may_name_either_folder_of_the_first(stores: Path):
     assert store_folder(stores, third) == store
 
 
-def test_two_projects_attached_to_each_other_make_no_loop(stores: Path, pair: Pair):
-    (one, store_one), (two, store_two) = pair
-    attach(stores, one, store_two.name)
-    attach(stores, two, store_one.name)
-    assert store_folder(stores, one) == store_folder(stores, two) == store_two
-
-
 def test_an_attached_store_that_was_removed_gives_the_project_its_own_back(stores: Path, pair: Pair):
     (_, store_one), (two, store_two) = pair
     attach(stores, two, store_one.name)

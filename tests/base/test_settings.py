@@ -341,10 +341,3 @@ def test_nothing_makes_it_raise(tmp_path: Path, content: bytes, data: st.DataObj
         assert settings.canonical(setting, loaded.text(setting.name)) == loaded.text(setting.name)
     for problem in loaded.problems:
         problem.encode()
-
-
-def test_the_environment_is_handed_out_as_a_copy(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MEMORY_TOASTS", "on")
-    handed = settings.environment()
-    handed["MEMORY_TOASTS"] = "off"
-    assert settings.environment()["MEMORY_TOASTS"] == "on"

@@ -93,21 +93,6 @@ def test_a_model_that_hangs_is_gone_and_ordinary_recall_stands(house: House, tmp
     assert soon(lambda: 'said="no answer in time"' in house.log(), 5), house.log()
 
 
-def test_a_daemon_that_ends_leaves_no_model_behind(house: House, tmp_path: Path):
-    site = Site(house, tmp_path, seconds=60)
-    site.hang()
-    site.pin("Deploys to staging go first")
-    house.start()
-    with site.line("UserPromptSubmit", "s1", prompt=PROMPT, prompt_id="p") as line:
-        frame.read_reply(line.recv)
-        assert soon(lambda: site.hanging(), 20)
-
-        house.ask("stop")
-
-        assert soon(house.is_gone)
-        assert soon(lambda: not site.hanging(), 10)
-
-
 def test_the_real_hook_waits_and_prints_what_was_chosen(house: House, tmp_path: Path):
     site = Site(house, tmp_path, seconds=30)
     site.pin("Deploys to staging go first")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -104,13 +103,6 @@ def test_a_megabyte_is_kept_and_a_value_out_of_range_is_taken_as_the_nearest(sha
         assert "# Memory Recall" in talk.text("ai_recall", query="x", limit=-7)
 
 
-def test_an_unknown_id_is_answered_with_the_nearest(shared: House):
-    with talking() as talk:
-        id = talk.pin("The only one.")
-        wrong = id[:-1] + ("0" if id[-1] != "0" else "1")
-        assert f"Did you mean {id}?" in talk.error("ai_rate_context", thread_id=wrong, useful=True)
-
-
 def test_focus_rating_merging_splitting_and_undo_take_effect(shared: House):
     a, b, c = seed(3)
     with talking() as talk:
@@ -148,24 +140,6 @@ def test_suggestions_and_compaction_are_data_within_the_limit(shared: House):
         assert done["summary"].startswith("Compaction complete. 90 → ")
         assert "Undid compact" in talk.text("ai_undo")
         assert talk.data("ai_suggestions")["health"]["active_threads"] == 90
-
-
-def test_two_agents_compact_at_once_and_nothing_is_lost(shared: House):
-    seed(40)
-    with talking() as one, talking() as other:
-        found: list[dict[str, Any]] = []
-        both = [threading.Thread(target=lambda t=t: found.append(t.data("ai_compact"))) for t in (one, other)]
-        for thread in both:
-            thread.start()
-        for thread in both:
-            thread.join(60)
-
-        assert len(found) == 2
-        assert {told["dry_run"] for told in found} == {False}
-    app = App.open(Path.cwd())
-    spoken = [m.content for _, store in app.scopes() for _, said in store.each() for m in said]
-    app.close()
-    assert len(spoken) == 80
 
 
 def test_memories_and_notes_are_resources(shared: House):
