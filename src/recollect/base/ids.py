@@ -1,8 +1,7 @@
 """Ids: `thread_20260201_083000_abc123`. Kind, second in UTC, six hex digits. Made only here.
 
-The digits are the millisecond (ten bits) and chance (fourteen), and rise within a process, so ids
-sort by time. Two processes may still draw the same one: the store refuses the second (IdTaken) and
-the operation draws again.
+The digits are the millisecond (ten bits) and random bits (fourteen), and rise within a process, so ids sort by time.
+Two processes may still draw the same one: the store refuses the second (IdTaken) and the operation draws again.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from recollect.base.clock import Clock
 
 _SHAPE = re.compile(r"[a-z]{2,12}_\d{8}_\d{6}_[0-9a-f]{6}")
 _REFERENCE = re.compile(rf"\s*({_SHAPE.pattern})\s*(?:\+\s*(\d{{1,9}}))?\s*")
-_CHANCE_BITS = 14
+_RANDOM_BITS = 14
 
 
 class Mint:
@@ -27,7 +26,7 @@ class Mint:
     def draw(self, kind: str) -> str:
         now = self._clock.now()
         second, micros = divmod(now.micros, 1_000_000)
-        tail = (micros // 1_000) << _CHANCE_BITS | _chance()
+        tail = (micros // 1_000) << _RANDOM_BITS | _draw_bits()
         if (second, tail) <= self._last:
             second, tail = self._last[0], self._last[1] + 1
             if tail >= 1 << 24:
@@ -58,6 +57,6 @@ def draw_numbers(count: int, below: int) -> list[int]:
     return [left.pop(int.from_bytes(os.urandom(8), "big") % len(left)) for _ in range(min(count, below))]
 
 
-def _chance() -> int:
+def _draw_bits() -> int:
     """As `secrets` does it, which would load half a dozen modules while a hook waits for the daemon."""
-    return int.from_bytes(os.urandom(2), "big") >> (16 - _CHANCE_BITS)
+    return int.from_bytes(os.urandom(2), "big") >> (16 - _RANDOM_BITS)

@@ -79,13 +79,13 @@ def parse_line(line: str) -> dict[str, str]:
 
 
 class LogFollower:
-    """New lines as they come, for ever: across rotations, and even before there is a file. Begins where the log ends
+    """New lines as they come, forever: across rotations, and even before there is a file. Begins where the log ends
     when it is made."""
 
     def __init__(self, folder: Path, session: str = "") -> None:
         self._path = folder / FILE
         self._session = session
-        self._inode, self._offset = self._look()
+        self._inode, self._offset = self._stat()
         self._rest = b""
 
     def __iter__(self) -> Iterator[str]:
@@ -97,7 +97,7 @@ class LogFollower:
 
     def read_new(self) -> list[str]:
         """What came since the last look."""
-        inode, size = self._look()
+        inode, size = self._stat()
         if not inode:
             return []
         if inode != self._inode or size < self._offset:
@@ -111,7 +111,7 @@ class LogFollower:
         decoded = (line.decode("utf-8", "replace") for line in lines)
         return [line for line in decoded if _is_of(line, self._session)]
 
-    def _look(self) -> tuple[int, int]:
+    def _stat(self) -> tuple[int, int]:
         try:
             found = os.stat(self._path)
         except OSError:

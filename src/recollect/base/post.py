@@ -1,4 +1,4 @@
-"""One JSON request to a server that somebody named, and the key that it wants.
+"""One JSON request to a server that the settings name, and the key that it wants.
 
 The whole call ends within its time, however slowly the server sends; no redirect is followed, no proxy is used. Which
 server may be asked, and what the answer means, is for the caller.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# What a terminal might obey, or what reorders what a reader sees: C0 (but tab and newline), DEL,
-# C1, the bidi controls, zero-width marks, line separators, tag characters.
+# What a terminal might obey, or what reorders what a reader sees: C0 (except tab and newline), DEL, C1, the bidi
+# controls, zero-width marks, line separators, tag characters.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"

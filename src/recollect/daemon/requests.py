@@ -74,7 +74,7 @@ class RequestHandler:
                 _environ(header),
                 header.get("cwd", ""),
                 request.until_s - HOOK_NEEDS_S,
-                _patience(request),
+                _make_wait(request),
                 _number(header.get("transcript_bytes", "")),
             )
         except BadInput:
@@ -118,8 +118,8 @@ def _is_newer(header: Mapping[str, str]) -> bool:
     return header.get("op") in ("hook", "ask") and version_key(header.get("version", "")) > version_key(__version__)
 
 
-def _patience(request: Request) -> Callable[[float], float]:
-    """For a hook that was installed to wait: asked for some seconds, returns when its answer must be there; 0: it waits
+def _make_wait(request: Request) -> Callable[[float], float]:
+    """For a hook that was installed to wait: given the seconds wanted, when the answer must be ready; 0 where it waits
     no longer than usual."""
     most_s = _number(request.header.get("patience_ms", "")) / 1_000
 

@@ -62,7 +62,7 @@ class Service:
         )
         self._server = Server(place, listener, token, self._answer, self._requests.report_failure)
         self._name = place.address if place.tcp else place.socket
-        self._stamps = self._look()
+        self._stamps = self._read_stamps()
         jobs = [job for job in job_table.JOBS if not isinstance(job.when, PerTurn)]
         quick = [*self._own_jobs(), *(job for job in jobs if job.model is job_table.Model.NONE)]
         slow = [job for job in jobs if job.model is not job_table.Model.NONE]
@@ -123,7 +123,7 @@ class Service:
             return "its home is gone or was replaced"
         if not os.access(self._home.root, os.W_OK | os.X_OK):
             return "its home cannot be written"
-        code, name = self._look()
+        code, name = self._read_stamps()
         if code != self._stamps[0]:
             return "its installation changed"
         if name != self._stamps[1]:
@@ -133,9 +133,8 @@ class Service:
         idle_s = load(self._home.conf, None, {}).figure(IDLE_SETTING) * 60
         return "nobody asked for a while" if time.monotonic() - self._requests.asked_s >= idle_s else ""
 
-    def _look(self) -> tuple[Stamp | None, Stamp | None]:
-        """Of the package's first file, which installing, upgrading and uninstalling all write or remove; and of the
-        file that the daemon is met at."""
+    def _read_stamps(self) -> tuple[Stamp | None, Stamp | None]:
+        """Of the package's first file, which an install, upgrade or uninstall writes or removes, and of the socket."""
         return stamp(recollect.__file__), stamp(self._name)
 
     # Jobs of the process itself

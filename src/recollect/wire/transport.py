@@ -23,8 +23,8 @@ _LOCAL_PEERCRED = 1  # macOS; the value is its own and the module does not name 
 
 
 def connect(place: Place, timeout_s: float) -> _socket.socket:
-    """A line to the daemon. FileNotFoundError or ConnectionRefusedError: there is none. PermissionError: the folder
-    is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
+    """A connection to the daemon. FileNotFoundError or ConnectionRefusedError: there is none. PermissionError: the
+    folder is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
     if not is_private(place.runtime):
         raise PermissionError(place.runtime)
     use_tcp = sys.platform == "win32" or place.tcp
@@ -50,7 +50,7 @@ def connect(place: Place, timeout_s: float) -> _socket.socket:
 
 def listen(place: Place, token: str) -> "socket":
     """A listening socket that nobody else can reach, in the place of whatever was left there. The caller holds the
-    lifetime lock. `token` is TOKEN_CHARS characters of chance; only TCP uses it."""
+    lifetime lock. `token` is TOKEN_CHARS random characters; only TCP uses it."""
     import os
     import socket
 
@@ -76,7 +76,7 @@ def listen(place: Place, token: str) -> "socket":
 
 
 def prove(shown: bytes, token: str) -> bytes:
-    """What a client that showed this is answered with; nothing where it does not know the token."""
+    """The token's second half, for a client that showed the first; empty for any other."""
     import hmac
 
     both = token.encode("ascii")
