@@ -11,7 +11,7 @@ from recollect.capture.tables import table
 from recollect.model.act import Act, Deed, Speaker
 from recollect.model.session import Ending, Outcome, ShownMemory, SubagentState, Way
 from tests.capture.acts import call, edited, failed, ran, refused, said, sitting
-from tests.capture.cases import cases
+from tests.cases import cases
 from tests.values import NOW
 
 reported = agent("claude-code").subagent_report

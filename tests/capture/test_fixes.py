@@ -16,7 +16,7 @@ from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
 from recollect.model.act import Act, Deed
 from recollect.model.lesson import read
 from tests.capture.acts import call, edited, failed, looked, ran, refused, replied, said
-from tests.capture.cases import cases
+from tests.cases import cases
 
 MISSING = 'Exit code 1\nnpm ERR! Missing script: "test"'
 BROKEN = "Exit code 1\nError: Cannot find module 'left'\n"

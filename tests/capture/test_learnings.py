@@ -16,7 +16,7 @@ from recollect.model.lesson import ORIGIN, How, Lesson, read
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.plan import Update
 from tests.capture.acts import failed
-from tests.capture.cases import cases
+from tests.cases import cases
 from tests.values import NOW, rule
 
 

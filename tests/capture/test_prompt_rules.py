@@ -17,7 +17,7 @@ from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
 from recollect.capture.tables import Patterns, Words, compiled, table
 from recollect.model.result import Scope
-from tests.capture.cases import cases
+from tests.cases import cases
 
 
 def rules(draft: Draft, action: Action) -> list[str]:

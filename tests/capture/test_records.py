@@ -25,7 +25,7 @@ from recollect.model.act import Act, Deed, Speaker
 from recollect.model.record import Record
 from recollect.model.record import read as read_record
 from tests.capture.acts import call, edited, looked, ran, replied, said, turn
-from tests.capture.cases import cases
+from tests.cases import cases
 from tests.values import NOW
 
 FIX = turn(

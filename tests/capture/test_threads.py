@@ -14,7 +14,7 @@ from recollect.capture.turns import Turn, message_id, own_words
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
 from recollect.model.record import TURN, Record
 from tests.capture.acts import edited, looked, ran, replied, said, turn
-from tests.capture.cases import cases
+from tests.cases import cases
 from tests.values import messages, thread
 
 TAX = thread("Wrong tax for Quebec", topics=("tax", "quebec"), anchors=(Anchor("services/tax.py"),), drift=("tax",))

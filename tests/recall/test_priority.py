@@ -22,6 +22,7 @@ from recollect.recall.priority import (
     relevance,
     strength_factor,
 )
+from tests.cases import cases
 from tests.values import AGE, NOW, rule, thread
 
 GOOD, BAD = Rating(True, NOW), Rating(False, NOW)
@@ -129,37 +130,9 @@ def test_age_costs_nothing_for_a_fortnight_then_a_little_more_each_month_and_nev
 
 
 BASH = "Bash"
-CASES: list[tuple[str, str, dict[str, Any], bool]] = [
-    ("Use pnpm, never npm", BASH, {"command": "npm install"}, True),
-    ("Use pnpm, never npm", BASH, {"command": "cd web && CI=1 sudo npm install"}, True),
-    ("Use pnpm, never npm", BASH, {"command": "/usr/bin/npm ci | tee log"}, True),
-    ("Use pnpm, never npm", BASH, {"command": "yarn install"}, False),
-    ("Use pnpm, never npm", BASH, {"command": "echo npm"}, False),
-    ("Never force git push to main", BASH, {"command": "git push --force"}, True),
-    ("Make sure that tests are green", BASH, {"command": "make build"}, False),
-    ("Run `make lint` before a commit", BASH, {"command": "make lint"}, True),
-    ("Find out who owns a file first", BASH, {"command": "find . -name x"}, False),
-    ("Node 20 is what we test with", BASH, {"command": "node index.js"}, False),
-    ("docker-compose is not installed", BASH, {"command": "docker ps"}, False),
-    ("docker needs sudo here", BASH, {"command": "docker ps"}, True),
-    ("Read the docs before asking", "Read", {"file_path": "a.py"}, False),
-    ("The Read tool gets absolute paths", "Read", {"file_path": "a.py"}, True),
-    ("WebFetch is blocked by the proxy", "WebFetch", {"url": "http://x"}, True),
-    ("mcp__shop__search wants an id", "mcp__shop__search", {"q": "x"}, True),
-    ("Tests go in __tests__/", "Write", {"file_path": "/p/web/__tests__/a.ts", "content": ""}, True),
-    ("Tests go in __tests__/", "Write", {"file_path": "/p/web/a.txt", "content": ""}, False),
-    ("Never edit package-lock.json by hand", "Edit", {"file_path": "/p/package-lock.json", "old_string": "x"}, True),
-    ("src/generated/ is made by a script", "Edit", {"file_path": "/p/src/generated/x.py", "old_string": ""}, True),
-    ("src/generated/ is made by a script", "Edit", {"file_path": "/p/src/x.txt", "old_string": ""}, False),
-    ("Keep *.sql files in lower case", "Write", {"file_path": "/p/m.sql", "content": ""}, True),
-    ("In Python we use tabs", "Edit", {"file_path": "/p/a.py", "old_string": "x"}, True),
-    ("In Python we use tabs", "Read", {"file_path": "/p/a.py"}, False),
-    ("In Python we use tabs", "Edit", {"file_path": "/p/a.rs", "old_string": "x"}, False),
-    ("Use tabs", "Edit", {}, False),
-]
 
 
-@pytest.mark.parametrize(("said", "tool", "given", "bears"), CASES)
+@pytest.mark.parametrize(("said", "tool", "given", "bears"), cases("call_rules", "rules", "recall"))
 def test_a_rule_bears_on_a_call_that_it_names(said: str, tool: str, given: dict[str, Any], bears: bool):
     tested = rule(said, body=said)
     assert rules_about([tested], read_call(tool, given)) == ([tested] if bears else [])
@@ -180,24 +153,9 @@ def test_a_very_long_command_is_judged_in_time():
     assert rules_about([rule("x", body="./" * 1_000)] * 20, call) == []
 
 
-@pytest.mark.parametrize(
-    ("failed", "fix", "how", "command", "bears"),
-    [
-        ("npm test", "pnpm test", How.INSTEAD, "npm test", True),
-        ("npm test", "pnpm test", How.INSTEAD, "npm run test -- --watch", True),
-        ("npm test", "pnpm test", How.INSTEAD, "cd web && CI=1 npm test | tail", True),
-        ("npm test", "pnpm test", How.INSTEAD, "git add . && npm test", True),
-        ("npm test", "pnpm test", How.INSTEAD, "pnpm test", False),
-        ("npm test", "pnpm test", How.INSTEAD, "npm install", False),
-        ("pytest", "PYTHONPATH=src pytest", How.INSTEAD, "pytest -q tests/test_a.py", True),
-        ("pytest", "PYTHONPATH=src pytest", How.INSTEAD, "PYTHONPATH=src pytest", False),
-        ("pytest api", "docker compose up -d db", How.AFTER, "pytest api", True),
-        ("pytest api", "docker compose up -d db", How.AFTER, "docker compose up -d db", False),
-        ("make test", "make check", How.INSTEAD, "make build", False),
-    ],
-)
+@pytest.mark.parametrize(("failed", "fix", "how", "command", "bears"), cases("call_rules", "lessons", "recall"))
 def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
-    failed: str, fix: str, how: How, command: str, bears: bool
+    failed: str, fix: str, how: str, command: str, bears: bool
 ):
-    learnt = rule("Lesson", body=Lesson(failed, fix, how).sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE)
+    learnt = rule("Lesson", body=Lesson(failed, fix, How(how)).sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE)
     assert rules_about([learnt], read_call(BASH, {"command": command})) == ([learnt] if bears else [])

@@ -54,7 +54,8 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
             worth = bonus + _worth(phrase, said) - _LATER * number if phrase else 0.0
             if worth > score:
                 best, score = phrase, worth
-    best = best or " and ".join(topics[:2]) or next(filter(None, map(_first_words, first)), "Work")
+    first_words = (" ".join(one.asked.split()[:MAX_WORDS]) for one in first)
+    best = best or " and ".join(topics[:2]) or next(filter(None, first_words), "Work")
     is_vague = not terms.names(best) and len(set(terms.content(best)) - _WORDS.vague) < MIN_WORDS
     if not is_wide_script(best) and (score < _WEAK or is_vague or len(best.split()) < MIN_WORDS):
         # Add the first topic that it does not name yet, where there is room.
@@ -67,14 +68,6 @@ def make_title(records: Sequence[Record], topics: Sequence[str] = ()) -> str:
 def _texts(record: Record) -> tuple[str, ...]:
     files = " ".join(terms.stem_of(file) for file in record.changed.split(", "))
     return record.asked, record.found, record.ended, files, record.said[:_READ_SAID_CHARS]
-
-
-def _first_words(record: Record) -> str:
-    for text in (record.asked, record.ended, record.found, record.changed, record.ran):
-        words = _CUES.junk.sub(" ", text[:_READ_CHARS]).split()[:MAX_WORDS]
-        if any(map(str.isalnum, "".join(words))):
-            return _capital(" ".join(words).strip(_STRIP)) or "Work"
-    return ""
 
 
 def _phrases(record: Record) -> Iterator[tuple[str, float]]:
