@@ -12,7 +12,7 @@ from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.daemon.apps import Apps
 from recollect.daemon.model_loader import Model
-from recollect.jobs import job_table, vault_sync, vault_upkeep
+from recollect.jobs import job_table, vault_sync
 from recollect.jobs.runner import Task
 from recollect.model.memory import Kind
 from recollect.model.query import Query
@@ -50,7 +50,7 @@ class Watch:
 
 @pytest.fixture
 def watch(apps: Apps, monkeypatch: pytest.MonkeyPatch) -> Watch:
-    monkeypatch.setattr(vault_upkeep, "_SHARE", 0)  # tests look again at once
+    monkeypatch.setattr(vault_sync, "_SHARE", 0)  # tests look again at once
     return Watch(apps)
 
 
@@ -91,7 +91,7 @@ def test_nothing_is_opened_while_nothing_changes(apps: Apps, home: Home, watch: 
 
 
 def test_many_files_are_taken_in_a_few_at_a_time(apps: Apps, home: Home, watch: Watch, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(vault_upkeep, "FEW_FILES", 2)
+    monkeypatch.setattr(vault_sync, "FEW_FILES", 2)
     for number in range(5):
         (home.vault / f"{number}.md").write_text(f"note {number}")
     assert watch.look() == 3

@@ -11,7 +11,7 @@ import pytest
 from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import RecollectError
-from recollect.jobs import vault_upkeep
+from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
 from recollect.model.result import Scope
 from recollect.ops import history, notes
@@ -119,7 +119,7 @@ def test_a_save_while_we_write_is_never_lost(
     works = {
         "evolve": lambda: notes.evolve(app, "zebra", "The giraffe.", title="Giraffe"),
         "archive": lambda: notes.archive(app, ("zebra",)),
-        "tend": lambda: vault_upkeep.write_some(app, vault_upkeep.Pending(session_began=True)),
+        "tend": lambda: vault_sync.write_some(app, vault_sync.Pending(session_began=True)),
         "undo": lambda: history.undo(app, done.change if done else ""),
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.app.core import App
-from recollect.jobs import vault_upkeep
+from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, Way
@@ -100,7 +100,7 @@ def test_a_file_that_somebody_is_at_is_left_to_him(app: App, vault: Path):
     put(vault, "a.md", BARE)
     looked(app)
     put(vault, "a.md", BARE + "And an umbrella.\n")
-    vault_upkeep.write_some(app, vault_upkeep.Pending(session_began=True))
+    vault_sync.write_some(app, vault_sync.Pending(session_began=True))
     assert (vault / "a.md").read_text() == BARE + "And an umbrella.\n"
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_may_not_be_written_is_left_and_the_others_are_not(app: App,
     (vault / "a.md").chmod(0o400)
     looked(app)
 
-    vault_upkeep.write_some(app, vault_upkeep.Pending(session_began=True))
+    vault_sync.write_some(app, vault_sync.Pending(session_began=True))
 
     assert (vault / "a.md").read_text() == BARE
     assert (vault / "b.md").read_text() != BARE
@@ -121,12 +121,12 @@ def test_many_are_tended_a_few_at_a_time(app: App, vault: Path):
     for number in range(5):
         put(vault, f"{number}.md", BARE)
     looked(app)
-    due = vault_upkeep.Pending(session_began=True)
+    due = vault_sync.Pending(session_began=True)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vault_upkeep, "BATCH", 2)
+        patch.setattr(vault_sync, "WRITE_BATCH", 2)
         rounds = 1
-        while vault_upkeep.write_some(app, due):
+        while vault_sync.write_some(app, due):
             rounds += 1
 
     assert rounds == 3

@@ -151,9 +151,6 @@ def forget(store: Store, ids: Iterable[str]) -> None:
         store.put_state(name, None)
 
 
-# Names of notes
-
-
 class FoundNote(NamedTuple):
     scope: Scope
     path: str
@@ -182,9 +179,6 @@ def notes_called(app: App, name: str) -> list[str]:
                 is_archived = page.place_of(path).status is Status.ARCHIVED
                 found[is_archived, order, fits.index(True)].append(one.id)
     return found[min(found)] if found else []
-
-
-# Files as a plan changes them
 
 
 def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -> None:

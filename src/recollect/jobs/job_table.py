@@ -79,7 +79,7 @@ JOBS: tuple[Job, ...] = (
     Job("vectors", "jobs.vector_filling:fill", Every(10)),
     Job("transcripts", "jobs.transcripts:work", AfterTalk(quiet_s=1.5, everywhere_s=600)),
     Job("rule-copies", "ops.sync:work", Every(60)),
-    Job("vaults", "jobs.vault_upkeep:watch", Every(0.6)),
+    Job("vaults", "jobs.vault_sync:watch", Every(0.6)),
     Job("heartbeat", "app.beat_state:tick", Every(300), light=True),
     Job("questions", "ops.turn_questions:ask_next", Every(2), Model.REQUIRED),
     Job("forgetting", "ops.forget:review_lowest",

@@ -21,7 +21,7 @@ from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.states import CURSORS, EVENTS_READ, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
-from recollect.jobs import transcript_reader, vault_upkeep
+from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.job_table import JOBS, Memo, PerTurn
 from recollect.model.act import SessionPart
 from recollect.model.session import EventName, Pointer
@@ -48,7 +48,7 @@ class ReadingState:
     the end of a transcript."""
 
     readings: OrderedDict[str, transcript_reader.Reading] = field(default_factory=OrderedDict)
-    notes: vault_upkeep.Pending = field(default_factory=vault_upkeep.Pending)
+    notes: vault_sync.Pending = field(default_factory=vault_sync.Pending)
     sizes: dict[str, int] = field(default_factory=dict)
     """How long transcripts were at the last look: a last line that is not complete yet is no news."""
     compared_s: float = -COMPARE_S  # when transcripts were last compared with their cursors
@@ -81,7 +81,7 @@ def read_some(app: App, state: ReadingState) -> bool:
     # A time in the future comes from a clock that was set back since; it would be waited for until then.
     settled = list(takewhile(lambda one: not 0 <= now.micros - one[1].at.micros < SETTLED_S * 1_000_000, found))
     if not settled:
-        return _read_unannounced(app, store, state) or vault_upkeep.write_some(app, state.notes)
+        return _read_unannounced(app, store, state) or vault_sync.write_some(app, state.notes)
     by_transcript: dict[str, list[Pointer]] = {}
     for _, pointer in settled:
         by_transcript.setdefault(pointer.transcript, []).append(pointer)
@@ -97,7 +97,7 @@ def read_some(app: App, state: ReadingState) -> bool:
         state.notes.session_began = True
         _end_abandoned(app, store, state, {pointer.session for _, pointer in settled})
     for session in {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}:
-        vault_upkeep.session_ended(app, state.notes, session)
+        vault_sync.session_ended(app, state.notes, session)
     if not more:
         EVENTS_READ.write(store, settled[-1][0])
     return more or bool(state.notes) or len(settled) == _POINTERS_AT_ONCE
@@ -179,7 +179,7 @@ def _end_abandoned(app: App, store: Store, state: ReadingState, now_open: set[st
         )  # fmt: skip
         after = one.with_part(replace(one.last, ended=True))
         run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
-        vault_upkeep.session_ended(app, state.notes, one.session)
+        vault_sync.session_ended(app, state.notes, one.session)
 
 
 def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:

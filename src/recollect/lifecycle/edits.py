@@ -113,9 +113,6 @@ def candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rul
     )  # fmt: skip
 
 
-# Merging and splitting
-
-
 def merge(keep: Whole, lose: Whole, *, now: Moment, rules: AgeRules) -> Plan:
     return Plan.of(merge_all([(keep, lose)], now=now, rules=rules)[0])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import heapq
 import shutil
 from collections import defaultdict
@@ -151,9 +150,7 @@ def _find_change(app: App, change: str) -> tuple[Scope, Entry]:
     fitting = [pair for pair in known if len(change) >= 4 and change in pair[1].change]
     if len(fitting) == 1:
         return fitting[0]
-    near = difflib.get_close_matches(change, [entry.change for _, entry in known], n=2)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`recollect log` lists the changes."
-    raise NotFound(f"No change has the id {change!r}.", hint=hint)
+    raise NotFound(f"No change has the id {change!r}.", hint="`recollect log` lists the changes.")
 
 
 def _last_change(app: App) -> tuple[Scope, Entry]:

@@ -39,9 +39,6 @@ _CAN_AGE_TO = {
 _MOST_JUDGED = 100_000
 
 
-# Looking
-
-
 def threads(
     app: App,
     *,
@@ -104,9 +101,6 @@ def card(app: App, scope: Scope, memory: Memory) -> Card:
     return Card(aged(memory, now=now, rules=rules), strong, scope, round(100 * min(1.0, strong) * useful))
 
 
-# Changing one
-
-
 def pin(
     app: App,
     text: Annotated[str, Arg("What to keep, word for word; - reads standard input.", metavar="TEXT", stdin=True)],
@@ -155,9 +149,6 @@ def edit(
         return edits.revise(standing, title=new_title, body=new_body, topics=new_topics, now=app.clock.now())
 
     return app.commit(scope, "edit", make, lambda _: f"Changed {memory.id}.")
-
-
-# Changing several
 
 
 def archive(app: App, ids: Names) -> Done:
@@ -225,9 +216,6 @@ def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
     if path := file_of(app, scope, memory):
         hint = "Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`."
         raise BadInput(f"{memory.id} is a note, and its file counts: {path}.", hint=hint)
-
-
-# Links, merging, splitting
 
 
 def link(
@@ -306,9 +294,6 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
         return plan
 
     return app.commit(scope, "split", make, lambda plan: f"Split {memory.id}: {plan.touched()[0]} is new.")
-
-
-# Arguments
 
 
 def scope_of(user: bool) -> Scope:

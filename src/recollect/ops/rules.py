@@ -74,9 +74,6 @@ def _read_rule(app: App, text: str, command: str) -> str:
     return words
 
 
-# The inbox
-
-
 def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
     """Each with the rules in force that it would replace."""
     cards = list_kind(app, Kind.RULE, Status.CANDIDATE, limit)

@@ -201,13 +201,9 @@ def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Creat
         number += 1
         if not ended:
             raise ValueError("the file ends too early")
-    except RecursionError:
-        raise BadImport(source.name, number, "it is nested too deeply", hint=_HINT) from None
-    except UnicodeDecodeError:
-        raise BadImport(source.name, number, "it is not UTF-8 text", hint=_HINT) from None
     except BadInput as problem:
         raise BadImport(source.name, number, problem.message, hint=problem.hint) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise BadImport(source.name, number, clip(str(problem), _MAX_PROBLEM_CHARS), hint=_HINT) from None
     except OSError as problem:
         raise NotFound(f"{source} cannot be read: {problem.strerror}.") from None

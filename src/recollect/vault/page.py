@@ -151,9 +151,6 @@ def _first_line(text: str) -> str:
     return ""
 
 
-# What it means to memory
-
-
 class Place(NamedTuple):
     """Where a note lies, as memory sees it."""
 
