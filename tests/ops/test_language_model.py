@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from recollect.app import language_model
 from recollect.app.core import App
 from recollect.app.language_model import answer_text as ask
 from recollect.base.clock import FixedClock
+from recollect.base.errors import NotFound
 from recollect.model.ask import Ask, Use
 from recollect.model.result import Scope
 from recollect.ops import health
@@ -226,32 +226,13 @@ def test_an_estimate_stands_where_nobody_says_what_it_took(model: StandIn, open_
     assert (spent["calls"], spent["tokens"] > 2_000) == (1, True)
 
 
-SPENDER = """
-import sys
-from pathlib import Path
-from typing import Any
-from recollect.app import language_model
-from recollect.app.core import App
-app = App.open(Path.cwd())
-rooms = [language_model.book(app, "classify", 100) for _ in range(30)]
-print(sum(map(bool, rooms)))
-"""
-
-
-def test_processes_at_once_never_spend_more_than_there_is(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
-):
+def test_those_who_ask_at_once_never_spend_more_than_there_is(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "50")
-    app = open_app()
-    app.writer(Scope.USER)
-
-    running = [
-        subprocess.Popen([sys.executable, "-c", SPENDER], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
-        for _ in range(4)
-    ]
-    got = [int(process.communicate(timeout=120)[0]) for process in running]
-
-    assert sum(got) == 50
+    apps = [open_app() for _ in range(4)]
+    apps[0].writer(Scope.USER)
+    with ThreadPoolExecutor(4) as pool:
+        booked = pool.map(lambda app: [language_model.book(app, "classify", 100) for _ in range(30)], apps)
+    assert sum(bool(day) for days in booked for day in days) == 50
 
 
 # Endpoints
@@ -328,3 +309,33 @@ def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
         details.append(doctor())
     assert details == ["on, by command", "on, but: MEMORY_LLM_COMMAND names no program.", "off"]
     assert model.calls == []
+
+
+# Prompts
+
+
+def test_a_prompt_of_the_user_goes_before_the_shipped_one_and_has_to_be_text(tmp_path: Path):
+    assert "{{said}}" in language_model.load_prompt("capture-classify", tmp_path)
+    (tmp_path / "capture-classify.md").write_text("Mine: {{said}}", encoding="utf-8")
+    assert language_model.load_prompt("capture-classify", tmp_path) == "Mine: {{said}}"
+    (tmp_path / "capture-classify.md").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(NotFound, match="cannot be read"):
+        language_model.load_prompt("capture-classify", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "../agent", "a/b", ".hidden", "nosuch", "x" * 200, "a\0b"])
+def test_no_other_file_is_ever_read(name: str, tmp_path: Path):
+    with pytest.raises(NotFound):
+        language_model.load_prompt(name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("template", "filled"),
+    [
+        ("Choose well.\n", "Choose well.\n\n{{b}} \\1 {b}\n\n{{a}}"),  # it names no place: everything at the end
+        ("Choose {{b}}.", "Choose {{a}}."),
+        ("{{a}} {{ b }} {{unknown}}.", "{{b}} \\1 {b} {{a}} ."),
+    ],
+)
+def test_a_prompt_is_filled_in_one_pass(template: str, filled: str):
+    assert language_model.fill_prompt(template, (("a", "{{b}} \\1 {b}"), ("b", "{{a}}"))) == filled
