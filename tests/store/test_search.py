@@ -165,13 +165,13 @@ def test_the_turns_of_a_thread_and_the_memories_of_a_group_are_neighbours(house:
     first, second, third = (turns[m.id] for m in SAID)
     do(house, *(Create(note(f"{i}", group=group)) for i, group in enumerate(("talk", "other", "talk", "talk", ""))))
 
-    places = house.places([first, second, third, 4, 5, 6, 7, 8, 99], beside=9)
+    places = house.places([first, second, third, 4, 5, 6, 7, 8, 99], neighbours=9)
 
     assert {unit: (place.group, place.before, place.after) for unit, place in places.items()} == {
         first: (AUTH.id, (), (second,)), second: (AUTH.id, (first,), (third,)), third: (AUTH.id, (second,), ()),
         4: ("talk", (), (6,)), 5: ("other", (), ()), 6: ("talk", (4,), (7,)), 7: ("talk", (6,), ()), 8: ("", (), ()),
     }  # fmt: skip
-    assert [(place.before, place.after) for place in house.places([6, 7], beside=1).values()] == [
+    assert [(place.before, place.after) for place in house.places([6, 7], neighbours=1).values()] == [
         ((4,), (7,)),
         ((), ()),
     ]

@@ -226,7 +226,7 @@ class _Engine:
         best = sorted(matches, key=lambda ref: (-matches[ref].score, ref))[:WITH_GROUP]
         places: dict[Ref, Place] = {}
         for number, store in enumerate(self.stores):
-            own = store.places([seq for which, seq in best if which == number], beside=WITH_NEIGHBOURS)
+            own = store.places([seq for which, seq in best if which == number], neighbours=WITH_NEIGHBOURS)
             places |= {(number, seq): place for seq, place in own.items()}
         time_asked = asked_time(self.query.text, self.now)
         matches = matching.in_company(matches, by_words, places, terms.perfect, time_asked)

@@ -39,8 +39,8 @@ def encode(value: Any) -> Any:
     if is_dataclass(value):
         if hasattr(kind, "as_json"):
             return kind.as_json(value)
-        said = {"kind": str(value.kind)} if isinstance(value, Memory) else {}
-        return said | {name: encode_field(value, name) for name in _names(kind)}
+        data = {"kind": str(value.kind)} if isinstance(value, Memory) else {}
+        return data | {name: encode_field(value, name) for name in _names(kind)}
     if isinstance(value, Mapping):
         return {str(key): encode(one) for key, one in value.items()}
     raise TypeError(f"{kind.__name__} has no JSON form")
@@ -200,6 +200,6 @@ def decode_memory(data: Mapping[str, Any]) -> Memory:
 
 
 def content_hash(memory: Memory) -> str:
-    """What was said, apart from how often it was used."""
-    said = {name: value for name, value in encode(memory).items() if name not in USAGE}
-    return hashlib.blake2b(canonical(said).encode(), digest_size=16).hexdigest()
+    """What was data, apart from how often it was used."""
+    data = {name: value for name, value in encode(memory).items() if name not in USAGE}
+    return hashlib.blake2b(canonical(data).encode(), digest_size=16).hexdigest()

@@ -28,10 +28,10 @@ class Span(NamedTuple):
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Never empty: a memory without text is still found by its title. A message that repeats the body is left out."""
     found = tuple(_spans("", memory.body)) or (Span("", 0, 0),)
-    return found + spans_said(memory, messages)
+    return found + message_spans(memory, messages)
 
 
-def spans_said(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
+def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Of these messages alone."""
     added = (message for message in messages if message.content not in memory.body)
     return tuple(span for message in added for span in _spans(message.id, message.content))

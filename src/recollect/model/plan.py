@@ -204,20 +204,20 @@ def ids_of(change: Change) -> tuple[str, ...]:
 
 def change_json(change: Change) -> dict[str, Json]:
     """As a person reads it: how many messages, not which."""
-    said: dict[str, Json]
+    data: dict[str, Json]
     match change:
         case Create(memory, messages) | Remove(memory, messages):
-            said = {"id": memory.id, "title": memory.title, "messages": len(messages)}
+            data = {"id": memory.id, "title": memory.title, "messages": len(messages)}
         case Say(id, messages) | Unsay(id, messages):
-            said = {"id": id, "messages": len(messages)}
+            data = {"id": id, "messages": len(messages)}
         case Move(ids, source, target):
-            said = {"messages": len(ids), "source": source, "target": target}
+            data = {"messages": len(ids), "source": source, "target": target}
         case Link(bridge) | Unlink(bridge):
-            said = encode(bridge)
+            data = encode(bridge)
         case Alias(old, new):
-            said = {"old": old, "new": new}
+            data = {"old": old, "new": new}
         case FileChange(id, old_path, new_path):
-            said = {"id": id, "old_path": old_path, "new_path": new_path}
+            data = {"id": id, "old_path": old_path, "new_path": new_path}
         case Update() | Unalias():
-            said = encode(change)
-    return {"do": verb_of(change), **said}
+            data = encode(change)
+    return {"do": verb_of(change), **data}

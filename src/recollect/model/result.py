@@ -73,8 +73,8 @@ class Card:
     replaces: tuple[str, ...] = ()  # of a rule that waits: the rules in force that it may replace
 
     def as_json(self) -> dict[str, Json]:
-        said = {**encode(self.memory), "strength": round(self.strength, 4), "scope": str(self.scope)}
-        return _with(said, replaces=list(self.replaces))
+        data = {**encode(self.memory), "strength": round(self.strength, 4), "scope": str(self.scope)}
+        return _with(data, replaces=list(self.replaces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,11 @@ class Recollection:
 
     def as_json(self) -> dict[str, Json]:
         memory = self.hit.memory
-        said = _fields(memory, "id", "kind", "title") | {"scope": str(self.scope)} | _fields(memory, "lane", "status")
-        said |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": self.hit.score}
+        data = _fields(memory, "id", "kind", "title") | {"scope": str(self.scope)} | _fields(memory, "lane", "status")
+        data |= {"weight": round(self.strength, 4), "_reactivated": self.reactivated, "score": self.hit.score}
         turn = self.hit.turn.id if self.hit.turn is not None else ""
-        said |= {"components": dict(self.hit.components), "turn": turn, "passages": list(self.hit.shown)}
-        return _with(said, stale=list(self.hit.stale))
+        data |= {"components": dict(self.hit.components), "turn": turn, "passages": list(self.hit.shown)}
+        return _with(data, stale=list(self.hit.stale))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,9 @@ class Found:
     left_out: tuple[tuple[Status, int], ...] = ()  # how many more would have been found with another status filter
 
     def as_json(self) -> dict[str, Json]:
-        said: dict[str, Json] = {"recall": self.id, "query": self.query, "how": self.how, "ms": round(self.ms, 2)}
+        data: dict[str, Json] = {"recall": self.id, "query": self.query, "how": self.how, "ms": round(self.ms, 2)}
         left = {str(status): count for status, count in self.left_out}
-        return said | {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
+        return data | {"hits": encode(self.found), "left_out": left, "dropped": encode(self.drops)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ class Recalled:
 
     def as_json(self) -> dict[str, Json]:
         joined: list[Json] = [{**encode(link), "source_title": a, "target_title": z} for link, a, z in self.bridges]
-        said = {**self.found.as_json(), "bridges": joined, "all_bridges": self.all_bridges}
-        return _with(said, memory=self.whole.as_json() if self.whole else None)
+        data = {**self.found.as_json(), "bridges": joined, "all_bridges": self.all_bridges}
+        return _with(data, memory=self.whole.as_json() if self.whole else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +192,9 @@ class Done:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        said = _fields(self, "summary", "change", "dry_run", "scope")
-        said |= {"ids": list(self.plan.touched()), "changes": [change_json(change) for change in self.plan.changes]}
-        return said | {"notes": list(self.notes)}
+        data = _fields(self, "summary", "change", "dry_run", "scope")
+        data |= {"ids": list(self.plan.touched()), "changes": [change_json(change) for change in self.plan.changes]}
+        return data | {"notes": list(self.notes)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +221,8 @@ class Embedding:
         return max(0, self.passages - self.vectors)
 
     def as_json(self) -> dict[str, Json]:
-        said = _fields(self, "setting", "model", "passages", "vectors", "waiting")
-        return said | {"of_other_models": self.others, "problem": self.problem}
+        data = _fields(self, "setting", "model", "passages", "vectors", "waiting")
+        return data | {"of_other_models": self.others, "problem": self.problem}
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +245,9 @@ class Overview:
     embedding: Embedding | None = None
 
     def as_json(self) -> dict[str, Json]:
-        said = {name: encode(getattr(self, name)) for name in self.__dataclass_fields__}
+        data = {name: encode(getattr(self, name)) for name in self.__dataclass_fields__}
         stores = {"stores": [{"scope": str(where), "path": path, **encode(has)} for where, path, has in self.stores]}
-        return {("settings_" if name == "problems" else "") + name: value for name, value in (said | stores).items()}
+        return {("settings_" if name == "problems" else "") + name: value for name, value in (data | stores).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,11 +317,11 @@ class Suggested:
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
-        said = {"merge_candidates": encode(self.merges), "split_candidates": encode(self.splits)}
-        said |= {"recall_hints": encode(self.hints)} | _fields(self, "health", "totals")
+        data = {"merge_candidates": encode(self.merges), "split_candidates": encode(self.splits)}
+        data |= {"recall_hints": encode(self.hints)} | _fields(self, "health", "totals")
         if self.applied:
-            said |= {"dry_run": self.dry_run, "applied": list(self.applied)}
-        return _with(said, notes=list(self.notes))
+            data |= {"dry_run": self.dry_run, "applied": list(self.applied)}
+        return _with(data, notes=list(self.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +386,6 @@ def _fields(value: object, *names: str) -> dict[str, Json]:
     return {name: encode(getattr(value, name)) for name in names}
 
 
-def _with(said: dict[str, Json], **more: Json) -> dict[str, Json]:
+def _with(data: dict[str, Json], **more: Json) -> dict[str, Json]:
     """What is empty is left out."""
-    return said | {name: value for name, value in more.items() if value}
+    return data | {name: value for name, value in more.items() if value}

@@ -79,8 +79,8 @@ class Database:
         return self._first(sql, *values)[0]
 
     def _read(self, kind: type[T], rest: str, *values: object) -> list[T]:
-        wanted = f"SELECT {rows.select(rows.TABLES[kind])} FROM {rows.TABLES[kind]} {rest}"  # noqa: S608
-        return [rows.to_value(kind, row) for row in self._every(wanted, *values)]
+        sql = f"SELECT {rows.select(rows.TABLES[kind])} FROM {rows.TABLES[kind]} {rest}"  # noqa: S608
+        return [rows.to_value(kind, row) for row in self._every(sql, *values)]
 
     def _insert(self, table: str, cells: tuple[rows.Cell, ...], *, replace: bool = False) -> int:
         self._db.execute(rows.insert_sql(table, replace=replace), rows.sealed(cells))
@@ -186,11 +186,11 @@ class Database:
 
     def near(self, text: str) -> tuple[tuple[str, str], ...]:
         """Ids and titles that contain this text, then a few ids that look like it, for did-you-mean."""
-        wanted = """SELECT id, title FROM memory
+        sql = """SELECT id, title FROM memory
                     ORDER BY instr(id, ?1) > 0 OR instr(lower(title), lower(?1)) > 0 DESC,
                              substr(id, -6) = substr(?1, -6) DESC, substr(id, 1, 15) = substr(?1, 1, 15) DESC, seq DESC
                     LIMIT 50"""
-        return tuple(self._every(wanted, text))
+        return tuple(self._every(sql, text))
 
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
         """Everything, oldest first, for exports."""
@@ -200,19 +200,19 @@ class Database:
     def _everything(self) -> Iterator[tuple[int, Memory, tuple[Message, ...]]]:
         """Oldest first, a page at a time, so that no read lock is held while the caller works."""
         last = 0
-        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
-        while page := self._every(wanted, last):
+        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
+        while page := self._every(sql, last):
             for last, *cells in page:
                 yield last, rows.to_value(Memory, cells), self.messages(str(cells[0]))
 
     def sketches(self) -> list[Sketch]:
         """The active and suspended threads, as far as ageing needs them."""
-        wanted = """SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane FROM memory
+        sql = """SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane FROM memory
                     WHERE kind = 'thread' AND status IN ('active', 'suspended')"""
         statuses, lanes = {str(one): one for one in Status}, {str(one): one for one in Lane}
         return [
             Sketch(seq, id, statuses[status], weight, bool(pinned), reinforced, active, lanes[lane])
-            for seq, id, status, weight, pinned, reinforced, active, lane in self._every(wanted)
+            for seq, id, status, weight, pinned, reinforced, active, lane in self._every(sql)
         ]
 
     def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:

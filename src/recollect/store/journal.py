@@ -85,26 +85,26 @@ class Journal(Writes):
         """Newest first."""
         given = {"j.seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "j.change = ?": change}
         asked = {condition: value for condition, value in given.items() if value}
-        wanted = f"""
+        sql = f"""
             SELECT j.change, min(j.at), j.op, j.actor, j.summary, j.undoes, sum(j.plan IS NULL) FROM journal j
             WHERE {" AND ".join(asked) or "1"} GROUP BY j.change ORDER BY max(j.seq) DESC LIMIT ?"""  # noqa: S608
         return [
             Entry(id, Moment(at), op, actor, summary, self._touched(id), undoes, self._undone_by(id), bool(purged))
-            for id, at, op, actor, summary, undoes, purged in self._every(wanted, *asked.values(), limit)
+            for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit)
         ]
 
     def _undone_by(self, change: str) -> str | None:
         """The undo that stands. An undo can be undone too, and so on: of such a chain every second one stands."""
         chain = [change]
-        wanted = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
-        while row := self._first(wanted, chain[-1]):
+        sql = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
+        while row := self._first(sql, chain[-1]):
             chain.append(str(row[0]))
         return chain[1] if len(chain) % 2 == 0 else None
 
     def _touched(self, change: str) -> tuple[str, ...]:
-        wanted = """SELECT DISTINCT id FROM journal_memory
+        sql = """SELECT DISTINCT id FROM journal_memory
                     WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
-        return tuple(id for (id,) in self._every(wanted, change))
+        return tuple(id for (id,) in self._every(sql, change))
 
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
         """Removes memories with every trace; there is no undo. Returns how many journal entries lost their plan. With
@@ -126,9 +126,9 @@ class Journal(Writes):
 
     def _forget_plans(self, ids: tuple[str, ...]) -> int:
         """Journal entries about these memories keep their place in the order and lose what they said."""
-        wanted = f"""SELECT seq, {rows.select("journal")} FROM journal
+        sql = f"""SELECT seq, {rows.select("journal")} FROM journal
                      WHERE seq IN (SELECT seq FROM journal_memory WHERE id {AMONG})"""  # noqa: S608
-        found = self._every(wanted, list(ids))
+        found = self._every(sql, list(ids))
         for seq, change, at, op, actor, _summary, _plan, undoes in found:
             cells = (change, at, op, actor, "purged", None, undoes)
             self._db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
@@ -160,10 +160,10 @@ _FORGET_OUTCOMES = """
     source (session) AS (
         SELECT "group" FROM memory WHERE id IN gone AND "group" <> '' UNION
         SELECT substr(value, 9) FROM memory, json_each(memory.tags) WHERE memory.id IN gone AND value LIKE 'session:%'),
-    told (plan) AS (
+    journalled (plan) AS (
         SELECT plan FROM journal JOIN journal_memory m USING (seq) WHERE m.id IN gone AND plan IS NOT NULL)
     DELETE FROM outcome WHERE session IN source
-        OR EXISTS (SELECT 1 FROM told WHERE instr(told.plan, outcome.session))
+        OR EXISTS (SELECT 1 FROM journalled WHERE instr(journalled.plan, outcome.session))
         OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
 
 
@@ -186,25 +186,25 @@ def _looks_at_state(data: Any) -> bool:
 def _inverse(data: Any, current: Current) -> Change:
     """What takes one journalled change back, given the state as it is at that step."""
     match data:
-        case {"do": "create", "id": id, "hash": hash, "messages": said}:
+        case {"do": "create", "id": id, "hash": hash, "messages": message_ids}:
             # Removed only as it was created: with other words or other messages, something later depends on it.
             found = current(id)
             if found is None:
                 raise Conflict(f"{id} no longer exists.", hint=_NOTHING)
-            if content_hash(found[0]) != hash or [m.id for m in found[1]] != said:
+            if content_hash(found[0]) != hash or [m.id for m in found[1]] != message_ids:
                 raise _built_upon(id, "has changed since")
             return plans.Remove(*found)
-        case {"do": "say", "id": id, "messages": said}:
+        case {"do": "say", "id": id, "messages": message_ids}:
             found = current(id)
-            standing = {m.id: m for m in found[1]} if found else {}
-            if not standing.keys() >= set(said):
+            current_messages = {m.id: m for m in found[1]} if found else {}
+            if not current_messages.keys() >= set(message_ids):
                 raise _built_upon(id, "no longer has what was added to it")
-            return plans.Unsay(id, tuple(standing[one] for one in said))
+            return plans.Unsay(id, tuple(current_messages[one] for one in message_ids))
         case {"do": "update", "id": id, "after": after} if _looks_at_state(data):
             found = current(id)
-            standing = encode(found[0]) if found else {}
+            current_messages = encode(found[0]) if found else {}
             # Usage counters that have moved on since are no reason to refuse: they stay as they are.
-            kept = [name for name in after if name not in USAGE or standing.get(name) == after[name]]
+            kept = [name for name in after if name not in USAGE or current_messages.get(name) == after[name]]
             return plans.Update(id, {name: after[name] for name in kept}, {name: data["before"][name] for name in kept})
         case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
             problem = "cannot be restored: its text held a secret and was not kept"

@@ -48,7 +48,7 @@ class Search(Words):
             return [int(by_id[0])] if by_id else []
         asked = " AND ".join(map(quoted, dict.fromkeys(terms)))
         # A title that was made from the text is not indexed as one: there the words stand at the head of the body.
-        wanted = """SELECT DISTINCT p.memory_seq FROM
+        sql = """SELECT DISTINCT p.memory_seq FROM
                     (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
                     JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
                     WHERE m.status IN ('active', 'suspended')
@@ -57,7 +57,7 @@ class Search(Words):
                     JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
                     WHERE m.status IN ('active', 'suspended') AND instr(lower(m.title), lower(?4))
                     ORDER BY 1 DESC"""
-        return [int(seq) for (seq,) in self._every(wanted, f"{{title topics}} : ({asked})", asked, limit, topic)]
+        return [int(seq) for (seq,) in self._every(sql, f"{{title topics}} : ({asked})", asked, limit, topic)]
 
     # Vectors
 
@@ -82,8 +82,8 @@ class Search(Words):
     def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
         """How near each of these memories is, by the nearest passage of its body (those without a vector are left
         out), and how near all passages of the store are."""
-        wanted = f"SELECT seq, id FROM memory WHERE id {AMONG}"  # noqa: S608
-        seqs = dict(self._every(wanted, list(ids)))
+        sql = f"SELECT seq, id FROM memory WHERE id {AMONG}"  # noqa: S608
+        seqs = dict(self._every(sql, list(ids)))
         found = self.nearest(model, question, 1, list(seqs))
         return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
 
@@ -94,10 +94,10 @@ class Search(Words):
         questions about few memories, with no vectors in memory. `more`: vectors of theirs that are not stored."""
         from recollect.store.vectors import closest, pack
 
-        wanted = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
+        sql = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
                     JOIN vector v ON v.passage_seq = p.seq AND v.model = ?
                     WHERE m.id IN (SELECT value FROM json_each(?)) AND (p.message_seq IS NULL OR p.start < ?)"""
-        kept = self._every(wanted, model, list(ids), HEAD_CHARS)
+        kept = self._every(sql, model, list(ids), HEAD_CHARS)
         return closest(question, [*kept, *((id, pack(vector)) for id, vector in more)])
 
     def pairs(
@@ -122,10 +122,10 @@ class Search(Words):
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
         """Passages (number, text) that have no vector of this model yet."""
-        wanted = """SELECT t.seq, t.own_title, t.body FROM passage_text t
+        sql = """SELECT t.seq, t.own_title, t.body FROM passage_text t
                     WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
                     ORDER BY t.seq LIMIT ?"""
-        return [(int(seq), embeddable(title, body)) for seq, title, body in self._every(wanted, model, limit)]
+        return [(int(seq), embeddable(title, body)) for seq, title, body in self._every(sql, model, limit)]
 
     def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
         from recollect.store.vectors import pack
@@ -156,35 +156,35 @@ class Search(Words):
     # Passages and units
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
-        wanted = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608
-        found = self._every(wanted, list(passages))
+        sql = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608
+        found = self._every(sql, list(passages))
         return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
 
     def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
         """The passages of these units in the order of their text, and how near each is."""
         bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w
                     JOIN passage ON memory_seq = w.value AND message_seq IS NULL ORDER BY unit, start"""
-        said = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
+        turns = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
                   JOIN memory m ON m.id = g.thread_id JOIN passage p ON p.memory_seq = m.seq AND p.message_seq = g.seq
                   ORDER BY p.unit, p.start"""
         listed = list(units)
-        found = [PassageEvidence(*cells) for wanted in (bodies, said) for cells in self._every(wanted, listed)]
+        found = [PassageEvidence(*cells) for sql in (bodies, turns) for cells in self._every(sql, listed)]
         if not model:
             return found
         near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
-    def places(self, units: Sequence[int], *, beside: int) -> dict[int, Place]:
-        """The groups and times of units; for the first `beside` of them also their neighbours."""
-        wanted = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at
+    def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]:
+        """The groups and times of units; for the first `neighbours` of them also their neighbours."""
+        sql = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at
                     FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
                     UNION ALL SELECT -seq, thread_id, 0, at, at FROM message
                     WHERE seq IN (SELECT -value FROM json_each(?1) WHERE value < 0)"""
         found = {
             unit: Place(group, (), (), size, (Moment(created), Moment(active)))
-            for unit, group, size, created, active in self._every(wanted, list(units))
+            for unit, group, size, created, active in self._every(sql, list(units))
         }
-        for unit in units[:beside]:
+        for unit in units[:neighbours]:
             if (place := found.get(unit)) and place.group:
                 pair = self._first(_BESIDE if unit > 0 else _BESIDE_MESSAGE, place.group, unit)
                 before, after = (() if one is None else (one,) for one in pair)
@@ -195,15 +195,15 @@ class Search(Words):
         """Each unit with its memory, and its message where it is one; in the order asked for."""
         turns: dict[int, tuple[int, Message]] = {}
         if any(unit < 0 for unit in units):
-            said = f"""
+            sql = f"""
                 SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
                 JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
-            found = self._every(said, [unit for unit in units if unit < 0])
+            found = self._every(sql, [unit for unit in units if unit < 0])
             turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in found}
         owners = {unit: turns[unit][0] if unit in turns else unit for unit in units}
-        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq {AMONG}"  # noqa: S608
+        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq {AMONG}"  # noqa: S608
         listed = list(set(owners.values()))
-        memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(wanted, listed)}
+        memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(sql, listed)}
         return [
             (unit, memories[seq], turns[unit][1] if unit in turns else None)
             for unit, seq in owners.items()

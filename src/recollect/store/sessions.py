@@ -23,8 +23,8 @@ _RECALLS_KEPT = 1_000
 
 class SessionState(Database):
     def session(self, id: str, agent: str = "") -> Session | None:
-        wanted = "SELECT host, started_at, number, epoch FROM session WHERE id = ? AND agent = ?"
-        for host, started_at, number, epoch in self._every(wanted, id, agent):
+        sql = "SELECT host, started_at, number, epoch FROM session WHERE id = ? AND agent = ?"
+        for host, started_at, number, epoch in self._every(sql, id, agent):
             return Session(id=id, host=host, started_at=Moment(started_at), number=number, epoch=epoch)
         return None
 
@@ -41,15 +41,15 @@ class SessionState(Database):
 
     def shown(self, talker: LedgerKey, way: Way) -> frozenset[str]:
         """Marks (model/session.py) of passages, turns and whole memories."""
-        wanted = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
-        return frozenset(mark for (mark,) in self._every(wanted, talker.session, talker.agent, talker.epoch, str(way)))
+        sql = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
+        return frozenset(mark for (mark,) in self._every(sql, talker.session, talker.agent, talker.epoch, str(way)))
 
     def memories_shown(self, session: str, agent: str | None = "") -> list[ShownMemory]:
         """What an agent was shown, oldest first, in all its epochs. None: every agent of the session."""
         whose = "agent = ?2" if agent is not None else "?2 IS NULL"
-        wanted = f"""SELECT memory, way, at, call FROM shown
+        sql = f"""SELECT memory, way, at, call FROM shown
                      WHERE session = ?1 AND {whose} AND way <> '{Way.OWN}' ORDER BY at, memory"""  # noqa: S608
-        found = self._every(wanted, session, agent)
+        found = self._every(sql, session, agent)
         return [ShownMemory(memory_of(mark), Way(way), Moment(at), call) for mark, way, at, call in found]
 
     def show(self, talker: LedgerKey, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
@@ -77,8 +77,8 @@ class SessionState(Database):
 
     def states(self, prefix: str) -> dict[str, str]:
         # By the index; no name begins with the last character there is.
-        wanted = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
-        return {str(name): str(value) for name, value in self._every(wanted, prefix)}
+        sql = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
+        return {str(name): str(value) for name, value in self._every(sql, prefix)}
 
     def put_state(self, name: str, value: str | None) -> None:
         """None removes it."""
@@ -104,13 +104,13 @@ class SessionState(Database):
 
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         """In the order they came, numbered."""
-        wanted = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
-        return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(wanted, after, limit)]
+        sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
+        return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)]
 
     def acts(self, keys: Sequence[int]) -> dict[int, str]:
         """The acts that were read in, each with the import that did it; empty for those read as they were written."""
-        wanted = "SELECT key, change FROM act WHERE key IN (SELECT value FROM json_each(?))"
-        return {int(key): str(change) for key, change in self._every(wanted, list(keys))}
+        sql = "SELECT key, change FROM act WHERE key IN (SELECT value FROM json_each(?))"
+        return {int(key): str(change) for key, change in self._every(sql, list(keys))}
 
     def put_acts(self, keys: Sequence[int], change: str = "") -> None:
         with self.transaction():
@@ -132,10 +132,10 @@ class SessionState(Database):
         self, *, session: str = "", kinds: Sequence[Ending] = (), limit: int = 1_000, after: int = 0
     ) -> list[tuple[int, Outcome]]:
         """The newest, in the order they came, numbered."""
-        wanted = f"""SELECT seq, {rows.select("outcome")} FROM outcome
+        sql = f"""SELECT seq, {rows.select("outcome")} FROM outcome
                      WHERE seq > ?1 AND (?2 = '' OR session = ?2)
                      AND (?3 = '[]' OR kind IN (SELECT value FROM json_each(?3))) ORDER BY seq DESC LIMIT ?4"""  # noqa: S608
-        found = self._every(wanted, after, session, list(map(str, kinds)), limit)
+        found = self._every(sql, after, session, list(map(str, kinds)), limit)
         return [(seq, rows.to_value(Outcome, cells)) for seq, *cells in reversed(found)]
 
     def put_recall(self, id: str, at: Moment, answer: str, ids: Sequence[str]) -> None:
@@ -147,7 +147,7 @@ class SessionState(Database):
 
     def recalls(self, *, limit: int, id: str = "", memory: str = "") -> list[str]:
         """As they were kept, newest first."""
-        wanted = """
+        sql = """
             SELECT answer FROM recall WHERE (?1 = '' OR id = ?1)
             AND (?2 = '' OR seq IN (SELECT seq FROM recall_memory WHERE id = ?2)) ORDER BY seq DESC LIMIT ?3"""
-        return [answer for (answer,) in self._every(wanted, id, memory, limit)]
+        return [answer for (answer,) in self._every(sql, id, memory, limit)]

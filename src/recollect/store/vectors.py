@@ -82,12 +82,12 @@ class Vectors:
         self._changes = changes
 
     def _load(self, query: Query, last: int) -> None:
-        wanted = f"""
+        sql = f"""
             SELECT v.passage_seq, p.memory_seq, p.unit, v.data, p.voice
             FROM vector v JOIN passage p ON p.seq = v.passage_seq
             WHERE v.model = ? AND v.passage_seq > ? ORDER BY v.passage_seq LIMIT {_PAGE}"""  # noqa: S608
         pages: list[_Page] = []
-        while page := query(wanted, self._model, last):
+        while page := query(sql, self._model, last):
             last = page[-1][0]
             pages.append(_Page.of(page, self._dim or len(page[0][3]) - _SCALE_BYTES))
         if pages:

@@ -86,11 +86,11 @@ class Words(Database):
 
     def _indexed(self, seq: int) -> _Indexed:
         found = _Indexed({}, {}, {})
-        wanted = """
+        sql = """
             SELECT p.seq, coalesce(g.id, ''), p.start, p.length, p.voice, t.title, t.body, t.topics, t.own_title
             FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
             WHERE p.memory_seq = ?"""
-        for passage, *span, title, body, topics, own_title in self._every(wanted, seq):
+        for passage, *span, title, body, topics, own_title in self._every(sql, seq):
             found.spans[Span(*span)] = passage
             found.rows[passage] = (passage, title, body, topics)
             found.titles[passage] = own_title
@@ -154,8 +154,8 @@ class Words(Database):
                 self._settle_terms()
             asked = dict.fromkeys(tokenizer.terms(self._analyse, question[:MAX_QUESTION_CHARS]))
             meaning = [term for term in asked if term not in STOP_TERMS] or list(asked)
-            wanted = "SELECT term, passages FROM term WHERE term IN (SELECT value FROM json_each(?))"
-            counts = dict(self._every(wanted, [_ALL, *meaning]))
+            sql = "SELECT term, passages FROM term WHERE term IN (SELECT value FROM json_each(?))"
+            counts = dict(self._every(sql, [_ALL, *meaning]))
             passages = counts.pop(_ALL, 0)
             chosen, postings = _affordable(sorted((count, term) for term, count in counts.items() if count), most)
             floor = 0
@@ -169,8 +169,8 @@ class Words(Database):
     def _stands(self, term: str, count: int, passages: int, floor: int) -> TermEvidence:
         """BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later."""
         rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
-        wanted = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
-        return TermEvidence(term, count, tuple(self._every(wanted, quoted(term), floor)), -1 / rarity)
+        sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
+        return TermEvidence(term, count, tuple(self._every(sql, quoted(term), floor)), -1 / rarity)
 
 
 def quoted(term: str) -> str:

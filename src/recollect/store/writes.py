@@ -13,7 +13,7 @@ from recollect.base.errors import Conflict, IdTaken, StoreDamaged
 from recollect.model import plan as plans
 from recollect.model.codec import FIELDS, decode_memory, encode, encode_field, take
 from recollect.model.memory import Memory
-from recollect.model.passage import spans, spans_said
+from recollect.model.passage import message_spans, spans
 from recollect.model.plan import Change, Update
 from recollect.store import rows
 from recollect.store.database import AMONG
@@ -46,10 +46,10 @@ class Writes(Words):
         if isinstance(change, plans.FileChange):
             return True  # the App writes files, in the same transaction
         pairs = self._pairs(change)
-        standing = [self._standing(before or after) for before, after in pairs]
-        if standing == [after for _, after in pairs]:
+        current = [self._current_value(before or after) for before, after in pairs]
+        if current == [after for _, after in pairs]:
             return False
-        if standing != [before for before, _ in pairs]:
+        if current != [before for before, _ in pairs]:
             raise _conflict(change)
         match change:
             case plans.Move(_, source, target):
@@ -69,7 +69,7 @@ class Writes(Words):
             case plans.Say(id, messages):
                 seq, thread = self._seq(id), self.exact(id)
                 self._put(pairs)
-                self._add_passages(seq, spans_said(thread, messages) if thread else ())
+                self._add_passages(seq, message_spans(thread, messages) if thread else ())
             case _:
                 self._put(pairs)
         return True
@@ -102,7 +102,7 @@ class Writes(Words):
             case _:
                 raise TypeError(change)
 
-    def _standing(self, value: Any) -> Any:
+    def _current_value(self, value: Any) -> Any:
         """The value that has this one's key; None where there is none."""
         kind = Memory if isinstance(value, Memory) else type(value)
         return next(iter(self._read(kind, rows.where(rows.table_of(value)), *rows.key_of(value))), None)
@@ -120,14 +120,14 @@ class Writes(Words):
 
     def _update(self, run: Sequence[Update]) -> list[Update]:
         """Each of another memory. Returns those that were not in place already."""
-        wanted = f"SELECT seq, {rows.select('memory')} FROM memory WHERE id {AMONG}"  # noqa: S608
-        standing = {row[1]: row for row in self._every(wanted, [change.id for change in run])}
+        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE id {AMONG}"  # noqa: S608
+        current = {row[1]: row for row in self._every(sql, [change.id for change in run])}
         done: list[Update] = []
         written: dict[tuple[str, ...], list[tuple[rows.Cell, ...]]] = {}
         for change in run:
-            if change.id not in standing:
+            if change.id not in current:
                 raise Conflict(f"{change.id} no longer exists.", hint=_NOTHING)
-            seq, *cells = standing[change.id]
+            seq, *cells = current[change.id]
             is_plain = change.after.keys() <= _PLAIN
             memory = None if is_plain else rows.to_value(Memory, cells)
             now = {
