@@ -30,7 +30,7 @@ from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_
 from recollect.lifecycle.strength import fades
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.plan import Change, Create, Plan, Update
-from recollect.model.result import Done, Scope
+from recollect.model.result import Scope
 
 if TYPE_CHECKING:
     from recollect.store import ChangeHeader, Store
@@ -74,18 +74,6 @@ class PastApp(App):
             self._paths[scope] = found
         return found
 
-    def commit(
-        self, scope: Scope, op: str, make: Callable[[Store], Plan], say: Callable[[Plan], str], *, actor: str = ""
-    ) -> Done:
-        def make_today(store: Store) -> Plan:
-            return Plan(tuple(_fading_from(change, self.wall_clock.now()) for change in make(store).changes))
-
-        before, self._scope = self._scope, scope
-        try:
-            return super().commit(scope, op, make_today, say, actor=actor)
-        finally:
-            self._scope = before
-
     def change_header(
         self, op: str, summary: str, *, undoes: str | None = None, change: str = "", actor: str = ""
     ) -> ChangeHeader:
@@ -96,6 +84,10 @@ class PastApp(App):
         return ChangeHeader(change, "import", IMPORT_ACTOR, one_line(self._summary), self.wall_clock.now(), undoes)
 
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
+        """The last step of making a plan, so it is also told here when memories begin to fade, and of which store the
+        change is."""
+        self._scope = scope
+        plan = Plan(tuple(_fading_from(change, self.wall_clock.now()) for change in plan.changes))
         if scope is not Scope.PROJECT:
             return plan
         found = super()._anchored(scope, plan)
