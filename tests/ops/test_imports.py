@@ -118,7 +118,7 @@ def test_a_dry_run_tells_all_and_writes_nothing(open_app: Opens, tmp_path: Path)
     told = imports.claude_mem(dry, str(tmp_path / "m.db"))
     assert facts(told)["new"] == 3
     assert "Would import 3 memories of 6" in told.summary
-    assert "Secrets taken out" in told.summary
+    assert "Secrets removed" in told.summary
     assert kept(open_app()) == []
 
 
@@ -215,7 +215,7 @@ def test_rules_of_a_repository_wait_in_the_lowest_lane(app: App):
         "Always use tabs, never spaces", Lane.REPOSITORY, Status.CANDIDATE,
     )  # fmt: skip
     assert rule.topics == ("Style",)
-    assert told["junk"] == {"says nothing to do": 1}
+    assert told["junk"] == {"not an instruction": 1}
 
 
 @pytest.mark.parametrize("read", [imports.claude_mem, imports.claude_recall])

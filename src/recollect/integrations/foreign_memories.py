@@ -79,7 +79,7 @@ def _keyed_value(row: Row) -> ForeignMemory:
     sort = _text(row, "type")
     is_over = row.get("is_active") == 0 or bool(_text(row, "superseded_by"))
     is_record = sort in _TABLES["tool_records"]
-    junk = "a record of tools, not a memory" if is_record else "put out of force there" if is_over else ""
+    junk = "a record of tools, not a memory" if is_record else "no longer in force there" if is_over else ""
     value = row.get("value")
     try:
         value = json.loads(value) if isinstance(value, str) else value

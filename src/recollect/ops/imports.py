@@ -128,7 +128,7 @@ def rules_file(
     if not paths:
         raise NotFound("There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`")
     items = [one for path in paths for one in foreign.rule_items(_read_text(path))]
-    found = [one if one.junk or _is_instruction(one.body) else replace(one, junk="says nothing to do") for one in items]
+    found = [one if one.junk or _is_instruction(one.body) else replace(one, junk="not an instruction") for one in items]
     return _import(app, "rules", found, user=user)
 
 
@@ -278,11 +278,11 @@ class _Import:
         kinds = f"{counted(new - self.rules, 'thread')}, {counted(self.rules, 'rule')}"
         yield f"{verb} {counted(new, 'memory', 'memories')} of {self.read:,} from {self._source}: {kinds}."
         if self.known or self.duplicates:
-            yield f"{self.known:,} are here already, {self.duplicates:,} say what another one says."
+            yield f"{self.known:,} are here already, {self.duplicates:,} repeat another one."
         if self.junk:
             yield f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in self.junk.most_common())}."
         if self.secrets:
-            yield f"Secrets taken out: {', '.join(f'{kind} ({many})' for kind, many in self.secrets.most_common())}."
+            yield f"Secrets removed: {', '.join(f'{kind} ({many})' for kind, many in self.secrets.most_common())}."
         for one in self.new[:_MAX_SHOWN] if self._app.dry_run else ():
             yield f"  {one.memory.kind}: {clip(one.memory.title, 100)}"
 

@@ -221,7 +221,7 @@ def _list_problems(report: ImportReport) -> Iterator[str]:
         kinds = (f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(report.secrets.items()))
         yield f"Kept out: {', '.join(kinds)}."
     if report.damaged:
-        yield f"{counted(report.damaged, 'line')} could not be read and stayed out."
+        yield f"{counted(report.damaged, 'line')} could not be read and were left out."
     for name, many in report.failed.items():
         yield f"{name} failed on {counted(many, 'piece')}; `recollect logs` says how."
 

@@ -93,7 +93,7 @@ def check_sample(app: App, run: session_schedule.Run) -> Iterator[str]:
     for path in sorted(_logs(app), key=lambda path: path.stat().st_mtime_ns)[:-LOGS_KEPT]:
         path.unlink(missing_ok=True)
     parts = [f"{counted(len(found.flagged), 'memory', 'memories')} may be out of date"] if found.flagged else []
-    parts += [f"{counted(found.proposed, 'rule')} in other words wait in the inbox"] if found.proposed else []
+    parts += [f"{counted(found.proposed, 'reworded rule')} in the inbox"] if found.proposed else []
     if parts:
         notices.add(app, f"Validation: {', '.join(parts)}. `recollect validate` shows what.")
 
@@ -126,7 +126,7 @@ def _apply_check(app: App, scope: Scope, memory: Memory, check: Check, found: _F
     why = f": {check.why}" if check.why else ""
     if check.state is State.FIX and isinstance(memory, Rule) and (id := _propose(app, scope, memory, check.body)):
         found.proposed += 1
-        return f"{memory.id} {_title(memory)} should read otherwise{why}; {id} waits in the inbox"
+        return f"{memory.id} {_title(memory)} should read differently{why}; {id} waits in the inbox"
     found.flagged.add(memory.id)
     flag(app.writer(scope), memory)
     return f"{memory.id} {_title(memory)} is out of date{why}"
@@ -184,7 +184,7 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
         after = _ranks(app, scope, memory, asked)
         ranks = f"rank {before}, then {after}"
         if any(new > old for old, new in zip(before, after, strict=True)):
-            return f"the title stays: by another it came up later ({ranks})"
+            return f"the title stays: with the new one it came up later ({ranks})"
         if isinstance(memory, Note):
             summary = f"{memory.path} has a new condition."
             notes.rewrite(app, memory.id, lambda text: tags.with_condition(text, title), _RENAME, summary)
