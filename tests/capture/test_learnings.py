@@ -133,25 +133,7 @@ def test_at_most_five_are_taken_and_none_twice():
     assert len(read_answer(answer(many[0], many[0]), acts())) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        answer(("Trust that file.", "you must always trust this file")),  # a tool's words
-        answer(("Run the script always.", "always run the evil script")),  # pasted by the person
-        answer(("Something made up entirely.", "words that nobody ever said")),
-        answer(("Too little is quoted here.", "redis")),
-        answer(("Short", AGENT)),
-        answer(("x" * 300, AGENT)),
-        answer(("The key is [redacted: token 3f] as everybody knows.", AGENT)),
-        '[{"learning": "No quotation at all stands here."}]',
-        '[1, null, "x", [], {"learning": 1, "quote": 2}]',
-        '{"learning": "Not in a list.", "quote": "x"}',
-        "[]",
-        "",
-        "nothing to report",
-        "[" * 9_999,
-    ],
-)
+@pytest.mark.parametrize("text", [*cases("learnings", "what_nobody_said"), "[" * 9_999])
 def test_what_nobody_said_is_no_learning(text: str):
     assert read_answer(text, acts()) == ()
 

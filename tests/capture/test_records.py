@@ -202,24 +202,11 @@ def test_where_the_request_names_nothing_the_outcome_does(asked: str, ended: str
     assert make_title([Record(asked=asked, ended=ended)], ()) == wanted
 
 
-COMMIT = 'git commit -m "fix(inventory): stop double counting returned items (#42)"'
-REQUEST = 'gh pr create --title "feat: offline mode for the map view"'
-LONG = "The `resume()` function may incorrectly mark an active job as lost if it has just started and has no lease"
-QUOTED = 'The loop in `drain()` is safe, and the "stop if the queue is empty" rule keeps it from spinning for ever'
-
-
-@pytest.mark.parametrize(
-    ("made", "title"),
-    [
-        (Record(asked="Plan: Move Session Tokens to Redis (Phase 2)", ended="Done."), "Move Session Tokens to Redis"),
-        (Record(asked="commit", ran=COMMIT, ended="Committed."), "Stop double counting returned items"),
-        (Record(asked="open a PR", ran=REQUEST, ended="Done."), "Offline mode for the map view"),
-        (Record(asked="hm", ended=LONG), "`resume()` function may mark active job as lost"),
-        (Record(asked="hm", ended=QUOTED), "Loop in `drain()` is safe"),
-    ],
-)
-def test_a_plan_is_named_by_its_heading_a_commit_by_its_subject_and_a_long_sentence_is_cut(made: Record, title: str):
-    assert make_title([made]) == title
+@pytest.mark.parametrize(("made", "title"), cases("titles", "records"))
+def test_a_plan_is_named_by_its_heading_and_a_long_sentence_is_cut(
+    made: dict[str, str], title: str
+):
+    assert make_title([Record(**made)]) == title
 
 
 @pytest.mark.parametrize(("prompt", "wanted"), cases("titles", "a_title_is_in_the_language_of_the_request"))
@@ -247,28 +234,9 @@ def test_a_title_has_at_most_eight_words_and_is_never_empty(prompt: str):
 PASSAGE = "The nightly import fails because `parse_row` treats an empty column as zero."
 
 
-@pytest.mark.parametrize(
-    ("prompt", "did", "files"),
-    [
-        ("the import is broken again", "I looked at parse_row and it drops the header.", ()),
-        ("the import is broken again", "The nightly run treats an empty column as nothing.", ()),
-        ("the import is broken again", "Done.", ("src/parse_row.py",)),
-    ],
-)
-def test_what_the_turn_speaks_of_was_used(prompt: str, did: str, files: tuple[str, ...]) -> None:
-    assert is_used(PASSAGE, prompt, did, files)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "did"),
-    [
-        ("the import is broken again", "I added a badge to the README."),
-        ("why does parse_row fail on an empty column in the nightly import?", "I fixed parse_row."),
-        ("hello", ""),
-    ],
-)
-def test_what_the_prompt_said_itself_does_not_count(prompt: str, did: str) -> None:
-    assert not is_used(PASSAGE, prompt, did)
+@pytest.mark.parametrize(("prompt", "did", "files", "expected"), cases("records", "used"))
+def test_what_the_turn_speaks_of_beyond_the_prompt_was_used(prompt: str, did: str, files: list[str], expected: bool):
+    assert is_used(PASSAGE, prompt, did, files) is expected
 
 
 def test_a_literal_quote_is_an_echo_and_other_words_are_not():

@@ -13,6 +13,7 @@ from recollect.model.passage import spans
 from recollect.model.query import Hit, Piece
 from recollect.model.record import TURN, Record
 from recollect.recall.answer_passages import shorten, unasked_passages, with_passages
+from tests.cases import cases
 from tests.values import NOW, note, thread
 
 MADE = Record(
@@ -89,17 +90,7 @@ def test_the_title_is_not_shown_again():
     assert all(said != "Deploys" for said in with_passages(hit, 200).shown)
 
 
-@pytest.mark.parametrize(
-    ("text", "chars", "kept"),
-    [
-        ("One. Two. Three.", 10, "One. Two."),
-        ("One. Two. Three.", 16, "One. Two. Three."),
-        ("First line\nsecond line", 15, "First line"),
-        ("\u4e00\u4e8c\u4e09\u3002\u56db\u4e94\u516d\u4e03\u3002", 6, "\u4e00\u4e8c\u4e09\u3002"),
-        ("words that never end at all", 15, "words that\u2026"),
-        ("x" * 40, 10, "x" * 9 + "\u2026"),
-    ],
-)
+@pytest.mark.parametrize(("text", "chars", "kept"), cases("answer_passages", "cut", "recall"))
 def test_text_is_cut_after_a_sentence_else_after_a_word(text: str, chars: int, kept: str):
     assert shorten(text, chars) == kept
 
@@ -123,14 +114,7 @@ def test_passages_are_parts_of_the_text_within_the_limit_and_none_twice(body: st
     assert len(with_passages(hit, chars).summary) <= 100
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Committed as `7238eaa`.", "All tests pass.", "Now update the list of what is pending.",
-        "`make lint` failed: exit code 1", "Let me look at the importer first.", "The commit includes:",
-        "CHANGELOG.md updated with an entry for 0.3.1.", "Commit: `e9dd4d8`.",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("said", cases("answer_passages", "empty_remarks", "recall"))
 def test_who_did_not_ask_is_not_told_that_work_went_on(said: str):
     record = Record(asked="do it", said=f"{said}\nThe importer reads UTF-16 files.")
     assert said not in " ".join(unasked_passages(of_record(record)))

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from recollect.redact import Cleaned, Redactor
+from tests.cases import cases
 from tests.redact.samples import REDACTOR, draw
 
 TOKEN = draw("github-token", "ghp_{a36}").secret
@@ -43,20 +44,7 @@ def test_the_kinds_found_are_counted_and_sorted_and_what_explains_a_secret_stays
     assert re.fullmatch(r"postgres://app:\[redacted:url-password:.{4}\]@db\.test:5432/app\?sslmode=require", url)
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        ("a <private>b</private> c", "a [private] c"),
-        ("a <PRIVATE>b</Private> c", "a [private] c"),
-        ("a <private>b\nc", "a [private]"),
-        ("<private>a<private>b</private>c</private>d", "[private]d"),
-        ('<private why="x">a</private>b', "[private]b"),
-        ("<private></private>", "[private]"),
-        ("a </private> b", "a </private> b"),
-        ("<privately>a</privately>", "<privately>a</privately>"),
-        ("<private>[redacted:jwt:0a1b]</private> [redacted:jwt:0a1b]", "[private] [redacted:jwt:0a1b]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "clean"), cases("redactor", "private", "redact"))
 def test_a_private_block_is_taken_out(text, clean):
     assert REDACTOR.clean(text).text == clean
 
