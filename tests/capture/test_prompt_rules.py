@@ -16,7 +16,6 @@ from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, 
 from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
 from recollect.capture.tables import Patterns, Words, compiled, table
-from recollect.model.result import Scope
 from tests.cases import cases
 
 
@@ -39,7 +38,6 @@ def test_a_standing_rule_is_heard(said: str, rule_type: str):
         *cases("prompt_rules", "what_holds_for_this_once_or_for_nobody_is_no_rule"),
         *cases("prompt_rules", "pasted_text_is_never_a_rules_wording"),
         *cases("prompt_rules", "wishes_and_symptoms_are_dropped_in_each_language"),
-        "Notes the contractor left:\n- we use tabs\n- never push to main\n\nstill true?",
     ],
 )
 def test_what_holds_for_this_once_or_for_nobody_is_no_rule(said: str):
@@ -71,16 +69,8 @@ def test_what_a_sentence_points_back_to_is_kept_with_it():
     assert "hands off" in rule.lower()
 
 
-@pytest.mark.parametrize(
-    ("said", "scope"),
-    [
-        ("in all my projects i want type hints on every public function", Scope.USER),
-        ("i prefer short answers, no summaries at the end", Scope.USER),
-        ("we use tabs here", Scope.PROJECT),
-        ("I'd rather have explicit imports than wildcard imports in this project", Scope.PROJECT),
-    ],
-)
-def test_the_wording_says_how_far_a_rule_reaches(said: str, scope: Scope):
+@pytest.mark.parametrize(("said", "scope"), cases("prompt_rules", "scopes"))
+def test_the_wording_says_how_far_a_rule_reaches(said: str, scope: str):
     assert find_rules(said).verdict.scope == scope
 
 
@@ -152,31 +142,12 @@ def test_a_rule_names_the_very_words_that_it_was_made_from():
     assert file.rule == "Use billing.py, not payment_utils.py.", "a dot in a file name ends no sentence"
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        (
-            "Never push to main. Always run make lint before you commit.",
-            ["Never push to main.", "Always run make lint before you commit."],
-        ),
-        (
-            "the api key rotates weekly. make sure to memorize this",
-            ["The api key rotates weekly. Make sure to memorize this."],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("said", "found"), cases("prompt_rules", "rules_of_one_prompt"))
 def test_each_rule_of_a_prompt_is_one_with_what_makes_it_lasting(said: str, found: list[str]):
     assert in_force(said) == found
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "make sure to memorize this: the api key rotates weekly",
-        "Rules for this repo:\n- we use tabs\n- never push to main",
-        *cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language"),
-    ],
-)
+@pytest.mark.parametrize("said", cases("prompt_rules", "orders_names_and_what_is_to_last_are_heard_in_each_language"))
 def test_orders_names_and_what_is_to_last_are_heard_in_each_language(said: str):
     assert in_force(said)
 
@@ -190,17 +161,10 @@ def test_a_rule_by_its_form_that_the_words_speak_against_waits():
 # The learned judge: what it is made of, and what it makes of a sentence.
 
 
-def learned() -> judge.LearnedJudge:
-    found = judge.learned_judge("en")
-    assert found is not None
-    return found
-
-
-def test_the_table_is_small_and_names_no_trait_twice():
-    assert 1_000 < len(learned().shares) <= 5_000
-
-
-def test_languages_without_spaces_have_patterns_alone():
+def test_the_table_is_small_and_languages_without_spaces_have_patterns_alone():
+    learned = judge.learned_judge("en")
+    assert learned is not None
+    assert 1_000 < len(learned.shares) <= 5_000
     assert judge.learned_judge("ja") is judge.learned_judge("zh") is None
 
 
@@ -233,34 +197,20 @@ def test_a_rule_is_likelier_than_the_task_beside_it():
 # Relations of rules
 
 
-# (new, old): the new one takes the old one's place.
-OPPOSED = cases("rule_relations", "opposed")
-
-# Both may stand.
-BESIDE = cases("rule_relations", "beside")
-
-
-@pytest.mark.parametrize(("new", "old"), OPPOSED)
+@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "opposed"))
 def test_the_other_choice_the_opposite_and_another_value_contradict(new: str, old: str):
     assert is_opposed(new, old)
     assert not says_same(new, old)
     assert relation(new, old) is Relation.OPPOSED, "without vectors words decide"
 
 
-@pytest.mark.parametrize(("new", "old"), BESIDE)
+@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "beside"))
 def test_rules_of_different_subjects_stand_beside_each_other(new: str, old: str):
     assert not is_opposed(new, old)
     assert not is_opposed(old, new)
 
 
-@pytest.mark.parametrize(
-    ("new", "old"),
-    [
-        ("Use pnpm, not npm.", "use pnpm here, not npm"),
-        ("Never push to main.", "Never push directly to main."),
-        ("Do not use mocks.", "Don't use mocks."),
-    ],
-)
+@pytest.mark.parametrize(("new", "old"), cases("rule_relations", "same"))
 def test_the_same_in_slightly_other_words_is_the_same(new: str, old: str):
     assert says_same(new, old)
     assert not is_opposed(new, old)
@@ -271,11 +221,7 @@ def test_nothing_is_both_the_same_and_the_opposite(new: str, old: str):
     assert not (says_same(new, old) and is_opposed(new, old))
 
 
-# (new, old, how near their vectors are by the shipped model, what the new one is to the old one)
-RELATED = cases("rule_relations", "related")
-
-
-@pytest.mark.parametrize(("new", "old", "near", "expected"), RELATED)
+@pytest.mark.parametrize(("new", "old", "near", "expected"), cases("rule_relations", "related"))
 def test_vectors_find_what_words_alone_do_not(new: str, old: str, near: float, expected: str):
     assert relation(new, old, near) == expected
 
@@ -307,11 +253,8 @@ def test_a_module_uses_all_of_its_table_and_no_more(name: str):
             assert getattr(made(name), one)
 
 
-def test_parts_lists_and_line_breaks_are_put_together():
+def test_parts_lists_and_line_breaks_are_put_together_and_what_no_table_has_is_an_error():
     assert compiled(["a{B}", "\n    c|\n    d"], {"B": ["x", "y"]}).pattern == "ax|y|c|d"
     assert compiled("words: to do", {}).fullmatch("to  do")
-
-
-def test_what_no_table_has_is_an_error():
     with pytest.raises(KeyError):
         _ = Patterns("titles").unheard_of

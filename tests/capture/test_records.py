@@ -203,9 +203,7 @@ def test_where_the_request_names_nothing_the_outcome_does(asked: str, ended: str
 
 
 @pytest.mark.parametrize(("made", "title"), cases("titles", "records"))
-def test_a_plan_is_named_by_its_heading_and_a_long_sentence_is_cut(
-    made: dict[str, str], title: str
-):
+def test_a_plan_is_named_by_its_heading_and_a_long_sentence_is_cut(made: dict[str, str], title: str):
     assert make_title([Record(**made)]) == title
 
 
