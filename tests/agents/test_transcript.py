@@ -34,54 +34,44 @@ def texts(path: Path, cursor: Cursor | None = None) -> list[str]:
 # What was said
 
 
-def test_a_session_is_told_in_order_by_who_spoke():
-    said = [(one.voice, one.text) for one in spoken(PAYLOADS / "transcript.jsonl") if not one.machine_made]
+def by(voice: Voice, *, machine_made: bool = False) -> list[str]:
+    """What was said in the recorded session."""
+    said = spoken(PAYLOADS / "transcript.jsonl")
+    return [one.text for one in said if one.voice is voice and one.machine_made is machine_made]
 
-    assert [text for voice, text in said if voice is Voice.PROMPT] == [
+
+def test_a_session_is_told_in_order_by_who_spoke():
+    assert by(Voice.PROMPT) == [
         "Why does the cart forget its items?", "And after a reload?", "Write a test for it.",
         "Go on with the checkout.",
     ]  # fmt: skip
-    assert [text for voice, text in said if voice is Voice.REPLY] == [
+    assert by(Voice.REPLY) == [
         "Reading.", "The cart keeps its items now.", "OK.", "resumed ok", "continued ok", "ok",
     ]  # fmt: skip
-    assert [voice for voice, _ in said[:3]] == [Voice.QUEUED, Voice.UNQUEUED, Voice.PROMPT]
+    assert by(Voice.INJECTION) == ["You once wrote: carts live in the session."]
+    assert [text[:31] for text in by(Voice.SUMMARY)] == ["This session is being continued"]
+    assert [text[:20] for text in by(Voice.PROMPT, machine_made=True)] == [
+        "<task-notification>\n", "<command-name>/compa", "<local-command-stdou",
+    ]  # fmt: skip
+    first, second, third = spoken(PAYLOADS / "transcript.jsonl")[:3]
+    assert [first.voice, second.voice, third.voice] == [Voice.QUEUED, Voice.UNQUEUED, Voice.PROMPT]
+    assert third.at
+    assert third.at.iso() == "2026-02-01T07:06:16.630000Z"
+    assert third.prompt_id == "00000008-0000-4000-8000-000000000000"
 
 
 def test_results_are_joined_to_their_calls_and_failures_marked():
     said = spoken(PAYLOADS / "transcript.jsonl")
     calls = {one.call.id: one.call.name for one in said if one.voice is Voice.TOOL_CALL and one.call}
     results = {one.call.id: one.call for one in said if one.voice is Voice.TOOL_RESULT and one.call}
-
     assert calls.keys() == results.keys()
     assert sorted(calls[id] for id, result in results.items() if result.failed) == ["Bash", "Edit", "Read"]
-
-
-def test_what_a_hook_put_in_is_marked():
-    (injected,) = [one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.INJECTION]
-    assert injected.text == "You once wrote: carts live in the session."
-
-
-def test_what_no_person_wrote_is_marked():
-    said = [one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.PROMPT and one.machine_made]
-    assert [one.text[:20] for one in said] == ["<task-notification>\n", "<command-name>/compa", "<local-command-stdou"]
-
-
-def test_a_summary_is_no_prompt():
-    (summary,) = [one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.SUMMARY]
-    assert summary.text.startswith("This session is being continued")
 
 
 def test_a_subagent_s_prompt_is_the_agent_s_not_a_person_s():
     first, *rest = spoken(PAYLOADS / "transcript-subagent.jsonl")
     assert (first.voice, first.machine_made, first.agent_id) == (Voice.PROMPT, True, "a5c0ffee")
     assert [one.voice for one in rest] == [Voice.TOOL_CALL, Voice.TOOL_RESULT, Voice.REPLY]
-
-
-def test_every_line_has_its_moment_and_prompt():
-    first = next(one for one in spoken(PAYLOADS / "transcript.jsonl") if one.voice is Voice.PROMPT)
-    assert first.at is not None
-    assert first.at.iso() == "2026-02-01T07:06:16.630000Z"
-    assert first.prompt_id == "00000008-0000-4000-8000-000000000000"
 
 
 @pytest.mark.parametrize(
@@ -103,36 +93,21 @@ def test_any_shape_of_a_line_is_endured(tmp_path: Path, shape: object):
 # Reading on
 
 
-def test_reading_goes_on_where_it_stopped(tmp_path: Path):
-    path = write(tmp_path / "t.jsonl", line("one"), line("two"))
-    tail = Tail(path)
-    assert len(list(tail)) == 2
-
-    with path.open("ab") as file:
-        file.write(line("three") + b"\n")
-
-    assert texts(path, tail.cursor) == ["three"]
-
-
-def test_a_line_that_is_not_whole_yet_waits(tmp_path: Path):
-    path = write(tmp_path / "t.jsonl", line("one"))
-    second = line("two")
+def test_a_line_that_is_not_whole_yet_waits_and_reading_goes_on_where_it_stopped(tmp_path: Path):
+    path, second = write(tmp_path / "t.jsonl", line("one")), line("two") + b"\n"
     with path.open("ab") as file:
         file.write(second[:20])
     tail = Tail(path)
     assert len(list(tail)) == 1
-
     with path.open("ab") as file:
-        file.write(second[20:] + b"\n")
-
+        file.write(second[20:])
     assert texts(path, tail.cursor) == ["two"]
 
 
 def test_a_reader_that_stops_early_misses_nothing(tmp_path: Path):
-    path = write(tmp_path / "t.jsonl", line("one"), line("two"))
-    tail = Tail(path)
+    tail = Tail(write(tmp_path / "t.jsonl", line("one"), line("two")))
     next(iter(tail))
-    assert texts(path, tail.cursor) == ["two"]
+    assert texts(tail.path, tail.cursor) == ["two"]
 
 
 @pytest.mark.parametrize("now", [(b'{"type": "mode"}',), (line("another"), line("file"), line("altogether"))])

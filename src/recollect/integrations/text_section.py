@@ -13,7 +13,6 @@ from typing import NamedTuple
 HEAD = "## Rules that Recollect keeps"
 _BEGIN, _JOINED = "<!-- recollect begin -->", "<!-- recollect begin, joined -->"
 _END = "<!-- recollect end -->"
-MARKS = 3  # lines of a section beside its entries
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 
 Ours = Callable[[str], bool]
