@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from recollect.agents.payload import text
 from recollect.agents.transcript import Cursor, Tail, Utterance
 from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
@@ -173,23 +174,19 @@ def parse(host: str, event: str, body: bytes, *, at: Moment, environ: Mapping[st
 
 def parse_pointer(pointer: Mapping[str, object]) -> Event:
     """An event that a hook left in the spool (wire/pointer.py), parsed from what is left of its payload."""
-
-    def text(name: str) -> str:
-        value = pointer.get(name)
-        return value if isinstance(value, str) else ""
-
     calls, at_ns = pointer.get("tools"), pointer.get("at_ns")
     if not isinstance(at_ns, int):
         raise BadInput("The pointer does not say when it was left.")
     ids = [one for one in calls if isinstance(one, str)] if isinstance(calls, list) else []
-    payload = {
-        "session_id": text("session"), "prompt_id": text("prompt"), "agent_id": text("agent"),
-        "agent_type": text("agent_type"), "source": text("source"), "transcript_path": text("transcript"),
-        "cwd": text("cwd"), "tool_use_id": ids[0] if ids else "", "tool_calls": [{"tool_use_id": id} for id in ids],
+    names = {
+        "session_id": "session", "prompt_id": "prompt", "agent_id": "agent", "agent_type": "agent_type",
+        "source": "source", "transcript_path": "transcript", "cwd": "cwd",
     }  # fmt: skip
-    environ = {"CLAUDE_PROJECT_DIR": text("project")}
-    host, at = text("host") or DEFAULT_HOST, Moment(at_ns // 1_000)
-    return parse(host, text("event"), json.dumps(payload).encode(), at=at, environ=environ)
+    payload: dict[str, object] = {field: text(pointer, name) for field, name in names.items()}
+    payload |= {"tool_use_id": ids[0] if ids else "", "tool_calls": [{"tool_use_id": id} for id in ids]}
+    environ = {"CLAUDE_PROJECT_DIR": text(pointer, "project")}
+    host, at = text(pointer, "host") or DEFAULT_HOST, Moment(at_ns // 1_000)
+    return parse(host, text(pointer, "event"), json.dumps(payload).encode(), at=at, environ=environ)
 
 
 def render(host: str, event: str, reply: Reply) -> bytes:

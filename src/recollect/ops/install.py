@@ -6,6 +6,7 @@ Order matters: the script is written before anything calls it, and removed when 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -84,8 +85,10 @@ def uninstall(
                     shutil.rmtree(folder, ignore_errors=True)
         gone = {one.piece.receipt.key for one in work.outcomes}
         still = sorted({one.path for one in work.receipts.of(*CALLING) if one.key not in gone})
-        for one in work.receipts.of(COMMAND) if not still else ():
-            work.take(agent_pieces.short_command_at(Path(one.path)))
+        for command in (Path(one.path) for one in work.receipts.of(COMMAND) if not still):
+            if command.is_symlink() and os.readlink(command) == "recollect" and not app.dry_run:
+                command.unlink()  # as older versions made it
+            work.take(agent_pieces.short_command_at(command))
     if app.dry_run:
         return _plan(work, [])
     notes = list(_notes_about(work))
