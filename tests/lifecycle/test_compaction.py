@@ -59,17 +59,6 @@ def test_a_copy_of_a_copy_goes_where_that_went_if_it_is_near_enough():
     assert merges([a, b, c], (a.id, b.id, 0.90), (b.id, c.id, 0.89)) == [(a.id, b.id)]
 
 
-def test_only_threads_of_one_lane_are_merged():
-    mine, theirs = thread("a", lane=Lane.USER), thread("b", lane=Lane.WEB)
-    assert merges([mine, theirs], (mine.id, theirs.id, 0.99)) == []
-
-
-def test_a_pin_is_neither_merged_nor_archived_nor_weakened():
-    pin, copy = thread("pin", pinned=True, weight=1.3, boost=0.3, days_old=400), thread("copy")
-    made = chosen([pin, copy], [(pin.id, copy.id, 0.99)], ALL._replace(most_active=1))
-    assert (made.merges, made.archives, made.weakened) == ((), ((copy.id, "capacity"),), ())
-
-
 @pytest.mark.parametrize(
     ("memory", "is_archived"),
     [

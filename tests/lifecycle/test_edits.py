@@ -243,7 +243,6 @@ def test_without_topics_it_is_cut_at_the_last_turn_that_a_message_speaks_of(drif
 @pytest.mark.parametrize(
     ("contents", "topics", "reason"),
     [
-        ((), ("a",), "fewer than two messages"),
         (("a",), ("a",), "fewer than two messages"),
         (("a", "b"), (), "never moved to another topic"),
         (("a", "b"), ("c",), "none of its messages speaks of c"),

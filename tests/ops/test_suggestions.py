@@ -12,8 +12,7 @@ from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.ops import history, memories, suggestions
-from tests.ops.ask import files, kept, pinned, said, states
-from tests.ops.conftest import Opens
+from tests.ops.ask import kept, said, states
 from tests.values import act, messages, plan, thread
 
 STAGING = "Deploys always go through the staging cluster before they reach production."
@@ -118,25 +117,6 @@ def test_compaction_merges_archives_and_fades_in_one_change(app: App):
 
     history.undo(app)
     assert states(app) == before
-
-
-def test_a_dry_run_and_the_run_give_the_same_actions_and_the_first_writes_nothing(app: App, open_app: Opens):
-    strategy = Strategy.AGGRESSIVE
-    for n in range(60):
-        add(app, f"thread {n}", f"message {n}", body=f"{STAGING} {n % 7}", weight=0.2 + n / 100, days_old=n % 40)
-    pinned(app, STAGING)
-    app.close()
-    standing = files(app.home.root)
-    dry = open_app(dry_run=True)
-
-    foretold = suggestions.compact(dry, strategy=strategy)
-
-    dry.close()
-    assert files(app.home.root) == standing
-    done = suggestions.compact(open_app(), strategy=strategy)
-    assert foretold.actions == done.actions
-    assert (foretold.before, foretold.after) == (done.before, done.after)
-    assert foretold.summary.startswith("Dry run")
 
 
 def test_the_store_is_afterwards_as_the_report_says(app: App):
