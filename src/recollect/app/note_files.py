@@ -182,8 +182,7 @@ def notes_called(app: App, name: str) -> list[str]:
 
 
 def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -> None:
-    """All or none, in the transaction that writes the rest of the plan. Should the process end before that is
-    committed, memory follows the files at the next look. Conflict where a file is not what the plan was made from."""
+    """All or none, in the transaction of the rest of the plan. Conflict where a file is not what the plan knew."""
     vault = vault_of(app, scope)
     texts = [_check(vault, change) for change in changes]
     done: list[tuple[FileChange, str, str]] = []

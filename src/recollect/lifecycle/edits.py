@@ -174,8 +174,7 @@ def _union(first: tuple[T, ...], second: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _move_bridges(target: Mapping[str, str], bridges: Mapping[tuple[str, str, str], Bridge]) -> list[Change]:
-    """Bridges of what was taken in now start or end at what took it in. One that would join a memory to itself, or
-    that stands already, is removed."""
+    """What was taken in hands its bridges on, except those that would lead to itself or that stand already."""
     moving = [one for one in bridges.values() if one.source in target or one.target in target]
     standing = set(bridges) - {one.key for one in moving}
     changes: list[Change] = [Unlink(one) for one in moving]

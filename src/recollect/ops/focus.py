@@ -89,8 +89,6 @@ def rate(
     *,
     reason: Annotated[str | None, Arg("Why, in a few words.")] = None,
 ) -> Done:
-    if not isinstance(verdict, Verdict):
-        raise BadInput(f"{str(verdict)[:80]!r} is not a verdict.", hint="Say useful or not-useful.")
     scope, memory = app.find(thread_id)
     why = app.redact_text("reason", reason, max_chars=_MAX_REASON_CHARS) if reason else None
     scores = ""

@@ -154,8 +154,7 @@ def _find_change(app: App, change: str) -> tuple[Scope, Entry]:
 
 
 def _last_change(app: App) -> tuple[Scope, Entry]:
-    """The newest change that still stands, is not itself an undo, and that a person asked for or was shown: what a
-    session leaves by itself may come after the line that offered `undo`."""
+    """The newest that still stands, is itself no undo, and that a person asked for or was shown."""
     for scope, entry in _newest_first(app, limit=_MOST_LOOKED_AT):
         if not (entry.undoes or entry.undone_by or entry.purged or entry.op in UNASKED_OPS):
             return scope, entry

@@ -156,8 +156,7 @@ def archive(app: App, ids: Names) -> Done:
 
 
 def restore(app: App, ids: Names) -> Done:
-    """Whatever put them away: a person, age, the forgetting review, a newer memory, or ratings that made them quiet.
-    In the last case only those ratings are cleared; the journal keeps them."""
+    """Whatever put them away. Of what only its ratings made quiet, these are cleared; the journal keeps them."""
     if all(went_quiet(app.find(id)[1]) for id in ids):
         return _change_each(app, ids, "revive", "Revived", edits.revive, may_be_files=True)
     now, rules = app.clock.now(), app.age_rules

@@ -92,7 +92,9 @@ def evolve(
 
 def archive(app: App, names: Names) -> Done:
     """How a note was used is written into its file, where that has a place for it and is the user's own."""
-    return _move_all(app, names, "note archive", "archived", _archive_folder)
+    return _move_all(
+        app, names, "note archive", "archived", lambda _, place: _join(place.top, page.ARCHIVE, *place.folders)
+    )
 
 
 def move_to_cold_storage(app: App, name: str) -> Done:
@@ -101,8 +103,7 @@ def move_to_cold_storage(app: App, name: str) -> Done:
 
 
 def restore(app: App, names: memories.Names) -> Done:
-    """A note's file comes back from the archive, cold storage or the inbox, and a superseded note is active again. Any
-    other memory comes back whatever put it away."""
+    """Files of notes return to their folders; any other memory comes back whatever put it away."""
     found = [app.find(name) for name in names]
     are_files = all(file_of(app, *one) is not None and not memories.went_quiet(one[1]) for one in found)
     if app.actor != "agent" and are_files:  # files are a person's
@@ -258,10 +259,6 @@ def _move_all(
         return note.path if is_there else note_folder.free_path(vault_of(app, note.scope), target, name), after
 
     return _change_all(app, names, op, move, f"{{path}} is {state}.")
-
-
-def _archive_folder(note: FoundNote, place: Place) -> str:
-    return _join(place.top, page.ARCHIVE, *place.folders)
 
 
 def _cold_folder(note: FoundNote, place: Place) -> str:

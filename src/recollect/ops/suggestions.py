@@ -99,8 +99,7 @@ def compact(
 
 
 def _find_close(app: App, store: Store, awake: Sequence[Standing], above: float) -> tuple[list[Pair], tuple[str, ...]]:
-    """Threads of one lane that are near to each other, without pins; and what to tell the user. ModelError without
-    vectors."""
+    """Threads of one lane that are near to each other, without pins; and what to tell the user about it."""
     threads = {one.sketch.seq: one.sketch for one in awake if not one.sketch.pinned}
     if len(threads) < 2:
         return [], ()

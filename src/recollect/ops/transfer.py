@@ -172,8 +172,7 @@ def import_jsonl(
 
 
 def _read(app: App, store: Store, source: Path, lane: Lane | None) -> list[Create | Link | Alias]:
-    """What every line asks for; BadImport with the line's number at the first that is wrong. What a line leans on must
-    be here or in an earlier line."""
+    """What every line asks for; BadImport at the first line that is wrong, or that needs an id not seen so far."""
     digest, count, ended, number = hashlib.sha256(), 0, False, 0
     changes: list[Create | Link | Alias] = []
     ids: set[str] = set()

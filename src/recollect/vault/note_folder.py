@@ -145,8 +145,7 @@ def create(vault: Vault, path: str, text: str) -> None:
 
 
 def move(vault: Vault, path: str, target: str) -> None:
-    """To exactly this name; Conflict where another file has it. Whatever is under the old name at that instant is
-    moved; what is saved there afterwards stays there."""
+    """To exactly this name; Conflict where another file has it. What is saved under the old name meanwhile stays."""
     create(vault, target, "")  # the name is ours now
     try:
         os.replace(vault.base / path, vault.base / target)

@@ -214,8 +214,7 @@ def updated(note: Note, page: Page, path: str, *, written: Moment) -> Note:
 
 
 def with_usage(text: str, note: Note) -> str:
-    """The text with how the note was used, where it has metadata. Sessions may have been counted elsewhere before: the
-    session of the last access never goes back."""
+    """With how the note was used, where it has metadata. The session of the last access never goes back."""
     if tags.METADATA not in tags.find(text):
         return text
     figures: dict[str, object] = {"frequency": note.frequency, "appreciation": note.appreciation, "pinned": note.pinned}

@@ -112,8 +112,7 @@ def with_condition(text: str, condition: str) -> str:
 
 
 def completed(text: str, *, session: int) -> str:
-    """With the tags and figures that a note of this dialect lacks. What it says stays word for word; a note that is
-    broken, or of another dialect, stays as it is."""
+    """With the tags and figures that it lacks. A note that is broken, or of another dialect, stays as it is."""
     blocks = find(text)
     opened = {one[1] for one in _OPENING.finditer(text)}
     is_open = MEMORY in blocks and blocks[MEMORY].inner_end == blocks[MEMORY].end
