@@ -13,7 +13,6 @@ import pytest
 
 from recollect.app.core import App
 from recollect.hooks import Answer, Hooks
-from recollect.hooks.answer import cannot_wait
 from recollect.model.result import Scope
 from recollect.ops import recall, rules
 from tests.cli.run import run
@@ -60,7 +59,7 @@ class Waiting:
         body = json.dumps({"session_id": "s-1", "cwd": cwd, "prompt": prompt, "prompt_id": "p"}).encode()
         until_s = time.monotonic() + 10
         return self.hooks.answer(
-            "claude-code", "UserPromptSubmit", body, {"CLAUDE_PROJECT_DIR": cwd}, cwd, until_s, hold or cannot_wait
+            "claude-code", "UserPromptSubmit", body, {"CLAUDE_PROJECT_DIR": cwd}, cwd, until_s, hold or (lambda _: 0.0)
         )
 
 

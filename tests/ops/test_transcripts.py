@@ -9,7 +9,7 @@ from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, transcripts
 from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
-from recollect.model.session import EventName, Session
+from recollect.model.session import EventName
 from recollect.ops.past_sessions import catch_up
 from recollect.render import inject
 from tests.ops.transcript import Transcript, told
@@ -151,22 +151,6 @@ def test_what_a_fork_copied_is_known_and_tells_what_went_before(
 
     assert texts(parts) == ["one", "ok", "two"]
     assert [act.text for act in parts[-1].acts] == ["one", "ok", "two"]
-
-
-def test_a_session_starts_where_its_transcript_starts(app: App, transcript: Transcript, parts: Parts):
-    """Not when it was first heard of: then its first prompt would be taken for another session's."""
-    transcript.line("user", "said before anyone listened")
-    first = Moment(app.clock.now().micros + 1_000)
-    sessions = app.writer(app.scope)
-    sessions.put_session(Session(id="s-1", host="claude-code", started_at=NOW.plus(days=2)), at=NOW)
-    transcript.event(EventName.TURN_ENDED)
-
-    catch_up(app)
-
-    assert texts(parts) == ["said before anyone listened"]
-    started = sessions.session("s-1")
-    assert started is not None
-    assert started.started_at == first
 
 
 def test_pointers_of_a_time_that_is_not_yet_are_not_waited_for(app: App, transcript: Transcript, parts: Parts):

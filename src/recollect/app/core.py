@@ -166,10 +166,8 @@ class App:
 
         key = (path, read_only)
         if key not in self._open:
-            tuning = Tuning(
-                busy_timeout_ms=self.settings.count("MEMORY_BUSY_TIMEOUT_MS"),
-                journal_days=self.settings.count("MEMORY_JOURNAL_DAYS"),
-            )
+            busy_ms, days = map(self.settings.count, ("MEMORY_BUSY_TIMEOUT_MS", "MEMORY_JOURNAL_DAYS"))
+            tuning = Tuning(busy_timeout_ms=busy_ms, journal_days=days)
             try:
                 if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
                     path = None  # its first write never happened
@@ -323,13 +321,8 @@ class App:
     def age_rules(self) -> AgeRules:
         from recollect.lifecycle.strength import AgeRules
 
-        figure = self.settings.figure
-        return AgeRules(
-            half_life_days=figure("MEMORY_HALF_LIFE_DAYS"),
-            suspend_below=figure("MEMORY_SUSPEND_BELOW"),
-            archive_after_days=figure("MEMORY_ARCHIVE_AFTER_DAYS"),
-            reinforcement=figure("MEMORY_REINFORCEMENT"),
-        )
+        names = ("MEMORY_HALF_LIFE_DAYS", "MEMORY_SUSPEND_BELOW", "MEMORY_ARCHIVE_AFTER_DAYS", "MEMORY_REINFORCEMENT")
+        return AgeRules(*map(self.settings.figure, names))
 
     def redact_plan(self, plan: Plan) -> Plan:
         from recollect.app.redaction_gate import clean_plan

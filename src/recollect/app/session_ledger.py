@@ -84,13 +84,6 @@ def _count_session(store: Store, session_id: str, host: str, at: Moment) -> None
         store.put_session(session, at=at)
 
 
-def set_start(store: Store, session_id: str, at: Moment, *, now: Moment) -> None:
-    """A session starts where its transcript starts, not when we first heard of it."""
-    session = store.session(session_id)
-    if session is not None and at < session.started_at:
-        store.put_session(replace(session, started_at=at), at=now)
-
-
 def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
     """Where to read what happened. `size` is that of the transcript before the event; `mark` belongs to a prompt whose
     text we do not have."""

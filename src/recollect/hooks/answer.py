@@ -60,10 +60,6 @@ def open_once(project_folder: str, cwd: str, _environ: Mapping[str, str]) -> Ite
         app.close()
 
 
-def cannot_wait(_seconds: float) -> float:
-    return 0.0
-
-
 class Received(Enum):
     NEW = auto()
     KNOWN = auto()  # a daemon had received it, and its hook did not learn of that in time
@@ -103,7 +99,7 @@ class Hooks:
         environ: Mapping[str, str],
         cwd: str,
         until_s: float,
-        hold: Callable[[float], float] = cannot_wait,
+        hold: Callable[[float], float] = lambda _seconds: 0.0,
         transcript_bytes: int = 0,
     ) -> Answer:
         """`until_s`, by the monotonic clock: when the answer has to be there. `hold` asks for this many seconds more

@@ -17,7 +17,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.app.states import CURSORS, EVENTS_READ, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
@@ -148,8 +147,6 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
     new = transcript_reader.new_acts(store, found)
     reading.acts.extend(act for act in found if transcript_reader.act_key(act) not in new)
     fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in new.values()]
-    if not before and fresh and not one.agent:
-        session_ledger.set_start(store, one.session, fresh[0].at, now=app.clock.now())
     part = SessionPart(
         host=one.host, session=one.session, agent=one.agent, cwd=one.cwd, transcript=one.path,
         acts=(*reading.acts, *fresh), new_from=len(reading.acts), compacting=EventName.COMPACTING in events,

@@ -45,12 +45,16 @@ def capture(
         **_facts(verdict), "rules": _rule_facts(draft), "language": draft.language.code, "dry_run": app.dry_run,
     }  # fmt: skip
     if explain or numbers:
-        facts["sentences"] = [_sentence_facts(piece) for piece in draft.pieces]
+        facts["sentences"] = [
+            {"text": piece.text, "score": round(piece.score, 2), "signals": list(piece.signals), "veto": piece.veto,
+             "odds": None if piece.odds is None else round(piece.odds, 2)}
+            for piece in draft.pieces
+        ]  # fmt: skip
         return Summary("\n".join(_explanation(draft, numbers=numbers)), facts, app.notes())
     kept = _keep(app, draft)
     facts["memories"] = [id for one in kept for id in one.done.plan.touched()]
-    said = [f"{_outcome(app, one)}: {one.found.rule}" for one in kept]
-    return Summary("\n".join(said) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
+    lines = "\n".join(f"{_outcome(app, one)}: {one.found.rule}" for one in kept)
+    return Summary(lines or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
 
 
 def _keep(app: App, draft: Draft) -> list[KeptRule]:
@@ -109,12 +113,6 @@ def _facts(found: FoundRule) -> dict[str, Json]:
 def _rule_facts(draft: Draft) -> list[Json]:
     """Each rule that was found, and what looked like one by its form and was dropped."""
     return [{"rule": one.rule, "span": one.span, **_facts(one)} for one in (*draft.found, *draft.refused)]
-
-
-def _sentence_facts(piece: Piece) -> Json:
-    odds = None if piece.odds is None else round(piece.odds, 2)
-    score = round(piece.score, 2)
-    return {"text": piece.text, "score": score, "odds": odds, "signals": list(piece.signals), "veto": piece.veto}
 
 
 def _capture_line(app: App, line: str) -> dict[str, Json]:
