@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.app import states
@@ -24,6 +24,7 @@ def test_every_state_has_a_name_of_its_own():
     assert not [a for a in names for b in names if a != b and b.endswith(":") and a.startswith(b)]
 
 
+@settings(max_examples=30)
 @given(st.from_type(ReadTranscript), st.text(max_size=20).filter(lambda key: "\x00" not in key))
 def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
     store = Store(None, Tuning())

@@ -215,7 +215,7 @@ def test_a_question_about_oneself_brings_up_what_one_said(app: App):
 def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_the_live_one(app: App):
     statuses = (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
     put(app, *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses))
-    put(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(600)))
+    put(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(420)))
     put(app, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
 
     assert shown(recall(app, ("zeppelin",))) == ["live"]
@@ -376,8 +376,11 @@ def test_a_recall_makes_a_few_vectors_says_how_many_are_missing_and_finds_the_re
     assert shown(found)[0] == "Note 99", "the only one that speaks of 99"
 
 
-def test_a_reindex_that_was_stopped_goes_on_where_it_was_and_tells_how_far_it_is(app: App):
-    many(app, 150)
+def test_a_reindex_that_was_stopped_goes_on_where_it_was_and_tells_how_far_it_is(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(upkeep, "_BATCH", 8)
+    many(app, 24)
     steps: list[tuple[float, float, str]] = []
 
     def stop(done: float, total: float, what: str = "") -> None:
@@ -390,10 +393,10 @@ def test_a_reindex_that_was_stopped_goes_on_where_it_was_and_tells_how_far_it_is
     made = vectors(app)
     app.progress = lambda done, total, what="": steps.append((done, total, what))
 
-    assert 0 < made < 150
-    assert upkeep.reindex(app).facts["vectors"] == 150 - made
-    assert vectors(app) == 150
-    assert steps[-1] == (150 - made, 150 - made, "vectors made")
+    assert 0 < made < 24
+    assert upkeep.reindex(app).facts["vectors"] == 24 - made
+    assert vectors(app) == 24
+    assert steps[-1] == (24 - made, 24 - made, "vectors made")
     assert upkeep.reindex(app).facts["vectors"] == 0, "nothing is made twice"
     assert search(app, ("zeppelin",)).how == "words and vectors"
     assert upkeep.verify(app).clean
