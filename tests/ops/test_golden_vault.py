@@ -42,6 +42,8 @@ def test_a_vault_survives_save_sync_edit_sync_byte_for_byte(app: App, vault: Pat
     refused = told.facts["refused"]
     assert isinstance(refused, list)
     assert {one[0] for one in refused if isinstance(one, list)} == golden.REFUSED
+    assert any("link in.md" in note for note in told.notes)
+    assert any(check.name == "user vault" and "link in.md" in check.detail for check in notes.checks(app))
     assert taken == set(golden.FILES) - golden.REFUSED - golden.NOT_NOTES
 
 

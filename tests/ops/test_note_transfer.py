@@ -56,20 +56,6 @@ def test_rules_stand_in_a_section_and_the_rest_of_the_file_stays(app: App, tmp_p
     assert file.read_text(encoding="utf-8") == OWN
 
 
-def test_what_a_person_wrote_into_the_section_is_kept(app: App, tmp_path: Path):
-    file = tmp_path / "AGENTS.md"
-    first = made(rules.add(app, "Use pnpm, never npm"))
-    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
-    mine = "- Mine: ask Anna"
-    text = file.read_text(encoding="utf-8").replace("<!-- recollect end -->", f"{mine}\n<!-- recollect end -->")
-    file.write_text(text, encoding="utf-8")
-
-    memories.archive(app, (first,))
-    transfer.export(app, str(file), shape=Shape.AGENTS_MD)
-
-    assert file.read_text(encoding="utf-8") == f"{mine}\n"
-
-
 @pytest.mark.parametrize("shape", [Shape.MARKDOWN, Shape.AGENTS_MD])
 def test_a_dry_run_writes_no_file(app: App, open_app: Opens, tmp_path: Path, shape: Shape):
     rules.add(app, "Use pnpm, never npm")

@@ -173,21 +173,6 @@ def test_secrets_in_a_note_are_not_indexed_and_its_file_is_not_touched(app: App,
     assert (vault / "a.md").read_text() == text
 
 
-def test_hostile_files_are_told_and_the_rest_is_taken(app: App, vault: Path, tmp_path: Path):
-    good = {"good.md": "The zebra.\n", "broken.md": "---\n{{{{\ntags: [\n---\nThe giraffe.\n", "nul.md": "a\x00b\n"}
-    for path, text in {**good, "huge.md": "x" * 2_000_000}.items():
-        put(vault, path, text)
-    put(vault, "binary.md", b"\x00\xff\xfe\x9d")
-    (vault / "link.md").symlink_to(tmp_path)
-
-    told = notes.sync(app)
-
-    assert set(all_notes(app)) == set(good)
-    assert any(check.name == "user vault" and "link.md" in check.detail for check in notes.checks(app))
-    for name in ("binary.md", "huge.md", "link.md", "broken.md"):
-        assert name in "\n".join(told.notes)
-
-
 def test_many_changes_can_be_left_for_later(app: App, vault: Path, monkeypatch: pytest.MonkeyPatch):
     for number in range(5):
         put(vault, f"{number}.md")

@@ -23,14 +23,6 @@ def put(vault: Vault, path: str, content: bytes = b"Text\n") -> None:
     place.write_bytes(content)
 
 
-def test_notes_are_found_in_every_folder_and_nothing_else_is(vault: Vault):
-    for path in ("a.md", "deep/er/b.MD", "_inbox/c.markdown", "\U0001f600/\u00fc.md"):
-        put(vault, path)
-    for path in (".obsidian/x.md", "picture.png", ".hidden.md", "notes.txt"):
-        put(vault, path)
-    assert set(note_folder.scan(vault).stamps) == {"a.md", "deep/er/b.MD", "_inbox/c.markdown", "\U0001f600/\u00fc.md"}
-
-
 def test_a_vault_that_is_not_there_is_empty(tmp_path: Path):
     assert note_folder.scan(Vault(tmp_path / "none")) == note_folder.Scan({})
 
@@ -66,18 +58,6 @@ def test_a_project_vault_that_leads_out_of_the_project_is_refused(tmp_path: Path
     with pytest.raises(BadInput):
         note_folder.create(vault, "memory/x.md", "text")
     assert [one.name for one in other.iterdir()] == ["x.md"]
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [(b"\xff\xfe\x00binary", "not UTF-8"), (b"x" * (note_folder.MAX_BYTES + 1), "larger than")],
-    ids=["binary", "huge"],
-)
-def test_what_cannot_be_read_is_told(vault: Vault, content: bytes, why: str):
-    put(vault, "a.md", content)
-    said = note_folder.read(vault, "a.md")
-    assert isinstance(said, Refusal)
-    assert why in said.why
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
