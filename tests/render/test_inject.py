@@ -138,7 +138,6 @@ def test_of_a_very_long_memory_only_the_beginning_is_looked_at():
 @given(st.text(alphabet=st.characters(exclude_characters="["), max_size=40), st.text(max_size=40))
 def test_ours_can_be_told_and_taken_out(before: str, stored: str):
     block = inject.prompt([hit(thread("Deploys"), stored)], heart=HEART, nonce=NONCE).text
-    assert inject.is_ours(f"{before}\n{block}")
     assert inject.without_ours(f"{before}\n{block}\nafter") == f"{before}\n\nafter"
 
 
@@ -149,7 +148,6 @@ def test_our_blocks_are_known_to_their_end_and_what_others_say_is_not_ours():
     assert inject.marks_shown(f"{other.id}\n{block}\n{other.id}") == (shown.id,)
     assert inject.without_ours("said " + block[:-10]) == "said ", "one that was cut off"
     for text in ("we use recollect", "[recollect]", "[recollect zz: x]", ""):
-        assert not inject.is_ours(text)
         assert inject.without_ours(text) == text
 
 

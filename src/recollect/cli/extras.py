@@ -90,11 +90,11 @@ def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
     from recollect.cli.op_command import current_folder
     from recollect.hooks import Hooks, open_once
 
+    given, folder = sys.stdin.buffer.read(), str(current_folder())
     deadline = time.monotonic() + _HOOK_TIMEOUT_S
     answer = Hooks(open_once).answer(
-        host, event, sys.stdin.buffer.read(), environment(), str(current_folder()), deadline,
-        lambda seconds: time.monotonic() + seconds,
-    )  # fmt: skip
+        host, event, given, environment(), folder, deadline, lambda seconds: time.monotonic() + seconds
+    )
     if answer.stdout:
         click.echo(answer.stdout)
     answer.after(keep)

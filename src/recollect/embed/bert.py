@@ -132,13 +132,7 @@ class Bert:
             self._words, self._scales = parts.words()
             self._positions = parts.positions()[: self._max_tokens]
             self._norm = parts.norm(None, "norm")
-            self._layers = [
-                Layer(
-                    heads, parts.linear(n, "attend"), parts.linear(n, "gather"), parts.norm(n, "gather.norm"),
-                    parts.linear(n, "widen"), parts.linear(n, "narrow"), parts.norm(n, "narrow.norm"),
-                )
-                for n in range(config["num_hidden_layers"])
-            ]  # fmt: skip
+            self._layers = [_layer(parts, heads, number) for number in range(config["num_hidden_layers"])]
         except Unreadable as problem:
             raise folder.unfit(f"{WEIGHTS}: {problem}") from None
         except MemoryError:
@@ -172,6 +166,12 @@ class Bert:
         # At length one, which all vectors are brought to, a sum is as good as the mean.
         pooled: Floats = rows[starts] if self._pools_first_token else np.add.reduceat(rows, starts)
         return pooled
+
+
+def _layer(parts: _FloatParts | _Int8Parts, heads: int, number: int) -> Layer:
+    attend, gather, widen, narrow = (parts.linear(number, part) for part in ("attend", "gather", "widen", "narrow"))
+    gather_norm, narrow_norm = (parts.norm(number, part) for part in ("gather.norm", "narrow.norm"))
+    return Layer(heads, attend, gather, gather_norm, widen, narrow, narrow_norm)
 
 
 # The parts of the model, by how its numbers are saved

@@ -129,7 +129,7 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
         failed=call.failed if call and doing else None, refused=refused,
         refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
         agent=utterance.agent_id, plan=utterance.voice is Voice.PLAN, prompt_id=utterance.prompt_id,
-        partial=len(utterance.text) > MAX_CHARS or inject.is_ours(utterance.text),
+        partial=len(utterance.text) > MAX_CHARS or inject.without_ours(utterance.text) != utterance.text,
     )  # fmt: skip
 
 

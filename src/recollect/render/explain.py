@@ -65,10 +65,9 @@ def shared_words(question: str, text: str) -> list[str]:
     """The words of the question that say most, where the text has them, too, or a longer form of them (`deploys` for
     `deploy`): names first, then long words."""
     words = dict.fromkeys(word for word in _WORD.findall(question) if word.casefold() not in SMALL_TALK)
-    found = [
-        word for word in words
-        if len(word) > 3 and re.search(rf"(?<!\w){re.escape(word.casefold())}", text.casefold())
-    ]  # fmt: skip
+    lowered = text.casefold()
+    starts = {word: rf"(?<!\w){re.escape(word.casefold())}" for word in words if len(word) > 3}
+    found = [word for word, start in starts.items() if re.search(start, lowered)]
     found.sort(key=lambda word: (word.isalpha() and word.islower(), -len(word)))
     return found[:_MAX_SHARED_WORDS]
 
@@ -130,8 +129,8 @@ def _recall(recall: Mapping[str, Any], reasons: Reasons) -> Iterator[Block]:
     yield Line(f"{str(recall['at'])[:16].replace('T', ' ')}  {what}: {asked}", Tone.TITLE)
     if not recall.get("delivered", True):
         yield Line("  It was not shown: the hook had given up waiting.", Tone.WARN)
-    hits, drops = ([row for row in recall[name] if not reasons.memory or row["id"] == reasons.memory]
-                   for name in ("hits", "dropped"))  # fmt: skip
+    kept = {name: [row for row in recall[name] if reasons.memory in ("", row["id"])] for name in ("hits", "dropped")}
+    hits, drops = kept["hits"], kept["dropped"]
     for hit in hits:
         yield Line(f"  {hit['title']}  (source: {hit['lane']})  {hit['id'][-_SHORT_ID:]}")
         if hit.get("passage"):

@@ -16,11 +16,11 @@ from recollect.base.text import clip, counted
 from recollect.model.codec import Json
 from recollect.model.memory import Memory, Note, Rule, RuleType
 from recollect.model.query import Drop, Hit
-from recollect.model.result import Recalled, Shown
+from recollect.model.result import Recalled
 from recollect.model.session import BEAT_MINUTES, Heartbeat, memory_of, turn_mark
 from recollect.render.harmless import neutral, plain
 from recollect.render.recall_text import MAX_CHARS as READ_CHARS
-from recollect.render.recall_text import READ, ago, list_stale, memory_text, recall_text, time_span
+from recollect.render.recall_text import READ, ago, list_stale, recall_text, time_span
 
 MAX_CHARS = 9_900  # hosts cut at 10,000
 START_CHARS = 6_000
@@ -72,9 +72,16 @@ NOTHING = Injection("")
 
 
 def session_start(
-    rules: Sequence[Rule], *, nonce: str, now: Moment, always: Sequence[Memory] = (), heart: Heartbeat | None = None,
-    threads: Sequence[Memory] = (), is_resumed: bool = False, is_compacted: bool = False,
-) -> Injection:  # fmt: skip
+    rules: Sequence[Rule],
+    *,
+    nonce: str,
+    now: Moment,
+    always: Sequence[Memory] = (),
+    heart: Heartbeat | None = None,
+    threads: Sequence[Memory] = (),
+    is_resumed: bool = False,
+    is_compacted: bool = False,
+) -> Injection:
     """Always-loaded notes, rules, the heartbeat and open threads, in this order, as far as there is room.
 
     `is_resumed`: the agent still has what it was told before. `is_compacted`: it has lost that, and the person is told.
@@ -165,13 +172,8 @@ def read(
 ) -> Injection:
     """A recall that was asked for, by a virtual file or by a tool. `ask`: how the reader asks, with {} for the
     question; `archived`: how to ask for what was archived on purpose."""
-    text = _fence(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
+    text = fence(nonce, lambda chars: recall_text(recalled, now=now, ask=ask, max_chars=chars, archived=archived))
     return Injection(text, tuple(dict.fromkeys(one.hit.turn_mark for one in recalled.found.found)))
-
-
-def show(shown: Shown, *, nonce: str, now: Moment, ask: str, offset: int = 0) -> str:
-    """One memory, from `offset` on."""
-    return _fence(nonce, lambda chars: memory_text(shown, now=now, ask=ask, max_chars=chars, offset=offset))
 
 
 def json_chars(value: Json) -> int:
@@ -179,8 +181,8 @@ def json_chars(value: Json) -> int:
     return _units(json.dumps(value, ensure_ascii=False))
 
 
-def _fence(nonce: str, make: Callable[[int], str]) -> str:
-    """Made for fewer characters until it fits as JSON, where a newline takes two."""
+def fence(nonce: str, make: Callable[[int], str]) -> str:
+    """What `make` gives for some number of characters, fewer and fewer until it fits as JSON (a newline takes two)."""
     chars = over = ANSWER_CHARS
     text = ""
     while over > 0 and chars > _AROUND:
@@ -193,10 +195,6 @@ def _fence(nonce: str, make: Callable[[int], str]) -> str:
 
 
 # What was ours
-
-
-def is_ours(text: str) -> bool:
-    return _BLOCK.search(text) is not None
 
 
 def without_ours(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from recollect.base.moment import Moment
@@ -15,6 +16,7 @@ from recollect.model.codec import Json, encode
 from recollect.model.result import Cards, Compacted, Done, Overview, Recalled, Result, Shown, Suggested, Summary
 from recollect.render import inject
 from recollect.render.harmless import neutral, plain
+from recollect.render.recall_text import memory_text
 
 _ASK = 'ai_recall("{}")'
 _SUMMARY_CHARS = 1_500
@@ -28,7 +30,8 @@ def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[
         case Recalled():
             return _text(inject.read(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true").text)
         case Shown():
-            return _text(inject.show(result, nonce=nonce, now=now, ask=_ASK, offset=offset))
+            text = partial(memory_text, result, now=now, ask=_ASK, offset=offset)
+            return _text(inject.fence(nonce, lambda chars: text(max_chars=chars)))
         case Suggested():
             data = result.as_json()
             return _data(data, merge_candidates=len(result.merges), split_candidates=len(result.splits))
