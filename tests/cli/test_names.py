@@ -25,6 +25,9 @@ def test_any_unambiguous_part_of_an_id_or_a_title_stands_for_a_memory():
     for name in (deploy, deploy[-6:], deploy[7:], "Deploys go", "STAGING"):
         assert shown(name) == deploy
     assert shown("smoke test") == smoke
+    assert shown("last") == smoke
+    run("show", deploy)
+    assert shown("last") == deploy, "the one made, changed or shown last"
 
 
 def test_what_fits_several_is_refused_with_a_list_of_them():
@@ -34,6 +37,12 @@ def test_what_fits_several_is_refused_with_a_list_of_them():
     assert all(f"{id[-6:]}  {title}" in ran.error["message"] for id, title in
                ((one, "Deploy to staging"), (other, "Deploy to production")))  # fmt: skip
     assert shown("Deploy to staging") == one, "a whole title is no part"
+
+
+def test_a_mistyped_id_is_told_which_was_meant():
+    id = pinned("x")
+    ran = run("show", id[:-1] + ("0" if id[-1] != "0" else "1"), "--json")
+    assert (ran.code, ran.error["hint"]) == (3, f"Did you mean {id}?")
 
 
 def test_a_number_stands_for_a_row_of_the_last_list():
