@@ -44,6 +44,8 @@ def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Ta
     assert "always-load" not in context
     assert kept(app, ids[RuleType.DEVOPS]).frequency == 1
     assert ids[RuleType.CORRECTION] not in talk.say("install it with npm or pnpm").context
+    assert "Heartbeat:" not in context
+    assert 'Heartbeat: {"beat": 0, "since_last": 0}' in Talk(app, session="s-2").start().context
 
 
 @pytest.mark.parametrize("more", ["", ", and there is more to say of it" * 5])

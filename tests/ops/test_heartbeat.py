@@ -9,12 +9,9 @@ import pytest
 
 from recollect.app import beat_state
 from recollect.app.core import App
-from recollect.app.memory_search import load_focus
 from recollect.base.clock import FixedClock
 from recollect.model.result import Scope
 from recollect.model.session import Heartbeat
-from recollect.ops.focus import save_focus
-from recollect.recall.priority import Focus
 from tests.values import NOW
 
 
@@ -75,19 +72,6 @@ def test_after_the_clock_was_set_back_it_goes_on(app: App):
     beat_state.tick(app)
     at(app, -48)
     assert beat_state.current(app).beat == 12
-
-
-def test_the_focus_is_kept_and_shown(app: App, view: Path):
-    save_focus(app, [Focus("authentication", 0.8, NOW)])
-
-    assert load_focus(app) == (Focus("authentication", 0.8, NOW),)
-    shown = json.loads(view.with_name("focus.json").read_text())
-    assert shown == {
-        "active_focus": [{"topic": "authentication", "weight": 0.8, "set_at": NOW.iso()}],
-        "last_updated": NOW.iso(),
-    }
-    save_focus(app, [])
-    assert load_focus(app) == ()
 
 
 @pytest.mark.parametrize("folder", [False, True])

@@ -36,13 +36,10 @@ def tick(app: App, _memo: object = None) -> bool:
     if app.store_path(app.scope) is None:
         return False
     store = app.writer(app.scope)
-    if HEARTBEAT.find(store) is None:
-        return False
     with store.transaction():
         before = HEARTBEAT.find(store)
-        now = heart.ticked(before, app.clock.now()) if before else None
-        if now is not None:
-            HEARTBEAT.write(store, now)
+        if before is not None:
+            HEARTBEAT.write(store, heart.ticked(before, app.clock.now()))
     write_view(app)
     return False
 
