@@ -65,9 +65,13 @@ def question(acts: Sequence[Act]) -> Ask | None:
 def read_answer(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
     found: dict[str, Learning] = {}
     for one in read_objects(text):
-        learning = _model_learning(one, _last(acts))
-        if learning is not None:
-            found.setdefault(learning.text.casefold(), learning)
+        learnt, quote = one.get("learning"), one.get("quote")
+        if not isinstance(learnt, str) or not isinstance(quote, str) or len(normalize(quote)) < _MIN_QUOTE_CHARS:
+            continue
+        lane = _lane(normalize(quote), _last(acts))
+        words = one_line(quote if lane is Lane.USER else learnt)
+        if lane is not None and len(words) in _MODEL_CHARS and not _CUES.hidden.search(words):
+            found.setdefault(words.casefold(), Learning(words, Says.NEED, lane))
     return tuple(found.values())[:MAX_LEARNINGS]
 
 
@@ -90,18 +94,12 @@ def _prose(text: str) -> str:
 
 
 def _kind(sentence: str) -> Says | None:
-    if (
-        "?" in sentence
-        or sentence.rstrip().endswith(":")
-        or _CUES.hidden.search(sentence)
-        or _CUES.long_quote.search(sentence)
-    ):
-        return None
     text = _trim(sentence)
     if len(text) not in _CHARS or len(text.split()) > _MAX_WORDS or not _CUES.named.search(text):
         return None
-    against = (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)
-    if _CUES.leans.match(text) or any(one.search(text) for one in against):
+    if any(one.search(sentence) for one in (_CUES.unstated, _CUES.hidden, _CUES.long_quote)):
+        return None
+    if _CUES.leans.match(text) or any(one.search(text) for one in (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)):
         return None
     return Says.CAUSE if _CUES.cause.search(text) else Says.NEED if _CUES.need.search(text) else None
 
@@ -109,16 +107,6 @@ def _kind(sentence: str) -> Says | None:
 def _trim(sentence: str) -> str:
     text = _CUES.opens.sub("", _CUES.list_marks.sub("", one_line(sentence)))
     return text[:1].upper() + text[1:] if not text.startswith("`") else text
-
-
-def _model_learning(one: object, acts: Sequence[Act]) -> Learning | None:
-    match one:
-        case {"learning": str(learnt), "quote": str(quote)} if len(normalize(quote)) >= _MIN_QUOTE_CHARS:
-            lane = _lane(normalize(quote), acts)
-            text = one_line(quote if lane is Lane.USER else learnt)
-            if lane is not None and len(text) in _MODEL_CHARS and not _CUES.hidden.search(text):
-                return Learning(text, Says.NEED, lane)
-    return None
 
 
 def _lane(quote: str, acts: Sequence[Act]) -> Lane | None:

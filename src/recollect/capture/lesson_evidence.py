@@ -129,7 +129,12 @@ def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
             continue
         if len(seen_in_sessions(rule)) >= MIN_SESSIONS or CONFIRMED_TAG in rule.tags:
             changes.append(Update.between(rule, replace(rule, status=Status.ACTIVE, reinforced_at=now)))
-            changes += _supersede(rule, standing)
+            new = lesson.read(rule.body)
+            for old in standing:  # a lesson that says the opposite takes the place of one in force
+                known = lesson.read(old.body) if old.status is Status.ACTIVE else None
+                if new and known and (new.failed, new.fix) == (known.fix, known.failed):
+                    gone = replace(old, status=Status.SUPERSEDED, superseded_by=rule.id)
+                    changes.append(Update.between(old, gone))
         elif rule.last_active_at.plus(days=FADES_DAYS).micros <= now.micros:
             tags = (*rule.tags, FADED_TAG)
             changes.append(Update.between(rule, replace(rule, status=Status.ARCHIVED, tags=tags)))
@@ -200,11 +205,3 @@ def _shared_words(one: str, two: str) -> str:
     if len(ours) != len(theirs):
         return min(one, two, key=len)
     return " ".join(mine if mine == yours else SPEECH for mine, yours in zip(ours, theirs, strict=True))
-
-
-def _supersede(new: Rule, standing: list[Rule]) -> Iterator[Change]:
-    told = lesson.read(new.body)
-    for old in standing:
-        known = lesson.read(old.body) if old.status is Status.ACTIVE else None
-        if told and known and (told.failed, told.fix) == (known.fix, known.failed):
-            yield Update.between(old, replace(old, status=Status.SUPERSEDED, superseded_by=new.id))

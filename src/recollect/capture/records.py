@@ -118,7 +118,7 @@ def _findings(messages: Sequence[str], *, is_question: bool) -> str:
             worth = terms.rate_cause(line.text) - (1 if terms.rate_outcome(line.text) and age == 0 else 0)
             worth -= 1 if CUES.done.match(line.text) else 0  # it begins by telling what was done
             worth -= 0.5 if line.text.endswith(":") else 0
-            if worth < (1 if age == 0 else 2) or terms.is_talk(line.text) or not names_subject(line.text):
+            if worth < (1 if age == 0 else 2) or terms.is_talk(line.text) or not terms.names_subject(line.text):
                 continue
             after = lines[number + 1].text if number + 1 < len(lines) else ""
             more = after and not (lines[number + 1].is_item or terms.is_talk(after) or after.endswith(("?", ":")))
@@ -131,9 +131,8 @@ def _findings(messages: Sequence[str], *, is_question: bool) -> str:
         if all(len(content & set(terms.content(other))) <= len(content) / 2 for other in best):
             best.append(text)
     if not best and is_question and messages:
-        said = [line.text for line in terms.lines(messages[-1]) if not line.is_heading]
-        telling = [one for one in said if names_subject(one) and not terms.is_talk(one) and not CUES.asks.search(one)]
-        best = telling[:2]
+        said = [line.text for line in terms.lines(messages[-1]) if not line.is_heading and not terms.is_talk(line.text)]
+        best = [text for text in said if terms.names_subject(text) and not CUES.asks.search(text)][:2]
     return _fill(best[:_MAX_FOUND], FOUND_CHARS)
 
 
@@ -157,7 +156,7 @@ def _best_outcome(lines: Sequence[Line], least: float) -> str:
     rated: list[tuple[float, int, str]] = []
     for number, line in enumerate(lines):
         text = _with_items(line.text, lines[number + 1 :]) if line.text.endswith(":") else line.text
-        if line.is_heading or terms.is_talk(text) or CUES.asks.search(text) or not names_subject(text):
+        if line.is_heading or terms.is_talk(text) or CUES.asks.search(text) or not terms.names_subject(text):
             continue
         worth = terms.rate_outcome(text)
         worth = min(2.0, worth) if text != line.text else worth
@@ -182,10 +181,6 @@ def _with_items(lead: str, after: Sequence[Line]) -> str:
             break
         items.append(line.text.rstrip(".;"))
     return f"{lead} {'; '.join(items)}" if items else lead
-
-
-def names_subject(text: str) -> bool:
-    return len(terms.content(text)) + len(terms.names(text)) >= 2 or terms.is_wide_script(text)
 
 
 def _messages(earlier: Sequence[str], last: str, acts: Sequence[Act]) -> str:

@@ -44,6 +44,11 @@ def names(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in found if name and len(name) <= 80))
 
 
+def names_subject(text: str) -> bool:
+    """It has two content words, or a name used in code."""
+    return bool(names(text)) or len(set(content(text))) >= 2 or is_wide_script(text)
+
+
 def content_and_names(text: str) -> set[str]:
     return {*content(text), *map(str.casefold, names(text))}
 

@@ -108,7 +108,7 @@ def _headline(text: str, *, is_whole: bool = True, is_request: bool = False) -> 
     if plain.split(" ", 1)[0].casefold() in _WORDS.verbs | _WORDS.requests:
         gain = _ORDER if is_request else -_ADVICE
     said, cost = _shorten(told, is_whole=is_whole)
-    is_phrase = _names_subject(said) or len(said.split()) > 1
+    is_phrase = terms.names_subject(said) or len(said.split()) > 1
     return _capital(said) if is_phrase else "", cost - gain
 
 
@@ -131,7 +131,7 @@ def _as_order(text: str) -> tuple[str, float]:
 def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
     """Shorten to at most eight words: leave out fillers, or cut where a part of the sentence ends."""
     cost = 0.0
-    if end := next((at for at in _ends(_CUES.sentence_break, text) if _names_subject(text[:at])), 0):
+    if end := next((at for at in _ends(_CUES.sentence_break, text) if terms.names_subject(text[:at])), 0):
         text, cost, is_whole = text[:end], _AT_BREAK if text[end:].strip(_STRIP) else 0.0, True
     if is_wide_script(text):
         return (text, cost) if len(text) <= _MAX_WIDE_CHARS else (clip(text, _MAX_WIDE_CHARS), _AT_LINK)
@@ -141,15 +141,15 @@ def _shorten(text: str, *, is_whole: bool) -> tuple[str, float]:
     for end in reversed(ends):
         said = _fit(text[:end])
         is_half = " only " in said  # what it is limited to stood behind the cut
-        if said and not is_half and len(said.split()) >= MIN_WORDS and _names_subject(said):
+        if said and not is_half and len(said.split()) >= MIN_WORDS and terms.names_subject(said):
             return said, _AT_CLAUSE
-    short = _headline_words(text[: ends[0]] if ends and _names_subject(text[: ends[0]]) else text)
+    short = _headline_words(text[: ends[0]] if ends and terms.names_subject(text[: ends[0]]) else text)
     for links, cost in ((_WORDS.links, _AT_LINK), (_WORDS.loose_links, _AT_LOOSE_LINK)):
         for at in range(min(MAX_WORDS, len(short) - 1), 1, -1):
             said = _close(short[:at])
             is_link = (short[at].strip(_STRIP) or short[at]).casefold() in links
             is_enough = terms.names(said) or len(said.split()) >= MIN_WORDS
-            if is_link and said and is_enough and _names_subject(said):
+            if is_link and said and is_enough and terms.names_subject(said):
                 return said, cost
     return _close(short[:MAX_WORDS]), _ANYWHERE
 
@@ -221,11 +221,6 @@ def _without_lead(sentence: str) -> str:
             break
         sentence = shorter
     return sentence
-
-
-def _names_subject(text: str) -> bool:
-    """It has two content words, or a name used in code."""
-    return bool(terms.names(text)) or len(set(terms.content(text))) >= 2 or is_wide_script(text)
 
 
 @cache
