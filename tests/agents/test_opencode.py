@@ -133,36 +133,19 @@ def test_an_answer_is_written_nowhere_else(outputs: str):
     assert said("PreToolUse", {"session_id": "s", "outputs": outputs}).reads_below == ""
 
 
-@pytest.mark.parametrize(
-    ("prompt", "text"),
-    [
-        ('"use tabs here"', "use tabs here"),
-        ('"say \\"no\\" to it"\n', 'say "no" to it'),
-        ('say "no" and "yes"', 'say "no" and "yes"'),
-        ('"no" and "yes"', '"no" and "yes"'),
-        ("plain", "plain"),
-    ],
-)
-def test_the_quotes_of_the_command_line_are_no_part_of_a_prompt(prompt: str, text: str):
-    assert said("UserPromptSubmit", {"session_id": "s", "prompt": prompt}).text == text
-
-
 def test_its_plugin_and_its_settings_stand_where_it_looks(tmp_path: Path):
     at = places(tmp_path, tmp_path / "shop")
 
     assert opencode.plugin(Level.USER, at, tmp_path)[0] == tmp_path / ".config/opencode/plugin/recollect.js"
     assert opencode.plugin(Level.PROJECT, at, tmp_path)[0] == tmp_path / "shop/.opencode/plugin/recollect.js"
-    assert opencode.server_place(Level.USER, at).path == tmp_path / ".config/opencode/opencode.json"
+    settings = tmp_path / ".config" / "opencode" / "opencode.json"
+    assert opencode.server_place(Level.USER, at).path == settings
+    settings.parent.mkdir(parents=True)
+    settings.with_suffix(".jsonc").write_text("{}")
+    assert opencode.server_place(Level.USER, at).path == settings.with_suffix(".jsonc"), "where there is one"
     assert opencode.folder(places(tmp_path, XDG_CONFIG_HOME="/etc/xdg")) == Path("/etc/xdg/opencode")
     with pytest.raises(NoProject):
         opencode.plugin(Level.PROJECT, places(tmp_path), tmp_path)
-
-
-def test_settings_with_comments_are_used_where_there_are_some(tmp_path: Path):
-    commented = tmp_path / ".config" / "opencode" / "opencode.jsonc"
-    commented.parent.mkdir(parents=True)
-    commented.write_text("{}")
-    assert opencode.server_place(Level.USER, places(tmp_path)).path == commented
 
 
 def test_any_name_of_a_home_is_spelt_safely(tmp_path: Path):

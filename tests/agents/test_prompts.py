@@ -130,7 +130,10 @@ GEMINI = [
 OPENCODE = [
     ("The following tool was executed by the user", "", ""),
     (f"{REMINDER}\nwe use pnpm here", "we use pnpm here", ""),
-    ('"we use pnpm here"', "we use pnpm here", ""),
+    ('"we use pnpm here"', "we use pnpm here", ""),  # the quotes of the command line
+    ('"say \\"no\\" to it"\n', 'say "no" to it', ""),
+    ('say "no" and "yes"', 'say "no" and "yes"', ""),
+    ('"no" and "yes"', '"no" and "yes"', ""),
 ]
 
 PI = [

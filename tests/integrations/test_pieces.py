@@ -1,11 +1,15 @@
-"""A section among lines of others: in, renewed, out, and not a byte of theirs differs."""
+"""A section among lines of others leaves not a byte behind; a file of ours says whether it is as we wrote it."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.integrations.pieces import is_intact, seal
 from recollect.integrations.text_section import Broken, put_in, split_off
 
 ENTRIES = ("- [Preference](ours-1.md) — one", "- [Failure](ours-2.md) — two")
@@ -57,3 +61,28 @@ def test_lines_end_as_the_others_do():
 def test_half_a_section_is_nobody_s(text: str):
     with pytest.raises(Broken):
         split_off(text, is_ours)
+
+
+# Files of ours
+
+any_texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.js", "a.ts"])
+@given(text=any_texts, more=any_texts.filter(bool))
+def test_a_seal_breaks_when_anything_is_added(name: str, text: str, more: str):
+    path, whole = Path(name), seal(Path(name), text)
+    assert is_intact(path, whole.encode())
+    for edited in (more + whole, whole + more, text):
+        assert not is_intact(path, edited.encode())
+
+
+@given(st.dictionaries(any_texts.filter(lambda key: key != "seal"), any_texts | st.integers(), max_size=4), any_texts)
+def test_a_seal_of_json_stands_in_a_field(fields: dict[str, object], more: str):
+    path = Path("a.json")
+    whole = json.loads(seal(path, json.dumps(fields)))
+
+    assert is_intact(path, json.dumps(whole, indent=4).encode())
+    assert not is_intact(path, json.dumps({**whole, "more": [more]}).encode())
+    for broken in (b"", b"[]", b"{", b"\xff", json.dumps(fields).encode()):
+        assert not is_intact(path, broken)
