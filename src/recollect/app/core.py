@@ -278,7 +278,7 @@ class App:
             plan = store.undo(entry.change, act)
             if plan.files and self.actor == "agent":
                 message = f"{entry.change} changed a note's file, which is a person's."
-                raise BadInput(message, hint="Ask the user to undo it.")
+                raise BadInput(message, hint="Ask the user to run `recollect undo`.")
             self._write_files(scope, store, plan)
         self.log.line("undo", change=act.change, undoes=entry.change, scope=scope)
         return Done(summary, plan, scope, act.change, dry_run=False)
