@@ -5,7 +5,7 @@ with everything it had.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,6 @@ from recollect.base.errors import Conflict, NotFound, StoreBusy
 from recollect.base.moment import Moment
 from recollect.model import plan as plans
 from recollect.model.codec import USAGE, canonical, content_hash, encode
-from recollect.model.memory import Memory, Message
 from recollect.model.plan import Change, FileChange, Plan
 from recollect.model.result import Entry
 from recollect.store import rows
@@ -22,7 +21,6 @@ from recollect.store.connect import translated_errors
 from recollect.store.database import AMONG
 from recollect.store.writes import Writes
 
-Current = Callable[[str], tuple[Memory, tuple[Message, ...]] | None]
 _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
 
@@ -61,10 +59,35 @@ class Journal(Writes):
                 for looks_at_state, run in groupby(reversed(json.loads(plan)), _looks_at_state):
                     # What depends on the state is reversed one by one, the rest together.
                     for part in [[data] for data in run] if looks_at_state else [run]:
-                        done += self._apply([_inverse(data, self._current) for data in part])
+                        done += self._apply([self._inverse(data) for data in part])
             if done:
                 self._record(header, Plan(tuple(done)))
             return Plan(tuple(done))
+
+    def _inverse(self, data: Any) -> Change:
+        """What takes one journalled change back, given the state as it is at that step."""
+        memory, messages = (_looks_at_state(data) and self._current(data["id"])) or (None, ())
+        match data:
+            case {"do": "create", "id": id, "hash": hash, "messages": message_ids}:
+                # Removed only as it was created: with other words or messages, something later depends on it.
+                if memory is None or content_hash(memory) != hash or [m.id for m in messages] != message_ids:
+                    raise _built_upon(id, "has changed since")
+                return plans.Remove(memory, messages)
+            case {"do": "say", "id": id, "messages": message_ids}:
+                current = {m.id: m for m in messages}
+                if not current.keys() >= set(message_ids):
+                    raise _built_upon(id, "no longer has what was added to it")
+                return plans.Unsay(id, tuple(current[one] for one in message_ids))
+            case {"do": "update", "id": id, "after": after, "before": before} if memory is not None:
+                # Usage counters that have moved on since are no reason to refuse: they stay as they are.
+                fields = encode(memory)
+                kept = [name for name in after if name not in USAGE or fields[name] == after[name]]
+                return plans.Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
+            case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
+                problem = "cannot be restored: its text held a secret and was not kept"
+                raise Conflict(f"{new_path or old_path} {problem}.", hint=f"{_NOTHING} Change the file itself.")
+            case _:
+                return plans.inverse(plans.change_of(data))
 
     def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> None:
         """The oldest entries are removed, a few at a time, so that no write pays for all of them."""
@@ -181,37 +204,6 @@ def _encode(change: Change) -> Any:
 
 def _looks_at_state(data: Any) -> bool:
     return data["do"] in ("create", "say") or (data["do"] == "update" and not USAGE.isdisjoint(data["after"]))
-
-
-def _inverse(data: Any, current: Current) -> Change:
-    """What takes one journalled change back, given the state as it is at that step."""
-    match data:
-        case {"do": "create", "id": id, "hash": hash, "messages": message_ids}:
-            # Removed only as it was created: with other words or other messages, something later depends on it.
-            found = current(id)
-            if found is None:
-                raise Conflict(f"{id} no longer exists.", hint=_NOTHING)
-            if content_hash(found[0]) != hash or [m.id for m in found[1]] != message_ids:
-                raise _built_upon(id, "has changed since")
-            return plans.Remove(*found)
-        case {"do": "say", "id": id, "messages": message_ids}:
-            found = current(id)
-            current_messages = {m.id: m for m in found[1]} if found else {}
-            if not current_messages.keys() >= set(message_ids):
-                raise _built_upon(id, "no longer has what was added to it")
-            return plans.Unsay(id, tuple(current_messages[one] for one in message_ids))
-        case {"do": "update", "id": id, "after": after} if _looks_at_state(data):
-            found = current(id)
-            current_messages = encode(found[0]) if found else {}
-            # Usage counters that have moved on since are no reason to refuse: they stay as they are.
-            kept = [name for name in after if name not in USAGE or current_messages.get(name) == after[name]]
-            return plans.Update(id, {name: after[name] for name in kept}, {name: data["before"][name] for name in kept})
-        case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
-            problem = "cannot be restored: its text held a secret and was not kept"
-            hint = "Nothing was written. Change the file itself."
-            raise Conflict(f"{new_path or old_path} {problem}.", hint=hint)
-        case _:
-            return plans.inverse(plans.change_of(data))
 
 
 def _built_upon(id: str, problem: str) -> Conflict:

@@ -190,19 +190,17 @@ class Vectors:
         return bool(gone.any())
 
     def _best_rows(self, asked: Floats, count: int) -> Rows:
-        if len(self) <= _ALL_EXACT:
-            return _top(self._closeness(asked, np.arange(len(self))), count)
-        likely = self._likely(asked, max(_RESCORED, 2 * count))
-        return likely[_top(self._closeness(asked, likely), count)]
-
-    def _likely(self, asked: Floats, count: int) -> Rows:
-        """At least `count` rows, those whose bits differ least. Counting each distance finds the limit without sorting:
-        there are only as many distances as a vector has numbers."""
-        differing = np.zeros(len(self), np.uint16)
-        for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
-            differing += np.bitwise_count(column ^ word)
-        limit = np.searchsorted(np.cumsum(np.bincount(differing)), count)
-        return np.flatnonzero(differing <= limit)
+        likely = np.arange(len(self))
+        if len(self) > _ALL_EXACT:
+            differing = np.zeros(len(self), np.uint16)
+            for column, word in zip(self._bits, _bits(asked[None, :])[:, 0], strict=True):
+                differing += np.bitwise_count(column ^ word)
+            # Counting each distance finds the limit without sorting: there are only as many as a vector has numbers.
+            limit = np.searchsorted(np.cumsum(np.bincount(differing)), max(_RESCORED, 2 * count))
+            likely = np.flatnonzero(differing <= limit)
+        near = -self._closeness(asked, likely)
+        best = np.argpartition(near, count)[:count] if len(near) > count else np.arange(len(near))
+        return likely[best]
 
     def _closeness(self, asked: Floats, rows: Rows) -> Floats:
         found: Floats = (self._rows.numbers[rows].astype(np.float32) @ asked) * self._rows.scales[rows]
@@ -296,13 +294,6 @@ def _sums(vectors: Floats, begins: Rows, counts: Rows) -> Floats:
         longer = np.flatnonzero(counts > step)
         found[longer] += vectors[begins[longer] + step]
     return found
-
-
-def _top(values: Floats, count: int) -> Rows:
-    if len(values) <= count:
-        return np.argsort(-values, kind="stable")
-    likely = np.argpartition(-values, count)[:count]
-    return likely[np.argsort(-values[likely], kind="stable")]
 
 
 # Pairs: which memories of a store say nearly the same, without comparing all with all. A few thousand are compared

@@ -39,12 +39,12 @@ _TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT
 _Row = tuple[int, str, str, str]  # a passage as it is indexed: seq, title, body, topics
 
 
-class _Indexed(NamedTuple):
-    """What the index holds of a memory: each passage's span, its row, and the title it was embedded under."""
+class _Passage(NamedTuple):
+    """A passage as the index holds it."""
 
-    spans: dict[Span, int]
-    rows: dict[int, _Row]
-    titles: dict[int, str]
+    span: Span
+    row: _Row
+    own_title: str  # under which it was embedded
 
 
 class Words(Database):
@@ -67,34 +67,28 @@ class Words(Database):
         yield
         for id, (seq, before) in indexed.items():
             current = self._current(id)
-            self._renew_passages(seq, before, set(spans(*current)) if current else set())
+            self._renew_passages(seq, before, set(spans(*current) if current else ()))
 
-    def _renew_passages(self, seq: int, before: _Indexed, wanted: set[Span]) -> None:
+    def _renew_passages(self, seq: int, before: dict[int, _Passage], wanted: set[Span]) -> None:
         now = self._indexed(seq)
         same = {
-            span
-            for span, passage in before.spans.items()
-            if passage in now.rows
-            and (now.rows[passage][2], now.titles[passage]) == (before.rows[passage][2], before.titles[passage])
-        } & wanted
-        gone = [(passage,) for span, passage in before.spans.items() if span not in same]
-        self._db.executemany("DELETE FROM passage WHERE seq = ?", gone)
-        self._put_passages(seq, sorted(wanted - same))
-        after = self._indexed(seq).rows
-        self._unindex(row for row in before.rows.values() if after.get(row[0]) != row)
-        self._index(row for row in after.values() if before.rows.get(row[0]) != row)
+            passage
+            for passage, (span, row, title) in before.items()
+            if span in wanted and passage in now and (now[passage].row[2], now[passage].own_title) == (row[2], title)
+        }
+        self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in before.keys() - same])
+        self._put_passages(seq, sorted(wanted - {before[passage].span for passage in same}))
+        old, new = ({one.row for one in indexed.values()} for indexed in (before, self._indexed(seq)))
+        self._unindex(sorted(old - new))
+        self._index(sorted(new - old))
 
-    def _indexed(self, seq: int) -> _Indexed:
-        found = _Indexed({}, {}, {})
+    def _indexed(self, seq: int) -> dict[int, _Passage]:
         sql = """
-            SELECT p.seq, coalesce(g.id, ''), p.start, p.length, p.voice, t.title, t.body, t.topics, t.own_title
+            SELECT coalesce(g.id, ''), p.start, p.length, p.voice, p.seq, t.title, t.body, t.topics, t.own_title
             FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
             WHERE p.memory_seq = ?"""
-        for passage, *span, title, body, topics, own_title in self._every(sql, seq):
-            found.spans[Span(*span)] = passage
-            found.rows[passage] = (passage, title, body, topics)
-            found.titles[passage] = own_title
-        return found
+        found = self._every(sql, seq)
+        return {row[4]: _Passage(Span(*row[:4]), row[4:8], row[8]) for row in found}
 
     def _seq(self, id: str) -> int:
         row = self._first("SELECT seq FROM memory WHERE id = ?", id)
