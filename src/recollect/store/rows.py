@@ -36,12 +36,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "key", "name", "host", "session", "agent", "prompt", "calls", "source", "transcript", "size", "cwd", "at",
     ),
     "act": ("key", "change"),
+    "vector": ("model", "data"),
     "outcome": ("key", "kind", "at", "session", "act", "agent", "actor", "action", "next_state", "tags", "shown"),
 }  # fmt: skip
 KEYS: dict[str, tuple[str, ...]] = {
     "recall": ("id",), "memory": ("id",), "message": ("id",), "bridge": ("source", "target", "type"),
     "alias": ("old",), "journal": ("seq",), "session": ("id", "agent"), "shown": COLUMNS["shown"][:5],
-    "state": ("name",), "event": ("key",), "act": ("key",), "outcome": ("key",),
+    "state": ("name",), "event": ("key",), "act": ("key",), "outcome": ("key",), "vector": ("passage_seq",),
 }  # fmt: skip
 TABLES: dict[type[Any], str] = {
     Message: "message", Bridge: "bridge", Alias: "alias", Pointer: "event", Outcome: "outcome",

@@ -26,7 +26,6 @@ from recollect.store.journal import ids_in
 from recollect.store.words import Words
 
 _MENDS = "(`recollect reindex` repairs it)"
-_CHANGED = "its values are not what was written"
 _MOST = 100  # findings of one kind; a file with more is lost anyway
 
 
@@ -43,7 +42,7 @@ class Upkeep(Words):
     def verify(self, progress: Progress = silent) -> list[Finding]:
         """Reports, changes nothing. All checks but the last see one moment: others may go on writing meanwhile."""
         checks = (
-            _structure, _schema, _rows, _vectors, _references, _journal, self._check_passages, self._check_terms,
+            _structure, _schema, _rows, _vector_counts, _references, _journal, self._check_passages, self._check_terms,
         )  # fmt: skip
         found: list[Finding] = []
         with translated_errors(self._path):
@@ -119,17 +118,14 @@ def _schema(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _rows(db: apsw.Connection) -> Iterator[Finding]:
-    for table, columns in rows.COLUMNS.items():
-        places = [columns.index(key) for key in rows.KEYS[table] if key in columns]
-        for row in db.execute(f"SELECT {rows.select(table)}, hash FROM {table}"):  # noqa: S608
-            if rows.seal(row[:-1]) != row[-1]:
-                yield Finding(table, " ".join(str(row[place]) for place in places), _CHANGED)
+    for table, key in rows.KEYS.items():
+        named = ", ".join(f'"{name}"' for name in key)
+        for row in db.execute(f"SELECT {named}, {rows.select(table)}, hash FROM {table}"):  # noqa: S608
+            if rows.seal(row[len(key) : -1]) != row[-1]:
+                yield Finding(table, " ".join(map(str, row[: len(key)])), "its values are not what was written")
 
 
-def _vectors(db: apsw.Connection) -> Iterator[Finding]:
-    for seq, model, data, seal in db.execute("SELECT passage_seq, model, data, hash FROM vector"):
-        if rows.seal((model, data)) != seal:
-            yield Finding("vector", str(seq), _CHANGED)
+def _vector_counts(db: apsw.Connection) -> Iterator[Finding]:
     counted = db.execute("SELECT model, vectors FROM vector_count WHERE vectors <> 0 ORDER BY model").fetchall()
     if counted != db.execute("SELECT model, count(*) FROM vector GROUP BY model ORDER BY model").fetchall():
         yield Finding("vector_count", "", "does not count the vectors")
