@@ -7,14 +7,12 @@ memory's body (the memory's number) or one message of it (the message's number b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.moment import Moment
 
 
-@dataclass(frozen=True, slots=True)
-class TermEvidence:
+class TermEvidence(NamedTuple):
     """One term of the question, and how strong it is in each passage."""
 
     term: str
@@ -23,8 +21,7 @@ class TermEvidence:
     unit: float = 1.0  # converts the store's strengths: a term's maximum is then the same in every store
 
 
-@dataclass(frozen=True, slots=True)
-class WordEvidence:
+class WordEvidence(NamedTuple):
     passages: int  # of the whole store
     terms: tuple[TermEvidence, ...]
 
@@ -59,8 +56,7 @@ class Background(NamedTuple):
 NO_BACKGROUND = Background()
 
 
-@dataclass(frozen=True, slots=True)
-class VectorEvidence:
+class VectorEvidence(NamedTuple):
     near: Mapping[int, Nearness]  # by unit
     missing: int  # how many passages have no vector of this model yet
     background: Background = NO_BACKGROUND

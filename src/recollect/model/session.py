@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line
@@ -128,8 +129,7 @@ class Way(StrEnum):
     OWN = "own"  # a turn of its own session, which it need not be told about
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerKey:
+class LedgerKey(NamedTuple):
     """Whose ledger it is: an agent of a session, since it last lost what it was shown."""
 
     session: str
@@ -137,8 +137,7 @@ class LedgerKey:
     epoch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMemory:
+class ShownMemory(NamedTuple):
     memory: str
     way: Way
     at: Moment
@@ -233,8 +232,7 @@ class SubagentState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentReport:
+class SubagentReport(NamedTuple):
     """What a host reports about a subagent that ended."""
 
     agent: str

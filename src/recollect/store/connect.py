@@ -10,9 +10,9 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -23,8 +23,7 @@ APPLICATION_ID = 0x5243_4C54  # "RCLT"
 _NETWORK_MOUNTS = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ncpfs"})
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(NamedTuple):
     """How a database is opened. The defaults are the product's; the crash benchmark varies the rest."""
 
     busy_timeout_ms: int = 15_000

@@ -6,9 +6,8 @@ with everything it had.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from recollect.base.errors import Conflict, NotFound, StoreBusy
 from recollect.base.moment import Moment
@@ -25,8 +24,7 @@ _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeHeader:
+class ChangeHeader(NamedTuple):
     """What the journal says about a plan, beside the plan."""
 
     change: str
