@@ -51,7 +51,7 @@ def jumped(days: float) -> Arrange:
 
 
 def _date_store(house: House, at: Moment) -> None:
-    beat = encode(replace(heart.begun(at), beat=7, last_interaction_beat=7))
+    beat = encode(replace(heart.new_heartbeat(at), beat=7, last_interaction_beat=7))
     store = Store(house.store, Tuning())
     try:
         store.put_state("heartbeat", json.dumps(beat))

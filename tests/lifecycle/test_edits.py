@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle import edits
-from recollect.lifecycle.edits import Whole, Words, candidate, merge, rewritten, split
+from recollect.lifecycle.edits import Whole, Words, merge, new_candidate, propose_words, split
 from recollect.lifecycle.strength import strength
 from recollect.model.codec import decode_memory, encode
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rating, RuleType, Status, Thread
@@ -78,7 +78,7 @@ def test_a_deletion_takes_links_and_aliases_along_each_once() -> None:
     ],
 )  # fmt: skip
 def test_words_of_a_thread_or_a_waiting_rule_change_in_place_and_no_lane_rises(old: Memory, changed: dict[str, str]):
-    (change,) = rewritten(old, WORDS, id="rule_new", now=NOW)
+    (change,) = propose_words(old, WORDS, id="rule_new", now=NOW)
     assert isinstance(change, Update)
     assert dict(change.after) == changed
 
@@ -86,7 +86,7 @@ def test_words_of_a_thread_or_a_waiting_rule_change_in_place_and_no_lane_rises(o
 def test_an_active_rule_stays_as_it_is_and_the_proposal_waits_beside_it():
     old = rule("deploys", rule_type=RuleType.CORRECTION)
 
-    created, linked = rewritten(old, WORDS, id="rule_new", now=NOW)
+    created, linked = propose_words(old, WORDS, id="rule_new", now=NOW)
 
     assert isinstance(created, Create)
     new = created.memory
@@ -98,9 +98,9 @@ def test_an_active_rule_stays_as_it_is_and_the_proposal_waits_beside_it():
 
 
 def test_notes_and_long_rules_are_not_touched_and_something_new_waits_in_the_inbox():
-    assert rewritten(note("x"), WORDS, id="rule_new", now=NOW) == []
-    assert rewritten(rule("x"), Words("x" * 2_001, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
-    new = candidate(WORDS, RuleType.DEVOPS, id="rule_new", now=NOW)
+    assert propose_words(note("x"), WORDS, id="rule_new", now=NOW) == []
+    assert propose_words(rule("x"), Words("x" * 2_001, Lane.AGENT, "s"), id="rule_new", now=NOW) == []
+    new = new_candidate(WORDS, RuleType.DEVOPS, id="rule_new", now=NOW)
     assert (new.status, new.lane, new.group, new.tags) == (Status.CANDIDATE, Lane.AGENT, "s-1", ("review",))
 
 

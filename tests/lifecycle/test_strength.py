@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from recollect.base.moment import Moment
 from recollect.lifecycle.strength import (
     AgeRules,
-    aged,
+    apply_age,
     count_asked,
     count_shown,
     fades,
-    reinforced,
+    reinforce,
     status_at,
     strength,
 )
@@ -74,7 +74,7 @@ def test_reinforcement_never_goes_above_one_plus_the_boost(weight: float, boost:
     for gap in gaps:
         now = now.plus(days=gap)
         before = strength(memory, now=now, rules=AGE)
-        memory = reinforced(memory, now=now, rules=AGE)
+        memory = reinforce(memory, now=now, rules=AGE)
         assert before <= strength(memory, now=now, rules=AGE) <= 1 + boost
 
 
@@ -102,12 +102,12 @@ def test_a_thread_sleeps_below_a_tenth_and_is_archived_thirty_days_later(
 ) -> None:
     now = NOW.plus(days=days)
     assert status_at(memory, now=now, rules=AGE) is status
-    assert aged(memory, now=now, rules=AGE).status is status
+    assert apply_age(memory, now=now, rules=AGE).status is status
 
 
 @given(memories, times, rules_of_age)
 def test_age_changes_only_the_status_of_threads_and_never_wakes_one(memory: Memory, now: Moment, rules: AgeRules):
-    after = aged(memory, now=now, rules=rules)
+    after = apply_age(memory, now=now, rules=rules)
     assert replace(after, status=memory.status) == memory
     if memory.kind != "thread" or memory.pinned or memory.status not in _ORDER:
         assert after == memory

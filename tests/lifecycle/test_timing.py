@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
-from recollect.lifecycle.timing import BEAT_SECONDS, Schedule, Turn, begun, interacted, ticked
+from recollect.lifecycle.timing import BEAT_SECONDS, Schedule, Turn, new_heartbeat, record_interaction, tick
 from recollect.model.session import Heartbeat
 from tests.values import NOW
 
@@ -20,17 +20,17 @@ def later(beats: float) -> Moment:
 
 @given(st.lists(st.floats(min_value=0, max_value=1_000), max_size=20), st.floats(min_value=1_000, max_value=2_000))
 def test_it_does_not_matter_how_often_anyone_looked(looks: list[float], end: float):
-    heart = begun(NOW)
+    heart = new_heartbeat(NOW)
     for beats in sorted(looks):
-        heart = ticked(heart, later(beats))
-    assert ticked(heart, later(end)) == ticked(begun(NOW), later(end))
+        heart = tick(heart, later(beats))
+    assert tick(heart, later(end)) == tick(new_heartbeat(NOW), later(end))
 
 
 @given(st.lists(MOMENTS, min_size=1, max_size=20))
 def test_whatever_the_clock_does_no_beat_is_taken_away(moments: list[Moment]):
-    heart = begun(NOW)
+    heart = new_heartbeat(NOW)
     for at in moments:
-        moved = interacted(heart, at) if at.micros % 2 else ticked(heart, at)
+        moved = record_interaction(heart, at) if at.micros % 2 else tick(heart, at)
         assert moved.beat >= heart.beat
         assert moved.since_last >= 0
         assert moved.last_beat_at <= at
@@ -38,16 +38,16 @@ def test_whatever_the_clock_does_no_beat_is_taken_away(moments: list[Moment]):
 
 
 def test_a_clock_that_was_set_back_goes_on_counting_from_there():
-    heart = ticked(begun(NOW), later(10))
-    back = ticked(heart, later(-100))
+    heart = tick(new_heartbeat(NOW), later(10))
+    back = tick(heart, later(-100))
     assert back.beat == 10
-    assert ticked(back, later(-98)).beat == 12
+    assert tick(back, later(-98)).beat == 12
 
 
 def test_speaking_sets_the_count_since_to_nothing():
-    heart = interacted(begun(NOW), later(5.9))
+    heart = record_interaction(new_heartbeat(NOW), later(5.9))
     assert (heart.beat, heart.since_last, heart.last_interaction_at) == (5, 0, later(5.9))
-    assert ticked(heart, later(8)).since_last == 3
+    assert tick(heart, later(8)).since_last == 3
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_what_is_spliced_into_a_note_leaves_every_other_byte(name: str):
     ]
     rest = iter(changed.splitlines(keepends=True))
     assert all(any(line in other for other in rest) for line in kept)
-    completed = tags.completed(text, session=1)
+    completed = tags.complete(text, session=1)
     assert completed == text or tags.begins_with_tag(text)
 
 
@@ -83,7 +83,7 @@ def _away(path: Path, _text: str) -> None:
     path.unlink()
 
 
-TAGGED = tags.completed("<memory>\nThe zebra.\n</memory>\n", session=0)
+TAGGED = tags.complete("<memory>\nThe zebra.\n</memory>\n", session=0)
 BARE = "<memory>\nThe zebra.\n</memory>\n"
 
 

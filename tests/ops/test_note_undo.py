@@ -28,7 +28,7 @@ COMMANDS: dict[str, Callable[[App], Done]] = {
 }
 KINDS = {
     "front matter": "---\r\nstatus: draft # mine\r\ntags: [a]\r\n---\r\nThe zebra.\r\n",
-    "tags": tags.completed(TAGGED, session=0),
+    "tags": tags.complete(TAGGED, session=0),
     "bare tags": TAGGED,
     "plain": "The zebra.",
     "bom": "\ufeffThe zebra.\n",

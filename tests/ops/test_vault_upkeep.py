@@ -20,7 +20,7 @@ from tests.ops.test_vault_sync import all_notes, looked, put
 from tests.ops.transcript import Transcript
 
 BARE = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\n"
-WHOLE = tags.completed(BARE, session=0)
+WHOLE = tags.complete(BARE, session=0)
 OTHERS = {
     "plain.md": "# Coats\n\nTake one.\n",
     "front.md": "---\ntags: [a]\n---\nText\n",

@@ -128,12 +128,12 @@ def test_front_matter_that_never_ends_is_text():
 def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
     text = "<conditional>\nWhen it rains.\n</conditional>\n\nTake a coat.\r\nOr stay in."
 
-    done = tags.completed(text, session=7)
+    done = tags.complete(text, session=7)
 
     assert list(tags.find(done)) == [*tags.BLOCKS]
     assert "Take a coat.\r\nOr stay in." in done
     assert tags.metadata(done) == {**tags.DEFAULTS, "created_session": 7}
-    assert tags.completed(done, session=9) == done
+    assert tags.complete(done, session=9) == done
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_missing_tags_are_added_and_what_a_note_says_stays_word_for_word():
     ],
 )
 def test_a_note_of_another_dialect_or_a_broken_one_is_never_completed(text: str):
-    assert tags.completed(text, session=1) == text
+    assert tags.complete(text, session=1) == text
 
 
 @pytest.mark.parametrize("held", ['{"x": 1e999}', '{"x": NaN}', "{broken", '{"a": 1, "a": 2}', "[]"])
@@ -161,7 +161,7 @@ def test_metadata_that_cannot_be_written_again_is_left_alone(held: str):
 @pytest.mark.parametrize("held", ['"mine": "x"', '"half a character": "\\ud800"'])
 def test_figures_that_metadata_lacks_are_added_and_the_others_stay(held: str):
     text = f'<memory>\nText\n</memory>\n<memory-metadata>\n{{"frequency": 4, {held}}}\n</memory-metadata>\n'
-    done = tags.completed(text, session=7)
+    done = tags.complete(text, session=7)
     assert held in done
     assert done.count("<memory>") == 1
     assert tags.metadata(done) == {**tags.DEFAULTS, "created_session": 7, **json.loads(f'{{"frequency": 4, {held}}}')}
@@ -241,8 +241,8 @@ def test_a_field_that_was_set_is_read_back_and_the_text_after_it_is_the_same(tex
 
 @given(FILES)
 def test_completing_twice_is_completing_once(text: str):
-    done = tags.completed(text, session=1)
-    assert tags.completed(done, session=2) == done
+    done = tags.complete(text, session=1)
+    assert tags.complete(done, session=2) == done
     before, after = page.read(text, "a.md"), page.read(done, "a.md")
     assert (after.body, after.words) == (before.body, before.words)
 

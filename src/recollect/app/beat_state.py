@@ -20,7 +20,7 @@ def heartbeat(app: App) -> Summary:
 
 
 def current(app: App) -> Heartbeat:
-    return load(app) or heart.begun(app.clock.now())
+    return load(app) or heart.new_heartbeat(app.clock.now())
 
 
 def load(app: App) -> Heartbeat | None:
@@ -28,7 +28,7 @@ def load(app: App) -> Heartbeat | None:
     if app.store_path(app.scope) is None:
         return None
     found = HEARTBEAT.find(app.reader(app.scope))
-    return heart.ticked(found, app.clock.now()) if found else None
+    return heart.tick(found, app.clock.now()) if found else None
 
 
 def tick(app: App, _memo: object = None) -> bool:
@@ -39,7 +39,7 @@ def tick(app: App, _memo: object = None) -> bool:
     with store.transaction():
         before = HEARTBEAT.find(store)
         if before is not None:
-            HEARTBEAT.write(store, heart.ticked(before, app.clock.now()))
+            HEARTBEAT.write(store, heart.tick(before, app.clock.now()))
     write_view(app)
     return False
 
@@ -49,17 +49,17 @@ def record_interaction(app: App) -> Heartbeat:
     at = app.clock.now()
     store = app.writer(app.scope)
     with store.transaction():
-        before = heart.ticked(HEARTBEAT.find(store) or heart.begun(at), at)
-        HEARTBEAT.write(store, heart.interacted(before, at))
+        before = heart.tick(HEARTBEAT.find(store) or heart.new_heartbeat(at), at)
+        HEARTBEAT.write(store, heart.record_interaction(before, at))
     return before
 
 
 def record_late_interaction(app: App, at: Moment) -> None:
     """Someone spoke a while ago, when no hook could tell us."""
     store = app.writer(app.scope)
-    now = heart.ticked(HEARTBEAT.find(store) or heart.begun(at), app.clock.now())
+    now = heart.tick(HEARTBEAT.find(store) or heart.new_heartbeat(at), app.clock.now())
     if now.last_interaction_at < at <= now.last_beat_at or not now.beat:
-        HEARTBEAT.write(store, heart.interacted(now, at))
+        HEARTBEAT.write(store, heart.record_interaction(now, at))
 
 
 def write_view(app: App) -> None:

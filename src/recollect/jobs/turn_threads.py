@@ -19,7 +19,7 @@ from recollect.capture.records import join_records, make_record
 from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decision, Entry, Leave, Open
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.jobs.transcripts import Writes
-from recollect.lifecycle.strength import reinforced
+from recollect.lifecycle.strength import reinforce
 from recollect.model import record as records
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Bridge, Kind, Memory, Status, Thread
@@ -230,7 +230,7 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
             at = max(entry.ended_at, standing.last_active_at)
             before = store.messages(new_id)
             same_turn = isinstance(decision, Continue) and decision.same_turn
-            stronger = standing if same_turn else reinforced(standing, now=at, rules=app.age_rules)
+            stronger = standing if same_turn else reinforce(standing, now=at, rules=app.age_rules)
             thread, message = thread_choice.continue_thread(stronger, before, entry)
             if message in before:
                 return Plan.empty()

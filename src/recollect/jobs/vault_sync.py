@@ -156,7 +156,7 @@ def update_notes(
             if isinstance(stored, Note):
                 before[id] = stored
                 base = replace(stored, superseded_by=None) if id in command.released else stored
-                after[id] = page.updated(base, file.page, file.path, written=written)
+                after[id] = page.update_note(base, file.page, file.path, written=written)
             else:
                 after[id] = page.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
         _supersede(store, differing, {**known.files, **fresh}, before, after)
@@ -310,7 +310,7 @@ def _write(app: App, known: KnownFiles, path: str) -> list[NoteFile]:
     note = reader.exact(one.id) if one else None
     if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
         return []
-    after = page.with_usage(tags.completed(before, session=session_ledger.count_sessions(reader)), note)
+    after = page.with_usage(tags.complete(before, session=session_ledger.count_sessions(reader)), note)
     if after == before:
         return []
     note_folder.change(vault, path, before, after)

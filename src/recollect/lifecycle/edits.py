@@ -91,7 +91,7 @@ class Words(NamedTuple):
     session: str
 
 
-def rewritten(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change]:
+def propose_words(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change]:
     """`id` is for the candidate, where one is made."""
     words = words._replace(lane=Lane.lowest(old.lane, words.lane))
     if isinstance(old, Thread):
@@ -101,11 +101,11 @@ def rewritten(old: Memory, words: Words, *, id: str, now: Moment) -> list[Change
     if old.status is Status.CANDIDATE:
         body = one_line(words.body)
         return [Update.between(old, replace(old, body=body, title=title_from(body), lane=words.lane))]
-    new = replace(candidate(words, old.rule_type, id=id, now=now), topics=old.topics)
+    new = replace(new_candidate(words, old.rule_type, id=id, now=now), topics=old.topics)
     return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, now, origin=TAG))]
 
 
-def candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rule:
+def new_candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rule:
     body = one_line(words.body)
     return Rule(
         id=id, title=title_from(body), body=body, rule_type=rule_type, tags=(TAG,), origin=TAG, lane=words.lane,

@@ -41,7 +41,7 @@ def after(weight: float, age_days: float, rules: AgeRules) -> float:
     return float(weight * 0.5 ** (age_days / rules.half_life_days))
 
 
-def reinforced(memory: M, *, now: Moment, rules: AgeRules) -> M:
+def reinforce(memory: M, *, now: Moment, rules: AgeRules) -> M:
     """After one more use: a little stronger than it is now, never above 1 plus its pin's boost."""
     raised = min(1.0 + memory.boost, strength(memory, now=now, rules=rules) + rules.reinforcement)
     return replace(memory, weight=raised, reinforced_at=now, last_active_at=now)
@@ -64,7 +64,7 @@ def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, known_st
     return Status.ARCHIVED if days_asleep >= rules.archive_after_days else Status.SUSPENDED
 
 
-def aged(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
+def apply_age(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
     """With the status that it has at this moment."""
     status = status_at(memory, now=now, rules=rules)
     return memory if status is memory.status else replace(memory, status=status)
@@ -77,7 +77,7 @@ def count_shown(memory: Memory, *, session: int) -> Memory:
 
 def count_asked(memory: Memory, *, session: int, now: Moment, rules: AgeRules) -> Memory:
     """Shown because somebody asked: counted, and a little stronger."""
-    return count_shown(reinforced(memory, now=now, rules=rules), session=session)
+    return count_shown(reinforce(memory, now=now, rules=rules), session=session)
 
 
 def add_outcome(memory: Memory, *, well: bool) -> Memory:

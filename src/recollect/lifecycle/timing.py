@@ -16,11 +16,11 @@ BEAT_SECONDS = 60 * BEAT_MINUTES
 _BEAT_MICROS = BEAT_SECONDS * 1_000_000
 
 
-def begun(now: Moment) -> Heartbeat:
+def new_heartbeat(now: Moment) -> Heartbeat:
     return Heartbeat(0, now, now, now, 0)
 
 
-def ticked(heart: Heartbeat, now: Moment) -> Heartbeat:
+def tick(heart: Heartbeat, now: Moment) -> Heartbeat:
     """With the beats that the clock says have passed."""
     if now < heart.last_beat_at:
         heard = min(heart.last_interaction_at, now)
@@ -30,9 +30,9 @@ def ticked(heart: Heartbeat, now: Moment) -> Heartbeat:
     return replace(heart, beat=heart.beat + missed, last_beat_at=last) if missed else heart
 
 
-def interacted(heart: Heartbeat, now: Moment) -> Heartbeat:
+def record_interaction(heart: Heartbeat, now: Moment) -> Heartbeat:
     """Someone spoke. Read `since_last` before calling this."""
-    heart = ticked(heart, now)
+    heart = tick(heart, now)
     return replace(heart, last_interaction_at=now, last_interaction_beat=heart.beat)
 
 

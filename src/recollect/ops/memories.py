@@ -13,7 +13,7 @@ from recollect.base.errors import BadInput, NotFound
 from recollect.base.text import storable, title_from
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import Whole
-from recollect.lifecycle.strength import aged, strength
+from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
 from recollect.model.plan import Link, Plan, Unlink
 from recollect.model.query import Drop, Query
@@ -98,7 +98,7 @@ def show(app: App, id: Name, *, content: Annotated[bool, Arg("Only what it says.
 def card(app: App, scope: Scope, memory: Memory) -> Card:
     now, rules = app.clock.now(), app.age_rules
     strong, useful = strength(memory, now=now, rules=rules), relevance(memory.ratings, memory.outcomes)
-    return Card(aged(memory, now=now, rules=rules), strong, scope, round(100 * min(1.0, strong) * useful))
+    return Card(apply_age(memory, now=now, rules=rules), strong, scope, round(100 * min(1.0, strong) * useful))
 
 
 def pin(

@@ -14,7 +14,7 @@ from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import read_reference
 from recollect.base.moment import Moment
 from recollect.base.text import clip, one_line, storable
-from recollect.lifecycle.strength import reinforced
+from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json
 from recollect.model.memory import Bridge, Kind, Status
 from recollect.model.plan import Plan, Update
@@ -162,7 +162,7 @@ def _wake(app: App, one: Recollection) -> Recollection:
         stored = store.exact(memory.id)
         if stored is None or stored.status not in REACHED:
             return Plan.empty()
-        stronger = reinforced(stored, now=app.clock.now(), rules=app.age_rules)
+        stronger = reinforce(stored, now=app.clock.now(), rules=app.age_rules)
         awake = replace(stronger, status=Status.ACTIVE, activations=stored.activations + 1)
         return Plan.of([Update.between(stored, awake)])
 

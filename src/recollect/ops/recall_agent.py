@@ -15,7 +15,7 @@ from recollect.app.memory_search import search
 from recollect.app.question_vector import shorten_prompt
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, storable
-from recollect.lifecycle.strength import aged, strength
+from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.ask import Use
 from recollect.model.memory import Kind, Memory, Note
 from recollect.model.query import REACHED, Drop, Hit, Query
@@ -190,5 +190,5 @@ def _make_recollection(app: App, scope: Scope, memory: Memory, known: Recollecti
     now, rules = app.clock.now(), app.age_rules
     chosen = tuple((f"pass {number}", 1.0) for number in range(1, passes + 1))
     hit = known.hit if known else Hit(memory, 1.0, ())
-    hit = replace(hit, memory=aged(memory, now=now, rules=rules), score=1.0, components=(*chosen, *hit.components))
+    hit = replace(hit, memory=apply_age(memory, now=now, rules=rules), score=1.0, components=(*chosen, *hit.components))
     return Recollection(scope, hit, strength(memory, now=now, rules=rules))

@@ -48,9 +48,7 @@ def export(
     app: App,
     file: Annotated[str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")],
     *,
-    shape: Annotated[Shape, Arg("jsonl: all of it; markdown: a folder of notes; agents-md: rules for agents.")] = (
-        Shape.JSONL
-    ),
+    shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes; agents-md: rules.")] = Shape.JSONL,
     user: Annotated[bool, Arg("What holds everywhere, not this project's.")] = False,
 ) -> Summary:
     scope, target = scope_of(user), Path(file)

@@ -229,10 +229,10 @@ def _plan(app: App, proposals: Sequence[Proposal], answer: _Answer, store: Store
         words, id = edits.Words(one.body, answer.lane, answer.session), app.mint.draw("rule")
         if one.id:
             old = _read_again(app, *answer.shown[one.id])
-            changes += edits.rewritten(old, words, id=id, now=now) if old is not None else ()
+            changes += edits.propose_words(old, words, id=id, now=now) if old is not None else ()
         elif room > 0:
             room -= 1
-            changes.append(Create(edits.candidate(words, one.rule_type, id=id, now=now)))
+            changes.append(Create(edits.new_candidate(words, one.rule_type, id=id, now=now)))
     return Plan.of(changes)
 
 

@@ -184,10 +184,10 @@ def new_note(page: Page, path: str, *, id: str, lane: Lane, written: Moment) -> 
         id=id, title="", body="", lane=lane, origin="vault", created_at=written, reinforced_at=written,
         last_active_at=written,
     )  # fmt: skip
-    return updated(blank, page, path, written=written)
+    return update_note(blank, page, path, written=written)
 
 
-def updated(note: Note, page: Page, path: str, *, written: Moment) -> Note:
+def update_note(note: Note, page: Page, path: str, *, written: Moment) -> Note:
     """The note as its file says now; how it was used stays."""
     place = place_of(path)
     status = place.status

@@ -67,7 +67,7 @@ def begins_with_tag(text: str) -> bool:
 def form_of(text: str) -> Form:
     if not begins_with_tag(text) or not find(text):
         return Form.OTHER
-    return Form.TAGGED if completed(text, session=0) == text else Form.LACKING
+    return Form.TAGGED if complete(text, session=0) == text else Form.LACKING
 
 
 def inner(text: str, block: Block | None) -> str:
@@ -111,7 +111,7 @@ def with_condition(text: str, condition: str) -> str:
     return _with_block(text, CONDITION, condition) if MEMORY in find(text) else text
 
 
-def completed(text: str, *, session: int) -> str:
+def complete(text: str, *, session: int) -> str:
     """With the tags and figures that it lacks. A note that is broken, or of another dialect, stays as it is."""
     blocks = find(text)
     opened = {one[1] for one in _OPENING.finditer(text)}
