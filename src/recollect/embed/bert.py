@@ -59,15 +59,15 @@ class Linear:
 
 def gelu(rows: Floats) -> Floats:
     """By the logistic function, at most 0.0005 from the exact one, which numpy lacks."""
-    bent = rows * rows
-    bent *= np.float32(-0.0713548162726)
-    bent -= np.float32(1.5957691216057308)
-    bent *= rows
+    out = rows * rows
+    out *= np.float32(-0.0713548162726)
+    out -= np.float32(1.5957691216057308)
+    out *= rows
     with np.errstate(over="ignore"):  # far below zero: a number divided by infinity is zero, as it should be
-        np.exp(bent, out=bent)
-    bent += np.float32(1)
-    np.divide(rows, bent, out=bent)
-    return bent
+        np.exp(out, out=out)
+    out += np.float32(1)
+    np.divide(rows, out, out=out)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ class Layer:
     narrow_norm: Norm
 
     def __call__(self, rows: Floats, lengths: Sequence[int]) -> Floats:
-        seen = self.gather(_attention(self.attend(rows), lengths, self.heads))
-        seen += rows
-        rows = self.gather_norm(seen)
-        thought = self.narrow(gelu(self.widen(rows)))
-        thought += rows
-        return self.narrow_norm(thought)
+        attended = self.gather(_attention(self.attend(rows), lengths, self.heads))
+        attended += rows
+        rows = self.gather_norm(attended)
+        fed = self.narrow(gelu(self.widen(rows)))
+        fed += rows
+        return self.narrow_norm(fed)
 
 
 def _attention(attended: Floats, lengths: Sequence[int], heads: int) -> Floats:

@@ -48,18 +48,18 @@ def _table(rows: Sequence[Mapping[str, object]], *, numbered: bool = False) -> T
     return Table(names, tuple(tuple(short_ids(str(row[name])) for name in names) for row in rows))
 
 
-def _notes(notes: Sequence[str]) -> Iterator[Block]:
+def _note_lines(notes: Sequence[str]) -> Iterator[Block]:
     return (Line(short_ids(note), Tone.WARN) for note in notes)
 
 
-def _strings(value: Json) -> str:
+def _join(value: Json) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 # Memories
 
 
-def _cards(result: results.Cards, now: Moment) -> Iterator[Block]:
+def _card_blocks(result: results.Cards, now: Moment) -> Iterator[Block]:
     if not result.cards:
         yield Line(f"No {result.what}.", Tone.DIM)
         return
@@ -82,7 +82,7 @@ def _cards(result: results.Cards, now: Moment) -> Iterator[Block]:
     yield _table(rows, numbered=True)
 
 
-def _shown(shown: results.Shown, now: Moment) -> Iterator[Block]:
+def _memory_blocks(shown: results.Shown, now: Moment) -> Iterator[Block]:
     memory = shown.card.memory
     if shown.content:
         yield Line(shown.said)
@@ -105,7 +105,7 @@ def _shown(shown: results.Shown, now: Moment) -> Iterator[Block]:
     yield from (Line(), Line(memory.body))
     if shown.later:
         yield from (Line(), Line(f"Messages ({len(shown.messages)})", Tone.TITLE))
-        yield from (Line(f"[{said.at.iso()[:16]} {said.source}] {said.content}") for said in shown.later)
+        yield from (Line(f"[{one.at.iso()[:16]} {one.source}] {one.content}") for one in shown.later)
     if shown.bridges:
         yield from (Line(), Line("Links", Tone.TITLE))
         for bridge, title in shown.bridges:
@@ -115,7 +115,7 @@ def _shown(shown: results.Shown, now: Moment) -> Iterator[Block]:
         yield from (Line(), Line(f"Merged from: {', '.join(shown.merged)}", Tone.DIM))
 
 
-def _done(done: results.Done, _now: Moment) -> Iterator[Block]:
+def _change_blocks(done: results.Done, _now: Moment) -> Iterator[Block]:
     if done.dry_run:
         yield Line("Dry run: nothing was written.", Tone.WARN)
         yield from (Line(f"  {short_ids(line)}") for line in plan_lines(done.plan))
@@ -123,7 +123,7 @@ def _done(done: results.Done, _now: Moment) -> Iterator[Block]:
         # `pin` shows the whole id; elsewhere the last digits are enough.
         summary = done.summary if done.summary.startswith("Pinned as ") else short_ids(done.summary)
         yield Line(summary, Tone.GOOD if done.change else Tone.PLAIN)
-    yield from _notes(done.notes)
+    yield from _note_lines(done.notes)
 
 
 def plan_lines(plan: plans.Plan) -> list[str]:
@@ -155,7 +155,7 @@ def _change_line(change: plans.Change) -> str:
             return f"remove {path}" if path else f"write {target}"
 
 
-def _history(history: results.History, now: Moment) -> Iterator[Block]:
+def _history_blocks(history: results.History, now: Moment) -> Iterator[Block]:
     if not history.entries:
         yield Line("No changes yet.", Tone.DIM)
         return
@@ -174,12 +174,10 @@ def _history(history: results.History, now: Moment) -> Iterator[Block]:
     yield Line("`recollect undo CHANGE` takes one back.", Tone.DIM)
 
 
-def _suggested(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:
+def _suggestion_blocks(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:
     total = suggested.totals
     merges = [{"WHY": m["reason"], "KEPT": m["thread_a"], "OTHER": m["thread_b"]} for m in suggested.merges]
-    splits = [
-        {"WHY": s["reason"], "BY": _strings(s["topics_to_split"]), "ID": s["thread_id"]} for s in suggested.splits
-    ]
+    splits = [{"WHY": s["reason"], "BY": _join(s["topics_to_split"]), "ID": s["thread_id"]} for s in suggested.splits]
     hints = [{"TOPIC": h["topic"], "LAST": h["last_mentioned"], "THREADS": h["thread_count"]} for h in suggested.hints]
     sections: list[tuple[str, Sequence[Mapping[str, object]]]] = [
         (f"Could be merged ({total.get('merge_candidates', 0):,})", merges),
@@ -193,27 +191,27 @@ def _suggested(suggested: results.Suggested, _now: Moment) -> Iterator[Block]:
     if suggested.applied and suggested.dry_run:
         yield Line("Dry run: nothing was written. It would report:", Tone.WARN)
     yield from (Line(short_ids(line), Tone.GOOD) for line in suggested.applied)
-    yield from _notes(suggested.notes)
+    yield from _note_lines(suggested.notes)
 
 
-def _compacted(compacted: results.Compacted, _now: Moment) -> Iterator[Block]:
+def _compaction_blocks(compacted: results.Compacted, _now: Moment) -> Iterator[Block]:
     rows = [
         {"DO": a["action"], "WHY": a.get("reason") or f"similarity {a.get('similarity')}",
-         "THREADS": _strings(a.get("threads") or a.get("thread"))}
+         "THREADS": _join(a.get("threads") or a.get("thread"))}
         for a in compacted.actions[:_MOST_ACTIONS]
     ]  # fmt: skip
     if rows:
         yield _table(rows)
     if len(compacted.actions) > _MOST_ACTIONS:
         yield Line(f"and {len(compacted.actions) - _MOST_ACTIONS:,} more (--json lists them all)", Tone.DIM)
-    yield from _notes(compacted.notes)
+    yield from _note_lines(compacted.notes)
     yield Line(compacted.summary, Tone.WARN if compacted.dry_run else Tone.GOOD)
 
 
 # The whole
 
 
-def _overview(overview: results.Overview, _now: Moment) -> Iterator[Block]:
+def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block]:
     yield Line(f"{overview.project}  {overview.root}" if overview.project else "No project here.", Tone.TITLE)
     if not overview.stores:
         yield Line("Nothing is remembered yet. `recollect install` connects your agents.", Tone.DIM)
@@ -262,7 +260,7 @@ def _counted_kinds(counts: Counts) -> str:
     return ", ".join(parts) or "nothing yet"
 
 
-def _verified(verified: results.Verified, _now: Moment) -> Iterator[Block]:
+def _verification_blocks(verified: results.Verified, _now: Moment) -> Iterator[Block]:
     if not verified.stores:
         yield Line("There is no database yet.", Tone.DIM)
     for scope, path, findings in verified.stores:
@@ -274,7 +272,7 @@ def _verified(verified: results.Verified, _now: Moment) -> Iterator[Block]:
             yield Line(f"{scope}: sound ({path})", Tone.GOOD)
 
 
-def _checkup(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
+def _checkup_blocks(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
     shown = {Mark.GOOD: ("ok", Tone.GOOD), Mark.WARN: ("note", Tone.WARN), Mark.BAD: ("BAD", Tone.BAD)}
     wide = max(len(check.name) for check in checkup.checks)
     for check in checkup.checks:
@@ -287,20 +285,20 @@ def _checkup(checkup: results.Checkup, _now: Moment) -> Iterator[Block]:
     yield Line(f"{ending} {counted(notes, 'note')} above." if notes else ending, Tone.TITLE)
 
 
-def _configured(configured: results.Configured, _now: Moment) -> Iterator[Block]:
+def _setting_blocks(configured: results.Configured, _now: Moment) -> Iterator[Block]:
     for one in configured.settings:
         yield Line(f"{one.name}={one.value}  ({one.source})", Tone.PLAIN if one.source == "default" else Tone.TITLE)
         yield Line(f"    {one.reason}", Tone.DIM)
-    yield from _notes(configured.problems)
+    yield from _note_lines(configured.problems)
 
 
-def _summary(summary: results.Summary, _now: Moment) -> Iterator[Block]:
+def _summary_blocks(summary: results.Summary, _now: Moment) -> Iterator[Block]:
     if summary.summary:  # a list of names may be empty, and is read by programs
         yield Line(summary.summary)
-    yield from _notes(summary.notes)
+    yield from _note_lines(summary.notes)
 
 
-def _tour(tour: results.Tour, now: Moment) -> Iterator[Block]:
+def _tour_blocks(tour: results.Tour, now: Moment) -> Iterator[Block]:
     for number, step in enumerate(tour.steps, start=1):
         yield Line(f"{number}. {step.why}", Tone.TITLE)
         yield Line(step.command if step.command.startswith(">") else f"$ {step.command}", Tone.COMMAND)
@@ -316,9 +314,10 @@ def _tour(tour: results.Tour, now: Moment) -> Iterator[Block]:
 
 
 _BLOCKS: Mapping[type, Callable[[Any, Moment], Iterator[Block]]] = {
-    results.Cards: _cards, results.Shown: _shown, results.Found: found_blocks,
+    results.Cards: _card_blocks, results.Shown: _memory_blocks, results.Found: found_blocks,
     results.Recalled: lambda one, now: iter([Line(recall_text(one, now=now, ask="recollect recall {}"))]),
-    results.Reasons: reason_blocks, results.Done: _done, results.History: _history, results.Suggested: _suggested,
-    results.Compacted: _compacted, results.Overview: _overview, results.Verified: _verified,
-    results.Checkup: _checkup, results.Configured: _configured, results.Summary: _summary, results.Tour: _tour,
+    results.Reasons: reason_blocks, results.Done: _change_blocks, results.History: _history_blocks,
+    results.Suggested: _suggestion_blocks, results.Compacted: _compaction_blocks, results.Overview: _overview_blocks,
+    results.Verified: _verification_blocks, results.Checkup: _checkup_blocks, results.Configured: _setting_blocks,
+    results.Summary: _summary_blocks, results.Tour: _tour_blocks,
 }  # fmt: skip
