@@ -8,13 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.base.errors import StoreError
+from recollect.base.errors import Conflict, StoreError
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Query
 from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import Tuning, connect, translated_errors, use_wal
+
+if TYPE_CHECKING:
+    from recollect.store.vectors import Vectors
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
@@ -40,6 +43,7 @@ class Database:
         self._analyse = tokenizer.register(self._db)
         self._term_counts: Counter[str] = Counter()
         """What this transaction did to the counts of terms: written once, before it ends or asks for words."""
+        self._vectors: dict[str, Vectors] = {}  # by model, loaded when first asked for (search.py)
         if read_only:
             return
         try:
@@ -108,7 +112,10 @@ class Database:
         with translated_errors(self._path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                migrate.refuse_other_version(self._db, self._path)
+                version = migrate.inspect(self._db, self._path)
+                if version != migrate.current_version():
+                    problem = f"{self._path} was replaced by an older database (schema {version}) while it was open."
+                    raise Conflict(problem, hint="Nothing was written. Run the command again.")
                 yield
                 self._settle_terms()
                 self._db.execute("COMMIT" if keep else "ROLLBACK")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.base.errors import Conflict, StoreDamaged, StoreForeign, StoreFull, StoreTooNew
+from recollect.base.errors import StoreDamaged, StoreForeign, StoreFull, StoreTooNew
 from recollect.base.files import make_private_folder
 from recollect.store import rows
 from recollect.store.connect import APPLICATION_ID, create_private, os_error
@@ -81,14 +81,6 @@ def bring_up(db: apsw.Connection, path: Path | None, reindex: Callable[[], objec
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-
-
-def refuse_other_version(db: apsw.Connection, path: Path | None) -> None:
-    """Inside a write transaction."""
-    version = inspect(db, path)
-    if version != current_version():
-        problem = f"{path} was replaced by an older database (schema {version}) while it was open."
-        raise Conflict(problem, hint="Nothing was written. Run the command again.")
 
 
 def copy_to(db: apsw.Connection, target: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
@@ -15,7 +14,6 @@ from recollect.model.evidence import Background, Owner, PassageEvidence, Place, 
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import embeddable
 from recollect.store import rows, tokenizer
-from recollect.store.connect import Tuning
 from recollect.store.database import AMONG
 from recollect.store.words import Words, quoted
 
@@ -36,10 +34,6 @@ _BESIDE_MESSAGE = """
 
 
 class Search(Words):
-    def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
-        super().__init__(path, tuning, read_only=read_only)
-        self._vectors: dict[str, Vectors] = {}
-
     def about(self, topic: str, limit: int) -> list[int]:
         """Memories with this id, or with the words of the topic in their title or topics; newest first."""
         by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)
