@@ -36,6 +36,10 @@ def edited(*files: str) -> Act:
     return call(Deed.EDIT, "", "updated", *files)
 
 
+def missed(file: str) -> Act:
+    return call(Deed.EDIT, "", "<tool_use_error>String to replace not found in file.", file, failed=True)
+
+
 def looked(file: str) -> Act:
     return call(Deed.READ, "", "1\tx", file)
 

@@ -15,7 +15,7 @@ from recollect.capture.fixes import REACH_CALLS, find_fixes
 from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
 from recollect.model.act import Act, Deed
 from recollect.model.lesson import read
-from tests.capture.acts import call, edited, failed, looked, ran, refused, replied, said
+from tests.capture.acts import call, edited, failed, looked, missed, ran, refused, replied, said
 from tests.cases import cases
 
 MISSING = 'Exit code 1\nnpm ERR! Missing script: "test"'
@@ -30,7 +30,7 @@ def seen_in_part(command: str) -> Act:
 
 
 MAKERS: dict[str, Callable[..., Act]] = {
-    make.__name__: make for make in (ran, failed, edited, looked, refused, said, replied, seen_in_part)
+    make.__name__: make for make in (ran, failed, edited, looked, missed, refused, said, replied, seen_in_part)
 }
 
 
@@ -102,6 +102,8 @@ _acts = st.lists(
         st.builds(ran, _words, st.text(max_size=30)),
         st.builds(failed, st.one_of(_words, st.text(max_size=20)), st.one_of(st.just(MISSING), st.text(max_size=40))),
         st.builds(edited, st.text(max_size=10)),
+        st.builds(missed, st.sampled_from(["a", "b"])),
+        st.builds(looked, st.sampled_from(["a", "b"])),
     ),
     max_size=12,
 )

@@ -159,3 +159,10 @@ def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
 ):
     learnt = rule("Lesson", body=Lesson(failed, fix, How(how)).sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE)
     assert rules_about([learnt], read_call(BASH, {"command": command})) == ([learnt] if bears else [])
+
+
+def test_a_lesson_of_edits_bears_on_edits_of_that_file():
+    learnt = rule("Lesson", body=Lesson("src/a.py", "src/a.py", How.READ_AGAIN).sentence(), origin=ORIGIN)
+    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})) == [learnt]
+    assert rules_about([learnt], read_call("Read", {"file_path": "/p/src/a.py"})) == []
+    assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/b.py", "old_string": "x"})) == []

@@ -7,6 +7,7 @@ after a step that made the difference. A pager behind a command hides how it end
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from recollect.model.command import Command, command_of, undressed_end
 from recollect.model.lesson import How, Lesson, rule_list
 
 _NO_FAULT = (ErrorKind.CUT_OFF, ErrorKind.SHELL)
+_STALE = "String to replace not found"
 REACH_CALLS = 60  # what works after more calls than this works for another reason
 
 
@@ -37,6 +39,8 @@ class _OpenFailure:
     error: CommandError
     first: int
     last: int
+    own: bool  # the agent had changed files before it: perhaps the failure is its own doing
+    tried: int = 1
     rules: tuple[str, ...] = ()  # the linter's rules that were broken in any of the tries
 
 
@@ -45,7 +49,8 @@ class _Step:
     """Something that worked and may have made the difference."""
 
     at: int
-    command: Command | None = None  # None: an edit
+    command: Command | None = None
+    file: str = ""
     switched_off: str = ""  # what the edit switched off
 
 
@@ -93,6 +98,8 @@ class _History:
     def __init__(self) -> None:
         self.open: list[_OpenFailure] = []
         self.steps: list[_Step] = []
+        self.missed: Counter[str] = Counter()  # how often an edit did not find its text, by file
+        self.reread: set[str] = set()
 
     def read(self, act: Act, at: int) -> Iterator[Fix]:
         doing = act.doing
@@ -100,8 +107,10 @@ class _History:
             return
         if doing.deed is Deed.RUN and (command := command_of(doing.what)):
             yield from self._read_command(act, command, doing.what, at)
-        elif doing.deed is Deed.EDIT and doing.files and not act.failed:
-            self.steps.append(_Step(at, switched_off=likeness.switched_off(doing.files[0], act.text)))
+        elif doing.deed is Deed.EDIT and doing.files:
+            yield from self._read_edit(act, doing.files[0], at)
+        elif doing.deed is Deed.READ:
+            self.reread.update(file for file in doing.files if file in self.missed)
 
     def _read_command(self, act: Act, command: Command, line: str, at: int) -> Iterator[Fix]:
         self.open = [one for one in self.open if at - one.last <= REACH_CALLS]
@@ -137,10 +146,11 @@ class _History:
         rules = error.names if error.kind is ErrorKind.LINT else ()
         for one in self.open:
             if likeness.is_same(one.command, command):
-                one.last = at
+                one.last, one.tried = at, one.tried + 1
                 one.rules = tuple(dict.fromkeys((*one.rules, *rules)))
                 return
-        self.open.append(_OpenFailure(command, error, at, at, rules))
+        own = any(step.file for step in self.steps)
+        self.open.append(_OpenFailure(command, error, at, at, own, rules=rules))
 
     def _explain_success(self, one: _OpenFailure) -> Iterator[Fix]:
         """The same command works now: find what made the difference."""
@@ -148,20 +158,26 @@ class _History:
         since = [step for step in self.steps if step.at > one.first]
         ran = [step.command for step in since if step.command is not None and likeness.is_tellable(step.command.told)]
         akin = [command for command in ran if likeness.names_error(command, one.error)]
-        is_changed = any(step.command is None for step in since)
+        changed = [step.file for step in since if step.file]
         switched_off = "\n".join(step.switched_off for step in since)
         if one.rules:
             # Which file it was says nothing for the next time; the rules do.
             kept = [rule for rule in one.rules if rule not in switched_off]
             last = likeness.last_step(one.command)
-            if is_changed and kept and likeness.is_tellable(last):
+            if changed and kept and likeness.is_tellable(last):
                 yield Fix(Lesson(last, rule_list(kept), How.RULE), first=one.first, is_sure=False)
         elif switched_off.strip():
             return
         elif akin:
             yield from _make_lesson(one, akin[-1], How.AFTER)
-        elif is_changed or kind in (ErrorKind.HICCUP, ErrorKind.TESTS):
-            return  # a change that mends what failed is a day's work
+        elif kind is ErrorKind.HICCUP or (kind is ErrorKind.TESTS and not changed):
+            return
+        elif changed:
+            # A failing test and a change that mends it is a day's work; more than one try is something to learn from.
+            is_worth = not one.own and (one.tried > 1 or kind is not ErrorKind.TESTS)
+            if is_worth and likeness.is_tellable(one.command.told) and likeness.is_tellable_path(changed[-1]):
+                told = one.error.told(one.command.text, changed[-1])
+                yield Fix(Lesson(one.command.told, changed[-1], How.CHANGED, told), first=one.first, is_sure=False)
         else:
             is_lost = kind in (ErrorKind.NO_FILE, ErrorKind.NO_TARGET)
             prepared = [
@@ -172,6 +188,17 @@ class _History:
             ]
             if prepared:
                 yield from _make_lesson(one, prepared[-1], How.AFTER)
+
+    def _read_edit(self, act: Act, file: str, at: int) -> Iterator[Fix]:
+        if act.failed:
+            if error_in(act.text).told() == _STALE:
+                self.missed[file] += 1
+            return
+        # Once is a slip of the agent; twice, and the file is not what it is taken for.
+        if self.missed.pop(file, 0) > 1 and file in self.reread and likeness.is_tellable_path(file):
+            yield Fix(Lesson(file, file, How.READ_AGAIN, _STALE), first=at, is_sure=False)
+        self.reread.discard(file)
+        self.steps.append(_Step(at, file=file, switched_off=likeness.switched_off(file, act.text)))
 
 
 def _make_lesson(one: _OpenFailure, fix: Command, how: How) -> Iterator[Fix]:

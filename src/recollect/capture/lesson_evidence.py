@@ -43,7 +43,7 @@ _WORDS = Words("lesson_evidence")
 
 def is_from_stranger(learnt: Lesson, acts: Sequence[Act]) -> bool:
     """`acts`: up to the call that worked."""
-    if learnt.how is How.RULE:
+    if learnt.how in (How.READ_AGAIN, How.RULE):
         return False
     if learnt.how is How.AFTER and _was_printed(learnt.fix, acts, strict=True):
         return True
@@ -168,13 +168,13 @@ def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confi
 
 def _lesson_key(one: Lesson) -> tuple[object, ...] | None:
     failed = command_of(one.failed)
-    if failed is None:
+    if failed is None or one.how is How.READ_AGAIN:
         return one.failed, one.fix
     what = (failed.family, failed.program, failed.verb)
     if one.how is How.RULE:
         return what
     fix = command_of(one.fix)
-    if fix is None:
+    if fix is None or one.how is How.CHANGED:
         return *what, shape_of(one.error), one.fix
     # An error of no known kind says little: then the commands must be alike too.
     known: tuple[object, ...] = (shape_of(one.error),) if one.error else (_lasting_words(failed),)
@@ -195,6 +195,8 @@ def _merge(old: Lesson, new: Lesson) -> Lesson:
     """What both lessons say; for a linter, the rules of both."""
     if old.how is How.RULE:
         return replace(old, fix=rule_list((*old.fix.split(", "), *new.fix.split(", "))))
+    if old.how in (How.READ_AGAIN, How.CHANGED):
+        return old
     error = old.error if old.error == new.error else without_name(shape_of(old.error))
     return replace(old, failed=_shared_words(old.failed, new.failed), fix=_shared_words(old.fix, new.fix), error=error)
 

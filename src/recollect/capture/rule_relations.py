@@ -106,7 +106,11 @@ def is_opposed(new: str, old: str) -> bool:
     one, two = _parse(new), _parse(old)
     if not one.content or not two.content or says_same(new, old) or one.where != two.where:
         return False
-    return _replaces_choice(one, two) or _is_reversed(one, two) or _replaces_value(one, two)
+    mine, theirs = _values(one.wanted), _values(two.wanted)
+    subject, other = one.wanted - mine, two.wanted - theirs
+    is_other_value = bool(mine and theirs and subject) and mine.isdisjoint(theirs) and one.refuses == two.refuses
+    has_other_value = is_other_value and _are_alike(subject, other, _SAME_SUBJECT)
+    return has_other_value or _replaces_choice(one, two) or _is_reversed(one, two)
 
 
 def _differs_by_a_word(new: str, old: str) -> bool:
@@ -131,9 +135,8 @@ def _replaces_choice(new: _Reading, old: _Reading) -> bool:
     clash = False
     for group in groups:
         chosen, stood = (new.wanted - new.rejected) & group, (old.wanted - old.rejected) & group
-        clash |= bool(chosen and stood and not chosen & stood)
-        clash |= bool(new.rejected & group & stood and not chosen & stood)
-        clash |= bool(chosen & old.rejected and not chosen & stood)
+        is_other = (chosen and stood) or new.rejected & group & stood or chosen & old.rejected
+        clash |= bool(is_other and not chosen & stood)
     named = frozenset().union(*groups)
     mine, theirs = new.wanted - named, old.wanted - named
     return clash and new.refuses == old.refuses and (not mine or bool(mine & theirs))
@@ -143,13 +146,6 @@ def _is_reversed(new: _Reading, old: _Reading) -> bool:
     if new.refuses != old.refuses:
         return not new.rejected and not old.rejected and _are_alike(new.content, old.content, _ALIKE)
     return new.content == old.content and bool(new.rejected) != bool(old.rejected)
-
-
-def _replaces_value(new: _Reading, old: _Reading) -> bool:
-    mine, theirs = _values(new.wanted), _values(old.wanted)
-    if not mine or not theirs or mine & theirs or new.refuses != old.refuses:
-        return False
-    return bool(new.wanted - mine) and _are_alike(new.wanted - mine, old.wanted - theirs, _SAME_SUBJECT)
 
 
 def _values(words: frozenset[str]) -> frozenset[str]:

@@ -14,13 +14,15 @@ MAX_COMMAND_CHARS = 120
 class How(StrEnum):
     INSTEAD = "instead"  # another command works
     AFTER = "after"  # the same command works once another has run
+    CHANGED = "changed"  # the same command works once a file has been changed
+    READ_AGAIN = "read again"  # an edit works once the file has been read again
     RULE = "rule"  # a check works once the code keeps to its rules
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    failed: str  # the command
-    fix: str  # a command, or names of rules
+    failed: str  # the command; for an edit the file
+    fix: str  # a command, a file, or names of rules
     how: How
     error: str = ""
 
@@ -31,8 +33,10 @@ class Lesson:
 
 _SENTENCES = {  # parsed in this order: of two that begin alike, the longer first
     How.RULE: "`{failed}` fails here{error} where code breaks `{fix}`.",
+    How.CHANGED: "`{failed}` fails here{error}; it works after a change in `{fix}`.",
     How.AFTER: "`{failed}` fails here{error}; it works after `{fix}`.",
     How.INSTEAD: "`{failed}` fails here{error}; `{fix}` works.",
+    How.READ_AGAIN: "Edits of `{failed}` fail here{error}; they work once it is read again.",
 }
 _PARTS = {"failed": "(?P<failed>[^`]+)", "fix": "(?P<fix>[^`]+)", "error": '(?: with "(?P<error>[^"]*)")?'}
 _SHAPES = {how: re.compile(said.replace(".", r"\.").format(**_PARTS)) for how, said in _SENTENCES.items()}
@@ -46,5 +50,5 @@ def read(text: str) -> Lesson | None:
     """None: it is not a lesson."""
     for how, shape in _SHAPES.items():
         if found := shape.fullmatch(text):
-            return Lesson(found["failed"], found["fix"], how, found["error"] or "")
+            return Lesson(found["failed"], found.groupdict().get("fix", found["failed"]), how, found["error"] or "")
     return None

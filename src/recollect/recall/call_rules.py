@@ -88,6 +88,8 @@ def _weigh(rule: Rule, call: Call) -> float:
 
 def _weigh_lesson(learned: Lesson, call: Call) -> float:
     """It is about the command that fails: before the one that works there is nothing to say."""
+    if learned.how is How.READ_AGAIN:
+        return max((_weigh_path(learned.failed, path, call.writes) for path in call.paths if call.writes), default=0.0)
     failed = command_of(learned.failed)
     if failed is None or (learned.how is How.INSTEAD and _runs(call, command_of(learned.fix))):
         return 0.0
