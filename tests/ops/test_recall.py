@@ -461,7 +461,7 @@ def test_an_odd_question_is_answered(office: App, name: str):
     assert len(answer.found.found) <= 5
     assert len(text(answer)) <= 8_000
     for told in (as_object(answer), as_object(found)):
-        assert len(told["query"]) <= 2_000, "who asked knows what he asked"
+        assert len(told["query"]) <= 2_000, "the question is not repeated at length"
     assert len(str(why(office).recalls)) < 20_000
     assert upkeep.verify(office).clean
 

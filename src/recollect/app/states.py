@@ -145,13 +145,13 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class SeenPrompt:
-    mark: str  # a check sum of its words
+    mark: str  # a checksum of its words
     host: str
     at: int
 
 
 HEARTBEAT = State("heartbeat", Heartbeat, "How long nobody spoke, in beats.")
-FOCUS = State("focus", tuple[Focus, ...], "Topics that a person put in focus, in his words.", limit=50)
+FOCUS = State("focus", tuple[Focus, ...], "Topics that a person put in focus, in their words.", limit=50)
 SESSIONS = State("sessions", int, "How many sessions were used so far.")
 NOTICES = State("notices", list[str], "Lines that wait to be shown to a person.", limit=5)
 CAPTURED = State("captured", dict[str, int], "How many prompts were kept, queued or dropped, by reason.")

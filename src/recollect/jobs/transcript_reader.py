@@ -29,7 +29,7 @@ MAX_CHARS = 8_000  # kept of one text: its beginning and its end
 _LOOKED_AT_CHARS = 32_000
 """Looked through for secrets and our own blocks. Each is shorter than the way from where it is cut first to what is
 kept, so none is kept in part."""
-BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
+_BACK_BYTES = 2_000_000  # read again, to know what went before, when nothing is remembered any more
 _ACTS_HELD = 200
 _COMPARED_CHARS = 200
 _CALLS_HELD = 500
@@ -75,9 +75,9 @@ def read_next(app: App, host: str, path: Path, reading: Reading, *, session: str
     return new
 
 
-def read_back(app: App, host: str, path: Path, cursor: Cursor, back_bytes: int = BACK_BYTES) -> Reading:
+def read_back(app: App, host: str, path: Path, cursor: Cursor) -> Reading:
     """At a cursor, with the acts just before it."""
-    reading = Reading(Cursor(max(0, cursor.offset - back_bytes)))
+    reading = Reading(Cursor(max(0, cursor.offset - _BACK_BYTES)))
     tail = Tail(path, reading.cursor)
     for utterance in agents.utterances(host, tail):
         if tail.cursor.offset > cursor.offset:
