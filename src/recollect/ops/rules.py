@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.app.core import App
-from recollect.app.rule_keeping import linked_replaced, supersede
+from recollect.app.rule_keeping import linked_replaced, new_rule, supersede
 from recollect.base.errors import BadInput
 from recollect.base.text import one_line, title_from
 from recollect.lifecycle import edits
@@ -53,11 +53,7 @@ def add(
         for same in store.find(Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), body=words, limit=1)):
             return Plan.of([Update.between(same, replace(same, seen=same.seen + 1, last_active_at=now))])
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER
-        rule = Rule(
-            id=app.mint.draw("rule"), title=title_from(words), body=words, topics=named, rule_type=type,
-            origin=app.actor, lane=lane, created_at=now, reinforced_at=now, last_active_at=now,
-        )  # fmt: skip
-        return Plan.of([Create(rule)])
+        return Plan.of([Create(new_rule(app, words, topics=named, rule_type=type, origin=app.actor, lane=lane))])
 
     def say(plan: Plan) -> str:
         id = plan.touched()[0]
