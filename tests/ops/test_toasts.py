@@ -138,8 +138,8 @@ def test_more_than_can_be_shown_are_dropped(app: App, stand_in: Desktop, tmp_pat
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_no_line_is_ever_part_of_a_script(platform: str):
     line = '\'; "quoted" $(x) -h'
-    call = toasts.call_for(line, platform)
-    assert not any(line in part and part != line for part in call.argv)
-    assert line in (*call.argv, call.stdin)
-    if line in call.argv:
-        assert call.argv[call.argv.index(line) - 1] in ("--", toasts.NAME)
+    argv, stdin = toasts.call_for(line, platform)
+    assert not any(line in part and part != line for part in argv)
+    assert line in (*argv, stdin)
+    if line in argv:
+        assert argv[argv.index(line) - 1] in ("--", toasts.NAME)

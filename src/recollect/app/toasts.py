@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recollect.app import session_ledger
 from recollect.render.harmless import plain
@@ -68,45 +68,39 @@ def _show_all(lines: queue.Queue[tuple[str, Log]]) -> None:
     paused_until_s = 0.0
     while True:
         line, log = lines.get()
-        problem = "" if time.monotonic() < paused_until_s else _run_program(call_for(line, sys.platform))
+        problem = "" if time.monotonic() < paused_until_s else _run_program(*call_for(line, sys.platform))
         if problem:
             paused_until_s = time.monotonic() + PAUSE_S
             log.line("toast-not-shown", problem=problem)
         lines.task_done()
 
 
-class Call(NamedTuple):
-    """How a system is asked to show a line."""
-
-    argv: tuple[str, ...]
-    stdin: str = ""
-
-
-def call_for(line: str, platform: str) -> Call:
+def call_for(line: str, platform: str) -> tuple[tuple[str, ...], str]:
+    """The command that shows a line, and its standard input."""
     match platform:
         case "darwin":
-            return Call(("osascript", *(part for text in _OSASCRIPT for part in ("-e", text)), "--", line))
+            return ("osascript", *(part for text in _OSASCRIPT for part in ("-e", text)), "--", line), ""
         case "win32":
             # The line comes on standard input and is never part of what is run.
             script = Path(__file__).with_name("toast.ps1").read_text(encoding="utf-8")
-            return Call(("powershell", "-NoProfile", "-NonInteractive", "-Command", script), line)
+            return ("powershell", "-NoProfile", "-NonInteractive", "-Command", script), line
         case _:  # some desktops read tags in the text
             text = escape(line, quote=False)
-            return Call(("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, text))
+            return ("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, text), ""
 
 
-def _run_program(call: Call) -> str:
+def _run_program(argv: tuple[str, ...], stdin: str) -> str:
     """What went wrong; empty if nothing did."""
     import shutil  # no first answer waits for these two
     import subprocess
 
-    name, *arguments = call.argv
+    name, *arguments = argv
     program = shutil.which(name)
     if program is None or not os.path.isabs(program):
         return f"{name} is not there"
     try:
         ended = subprocess.run(
-            [program, *arguments], input=call.stdin.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [program, *arguments], input=stdin.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             cwd=os.path.dirname(program), timeout=TIMEOUT_S, creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )  # fmt: skip
     except subprocess.TimeoutExpired:

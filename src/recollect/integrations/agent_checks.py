@@ -56,8 +56,7 @@ def checks(app: App) -> Iterator[Check]:
         yield from _obstacles(app, piece)
     addon = agent_pieces.plugin_here(app)
     if addon:
-        yield _addon_check(addon, is_beside=bool(calling))
-        yield from () if calling else (_run_addon(addon),)
+        yield from _addon_checks(addon, is_alone=not calling)
     elif not calling:
         yield Check("hooks", Mark.WARN, "no agent calls Recollect here", "recollect install")
         return
@@ -99,12 +98,19 @@ def _obstacles(app: App, piece: Piece) -> Iterator[Check]:
         yield Check(_name(piece), Mark.WARN, unapproved)
 
 
-def _addon_check(one: Addon, *, is_beside: bool) -> Check:
-    """`is_beside`: settings call us too."""
+def _addon_checks(one: Addon, *, is_alone: bool) -> Iterator[Check]:
+    """`is_alone`: no settings call us, so the plugin is run. Its first run makes the script that it calls."""
     if one.version != __version__:
-        return Check("plugin", Mark.WARN, f"{one.name} is {one.version}, Recollect {__version__}", one.update)
-    beside = "; its settings call too, and an event is answered once" if is_beside else ""
-    return Check("plugin", Mark.GOOD, f"{default_agent().TITLE} calls through {one.name} {one.version}{beside}")
+        yield Check("plugin", Mark.WARN, f"{one.name} is {one.version}, Recollect {__version__}", one.update)
+    else:
+        beside = "" if is_alone else "; its settings call too, and an event is answered once"
+        title = default_agent().TITLE
+        yield Check("plugin", Mark.GOOD, f"{title} calls through {one.name} {one.version}{beside}")
+    if is_alone:
+        problem = _hook_problem(f"{_SHELL} {shlex.quote(str(one.call))} hook SessionStart", "SessionStart", _PLUGIN_S)
+        if not problem and (wrong := _server_problem(_SHELL, str(one.call), "mcp")):
+            problem = f"its server {wrong}"
+        yield Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
 
 
 def _script(app: App) -> Check:
@@ -131,14 +137,6 @@ def _run_hooks(calling: Sequence[Piece]) -> Iterator[Check]:
                 yield Check("hook runs", Mark.BAD, f"{event} {problem}", _install(piece))
             else:
                 yield Check("hook runs", Mark.GOOD, f"{event} ran and ended well")
-
-
-def _run_addon(one: Addon) -> Check:
-    """The first run makes the script that it calls."""
-    problem = _hook_problem(f"{_SHELL} {shlex.quote(str(one.call))} hook SessionStart", "SessionStart", _PLUGIN_S)
-    if not problem and (wrong := _server_problem(_SHELL, str(one.call), "mcp")):
-        problem = f"its server {wrong}"
-    return Check("plugin runs", Mark.BAD if problem else Mark.GOOD, problem or "its hook and its server answer")
 
 
 def _server(app: App, offering: Sequence[Piece]) -> Check:
