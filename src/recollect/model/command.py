@@ -11,7 +11,7 @@ from functools import lru_cache
 from recollect.base.shipped import load_table
 
 MAX_CHARS = 4_000
-SPEECH = "..."  # stands for words written for one occasion: a message, a query, a piece of code
+SPEECH = "..."  # replaces words written for one occasion: a message, a query, a piece of code
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _WORD = re.compile(rf"(?:{_QUOTED.pattern}|[^\s\"']|[\"'])+")

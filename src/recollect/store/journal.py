@@ -1,7 +1,6 @@
-"""What was done: plans applied and journalled, taken back, and erased for good.
+"""Plans applied and journalled, undone, and erased for good.
 
-A created memory is journalled by its id and content hash alone (it stands in the store); a removed one
-with everything it had.
+A created memory is journalled by its id and content hash alone (the store has the rest), a removed one with all it had.
 """
 
 import json
@@ -115,7 +114,7 @@ class Journal(Writes):
         ]
 
     def _undone_by(self, change: str) -> str | None:
-        """The undo that stands. An undo can be undone too, and so on: of such a chain every second one stands."""
+        """The undo in effect. An undo can be undone, too: of such a chain every second one is in effect."""
         chain = [change]
         sql = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
         while row := self._first(sql, chain[-1]):

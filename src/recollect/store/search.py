@@ -1,4 +1,4 @@
-"""What a store knows of a question, by words and by vectors, and where each thing that was found stands. Ranks nothing.
+"""What a store knows about a question by vectors, and where each thing that was found is. Ranks nothing.
 
 Full text is words.py's, the matrix of vectors vectors.py's (loaded when vectors are first asked for).
 """
@@ -41,7 +41,7 @@ class Search(Words):
         if by_id or not terms:
             return [int(by_id[0])] if by_id else []
         asked = " AND ".join(map(quoted, dict.fromkeys(terms)))
-        # A title that was made from the text is not indexed as one: there the words stand at the head of the body.
+        # A title that was made from the text is not indexed as one: its words are at the head of the body.
         sql = """SELECT DISTINCT p.memory_seq FROM
                     (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
                     JOIN passage p ON p.seq = w.rowid JOIN memory m ON m.seq = p.memory_seq
@@ -63,10 +63,10 @@ class Search(Words):
         vectors = self._refreshed(model)
         near = vectors.nearest(question, count, also, voice)
         # Of those near, some may have been deleted since they were loaded: without them others come up.
-        standing = f"SELECT seq FROM passage WHERE memory_seq {AMONG}"  # noqa: S608
+        passages = f"SELECT seq FROM passage WHERE memory_seq {AMONG}"  # noqa: S608
         while vectors.stale and near:
             memories = list({one.memory for one in near.values()})
-            if not vectors.forget(memories, [seq for (seq,) in self._every(standing, list(memories))]):
+            if not vectors.forget(memories, [seq for (seq,) in self._every(passages, list(memories))]):
                 break
             near = vectors.nearest(question, count, also, voice)
         missing = """SELECT max(0, coalesce((SELECT passages FROM term WHERE term = ''), 0)

@@ -68,15 +68,15 @@ class Vectors:
         """Loads what was added. What was deleted stays until half of it is gone; `forget` is told of those that come
         up."""
         counted = query("SELECT vectors, changes FROM vector_count WHERE model = ?", self._model)
-        [(standing, changes)] = counted or [(0, 0)]
+        [(stored, changes)] = counted or [(0, 0)]
         if changes == self._changes:
             return
         last = int(self._rows.passages[-1]) if len(self) else 0
         [(added,)] = query("SELECT count(*) FROM vector WHERE model = ? AND passage_seq > ?", self._model, last)
-        if not len(self) / 2 <= standing - added <= len(self):  # more: vectors of older passages came late
+        if not len(self) / 2 <= stored - added <= len(self):  # more: vectors of older passages came late
             self._clear(self._dim)
             last = 0
-        self.stale = standing - added < len(self)
+        self.stale = stored - added < len(self)
         self._load(query, last)
         self._order()
         self._changes = changes
@@ -179,10 +179,10 @@ class Vectors:
         owners = by_memory.known[places].tolist()
         return [(owners[a], owners[b], how) for a, b, how in pairs(len(places), means, above)]
 
-    def forget(self, memories: Iterable[int], standing: Collection[int]) -> bool:
-        """Marks vectors of these memories as deleted whose passages are gone; False where none is."""
+    def forget(self, memories: Iterable[int], passages: Collection[int]) -> bool:
+        """Marks vectors of these memories as deleted unless their passages are given; False where none is."""
         of_them = np.isin(self._rows.memories, np.fromiter(memories, np.int64))
-        gone = of_them & (self._rows.scales > 0) & ~np.isin(self._rows.passages, np.fromiter(standing, np.int64))
+        gone = of_them & (self._rows.scales > 0) & ~np.isin(self._rows.passages, np.fromiter(passages, np.int64))
         self._rows.scales[gone] = 0
         places = np.searchsorted(self._by_unit.known, np.unique(self._rows.units[gone]))
         if len(places):

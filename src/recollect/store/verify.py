@@ -40,7 +40,7 @@ class Upkeep(Words):
         return Counts(tuple(kinds), messages, bridges, passages, vectors, changes, bytes)
 
     def verify(self, progress: Progress = silent) -> list[Finding]:
-        """Reports, changes nothing. All checks but the last see one moment: others may go on writing meanwhile."""
+        """Reports, changes nothing. All checks but the last see one moment: others may write meanwhile."""
         checks = (
             _structure, _schema, _rows, _vector_counts, _references, _journal, self._check_passages, self._check_terms,
         )  # fmt: skip

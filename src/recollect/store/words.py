@@ -97,7 +97,7 @@ class Words(Database):
         return int(row[0])
 
     def _has_passages(self, seq: int, wanted: Iterable[Span]) -> bool:
-        """In any order: those of a thread that grew stand in the order they came."""
+        """In any order: those of a thread that grew are in the order they came."""
         found = """SELECT coalesce(g.id, iif(p.message_seq IS NULL, '', '?')), p.start, p.length, p.voice
                    FROM passage p LEFT JOIN message g ON g.seq = p.message_seq WHERE p.memory_seq = ?"""
         return sorted(Span(*cells) for cells in self._every(found, seq)) == sorted(wanted)
@@ -124,7 +124,7 @@ class Words(Database):
         return {_ALL} | {term for text in row[1:] for term in tokenizer.terms(self._analyse, text)}
 
     def _rebuild_words(self) -> None:
-        """Full text and the counts of terms, from the passages that stand."""
+        """Full text and the counts of terms, from the passages."""
         self._db.execute("DELETE FROM passage WHERE memory_seq NOT IN (SELECT seq FROM memory)")
         self._db.execute("DELETE FROM vector WHERE passage_seq NOT IN (SELECT seq FROM passage)")
         self._db.execute("INSERT INTO words (words) VALUES ('rebuild')")
@@ -139,7 +139,7 @@ class Words(Database):
     # Asking
 
     def words(self, question: str, *, most: int = 0) -> WordEvidence:
-        """Where the rarest terms of the question stand: as many of them as stand in at most `most` passages together
+        """Where the rarest terms of the question are: as many of them as are in at most `most` passages together
         (0: as many as a recall looks at). Unknown terms are named, too: a question of which only the small change is
         known is not well answered by it."""
         most = most or MAX_POSTINGS
@@ -156,11 +156,11 @@ class Words(Database):
             if postings > most:
                 newest = self._value("SELECT coalesce(max(seq), 0) FROM passage")
                 floor = int(newest * (1 - most / postings))
-            found = [self._stands(term, count, passages, floor) for count, term in chosen]
+            found = [self._find_term(term, count, passages, floor) for count, term in chosen]
             unknown = [term for term in meaning if not counts.get(term)]
             return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
 
-    def _stands(self, term: str, count: int, passages: int, floor: int) -> TermEvidence:
+    def _find_term(self, term: str, count: int, passages: int, floor: int) -> TermEvidence:
         """BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later."""
         rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
         sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
