@@ -17,7 +17,7 @@ from tests.ops.conftest import Opens
 
 def test_an_id_that_another_process_took_is_drawn_again(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     chance = iter([7, 1, 7, 2, 9, 3])
-    monkeypatch.setattr("recollect.base.ids._chance", lambda: next(chance))
+    monkeypatch.setattr("recollect.base.ids._draw_bits", lambda: next(chance))
     one, other = open_app(), open_app()
     one.mint, other.mint = Mint(one.clock), Mint(other.clock)
     first = pinned(one, "one")

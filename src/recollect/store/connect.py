@@ -37,11 +37,10 @@ def connect(path: Path | None, tuning: Tuning, *, read_only: bool = False) -> ap
     """`None` opens an empty database in memory."""
     if path is None:
         return _set_up(apsw.Connection(":memory:"), tuning)
-    _refuse_other_than_file(path)
+    _prepare_file(path, read_only=read_only)
     with translated_errors(path):
         if read_only:
             return _set_up(_open_read_only(path, tuning), tuning)
-        _make_private(path)
         return _set_up(apsw.Connection(str(path), vfs=tuning.vfs), tuning)
 
 
@@ -99,34 +98,31 @@ def _open_read_only(path: Path, tuning: Tuning) -> apsw.Connection:
     return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=tuning.vfs)
 
 
-def _refuse_other_than_file(path: Path) -> None:
-    """A link would be followed, a pipe would hang."""
+def _prepare_file(path: Path, *, read_only: bool) -> None:
+    """Refuses what is not a regular file: a link would be followed, a pipe would hang. A writer gets a private one."""
     try:
-        mode = path.lstat().st_mode
-    except OSError:
-        return  # reported when it is opened
-    if not stat.S_ISREG(mode):
-        what = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
-        raise StoreForeign(f"{path} is {what}, not a database.", hint="Move it away; nothing was touched.")
-
-
-def _make_private(path: Path) -> None:
-    try:
-        try:
-            found = path.lstat()
-        except FileNotFoundError:
-            create_private(path)
-            return
-        if hasattr(os, "getuid") and found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o077:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
+            raise StoreForeign(f"{path} is {what}, not a database.", hint="Move it away; nothing was touched.")
+        is_ours = hasattr(os, "getuid") and found.st_uid == os.getuid()
+        if is_ours and stat.S_IMODE(found.st_mode) & 0o077 and not read_only:
             path.chmod(0o600)
-    except FileExistsError:
-        pass  # another process was first; it made it private too
+    except FileNotFoundError:
+        if not read_only:
+            create_private(path)
     except OSError as problem:
-        raise os_error(path, problem) from None
+        if not read_only:
+            raise os_error(path, problem) from None
 
 
 def create_private(path: Path) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    except FileExistsError:
+        pass  # another process was first; it made it private, too
+    except OSError as problem:
+        raise os_error(path, problem) from None
 
 
 def os_error(path: Path, problem: OSError) -> StoreError:
