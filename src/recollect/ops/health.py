@@ -109,7 +109,8 @@ def doctor(app: App) -> Checkup:
         ),
         _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
     ]
-    checks += [*sync.checks(app), *notes.checks(app), language_model.check(app), *agent_checks.checks(app)]
+    checks += [Check(name, Mark.GOOD, state) for name, state in sync.status(app).items()]
+    checks += [*notes.checks(app), language_model.check(app), *agent_checks.checks(app)]
     return Checkup(tuple(checks))
 
 

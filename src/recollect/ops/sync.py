@@ -15,10 +15,10 @@ from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import RecollectError
 from recollect.integrations import rule_copies
-from recollect.integrations.pieces import Receipts
+from recollect.integrations.pieces import Receipt, Receipts
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
 from recollect.jobs.job_table import Memo
-from recollect.model.result import Check, Mark, Scope, Summary
+from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
 Off = Annotated[bool, Arg("Take away what was written here, and write nothing more until this is called again.")]
@@ -48,11 +48,6 @@ def status(app: App) -> dict[str, str]:
         state = "on, but taken away here" if state == "on" and kept and all(one.off for one in kept) else state
         found[copies.title.lower()] = f"{state}, last written {last}" if last else state
     return found
-
-
-def checks(app: App) -> list[Check]:
-    """For `doctor`."""
-    return [Check(name, Mark.GOOD, state) for name, state in status(app).items()]
 
 
 # The daemon's job
@@ -101,23 +96,23 @@ def refresh(app: App) -> None:
     """Both as they should be. One that fails does not keep the other from being written."""
     problem: RecollectError | None = None
     for copies in KINDS.values():
-        try:
-            _refresh(app, copies)
-        except RecollectError as refused:
-            problem = refused
+        is_on = app.settings.switch(copies.setting)
+        for receipt in _folders(app, copies, is_on):
+            try:
+                rule_copies.update(app, receipt, is_on=is_on)
+            except RecollectError as refused:
+                problem = refused
     if problem is not None:
         raise problem
 
 
-def _refresh(app: App, copies: Copies) -> None:
+def _folders(app: App, copies: Copies, is_on: bool) -> list[Receipt]:
     """Every folder of this project that was written to before, or the usual one if the agent was ever used here."""
     if app.project is None:
-        return
-    is_on, known = app.settings.switch(copies.setting), Receipts(app).of(copies.kind, root=app.project.root)
-    if not known and is_on:
-        usual = rule_copies.receipt_for(app, copies)
-        is_used = copies is SKILLS or rule_copies.own_memory_of(app, usual).base.is_dir()
-        known = [usual] if is_used else []
-    for one in known:
-        if not one.off:
-            rule_copies.update(app, one, is_on=is_on)
+        return []
+    known = Receipts(app).of(copies.kind, root=app.project.root)
+    if known or not is_on:
+        return [one for one in known if not one.off]
+    usual = rule_copies.receipt_for(app, copies)
+    is_used = copies is SKILLS or rule_copies.own_memory_of(app, usual).base.is_dir()
+    return [usual] if is_used else []
