@@ -196,23 +196,6 @@ def test_a_large_store_is_warmed_aside_and_then_takes_over(
     apps.close()
 
 
-def test_a_model_that_cannot_be_loaded_is_said_each_time(home: Home, tmp_path: Path):
-    home.conf.write_text("MEMORY_EMBEDDING_MODEL=nonsense\n")
-    model = Model()
-    apps = Apps(home, Path.home(), SystemClock(), model)
-    here = folder(tmp_path, "a")
-    with apps.app(here, "", {}) as app:
-        memories.pin(app, "Deploys go through staging")
-        recall.recall(app, ("staging",))
-
-    assert not model.load()
-
-    assert "nonsense" in model.state
-    with apps.app(here, "", {}) as app:
-        assert recall.recall(app, ("staging",)).found.found
-    apps.close()
-
-
 def test_a_recall_gives_no_vectors_on_its_way(home: Home, loaded: Model, tmp_path: Path):
     """Others wait for this App meanwhile; a chore gives them, on connections of its own."""
     apps = Apps(home, Path.home(), SystemClock(), loaded)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from recollect.app.core import App
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.daemon import model_loader as model_module
@@ -19,9 +17,7 @@ from recollect.embed import shipped_id
 from recollect.jobs import job_table
 from recollect.jobs.runner import Task
 from recollect.model.result import Scope
-from recollect.ops import health, memories, recall, upkeep
-from tests.daemon.real import FORKS, LINUX, House, soon
-from tests.daemon.test_service import Session
+from recollect.ops import health, memories, recall
 from tests.embed import folders
 from tests.embed.server import Server, serving
 
@@ -193,46 +189,3 @@ def test_an_endpoint_that_ends_half_way_is_waited_for(work: Work, server: Server
     assert counts[shipped_id()] == len(PINS)
     assert sum(counts.values()) == len(PINS) + 8
     assert "503" in work.how()
-
-
-@pytest.mark.skipif(not LINUX, reason="looks at processes in /proc")
-@FORKS
-def test_a_daemon_that_is_killed_half_way_leaves_nothing_wrong_and_the_next_goes_on(
-    house: House, server: Server, tmp_path: Path
-):
-    session = Session(house, tmp_path / "shop")
-    app = session.app()
-    for number in range(60):
-        memories.pin(app, f"Thing number {number} of the deploy to staging")
-    upkeep.reindex(app)
-    app.close()
-    house.home.conf.write_text(f"MEMORY_EMBEDDING_MODEL={server.url}\n")
-
-    def counts() -> tuple[int, int]:
-        """Old and new ones."""
-        with session.store() as store:
-            found = store.vector_counts()
-        return found.pop(shipped_id(), 0), sum(found.values())
-
-    server.waits_s = 0.3
-    pid = house.start()
-    session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-    assert soon(lambda: 0 < counts()[1] < 60, 60), house.log()
-    os.kill(pid, signal.SIGKILL)
-    assert soon(house.is_gone)
-    old, new = counts()
-    assert (old, 0 < new < 60) == (60, True)
-    check_sound(session.app())
-    server.waits_s = 0.0
-
-    house.start()
-    session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
-
-    assert soon(lambda: counts() == (0, 60), 60), house.log()
-    check_sound(session.app())
-    assert house.status()["model"] == "ready"
-
-
-def check_sound(app: App) -> None:
-    assert app.writer(Scope.PROJECT).verify() == []
-    app.close()

@@ -200,26 +200,6 @@ def test_operations_can_be_asked_for_by_name(session: Session):
     assert (kind, answer["before"]["active_threads"]) == ("ok", 1)
 
 
-def test_over_loopback_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("RECOLLECT_TRANSPORT", "tcp")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    tmp_path.chmod(0o700)
-    house = House(Path(os.environ["RECOLLECT_HOME"]), os.environ)
-    try:
-        session = Session(house, tmp_path / "shop")
-        session.pin("Deploys go through staging first")
-        pid = house.start()
-
-        assert b"Deploys" in session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")[1]
-        assert soon(lambda: house.status()["answered"] == 1)
-        assert not os.path.exists(house.place.socket)
-        assert house.ask("stop") == ("ok", b"")
-        assert soon(lambda: pid not in house.alive())
-        assert not os.path.exists(house.place.address)
-    finally:
-        house.end()
-
-
 def test_thousands_of_events_of_many_sessions_leave_memory_and_descriptors_as_they_were(alone: Session):
     alone.pin("Deploys go through staging first")
     alone.house.start()

@@ -94,15 +94,6 @@ def test_bad_input_is_a_tool_error_that_says_what_to_do(shared: House):
             assert says in talk.error(tool, **given), tool
 
 
-def test_a_megabyte_is_kept_and_a_value_out_of_range_is_taken_as_the_nearest(shared: House):
-    with talking() as talk:
-        id = talk.pin("word " * 199_999)
-        assert "(cut at character " in talk.text("ai_recall", query=id)
-        assert "(weight=1.50)\nThe boost 9 is outside 0 to 0.5" in talk.text("ai_pin", content="x", weight_boost=9)
-        assert "(weight=0)" in talk.text("ai_focus", topic="x", weight=-1)
-        assert "# Memory Recall" in talk.text("ai_recall", query="x", limit=-7)
-
-
 def test_focus_rating_merging_splitting_and_undo_take_effect(shared: House):
     a, b, c = seed(3)
     with talking() as talk:

@@ -12,6 +12,7 @@ import pytest
 
 from recollect.wire import stub
 from tests.wire.conftest import World
+from tests.wire.echo import EchoServer
 
 
 def test_what_was_written_is_private_and_writing_again_changes_nothing(world: World, tmp_path: Path):
@@ -89,3 +90,26 @@ def test_removing_leaves_nothing_of_ours_and_what_stands_beside_it(world: World)
     mine.unlink()
     stub.remove_hook(world.home)
     assert os.listdir(world.home) == []
+
+
+# What any Python has loaded before the first line, what is built into it, and one extension.
+LIGHT = set("_json binascii _socket marshal posix time sys _signal errno _thread _codecs _weakref".split())
+
+
+def test_with_a_daemon_a_hook_loads_next_to_nothing(world: World):
+    with EchoServer(world.place):
+        hook = loaded(world, stub.code_path(world.home), "Stop")
+    bare = loaded(world, "-c", "pass")
+    assert hook - bare <= LIGHT
+
+
+def loaded(world: World, *arguments: str) -> set[str]:
+    """The modules that Python says it imported."""
+    said = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=world.environ(),
+    ).stderr
+    return {line.rpartition("|")[2].strip() for line in said.splitlines()[1:]}

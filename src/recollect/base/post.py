@@ -41,24 +41,36 @@ def post_json(
     """Raises TimeoutError, OSError, HTTPException, BadAddress or ValueError. The content may be one byte longer than
     `max_bytes`, so that the caller sees that it is too long."""
     connection, path = _connection(url, timeout_s)
-    deadline = _Deadline(connection, timeout_s)
+    is_over = threading.Event()
+    sockets: list[socket.socket] = []  # the connection drops its socket once the headers are read; we keep it
+
+    def hang_up() -> None:
+        is_over.set()
+        for open_socket in sockets or filter(None, [connection.sock]):
+            with suppress(OSError):
+                open_socket.shutdown(socket.SHUT_RDWR)
+
+    # A socket's timeout is for each step of a call; this one is for all of them together.
+    timer = threading.Timer(timeout_s, hang_up)
+    timer.daemon = True
+    timer.start()
     try:
         connection.connect()
-        deadline.socket = connection.sock
+        sockets.append(connection.sock)
         sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         connection.request("POST", path, json.dumps(body).encode(), sent)
         response = connection.getresponse()
         reply = Reply(response.status, response.reason, response.read(max_bytes + 1))
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as problem:
-        if deadline.is_over:
+        if is_over.is_set():
             raise TimeoutError from None
         if isinstance(problem, AttributeError):  # http.client's, when its connection is closed between two steps
             raise ConnectionError from None
         raise
     finally:
-        deadline.timer.cancel()
+        timer.cancel()
         connection.close()
-    if deadline.is_over:
+    if is_over.is_set():
         raise TimeoutError
     return reply
 
@@ -72,26 +84,6 @@ def _connection(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection,
         return kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout_s), parts.path
     except (ValueError, KeyError):
         raise BadAddress("the address is none of http or https") from None
-
-
-class _Deadline:
-    """A socket's timeout is for each step of a call; this one is for all of them together."""
-
-    def __init__(self, connection: http.client.HTTPConnection, timeout_s: float) -> None:
-        self._connection = connection
-        self.socket: socket.socket | None = None
-        """The connection drops its socket once the headers are read; we keep it until the end."""
-        self.is_over = False
-        self.timer = threading.Timer(timeout_s, self._hang_up)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def _hang_up(self) -> None:
-        self.is_over = True
-        for open_socket in (self._connection.sock, self.socket):
-            if open_socket is not None:
-                with suppress(OSError):
-                    open_socket.shutdown(socket.SHUT_RDWR)
 
 
 def read_key(file: Path) -> str:

@@ -36,7 +36,6 @@ UNUSED_AFTER_S = 900.0
 LOCK_WAIT_S = 1.0  # longer than any hook waits
 # A hook that cannot write says so in time, and its pointer stays; a command can wait for another writer.
 BUSY_TIMEOUT_MS = 60
-PATIENT_TIMEOUT_MS = 15_000  # for background work that was paid for
 WARMED_AT_ONCE_BYTES = 20_000_000  # a store this small is warmed by the first request: some 10 ms
 NO_PROJECT = "/"
 
@@ -157,12 +156,10 @@ class Apps:
     def known_roots(self) -> list[str]:
         return [NO_PROJECT, *(one.root for one in projects.known(self._home.projects) if one.exists)]
 
-    def background_app(self, root: str, *, patient: bool = False) -> WarmApp:
+    def background_app(self, root: str) -> WarmApp:
         entry = next((entry for key, entry in reversed(self._entries()) if key[1] == root), None)
         project = entry.app.project if entry else self._project(root) if root != NO_PROJECT else None
         settings = self._settings(project, entry.environ if entry else {})
-        if patient:
-            settings = settings.with_value(_BUSY, str(PATIENT_TIMEOUT_MS))
         # The model that the home's settings name now: a project that nobody used since may still have another, and the
         # two would take turns in loading theirs and in removing each other's vectors.
         settings = settings.with_value(_MODEL, self._settings(None, {}).text(_MODEL))

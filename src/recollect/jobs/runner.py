@@ -33,8 +33,8 @@ class Projects(Protocol):
     def known_roots(self) -> list[str]:
         """The folders of all projects that have a memory, and `/`."""
 
-    def background_app(self, root: str, *, patient: bool) -> App:
-        """An App of its own, to be closed. `patient`: it waits long for other writers."""
+    def background_app(self, root: str) -> App:
+        """An App of its own, to be closed."""
 
 
 class Runner:
@@ -136,7 +136,7 @@ class Task:
 
     def _open_next(self) -> App | None:
         while (root := self._next_root()) is not None:
-            app = self._projects.background_app(root, patient=self.job.model is not Model.NONE)
+            app = self._projects.background_app(root)
             if self.job.model is not Model.REQUIRED or app.settings.switch("MEMORY_LLM"):
                 self._root = root
                 return app
