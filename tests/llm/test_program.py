@@ -174,9 +174,10 @@ def test_who_asks_may_be_killed_and_still_nothing_is_left(tmp_path: Path):
 def test_the_keeper_may_be_killed_and_the_program_ends(tmp_path: Path):
     code = f"import os, time; open('keeper', 'w').write(f'{{os.getppid()}}\\n'); {SLEEPS}"
     asker = subprocess.Popen([sys.executable, "-c", ASKER, script(tmp_path, code), str(tmp_path)])
-    os.kill(written(tmp_path / "keeper"), signal.SIGKILL)
+    keeper, pid = written(tmp_path / "keeper"), written(tmp_path / "pid")
+    os.kill(keeper, signal.SIGKILL)
     assert asker.wait(30) == 0
-    assert are_gone(written(tmp_path / "pid"))
+    assert are_gone(pid)
 
 
 # Which program a word names
