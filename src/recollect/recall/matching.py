@@ -94,9 +94,10 @@ def score_terms(evidence: Sequence[WordEvidence], kept: int = KEPT) -> TermScore
 def _best_passages(evidence: WordEvidence, rarity: Mapping[str, float], kept: int) -> dict[int, TermValues]:
     weighted = [(term.term, rarity[term.term] * term.unit, term.rows) for term in evidence.terms]
     scores: dict[int, float] = {}
+    known = scores.get
     for _, weight, rows in weighted:
         for passage, strength in rows:
-            scores[passage] = scores.get(passage, 0.0) + weight * strength
+            scores[passage] = known(passage, 0.0) + weight * strength
     best = heapq.nlargest(kept, scores, key=scores.__getitem__) if len(scores) > kept else scores
     found: dict[int, list[tuple[str, float]]] = {passage: [] for passage in best}
     for term, weight, rows in weighted:
@@ -137,6 +138,9 @@ def match_units(scores: TermScores, owners: Sequence[Mapping[int, Owner]], voice
 
 
 def _match_words(rarity: Mapping[str, float], passages: list[TermValues], all_rarity: float) -> WordMatch:
+    if len(passages) == 1:  # most have one, and hundreds are matched for a question
+        best, covered = sum([value for _, value in passages[0]]), sum([rarity[term] for term, _ in passages[0]])
+        return WordMatch(best, best, covered / all_rarity, passages[0])
     strongest = dict(passages[0])
     for term, value in (pair for values in passages[1:] for pair in values):
         if value > strongest.get(term, 0.0):
