@@ -117,9 +117,10 @@ class _History:
         if has_failed(act):
             self._open_failure(act, command, at)
             return
-        # Where the exit code is hidden: it printed something, and no error.
-        is_clean = not likeness.hides_result(line) and bool(act.text.strip()) and not error_in(act.text).shape
-        if _is_result_hidden(line) and not is_clean:
+        # Where the exit code is hidden, it must have printed something, and no error.
+        if _is_result_hidden(line) and (
+            likeness.hides_result(line) or not act.text.strip() or error_in(act.text).shape
+        ):
             return
         still: list[_OpenFailure] = []
         again = any(likeness.is_same(one.command, command) for one in self.open)

@@ -125,15 +125,16 @@ def _findings(messages: Sequence[str], *, is_question: bool) -> str:
             is_short = len(line.text) + len(after) < FOUND_CHARS // 2 + 60
             both = f"{line.text} {after}" if more and is_short and not terms.rate_outcome(after) else line.text
             kept.append((worth + (1.5 if age == 0 else 0) - (number + age) / 100, both))
-    best: list[str] = []
+    best: dict[str, set[str]] = {}  # what says nearly the same as an earlier one is left out
     for _, text in sorted(kept, key=lambda one: -one[0]):
-        content = set(terms.content(text))  # what says nearly the same as an earlier one is left out
-        if all(len(content & set(terms.content(other))) <= len(content) / 2 for other in best):
-            best.append(text)
-    if not best and is_question and messages:
+        content = set(terms.content(text))
+        if all(len(content & other) <= len(content) / 2 for other in best.values()):
+            best[text] = content
+    found = list(best)
+    if not found and is_question and messages:
         said = [line.text for line in terms.lines(messages[-1]) if not line.is_heading and not terms.is_talk(line.text)]
-        best = [text for text in said if terms.names_subject(text) and not CUES.asks.search(text)][:2]
-    return _fill(best[:_MAX_FOUND], FOUND_CHARS)
+        found = [text for text in said if terms.names_subject(text) and not CUES.asks.search(text)][:2]
+    return _fill(found[:_MAX_FOUND], FOUND_CHARS)
 
 
 def _ending(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> str:
