@@ -97,6 +97,7 @@ def test_a_folder_of_notes_is_one_change_and_one_undo(app: App, theirs: Path):
     assert set(found) == {"deploy.md", "deploy-2.md", "work/anna.md"}
     assert (found["deploy-2.md"].title, found["deploy-2.md"].tags) == ("Deploying", ("ops",))
     assert found["work/anna.md"].title == "Who decides."
+    assert len(app.reader(Scope.USER).bridges(found["deploy-2.md"].id)) == 1
     assert "0 notes" in notes.import_notes(app, str(theirs)).summary
 
     history.undo(app, str(told.facts["change"]))

@@ -17,7 +17,7 @@ from recollect.ops import history, notes
 from recollect.vault import tags
 from tests.ops.ask import files, holding
 from tests.ops.conftest import Opens
-from tests.ops.test_vault_sync import all_notes, looked, put
+from tests.ops.test_vault_sync import all_notes, links, looked, put
 
 TAGGED = "<memory>\r\nThe zebra.\r\n</memory>\r\n"
 COMMANDS: dict[str, Callable[[App], Done]] = {
@@ -115,6 +115,18 @@ def test_a_process_that_ends_between_the_files_and_the_database_loses_neither(
     assert set(after) >= {str(path.relative_to(vault)) for path in vault.rglob("*.md")}
     notes.sync(app)
     assert (looked(app), files(vault)) == (after, texts)
+
+
+def test_links_to_a_note_that_goes_go_with_it_and_wait_for_the_next(app: App, vault: Path):
+    put(vault, "a.md", "See [[another]].\n")
+    looked(app)
+    done = COMMANDS["save"](app)
+    assert links(app) == {("a.md", "another.md")}
+    history.undo(app, done.change)
+    assert (set(looked(app)), links(app)) == ({"a.md"}, set())
+    put(vault, "deep/another.md", "Another.\n")
+    looked(app)
+    assert links(app) == {("a.md", "deep/another.md")}
 
 
 def test_no_agent_moves_a_persons_files_by_undo(app: App, open_app: Opens):

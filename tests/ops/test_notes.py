@@ -96,9 +96,10 @@ def test_a_note_is_known_by_path_and_by_name(app: App, shared: Path, name: str):
 
 def test_a_name_is_known_however_its_accents_are_spelt(app: App, vault: Path):
     put(vault, "cafe\u0301.md", "The zebra.\n")
+    put(vault, "a.md", "See [[caf\u00e9]].\n")
     notes.sync(app)
-
-    assert notes.show(app, "Caf\u00e9").card.memory.body == "The zebra."
+    shown = notes.show(app, "Caf\u00e9")
+    assert (shown.card.memory.body, len(shown.bridges)) == ("The zebra.", 1)
 
 
 def test_a_name_that_fits_several_is_asked_about(app: App, vault: Path):

@@ -37,6 +37,12 @@ def looked(app: App) -> dict[str, Note]:
     return all_notes(app)
 
 
+def links(app: App) -> set[tuple[str, str]]:
+    """By paths."""
+    paths = {note.id: path for path, note in all_notes(app).items()}
+    return {(paths[one.source], paths[one.target]) for one in app.reader(Scope.USER).bridges()}
+
+
 def test_a_file_is_found_by_its_words_and_tag(app: App, vault: Path):
     put(vault, "deploy.md", "---\ntags: [ops]\n---\n# Deploying\n\nThe zebra approves every release.\n")
     looked(app)
@@ -144,8 +150,30 @@ def test_what_was_read_from_a_file_is_not_taken_back_in_memory_alone(app: App, v
     assert history.undo(app).summary.endswith(pin.summary)
 
 
-def test_nothing_is_known_of_the_file_of_a_purged_note(app: App, vault: Path):
-    put(vault, "a.md", "The secret plan.\n")
+def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there(app: App, vault: Path):
+    put(vault, "a.md", "See [[Zoe|her]] and [[people/ben]] and [[a]].\n")
+    put(vault, "b.md", "See [[zoe]].\n")
+    looked(app)
+    waiting = app.reader(Scope.USER).states("vault-wanted:")
+    assert (links(app), len(waiting)) == (set(), 2)
+    assert not any(name in str(waiting).lower() for name in ("zoe", "ben"))
+    put(vault, "b.md", "See nobody.\n")
+    put(vault, "people/zoe.md", "Zoe.\n")
+    looked(app)
+    assert links(app) == {("a.md", "people/zoe.md")}
+
+    put(vault, "people/ben.md", "Ben.\n")
+    looked(app)
+    assert links(app) == {("a.md", "people/zoe.md"), ("a.md", "people/ben.md")}
+    assert app.reader(Scope.USER).states("vault-wanted:") == {}
+
+    put(vault, "a.md", "See nobody.\n")
+    looked(app)
+    assert links(app) == set()
+
+
+def test_nothing_is_known_of_the_file_and_links_of_a_purged_note(app: App, vault: Path):
+    put(vault, "a.md", "See [[the secret plan]].\n")
     note = looked(app)["a.md"]
     (vault / "a.md").unlink()
     looked(app)

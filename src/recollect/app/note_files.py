@@ -5,6 +5,7 @@ the id in its front matter; but no file can claim a note while that note's own f
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from recollect.app.states import State
 from recollect.base.errors import Conflict, NotFound, RecollectError
 from recollect.base.text import storable
 from recollect.model.memory import Lane, Memory, Note, Status
-from recollect.model.plan import FileChange, text_hash
+from recollect.model.plan import FileChange, Plan, Unlink, text_hash
 from recollect.model.result import Scope
 from recollect.vault import note_folder, page
 from recollect.vault.note_folder import Refusal, Stamp, Vault
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 SYNC = "note sync"  # the operation that reads files. It cannot be undone: the files would bring it back.
+WIKILINK = "wikilink"  # the origin of links between notes that follow from `[[Name]]` in their texts
 NO_FILE: Stamp = (0, -1, 0)
 UNTRUSTED: Stamp = (0, -2, 0)
 """Written so shortly before it was read that a later save could leave the same stamp: it is read again."""
@@ -99,6 +101,9 @@ class Known(NamedTuple):
 
 
 NOTE_FILES = State("vault:", Known, "Which note each file of a vault is, and how it was when it was last read.")
+WAITING_LINKS = State(
+    "vault-wanted:", list[str], "Notes that link to a name, by its hash, that no note has.", limit=200
+)
 
 
 class KnownFiles:
@@ -110,6 +115,8 @@ class KnownFiles:
         lost = {path: one for path, one in self.files.items() if path not in there}
         self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]
         """Files that were there at the last look, and are not now."""
+        self.updated: set[str] = set()
+        """Ids of notes whose files say something else than before."""
         self._lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
 
     def find(self, file: NoteFile) -> Known | None:
@@ -147,8 +154,6 @@ def forget(store: Store, ids: Iterable[str]) -> None:
     for path, one in NOTE_FILES.find_all(store).items():
         if one.id in gone:
             NOTE_FILES.remove(store, path)
-    for name in store.states("vault-wanted:"):  # ids that older versions kept
-        store.put_state(name, None)
 
 
 class FoundNote(NamedTuple):
@@ -200,6 +205,22 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
             NOTE_FILES.remove(store, change.old_path)
         if change.new_path:
             NOTE_FILES.write(store, Known(change.id, UNTRUSTED, change.new_hash), change.new_path)
+    _unlink(app, store, {change.id: change.old_path for change in changes if not change.new_path})
+
+
+def _unlink(app: App, store: Store, gone: Mapping[str, str]) -> None:
+    """Notes that are removed, with their paths. Those that name them wait for a note of that name again."""
+    links = [bridge for bridge in store.bridges(*gone) if bridge.origin == WIKILINK] if gone else []
+    if links:
+        store.apply(Plan.of(map(Unlink, links)), app.change_header(SYNC, "Removed links to a note that is gone."))
+    for link in links:
+        if link.source not in gone:
+            for key in map(link_key, (gone[link.target], page.stem(gone[link.target]))):
+                WAITING_LINKS.write(store, sorted({*WAITING_LINKS.read(store, key), link.source}), key)
+
+
+def link_key(name: str) -> str:
+    return hashlib.sha256(page.normal_name(name).encode(errors="replace")).hexdigest()[:20]
 
 
 def _check(vault: Vault, change: FileChange) -> tuple[str, str]:

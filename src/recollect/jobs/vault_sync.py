@@ -1,4 +1,5 @@
-"""Notes follow their files: files that changed become plans. The user's own notes of the tag dialect are kept complete.
+"""Notes follow their files: files that changed become plans, and their links are followed (note_links.py). The user's
+own notes of the tag dialect are kept complete.
 
 A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if its text
 does. A note whose file is gone is archived, and is the same again when the file comes back."""
@@ -18,6 +19,7 @@ from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.text import counted
+from recollect.jobs import note_links
 from recollect.jobs.job_table import Memo
 from recollect.model.memory import Note, Status
 from recollect.model.plan import Create, FileChange, Plan, Update, text_hash
@@ -109,6 +111,7 @@ def refresh(
                 files.append(file)
         update_notes(app, scope, files, known, report, READING._replace(thorough=thorough))
         app.progress(min(start + size, len(changed)), len(changed), "notes")
+    note_links.follow(app, scope, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
     if any(report.counts().values()) and not app.dry_run:
@@ -123,6 +126,7 @@ def change_files(
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
     done = update_notes(app, scope, files, known, Report(), Command(op, summary, tuple(texts), released))
+    note_links.follow(app, scope, known)
     return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
@@ -145,6 +149,7 @@ def update_notes(
         fresh[file.path] = Known(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
         if command.thorough or not known.is_unchanged(file):
             differing.append(file)
+            known.updated.add(id)
 
     def make(store: Store) -> Plan:
         before.clear()

@@ -14,6 +14,7 @@ from recollect.app.core import App
 from recollect.app.lookup import UNASKED_OPS
 from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
+from recollect.jobs import note_links
 from recollect.model.query import Query
 from recollect.model.result import Done, Entry, History, Scope, Summary
 from recollect.ops.memories import Limit, at_least_one, refuse_note_file
@@ -136,7 +137,7 @@ def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
     """What is known of notes' files."""
     from recollect.ops import validate
 
-    for forget in (note_files.forget, validate.remove_flags):
+    for forget in (note_files.forget, note_links.forget, validate.remove_flags):
         forget(store, ids)
 
 
