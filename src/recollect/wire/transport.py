@@ -27,11 +27,13 @@ def connect(place: Place, timeout_s: float) -> _socket.socket:
     folder is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
     if not is_private(place.runtime):
         raise PermissionError(place.runtime)
-    use_tcp = sys.platform == "win32" or place.tcp
-    line = _socket.socket(_socket.AF_INET if use_tcp else _socket.AF_UNIX, _socket.SOCK_STREAM)
+    if sys.platform == "win32" or place.tcp:
+        line = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    else:
+        line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         line.settimeout(max(timeout_s, 0.001))
-        if use_tcp:
+        if sys.platform == "win32" or place.tcp:
             port, token = _read_address(place)
             line.connect((_LOOPBACK, port))
             line.sendall(token[:SHOWN_CHARS])
@@ -85,13 +87,12 @@ def prove(shown: bytes, token: str) -> bytes:
 
 def peer_uid(line: "socket") -> int:
     """-1 where the system does not say, which is nobody."""
+    found = b""
     if sys.platform == "linux":
         found = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     elif sys.platform == "darwin":
         found = line.getsockopt(0, _LOCAL_PEERCRED, 76)
-    else:
-        return -1
-    return int.from_bytes(found[4:8], sys.byteorder)
+    return int.from_bytes(found[4:8], sys.byteorder) if found else -1
 
 
 def remove_socket(place: Place) -> None:
