@@ -13,7 +13,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.text import storable
-from recollect.cli import extras
+from recollect.cli import extras, output
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from tests.cli.run import parsed, pinned, program, run
@@ -167,3 +167,18 @@ def test_the_picture_in_the_readme_is_what_the_demo_prints():
     drawn = "".join(html.unescape(part) for part in re.findall(r"<text [^>]*>(.*?)</text>", svg, re.DOTALL))
     printed = "".join(text for text, _ in make_picture.demo_lines())
     assert "".join(drawn.split()).endswith("".join(printed.split())), "run: python tools/make_picture.py"
+
+
+def test_a_progress_bar_names_what_it_counts_with_rate_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    now = iter([0.0, 0.1, 10.0, 20.0])
+    monkeypatch.setattr("recollect.cli.output.time.monotonic", lambda: next(now))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    bar = output.Bar()
+    for done in (0, 50, 400):
+        bar(done, 400, "MB of 3 sessions")
+    assert capsys.readouterr().err.split("\033[K")[1].strip() == (
+        f"{'██':░<20} 50 of 400 MB of 3 sessions, 5.1 MB/s, 69 s left"
+    )

@@ -122,8 +122,11 @@ class Bar:
             return
         self._drawn = now
         bar = "█" * int(self._CELLS * done / max(1, total))
-        left_s = (now - self._begun) * (total - done) / max(done, 1e-9)
-        text = f"{bar:░<{self._CELLS}} {done:,.0f} of {total:,.0f} {what}, {left_s:,.0f} s left"
+        rate = max(done, 1e-9) / (now - self._begun)
+        left_s = (total - done) / rate
+        left = f"{left_s / 60:,.0f} min" if left_s > 90 else f"{left_s:.0f} s"
+        speed = f"{rate:,.{0 if rate >= 10 else 1}f} {unit}/s"
+        text = f"{bar:░<{self._CELLS}} {done:,.0f} of {total:,.0f} {what}, {speed}, {left} left"
         line = _fit(text, shutil.get_terminal_size().columns - 1) if done < total else ""
         sys.stderr.write(f"\r\033[K{line}")
         sys.stderr.flush()
