@@ -3,7 +3,6 @@ person."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from recollect.lifecycle.edits import Whole, Words, merge, new_candidate, propos
 from recollect.lifecycle.strength import strength
 from recollect.model.codec import decode_memory, encode
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Rating, RuleType, Status, Thread
-from recollect.model.plan import Alias, Create, Link, Move, Plan, Remove, Unalias, Unlink, Update
+from recollect.model.plan import Create, Link, Move, Plan, Unlink, Update
 from recollect.model.query import Drop
 from tests.naughty import NAUGHTY
 from tests.values import AGE, NOW, bridge, messages, note, rule, thread
@@ -23,23 +22,11 @@ from tests.values import AGE, NOW, bridge, messages, note, rule, thread
 WORDS = Words("Deploys go\nthrough staging.", Lane.AGENT, "s-1")
 
 
-@given(st.floats())
-def test_a_pins_boost_is_between_nothing_and_a_half(boost: float) -> None:
-    [made] = edits.pin("x", id="t", message_id="m", title="", topics=(), boost=boost, lane=Lane.AGENT, now=NOW).changes
-    assert isinstance(made, Create)
-    assert 0 <= made.memory.boost <= 0.5
-    assert made.memory.weight == 1 + made.memory.boost
-
-
-def test_a_revision_says_when() -> None:
+def test_a_revision_says_when_and_what_is_so_already_needs_no_plan() -> None:
     memory = thread("old", days_old=5)
     [update] = edits.revise(memory, title="new", body=memory.body, topics=("a",), now=NOW).changes
     assert isinstance(update, Update)
     assert update.after == {"title": "new", "topics": ["a"], "last_active_at": NOW.iso()}
-
-
-def test_what_is_so_already_needs_no_plan() -> None:
-    memory = thread("old", days_old=5)
     assert edits.revise(memory, title="old", body=memory.body, topics=(), now=NOW) == Plan.empty()
     assert edits.archive(thread("t", status=Status.ARCHIVED)) == Plan.empty()
     assert edits.restore(thread("t"), now=NOW, rules=AGE) == Plan.empty()
@@ -56,13 +43,6 @@ def test_what_is_restored_is_active_and_as_strong_as_new(status: Status) -> None
     assert after == ["active", None, NOW.iso()]
     awake = thread("t", weight=update.after["weight"], boost=0.1)
     assert strength(awake, now=NOW, rules=AGE) == pytest.approx(1.1)
-
-
-def test_a_deletion_takes_links_and_aliases_along_each_once() -> None:
-    gone, other = thread("gone"), thread("other")
-    said, link = messages(gone, "one", "two"), bridge(other, gone)
-    plan = edits.delete(Whole(gone, said, (link,), ("thread_older",)), Whole(other, (), (link,)))
-    assert plan.changes == (Unlink(link), Unalias("thread_older", gone.id), Remove(gone, said), Remove(other))
 
 
 # What a language model proposed
@@ -165,19 +145,6 @@ def test_words_that_are_there_already_are_not_said_twice() -> None:
     assert joined(thread("a", body=" \n"), lose).body == " Use tabs. "
 
 
-def test_the_other_stays_as_a_superseded_row_and_its_messages_and_names_lead_to_the_first() -> None:
-    keep, lose = thread("a"), thread("b")
-    said = messages(lose, "one", "two")
-
-    changes = merged(keep, lose, said, (), ("thread_older",)).changes
-
-    assert Update.between(lose, replace(lose, status=Status.SUPERSEDED, superseded_by=keep.id)) in changes
-    assert Move((said[0].id, said[1].id), lose.id, keep.id) in changes
-    assert Alias("thread_older", keep.id, was=lose.id) in changes
-    assert changes[-1] == Alias(lose.id, keep.id)
-    assert not any(isinstance(c, Move) for c in merged(rule("a"), rule("b")).changes)
-
-
 A, B, C, D = (thread(title) for title in "abcd")
 
 
@@ -210,25 +177,6 @@ def parted(owner: Thread, said: tuple[Message, ...], *topics: str) -> Plan | Dro
 def moved(plan: Plan | Drop) -> tuple[str, ...]:
     assert isinstance(plan, Plan)
     return next(c.ids for c in plan.changes if isinstance(c, Move))
-
-
-def test_messages_about_the_topic_go_to_a_child_and_the_rest_stay() -> None:
-    owner = thread("login", topics=("auth", "Billing"), tags=("x",))
-    said = messages(owner, "auth fails", "billing page is slow", "BILLING again", "rebilling")
-
-    plan = parted(owner, said, "billing")
-
-    assert isinstance(plan, Plan)
-    create, move, update, link = plan.changes
-    assert isinstance(create, Create)
-    assert create.memory.topics == ("billing",)
-    assert create.memory.title == "billing (from login)"
-    assert "billing page is slow" in create.memory.body
-    assert move == Move((said[1].id, said[2].id), owner.id, "thread_new")
-    assert isinstance(update, Update)
-    assert update.after == {"topics": ["auth"]}
-    assert isinstance(link, Link)
-    assert (link.bridge.source, link.bridge.target, link.bridge.type) == ("thread_new", owner.id, BridgeType.CHILD_OF)
 
 
 @pytest.mark.parametrize(

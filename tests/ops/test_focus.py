@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,14 +15,13 @@ from recollect.app.memory_search import load_focus
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput
-from recollect.embed.embedder import Embedder
 from recollect.model.memory import Rating
 from recollect.model.plan import Create
 from recollect.model.result import Scope
 from recollect.ops import focus, history, recall, virtual_files
 from recollect.ops.focus import Verdict
 from recollect.ops.prompt_recall import search_unasked
-from tests.ops.ask import kept, pinned
+from tests.ops.ask import kept
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, plan, thread
 
@@ -123,74 +121,35 @@ def test_after_two_bad_ratings_a_thread_sinks_and_can_return(app: App):
     assert recalled(app, question)[0] == bad
 
 
-# Who waits is answered in time: with the vector where it is there, by words alone where it is not.
+# The vector of a question to which somebody waits for an answer
 
 
-class Slow(Embedder):
-    """A model that is not done before it is told to be."""
-
-    def __init__(self, real: Any) -> None:
-        self.id, self.dim, self.at_once = real.id, real.dim, 1
-        self._real = real
-        self.go_on = threading.Event()
-        self.asked: list[tuple[str, int]] = []
-
-    def embed(self, texts: Any, most_tokens: int | None = None) -> Any:
-        return self._real.embed(texts, most_tokens)
-
-    def embed_one(self, text: str, most_tokens: int | None = None) -> Any:
-        if most_tokens:
-            self.asked.append((text, most_tokens))
-            self.go_on.wait(60)
-        return self._real.embed_one(text, most_tokens)
-
-
-@pytest.fixture
-def slow(app: App) -> Iterator[Slow]:
-    found = Slow(app.embedder)
-    app._embedder = found
-    yield found
-    found.go_on.set()
-
-
-def until(seconds: float) -> float:
-    return time.monotonic() + seconds
+def question(app: App, text: str, seconds: float = 60) -> TimedQuestion:
+    return TimedQuestion(app, text, time.monotonic() + seconds)
 
 
 def test_what_goes_wrong_in_the_model_is_raised_where_the_vector_is_asked_for(
-    app: App, slow: Slow, monkeypatch: pytest.MonkeyPatch
+    app: App, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(_text: str, _most_tokens: int) -> None:
-        raise KeyError("beside")
-
-    monkeypatch.setattr(slow, "embed_one", fail)
-
+    monkeypatch.setattr(app.embedder, "embed_one", Mock(side_effect=KeyError("beside")))
     with pytest.raises(KeyError, match="beside"):
-        TimedQuestion(app, "staging deploys", until(60)).vector()
+        question(app, "staging deploys").vector()
 
 
-def test_a_vector_that_comes_too_late_is_not_waited_for_and_it_is_said(app: App, slow: Slow):
-    id = pinned(app, "Deploys go through staging")
-    mind = search_unasked(app, TimedQuestion(app, "staging deploys", until(0.3)), seen=frozenset(), limit=5)
-    assert [hit.memory.id for hit in mind.hits] in ([id], [])  # none: the machine was too busy for words, too
-    if mind.found is not None:
-        assert mind.found.how == "words alone: the question's vector was not there in time"
-
-
-def test_of_a_long_question_only_so_much_is_embedded(app: App, slow: Slow):
-    slow.go_on.set()
-    text = "at the beginning " + "x = 1\n" * 200_000 + " at the end"
-    TimedQuestion(app, text, until(60)).vector()
-    ((asked, tokens),) = slow.asked
-    assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", question_vector.MAX_TOKENS)
-    assert len(asked) < 5_000
-
-
-def test_with_too_little_time_no_vector_is_begun(app: App, slow: Slow):
-    hurried = TimedQuestion(app, "staging deploys", until(question_vector.VECTORS_NEED_S - 0.01))
+def test_of_a_long_question_only_so_much_is_embedded_and_nothing_with_too_little_time(
+    app: App, monkeypatch: pytest.MonkeyPatch
+):
+    embed_one = Mock(wraps=app.embedder.embed_one)
+    monkeypatch.setattr(app.embedder, "embed_one", embed_one)
+    hurried = question(app, "staging deploys", question_vector.VECTORS_NEED_S - 0.01)
     assert hurried.vector() is None
     assert hurried.how == "words alone: too little time was left for vectors"
-    assert slow.asked == []
+
+    question(app, "at the beginning " + "x = 1\n" * 200_000 + " at the end").vector()
+
+    ((asked, tokens),) = [call.args for call in embed_one.call_args_list]
+    assert (asked[:16], asked[-10:], tokens) == ("at the beginning", "at the end", question_vector.MAX_TOKENS)
+    assert len(asked) < 5_000
 
 
 # Rendered recalls go when their session is over, or nobody can say when it was.

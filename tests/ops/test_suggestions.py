@@ -7,7 +7,6 @@ import pytest
 from recollect.app.core import App
 from recollect.base.errors import ModelError
 from recollect.embed.embedder import Embedder
-from recollect.lifecycle.compaction import Strategy
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
@@ -114,21 +113,10 @@ def test_compaction_merges_archives_and_fades_in_one_change(app: App):
     assert kept(app, old).status is Status.ARCHIVED
     assert kept(app, other).weight == 0.9
     assert all_messages(app) == spoken
+    assert suggestions.suggestions(app).health["active_threads"] == 2
 
     history.undo(app)
     assert states(app) == before
-
-
-def test_the_store_is_afterwards_as_the_report_says(app: App):
-    strategy = Strategy.AGGRESSIVE
-    for n in range(40):
-        add(app, f"thread {n}", f"message {n}", body=f"About {n * 7919} quite other things.", weight=0.3 + n / 200)
-    spoken = all_messages(app)
-    told = suggestions.compact(app, strategy=strategy)
-    standing = suggestions.suggestions(app).health
-    assert standing["active_threads"] == told.after["active_threads"]
-    assert all_messages(app) == spoken
-    assert suggestions.compact(app, strategy=strategy).before == told.after
 
 
 def test_nothing_is_made_where_there_is_nothing(app: App):
