@@ -161,7 +161,7 @@ def _asked(
 def _chosen(
     agent: RecallAgent, store: Store, task: Task, question: Question, ids: dict[str, int], ours: list[str]
 ) -> _Answer:
-    memories = {id: memory for id in ids if (memory := store.exact(id)) is not None}
+    memories = {id: memory for id in ids if (memory := store.get(id, follow=False)) is not None}
     began = time.thread_time()
     ranked = [task.documents[ids[id]].id for id in agent.rank(question.text, memories, ours)]
     return _Answer(scores.score(ranked, question.gold), (time.thread_time() - began) * 1_000)

@@ -188,9 +188,9 @@ def grouped(
             for day, session in enumerate(one for one in sessions if one.project == project):
                 begin = _BEGIN.plus(days=day * _DAYS_APART)
                 for number, ids in enumerate(_lived(app, session, begin)):
-                    standing = app.writer(app.scope).threads_of(ids)
+                    standing = [one.thread_id for one in app.writer(app.scope).messages(ids=ids)]
                     if standing:
-                        placed[project, session.id, number] = Counter(standing.values()).most_common(1)[0][0]
+                        placed[project, session.id, number] = Counter(standing).most_common(1)[0][0]
             titles += [memory.title for memory, _ in app.writer(app.scope).each()]
         finally:
             app.close()

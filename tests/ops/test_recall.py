@@ -163,7 +163,7 @@ def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app
     expected = {("Zeppelin here", Scope.PROJECT, True), ("Zeppelin everywhere", Scope.USER, True)}
     assert {(one.hit.memory.title, one.scope, one.reactivated) for one in found} == expected
     for title, scope, _ in expected:
-        awake = app.reader(scope).exact(ours.id)
+        awake = app.reader(scope).get(ours.id, follow=False)
         assert awake is not None
         assert (awake.title, awake.last_active_at) == (title, NOW)
 

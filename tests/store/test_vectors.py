@@ -103,7 +103,7 @@ def test_vectors_stay_with_their_text_and_go_with_it(store: Store):
     assert store.counts().vectors == 3, "another status makes no other vectors"
 
     later = Message(MINT.draw("message"), talk.id, NOW.plus(days=1), "user", "it works again")
-    archived = store.exact(talk.id)
+    archived = store.get(talk.id, follow=False)
     assert isinstance(archived, Thread)
     summed_up = Update.between(archived, replace(archived, body="In sum.", topics=("night",)))
     done = do(store, Say(talk.id, (later,)), summed_up)

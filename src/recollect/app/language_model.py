@@ -105,7 +105,7 @@ def answer_text(app: App, question: Ask) -> str | None:
 
 def read_again(app: App, scope: Scope, memory: Memory) -> Memory | None:
     """The memory as it is now; None where it is gone or says something else: a model takes minutes."""
-    now = app.reader(scope).exact(memory.id)
+    now = app.reader(scope).get(memory.id, follow=False)
     return now if now is not None and (now.title, now.body) == (memory.title, memory.body) else None
 
 

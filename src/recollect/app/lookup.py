@@ -14,6 +14,7 @@ from recollect.base.errors import AmbiguousName, HomeRefused, UnknownId
 from recollect.base.files import read_limited, write_private
 from recollect.base.text import clip, one_line, storable
 from recollect.model.memory import Memory
+from recollect.model.query import Query
 from recollect.model.result import Scope
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _MAX_PROJECTS = 100
 _MAX_LISTED = 200
 _MAX_ENTRIES = 50
 _MIN_PART_CHARS = 3
+_LOOKALIKES = 50
 
 
 class _Shown(NamedTuple):
@@ -39,10 +41,10 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
     name = one_line(storable(name))
     if found := app.exact(name) or (_find_last(app) if name == "last" else _find_numbered(app, name)):
         return found
-    near: list[tuple[str, str]] = []
+    near: list[Memory] = []
     ids = note_files.notes_called(app, name)
     if not ids:
-        near = [pair for _, store in app.scopes() for pair in store.near(name)]
+        near = find_like(app, name)
         ids = _fitting_ids(name.casefold(), near) if len(name) >= _MIN_PART_CHARS else []
     # An id that was merged into another memory leads to that one, and is no second candidate.
     fitting = list({memory.id: (scope, memory) for scope, memory in filter(None, map(app.exact, ids))}.values())
@@ -50,13 +52,18 @@ def find_memory(app: App, name: str) -> tuple[Scope, Memory]:
         names = [getattr(memory, "path", "") or clip(one_line(memory.title), 60) for _, memory in fitting]
         raise AmbiguousName(name, [f"{one.id[-6:]}  {shown}" for (_, one), shown in zip(fitting, names, strict=True)])
     if not fitting:
-        raise UnknownId(name, tuple(difflib.get_close_matches(name, [id for id, _ in near], n=3, cutoff=0.6)))
+        raise UnknownId(name, tuple(difflib.get_close_matches(name, [memory.id for memory in near], n=3, cutoff=0.6)))
     return fitting[0]
 
 
-def _fitting_ids(part: str, near: list[tuple[str, str]]) -> list[str]:
-    whole = [id for id, title in near if title.casefold() == part or id.endswith(part)]
-    return whole or [id for id, title in near if part in id or part in title.casefold()]
+def find_like(app: App, text: str) -> list[Memory]:
+    """Whose ids or titles contain this text, then some whose ids look like it."""
+    return [memory for _, store in app.scopes() for memory in store.find(Query(like=text, limit=_LOOKALIKES))]
+
+
+def _fitting_ids(part: str, near: list[Memory]) -> list[str]:
+    whole = [one.id for one in near if one.title.casefold() == part or one.id.endswith(part)]
+    return whole or [one.id for one in near if part in one.id or part in one.title.casefold()]
 
 
 def _find_numbered(app: App, name: str) -> tuple[Scope, Memory] | None:

@@ -52,7 +52,7 @@ def texts_shown(app: App, session: str) -> list[str]:
         known = store.session(session)
         epochs = range(max(0, known.epoch - 1), known.epoch + 1) if known is not None else ()
         shown = {memory_of(mark) for epoch in epochs for mark in store.shown(LedgerKey(session, "", epoch), Way.TOLD)}
-        found = [store.exact(id) for id in sorted(shown, reverse=True)[:_MAX_TEXTS]]
+        found = [store.get(id, follow=False) for id in sorted(shown, reverse=True)[:_MAX_TEXTS]]
         latest = store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES))
         found += [memory for memory in latest if memory.group != session and memory.id not in shown]
         texts += [f"{memory.title}\n{memory.body}" for memory in found if memory is not None]

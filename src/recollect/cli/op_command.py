@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from recollect.app.core import App
+from recollect.app.lookup import find_like
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.text import one_line, visible
 from recollect.cli import interactive
@@ -140,7 +141,7 @@ def _members(kind: Any) -> list[Any]:
 def _complete_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     try:
         app = App.open(Path.cwd(), dry_run=True)
-        known = [id for _, store in app.scopes() for id, _ in store.near(incomplete)]
+        known = [memory.id for memory in find_like(app, incomplete)]
         app.close()
     except (RecollectError, OSError):
         return []

@@ -35,7 +35,7 @@ def follow(app: App, scope: Scope, known: KnownFiles) -> None:
     def make(store: Store) -> Plan:
         changes: list[Change] = []
         for source in sorted(to_follow):
-            note = store.exact(source)
+            note = store.get(source, follow=False)
             names = set(map(page.normal_name, page.links_in(note.body))) if note else set()
             for name in names - ids.keys():
                 missing[link_key(name)].add(source)
@@ -45,7 +45,7 @@ def follow(app: App, scope: Scope, known: KnownFiles) -> None:
             changes += [Unlink(bridge) for bridge in linked if bridge.target not in targets]
             for target in sorted(targets - {bridge.target for bridge in linked} - {source}):
                 bridge = Bridge(source, target, BridgeType.SIBLING, 0.5, now, WIKILINK)
-                if store.exact(target) and not any(other.key == bridge.key for other in around):
+                if store.get(target, follow=False) and not any(other.key == bridge.key for other in around):
                     changes.append(Link(bridge))
         return Plan.of(changes)
 

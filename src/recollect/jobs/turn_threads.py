@@ -131,9 +131,9 @@ def _left_out(store: Store, prepared: Sequence[PreparedTurn]) -> frozenset[str]:
     """What no thread has, and stands before something that one has: it was looked at and left. It stays out, though
     the thread that came after it would take it in now."""
     ids = [one.entry.id for one in prepared]
-    spoken = store.threads_of(ids)
+    spoken = {one.id for one in store.messages(ids=ids)}
     last = max((at for at, id in enumerate(ids) if id in spoken), default=0)
-    return frozenset(ids[:last]) - spoken.keys()
+    return frozenset(ids[:last]) - spoken
 
 
 def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozenset[str]) -> str:
@@ -142,7 +142,7 @@ def _place(app: App, part: SessionPart, prepared: PreparedTurn, left_out: frozen
     mark = _mark(store, part.session)
     prepared = _continued(store, prepared, mark)
     entry = prepared.entry
-    begun = store.threads_of([entry.id]).get(entry.id, "")
+    begun = next((one.thread_id for one in store.messages(ids=[entry.id])), "")
     thread = store.get(begun) if begun else None
     candidates: list[Candidate] = []
     decision: Decision = Leave("taken before")
@@ -169,8 +169,7 @@ def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> Prepar
     """A turn that is longer than what is held of a transcript: its beginning is known by its record alone."""
     if prepared.turn.is_whole or not prepared.turn.new_from or not mark.turn:
         return prepared
-    thread = store.threads_of([mark.turn]).get(mark.turn, "")
-    before = next((one for one in store.messages(thread) if one.id == mark.turn), None) if thread else None
+    before = next(iter(store.messages(ids=[mark.turn])), None)
     old = records.read(before.content) if before else None
     if before is None or old is None:
         return prepared
@@ -224,7 +223,7 @@ def _write(app: App, part: SessionPart, entry: Entry, decision: Continue | Open,
     new_id = app.mint.draw("thread") if isinstance(decision, Open) else decision.thread.id
 
     def make(store: Store) -> Plan:
-        standing = store.exact(new_id)
+        standing = store.get(new_id, follow=False)
         changes: list[Change] = []
         if isinstance(standing, Thread):
             at = max(entry.ended_at, standing.last_active_at)

@@ -157,7 +157,7 @@ def update_notes(
         for file in differing:
             id = fresh[file.path].id
             written = min(now, Moment(file.stamp[0] // 1_000)) if file.stamp[1] >= 0 else now
-            stored = store.exact(id)
+            stored = store.get(id, follow=False)
             if isinstance(stored, Note):
                 before[id] = stored
                 base = replace(stored, superseded_by=None) if id in command.released else stored
@@ -203,7 +203,7 @@ def _supersede(
         for path, one in known.items() if names else ():
             if one.id == new or not ({page.stem(path), path.removesuffix(".md")} & names):
                 continue
-            stored = store.exact(one.id)
+            stored = store.get(one.id, follow=False)
             if one.id not in after and isinstance(stored, Note):
                 before[one.id] = after[one.id] = stored
             old = after.get(one.id)
@@ -217,7 +217,7 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
         return
 
     def make(store: Store) -> Plan:
-        found = [note for one in gone.values() if isinstance(note := store.exact(one.id), Note)]
+        found = [note for one in gone.values() if isinstance(note := store.get(one.id, follow=False), Note)]
         return Plan.of(Update.between(note, replace(note, status=Status.ARCHIVED)) for note in found)
 
     store = None if app.dry_run else app.writer(scope)
@@ -312,7 +312,7 @@ def _write(app: App, known: KnownFiles, path: str) -> list[NoteFile]:
     """Empty: it is as it should be, or somebody is editing it: then it is read first."""
     one, vault, reader = known.files.get(path), vault_of(app, Scope.USER), app.reader(Scope.USER)
     before = note_folder.read(vault, path)
-    note = reader.exact(one.id) if one else None
+    note = reader.get(one.id, follow=False) if one else None
     if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
         return []
     after = page.with_usage(tags.complete(before, session=session_ledger.count_sessions(reader)), note)

@@ -26,6 +26,7 @@ class Query:
     since: Moment | None = None
     until: Moment | None = None
     body: str = ""  # exactly these words, in any case
+    like: str = ""  # those whose id or title contains this or looks like it come first
     judged: bool = False  # rated, or shown with a known outcome
     drifts_over: int = 0  # threads that moved through more topics than this
     limit: int = 20

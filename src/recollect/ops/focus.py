@@ -95,7 +95,7 @@ def rate(
 
     def make(store: Store) -> Plan:
         nonlocal scores
-        current = store.exact(memory.id) or memory
+        current = store.get(memory.id, follow=False) or memory
         rating = Rating(verdict is Verdict.USEFUL, app.clock.now(), why)
         rated = replace(current, ratings=(*current.ratings, rating)[-_RATINGS_KEPT:])
         scores = " → ".join(f"{relevance(one.ratings, one.outcomes):.2f}" for one in (current, rated))

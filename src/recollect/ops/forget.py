@@ -180,7 +180,10 @@ def _put_away(app: App, scope: Scope, memory: Memory) -> Done:
     if file_of(app, scope, memory) is not None:
         return notes.move_to_cold_storage(app, memory.id)
     return app.commit(
-        scope, "forget", lambda store: edits.archive(store.exact(memory.id) or memory), lambda _: f"Forgot {memory.id}."
+        scope,
+        "forget",
+        lambda store: edits.archive(store.get(memory.id, follow=False) or memory),
+        lambda _: f"Forgot {memory.id}.",
     )
 
 
@@ -193,7 +196,7 @@ def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done
         return notes.rewrite(app, memory.id, lambda text: tags.with_metadata(text, figure), "appreciate", summary)
 
     def make(store: Store) -> Plan:
-        standing = store.exact(memory.id) or memory
+        standing = store.get(memory.id, follow=False) or memory
         raised = replace(standing, appreciation=forgetting.raise_appreciation(standing, by))
         return Plan.of([Update.between(standing, raised)])
 

@@ -54,7 +54,7 @@ def purge(app: App, ids: tuple[str, ...] = (), *, group: str | None = None) -> S
     """Erase these memories, or everything that came from one session or import."""
     wanted = _to_purge(app, ids, group)
     for scope, found in wanted.items():
-        for memory in filter(None, map(app.reader(scope).exact, found)):
+        for memory in filter(None, (app.reader(scope).get(id, follow=False) for id in found)):
             refuse_note_file(app, scope, memory)
     listed = [id for found in wanted.values() for id in found]
     many = counted(len(listed), "memory", "memories")

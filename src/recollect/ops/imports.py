@@ -168,7 +168,7 @@ def _import(
     links = work.make_links([one for one in found if isinstance(one, ForeignLink)])
 
     def make(store: Store) -> Plan:
-        fresh = [create for create in work.new if store.exact(create.memory.id) is None]
+        fresh = [create for create in work.new if store.get(create.memory.id, follow=False) is None]
         new = {create.memory.id for create in fresh}
         return Plan.of([*fresh, *(Link(one) for one in links if new & {one.source, one.target})])
 

@@ -89,7 +89,7 @@ def show(app: App, id: Name, *, content: Annotated[bool, Arg("Only what it says.
     whole = load_whole(store, memory)
     bridges = []
     for bridge in whole.bridges:
-        other = store.exact(bridge.target if bridge.source == memory.id else bridge.source)
+        other = store.get(bridge.target if bridge.source == memory.id else bridge.source, follow=False)
         bridges.append((bridge, other.title if other else "?"))
     asked = id if id in whole.aliases else memory.id
     return Shown(card(app, scope, memory), asked, whole.messages, tuple(bridges), whole.aliases, content)
@@ -172,7 +172,7 @@ def delete(app: App, ids: Names) -> Done:
     scope, wanted = _in_one_store(app, ids)
 
     def make(store: Store) -> Plan:
-        return edits.delete(*(load_whole(store, memory) for memory in map(store.exact, wanted) if memory))
+        return edits.delete(*(load_whole(store, memory) for id in wanted if (memory := store.get(id, follow=False))))
 
     return app.commit(scope, "delete", make, lambda _: f"Deleted {_count(wanted)}. `recollect undo` brings it back.")
 
@@ -183,7 +183,7 @@ def _change_each(
     scope, wanted = _in_one_store(app, ids, may_be_files=may_be_files)
 
     def make(store: Store) -> Plan:
-        return Plan.of(chain(*(plan_of(memory).changes for memory in map(store.exact, wanted) if memory)))
+        return Plan.of(chain(*(plan_of(memory).changes for id in wanted if (memory := store.get(id, follow=False)))))
 
     return app.commit(scope, op, make, lambda plan: f"{word} {_count(plan.touched())}.")
 
@@ -271,7 +271,7 @@ def merge(
         raise BadInput(problem, hint="Only two threads or two rules can be merged.")
 
     def make(store: Store) -> Plan:
-        one, other = (load_whole(store, store.exact(memory.id) or memory) for memory in (keep, lose))
+        one, other = (load_whole(store, store.get(memory.id, follow=False) or memory) for memory in (keep, lose))
         return edits.merge(one, other, now=app.clock.now(), rules=app.age_rules)
 
     return app.commit(scope, "merge", make, lambda _: f"Merged {lose.id} into {keep.id}; both ids lead to it.")
@@ -282,7 +282,7 @@ def split(app: App, thread_id: Annotated[str, Arg("The thread.", metavar="NAME")
     wanted = app.redact_topics(topics)
 
     def make(store: Store) -> Plan:
-        thread = store.exact(memory.id) or memory
+        thread = store.get(memory.id, follow=False) or memory
         if not isinstance(thread, Thread):
             raise BadInput(f"{thread.id} is a {thread.kind}, not a thread.", hint="Only threads can be split.")
         messages, new_id = store.messages(thread.id), app.mint.draw("thread")

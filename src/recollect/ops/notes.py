@@ -274,7 +274,7 @@ def _original_folder(note: FoundNote, place: Place) -> str:
 
 
 def _restore_text(app: App, note: FoundNote, text: str) -> str:
-    stored = app.reader(note.scope).exact(note.id)
+    stored = app.reader(note.scope).get(note.id, follow=False)
     if place_of(note.path).status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
         raise BadInput(f"{note.path} is in use already.", hint="There is nothing to restore.")
     return page.with_active(text)
@@ -284,7 +284,7 @@ def _put_away_text(app: App, note: FoundNote, text: str) -> str:
     """The text with how the note was used, which is never written into a repository."""
     if place_of(note.path).status is Status.ARCHIVED:
         raise BadInput(f"{note.path} is archived already.", hint="`recollect note restore NAME` brings it back.")
-    stored = app.reader(note.scope).exact(note.id)
+    stored = app.reader(note.scope).get(note.id, follow=False)
     return page.with_usage(text, stored) if note.scope is Scope.USER and isinstance(stored, Note) else text
 
 

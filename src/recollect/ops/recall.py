@@ -126,7 +126,7 @@ def look_up(app: App, id: str, offset: int = 0) -> Recalled:
     shown = show(app, id)
     memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
     parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
-    stored = app.reader(scope).exact(memory.id) or memory
+    stored = app.reader(scope).get(memory.id, follow=False) or memory
     hit = Hit(memory, 1.0, parts, put_away=stored.status is Status.ARCHIVED)
     listed = (Recollection(scope, hit, strength),)
     found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
@@ -159,7 +159,7 @@ def _wake(app: App, one: Recollection) -> Recollection:
         return one
 
     def make(store: Store) -> Plan:
-        stored = store.exact(memory.id)
+        stored = store.get(memory.id, follow=False)
         if stored is None or stored.status not in REACHED:
             return Plan.empty()
         stronger = reinforce(stored, now=app.clock.now(), rules=app.age_rules)
@@ -172,7 +172,7 @@ def _wake(app: App, one: Recollection) -> Recollection:
         return one  # a store that cannot be written still answers
     if not done.plan:
         return one  # somebody put it away meanwhile
-    awake = replace(app.reader(one.scope).exact(memory.id) or memory, status=Status.ACTIVE)
+    awake = replace(app.reader(one.scope).get(memory.id, follow=False) or memory, status=Status.ACTIVE)
     hit = replace(one.hit, memory=awake)
     return replace(one, hit=hit, strength=card(app, one.scope, awake).strength, reactivated=True)
 
@@ -186,7 +186,7 @@ def _bridges(app: App, found: list[Recollection]) -> list[tuple[Bridge, str, str
             continue
         store = app.reader(scope)
         for bridge in store.bridges(*ids):
-            ends = [store.exact(end) for end in (bridge.source, bridge.target)]
+            ends = [store.get(end, follow=False) for end in (bridge.source, bridge.target)]
             titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
             if len(titles) == len(ends):
                 listed.append((bridge, titles[0], titles[1]))

@@ -76,7 +76,7 @@ def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
     shown = []
     for card in cards.cards:
         store = app.reader(card.scope)
-        found = filter(None, map(store.exact, linked_replaced(store, card.memory)))
+        found = filter(None, (store.get(id, follow=False) for id in linked_replaced(store, card.memory)))
         shown.append(replace(card, replaces=tuple(old.id for old in found if old.status is Status.ACTIVE)))
     return replace(cards, cards=tuple(shown), what="rules" if shown else "rules wait in the inbox")
 
@@ -97,7 +97,7 @@ def reject(app: App, id: Id) -> Done:
     scope, rule = _find_waiting(app, id)
     summary = f"Rule {rule.id} is put away; `restore` brings it back."
     return app.commit(
-        scope, "inbox reject", lambda store: edits.archive(store.exact(rule.id) or rule), lambda _: summary
+        scope, "inbox reject", lambda store: edits.archive(store.get(rule.id, follow=False) or rule), lambda _: summary
     )
 
 
@@ -106,7 +106,7 @@ def _put_in_force(app: App, id: str, op: str, words: str | None) -> Done:
     scope, rule = _find_waiting(app, id)
 
     def make(store: Store) -> Plan:
-        now, known = app.clock.now(), store.exact(rule.id)
+        now, known = app.clock.now(), store.get(rule.id, follow=False)
         current = known if isinstance(known, Rule) else rule
         tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
         new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)

@@ -160,7 +160,7 @@ def _load_notes(request: HookRequest) -> tuple[Kept[Note], str]:
     found: Kept[Note] = {}
     for scope in (Scope.USER, Scope.PROJECT):
         for one in list(_always_load_files(app, scope).values())[:_MAX_NOTES]:
-            note = app.reader(scope).exact(one.id)
+            note = app.reader(scope).get(one.id, follow=False)
             if isinstance(note, Note) and note.status is Status.ACTIVE and note.id not in withheld:
                 found[note.id] = (scope, note)
     if not withheld:

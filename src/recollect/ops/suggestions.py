@@ -84,7 +84,7 @@ def compact(
         threads = first_look if store is reader else compaction.standing(store.sketches(), now=now, rules=age)
         chosen = compaction.choose(threads, close, figures, now=now, rules=age)
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
-        whole = {memory.id: memories.load_whole(store, memory) for memory in map(store.exact, ids) if memory}
+        whole = {memory.id: memories.load_whole(store, memory) for id in ids if (memory := store.get(id, follow=False))}
         app.progress(1, 2, "steps")  # the last moment at which it can be called off
         return compaction.plan(chosen, [one.sketch for one in threads], whole, now=now, rules=age)
 
@@ -131,7 +131,7 @@ def _report(app: App, strategy: Strategy, chosen: Chosen, change: str | None, no
 
 
 def _merge_entry(store: Store, a: str, b: str, similarity: float) -> dict[str, Json]:
-    one, other = store.exact(a), store.exact(b)
+    one, other = store.get(a, follow=False), store.get(b, follow=False)
     reason = edits.merge_reason(one.topics, other.topics) if one and other else ""
     return {
         "thread_a": a, "thread_b": b, "similarity": round(similarity, 2), "reason": clip(one_line(reason), 100),

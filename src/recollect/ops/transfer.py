@@ -257,7 +257,7 @@ def _check_ids(store: Store, change: Create | Link | Alias, ids: set[str]) -> No
         case Alias(_, new):
             needed = (new,)
     for id in needed:
-        if id not in ids and store.exact(id) is None:
+        if id not in ids and store.get(id, follow=False) is None:
             raise ValueError(f"no memory has the id {clip(id, 80)!r}")
 
 
@@ -265,7 +265,7 @@ def _is_known(store: Store, change: Create | Link | Alias) -> bool:
     """A memory that is here with other words keeps them."""
     match change:
         case Create(memory):
-            return store.exact(memory.id) is not None
+            return store.get(memory.id, follow=False) is not None
         case Link(bridge):
             return bridge.key in {b.key for b in store.bridges(bridge.source)}
         case Alias(old, _):

@@ -179,7 +179,7 @@ def _pooled(sources: list[Path]) -> Salvaged:
 def _missing(app: App, scope: Scope, memories: tuple[Memory, ...]) -> list[Memory]:
     """Not those that this store's own journal knows: they were deleted or purged since."""
     store = app.reader(scope)
-    return [m for m in memories if store.exact(m.id) is None and not store.log(limit=1, memory=m.id)]
+    return [m for m in memories if store.get(m.id, follow=False) is None and not store.log(limit=1, memory=m.id)]
 
 
 def _bring_back(app: App, store: Store, missing: list[Memory], found: Salvaged) -> None:

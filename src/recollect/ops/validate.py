@@ -139,7 +139,7 @@ def _propose(app: App, scope: Scope, rule: Rule, body: str) -> str:
 
     def make(store: Store) -> Plan:
         sources = [one.source for one in store.bridges(rule.id) if one.type is BridgeType.REPLACES]
-        waiting = [one for one in map(store.exact, sources) if one and one.status is Status.CANDIDATE]
+        waiting = [one for id in sources if (one := store.get(id, follow=False)) and one.status is Status.CANDIDATE]
         return Plan.empty() if waiting else Plan.of(edits.propose_words(rule, words, id=id, now=app.clock.now()))
 
     done = app.commit(scope, "validate", make, lambda _: f"{rule.id} in other words waits in the inbox as {id}.")
@@ -175,7 +175,7 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
     before = _ranks(app, scope, memory, asked)
 
     def make(store: Store) -> Plan:
-        standing = store.exact(memory.id) or memory
+        standing = store.get(memory.id, follow=False) or memory
         return Plan.of([Update.between(standing, replace(standing, title=title))])
 
     tried = app.commit(scope, _RENAME, make, lambda _: f"{memory.id} is called {title!r}.")
@@ -340,7 +340,7 @@ def flag(store: Store, memory: Memory) -> None:
 
 def read_flags(store: Store) -> dict[str, str]:
     """The hashes by id."""
-    found = {id: (store.exact(id), hash) for id, hash in OUTDATED.read(store).items()}
+    found = {id: (store.get(id, follow=False), hash) for id, hash in OUTDATED.read(store).items()}
     return {
         id: hash
         for id, (one, hash) in found.items()

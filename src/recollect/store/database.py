@@ -23,6 +23,9 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
 AMONG = "IN (SELECT value FROM json_each(?))"  # of a list, which is bound as JSON
 _PAGE = 500
+_LIKENESS = """
+    instr(id, ?) > 0 OR instr(lower(title), lower(?)) > 0 DESC,
+    substr(id, -6) = substr(?, -6) DESC, substr(id, 1, 15) = substr(?, 1, 15) DESC, seq DESC"""
 
 
 def silent(_done: int, _total: int) -> None:
@@ -142,17 +145,14 @@ class Database:
 
     # Reading
 
-    def get(self, id: str) -> Memory | None:
-        """A merged memory answers as what it became."""
-        new = self._first("SELECT new FROM alias WHERE old = ?", id)
-        return self.exact(new[0] if new else id)
-
-    def exact(self, id: str) -> Memory | None:
-        """The memory itself; aliases are not followed."""
-        return next(iter(self._read(Memory, "WHERE id = ?", id)), None)
+    def get(self, id: str, *, follow: bool = True) -> Memory | None:
+        """A merged memory answers as what it became, unless aliases are not to be followed."""
+        new = self._first("SELECT new FROM alias WHERE old = ?", id) if follow else None
+        return next(iter(self._read(Memory, "WHERE id = ?", new[0] if new else id)), None)
 
     def find(self, query: Query) -> list[Memory]:
-        """By filters alone, most recently active first."""
+        """By filters alone, most recently active first. With `like`: ids and titles that contain this text, then ids
+        that look like it."""
         listed = "EXISTS (SELECT 1 FROM json_each({}) t WHERE lower(t.value) = lower(?))"
         # One value in parentheses is an equation to SQLite: the index then gives the order, too.
         kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
@@ -171,15 +171,14 @@ class Database:
         )
         asked = [(condition, values) for is_asked, condition, values in filters if is_asked]
         where = " AND ".join(["1", *(condition for condition, _ in asked)])
-        rest = f"WHERE {where} ORDER BY last_active_at DESC, seq DESC LIMIT ?"
-        return self._read(Memory, rest, *(one for _, values in asked for one in values), query.limit)
+        order = _LIKENESS if query.like else "last_active_at DESC, seq DESC"
+        values = [one for _, given in asked for one in given] + [query.like] * order.count("?")
+        return self._read(Memory, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, query.limit)
 
-    def messages(self, thread_id: str) -> tuple[Message, ...]:
-        return tuple(self._read(Message, "WHERE thread_id = ? ORDER BY at, id", thread_id))
-
-    def threads_of(self, message_ids: Sequence[str]) -> dict[str, str]:
-        """Which of these messages exist, and the thread of each."""
-        return dict(self._every(f"SELECT id, thread_id FROM message WHERE id {AMONG}", list(message_ids)))  # noqa: S608
+    def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
+        """Those of a thread, or those with these ids; oldest first."""
+        where, given = (f"id {AMONG}", list(ids)) if ids else ("thread_id = ?", thread_id)
+        return tuple(self._read(Message, f"WHERE {where} ORDER BY at, id", given))
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
         """Those that touch any of the ids; all of them when none is given."""
@@ -190,14 +189,6 @@ class Database:
     def aliases(self, id: str) -> tuple[str, ...]:
         """The ids that answer as this one."""
         return tuple(old for (old,) in self._every("SELECT old FROM alias WHERE new = ? ORDER BY old", id))
-
-    def near(self, text: str) -> tuple[tuple[str, str], ...]:
-        """Ids and titles that contain this text, then a few ids that look like it, for did-you-mean."""
-        sql = """SELECT id, title FROM memory
-                    ORDER BY instr(id, ?1) > 0 OR instr(lower(title), lower(?1)) > 0 DESC,
-                             substr(id, -6) = substr(?1, -6) DESC, substr(id, 1, 15) = substr(?1, 1, 15) DESC, seq DESC
-                    LIMIT 50"""
-        return tuple(self._every(sql, text))
 
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
         """Everything, oldest first, for exports."""
@@ -223,5 +214,5 @@ class Database:
         ]
 
     def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
-        memory = self.exact(id)
+        memory = self.get(id, follow=False)
         return None if memory is None else (memory, self.messages(id))

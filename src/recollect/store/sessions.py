@@ -62,7 +62,7 @@ class SessionState(Database):
         """Counts; `used` may change only the fields in `codec.USAGE`."""
         with self.transaction():
             for id in dict.fromkeys(ids):
-                memory = self.exact(id)
+                memory = self.get(id, follow=False)
                 if memory is None:
                     continue
                 after = used(memory)

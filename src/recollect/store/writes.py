@@ -67,7 +67,7 @@ class Writes(Words):
                 self._put(pairs)
                 self._add_passages(self._seq(memory.id), spans(memory, messages))
             case plans.Say(id, messages):
-                seq, thread = self._seq(id), self.exact(id)
+                seq, thread = self._seq(id), self.get(id, follow=False)
                 self._put(pairs)
                 self._add_passages(seq, message_spans(thread, messages) if thread else ())
             case _:
