@@ -39,7 +39,7 @@ def test_what_was_printed_counts_as_shown_unless_one_only_looks():
     ruled()
     resumed = started("s-1") | {"source": "resume"}
 
-    looked = run(hook, "SessionStart", "--look", given=started("s-1")).output
+    looked = run(hook, "SessionStart", "--no-record", given=started("s-1")).output
     again = run(hook, "SessionStart", given=resumed).output
 
     assert looked

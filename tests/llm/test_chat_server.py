@@ -154,7 +154,7 @@ def test_a_line_that_breaks_or_where_nobody_listens_is_a_problem():
     "url", ["", "localhost:11434", "file:///etc/passwd", "ftp://127.0.0.1", "http://", "http://[", "http://127.0.0.1:x"]
 )
 def test_what_is_no_address_is_a_problem(url: str):
-    assert chat(url).problem == "the address is none of http or https"
+    assert chat(url).problem == "the URL must start with http:// or https://"
 
 
 def test_a_key_that_cannot_stand_in_a_header_is_a_problem():

@@ -74,13 +74,13 @@ def test_values_go_to_the_operation_under_its_own_names():
     ("tool", "given", "says"),
     [
         ("ai_recall", {}, "'query' is missing"),
-        ("ai_recall", {"query": 7}, "'query' is not what it takes"),
-        ("ai_recall", {"query": "x", "limit": "5"}, "'limit' is not what it takes"),
+        ("ai_recall", {"query": 7}, "Invalid value for 'query'"),
+        ("ai_recall", {"query": "x", "limit": "5"}, "Invalid value for 'limit'"),
         ("ai_pin", {"content": None}, "'content' is missing"),
-        ("ai_pin", {"content": "x", "topics": "a,b"}, "'topics' is not what it takes"),
-        ("ai_pin", {"content": "x", "weight_boost": "much"}, "'weight_boost' is not what it takes"),
+        ("ai_pin", {"content": "x", "topics": "a,b"}, "Invalid value for 'topics'"),
+        ("ai_pin", {"content": "x", "weight_boost": "much"}, "Invalid value for 'weight_boost'"),
         ("ai_rate_context", {"thread_id": ID, "useful": "no"}, "no verdict 'no'"),
-        ("ai_status", {"verbose": True}, "takes no value named 'verbose'"),
+        ("ai_status", {"verbose": True}, "Unknown argument 'verbose'"),
     ],
 )
 def test_a_bad_argument_is_refused_under_the_name_that_the_tool_gives_it(

@@ -194,8 +194,8 @@ def test_what_went_quiet_is_listed_and_counted(app: App, quiet: tuple[Memory, Me
     told, said = quiet
     keep(app, thread("Fine", outcomes="+" * 40), thread("New"))
 
-    assert [card.memory.id for card in memories.threads(app, quiet=True).cards] == [told.id]
-    assert [card.memory.id for card in rules.listing(app, quiet=True).cards] == [said.id]
+    assert [card.memory.id for card in memories.threads(app, muted=True).cards] == [told.id]
+    assert [card.memory.id for card in rules.listing(app, muted=True).cards] == [said.id]
     overview = health.status(app)
     assert overview.quiet == 2
     assert "2 memories muted" in "\n".join(str(block) for block in blocks(overview, now=NOW))

@@ -73,7 +73,7 @@ def test_what_was_undone_says_how_to_do_it_again(app: App):
 
     with pytest.raises(BadInput, match="was undone by") as problem:
         undo(app, changed(done))
-    assert problem.value.hint == f"`recollect undo {back.change}` does it again."
+    assert problem.value.hint == f"To redo it: `recollect undo {back.change}`."
     entries = {entry.change: entry for _, entry in log(app).entries}
     assert (entries[changed(done)].undone_by, entries[changed(back)].undoes) == (back.change, done.change)
 

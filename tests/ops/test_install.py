@@ -235,7 +235,7 @@ def test_without_a_choice_it_is_the_usual_one_and_others_are_mentioned(app: App,
     ("asked", "said"),
     [
         ({"agent": ("codex", "emacs")}, "emacs"),
-        ({"user": True, "local": True}, "two places"),
+        ({"user": True, "local": True}, "cannot be combined"),
         *(({"agent": (host,), "local": True}, "on this machine alone") for host in OTHERS),
     ],
 )

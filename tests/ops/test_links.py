@@ -49,7 +49,7 @@ def test_what_cannot_be_joined(app: App):
     for weight in (-0.01, 1.01, math.nan, math.inf):
         with pytest.raises(BadInput, match="between 0 and 1"):
             memories.link(app, a, b, weight=weight)
-    with pytest.raises(BadInput, match="kept apart"):
+    with pytest.raises(BadInput, match="different stores"):
         memories.link(app, a, everywhere)
     with pytest.raises(UnknownId) as problem:
         memories.link(app, a, nobody)

@@ -204,7 +204,7 @@ def test_what_cannot_be_merged_or_split(app: App):
     a, rule, everywhere = pinned(app, "a"), made(rules.add(app, "Use tabs")), pinned(app, "c", user=True)
     with pytest.raises(BadInput, match="same memory"):
         merge(app, a, a)
-    with pytest.raises(BadInput, match="kept apart"):
+    with pytest.raises(BadInput, match="different stores"):
         merge(app, a, everywhere)
     with pytest.raises(BadInput, match=r"is a thread and .* is a rule"):
         merge(app, a, rule)

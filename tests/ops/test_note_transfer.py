@@ -35,7 +35,7 @@ def test_every_memory_is_a_note_that_leads_to_its_neighbours(app: App, tmp_path:
     assert "It is set late." in login
     assert f"- EXTENDS [[cookie-audit-{other.id[-6:]}]]" in login
     assert len(list(folder.rglob("*.md"))) == 2
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput, match="already exists"):
         transfer.export(app, str(folder), shape=Shape.MARKDOWN)
 
 

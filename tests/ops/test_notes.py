@@ -188,7 +188,7 @@ def test_how_a_note_was_judged_is_memorys_own_and_stays_when_its_file_is_read_ag
 
 def test_notes_are_neither_merged_nor_split(app: App):
     one, other = (made(notes.save(app, f"Note {n}.", title=f"Note {n}")) for n in (1, 2))
-    with pytest.raises(BadInput, match="its file counts"):
+    with pytest.raises(BadInput, match="edit its file instead"):
         memories.merge(app, one, other)
     with pytest.raises(BadInput, match="not a thread"):
         memories.split(app, one, topics=("x",))

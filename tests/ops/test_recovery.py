@@ -146,7 +146,7 @@ def test_damage_of_what_is_derived_is_mended_by_reindex(app: App, open_app: Open
 
 def test_where_nothing_is_damaged_nothing_comes_back_and_backups_are_told_of(app: App):
     gone = pinned(app, "gone")
-    assert recover(app).summary == "Nothing is damaged: nothing to recover. There is no backup."
+    assert recover(app).summary == "Nothing is damaged. There is no backup."
     upkeep.backup(app)
     history.purge(app, (gone,))
     memories.delete(app, (pinned(app, "also gone"),))
@@ -154,8 +154,8 @@ def test_where_nothing_is_damaged_nothing_comes_back_and_backups_are_told_of(app
 
     told = recover(app)
 
-    kept = "2 backups are kept, for a store that is damaged or gone."
-    assert told.summary == f"Nothing is damaged: nothing to recover. {kept}"
+    kept = "2 backups are available."
+    assert told.summary == f"Nothing is damaged. {kept}"
     assert len(told.notes) == 2
     assert all(Path(file).is_file() for file in told.notes)
     assert remembered(app) == {}

@@ -94,10 +94,10 @@ def test_an_export_is_private_and_never_overwrites(app: App):
     assert Path(FILE).stat().st_mode & 0o777 == 0o600
     before = Path(FILE).read_bytes()
 
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput, match="already exists"):
         export(app, FILE)
     Path("link").symlink_to("nowhere")
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInput, match="already exists"):
         export(app, "link")
 
     assert Path(FILE).read_bytes() == before
@@ -209,8 +209,8 @@ def memory_with(**fields: Any) -> Callable[[Lines], Lines]:
                 (memory_with(seen=2**70), 3, "seen"),
                 (memory_with(created_at="yesterday"), 3, "created_at"),
                 (memory_with(topics=[[1]]), 3, "topics"),
-                (memory_with(id="../../x"), 3, "no id"),
-                (memory_with(id="thread_20260201_083000_abc123\n"), 3, "no id"),
+                (memory_with(id="../../x"), 3, "not an id"),
+                (memory_with(id="thread_20260201_083000_abc123\n"), 3, "not an id"),
                 (memory_with(body="x" * 1_000_001), 3, "at most 1,000,000"),
                 (memory_with(weight="x" * 10_000_000), 3, "weight"),
                 (memory_with(weight=json.loads("[" * 300 + "]" * 300)), 3, "weight"),

@@ -226,7 +226,7 @@ def test_a_sentence_that_is_new_waits_in_the_inbox_in_the_lane_of_what_was_read(
     reviewed(transcript, model, {"type": "devops", "content": "The queue is Redis."})
     (new,) = waiting(app)
     assert (new.body, new.lane, new.status, new.group) == ("The queue is Redis.", lane, Status.CANDIDATE, "s-1")
-    assert notices.waiting(app) == ["\U0001f501 Recollect: looked back: 1 proposal in the inbox."]
+    assert notices.waiting(app) == ["\U0001f501 Recollect reviewed the last turn: 1 proposal in the inbox."]
 
 
 def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transcript: Transcript, model: StandIn):

@@ -275,7 +275,7 @@ def test_a_title_by_which_it_comes_up_later_is_taken_back(app: App, model: Stand
     ops = [entry.op for _, entry in history.log(app).entries]
     assert ops[:2] == ["undo", "describe"]
     log = next(app.home.logs.glob("validation-*.log")).read_text()
-    assert "the title stays: with the new one it came up later" in log
+    assert "kept the old title: the new one ranked lower" in log
 
 
 def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(app: App, model: StandIn):

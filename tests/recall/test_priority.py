@@ -17,7 +17,7 @@ from recollect.recall.priority import (
     Focus,
     evidence,
     focus_boost,
-    is_quiet,
+    is_muted,
     priority,
     relevance,
     strength_factor,
@@ -91,7 +91,7 @@ def test_what_went_well_never_lowers_what_went_badly_never_raises_and_fifty_coun
     ],
 )  # fmt: skip
 def test_few_observations_move_little_and_many_make_quiet(judged: dict[str, Any], expected: bool):
-    assert is_quiet(thread("t", **judged)) is expected
+    assert is_muted(thread("t", **judged)) is expected
 
 
 def test_what_the_score_is_made_of_can_be_told():

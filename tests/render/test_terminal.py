@@ -178,4 +178,4 @@ def test_why_says_how_useful_a_memory_proved():
     now = (("relevance", 0.3), ("ratings", 1.0), ("went_badly", 2.0))
     told = "\n".join(str(block) for block in reason_blocks(Reasons((), "rule_1", now, quiet=True), NOW))
     assert "So far it was rated 1 time and followed by work that failed 2 times." in told
-    assert "not shown unasked any more" in told
+    assert "so it is muted" in told

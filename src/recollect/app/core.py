@@ -137,8 +137,8 @@ class App:
         scope, a = self.find(first)
         other, b = self.find(second)
         if scope is not other:
-            message = f"{first} belongs to the {scope} and {second} to the {other}: they are kept apart."
-            raise BadInput(message, hint="Only memories of one store can be joined.")
+            stores = f"{first} is in the {scope}'s store and {second} in the {other}'s"
+            raise BadInput(f"{stores}; memories in different stores cannot be joined.", hint="Name two of one store.")
         if a.id == b.id:
             raise BadInput(f"{first} and {second} are the same memory.", hint="Name two different ones.")
         return scope, a, b
@@ -150,7 +150,7 @@ class App:
     def require_project(self) -> Project:
         if self.project is None:
             raise NoProject(
-                "There is no project here: the home folder and what is above it are never one.",
+                "This folder is not a project: your home folder and its parents never are.",
                 hint="Go into a project's folder, or add --user to keep it everywhere.",
             )
         return self.project

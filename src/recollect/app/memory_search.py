@@ -30,7 +30,7 @@ from recollect.model.result import Found, Recollection, Scope
 from recollect.recall import floor, matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages
 from recollect.recall.matching import Match, Ref, TermScores
-from recollect.recall.priority import Focus, evidence, is_quiet, priority, relevance
+from recollect.recall.priority import Focus, evidence, is_muted, priority, relevance
 from recollect.recall.time_words import asked_time
 
 if TYPE_CHECKING:
@@ -115,13 +115,13 @@ def load_focus(app: App) -> tuple[Focus, ...]:
 
 
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
-    """By id, the ones that proved themselves first; without those that went quiet."""
+    """By id, the ones that proved themselves first; without muted ones."""
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
     found = [
         (scope, rule)
         for scope, store in app.scopes()
         for rule in store.find(query)
-        if isinstance(rule, Rule) and not is_quiet(rule)
+        if isinstance(rule, Rule) and not is_muted(rule)
     ]
 
     def order(kept: tuple[Scope, Rule]) -> tuple[bool, float, int, Moment]:

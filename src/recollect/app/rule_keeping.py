@@ -216,10 +216,10 @@ def _summary(plan: Plan) -> str:
     first, more = plan.changes[0], len(plan.changes) - 1
     if isinstance(first, Update):
         raised = " and is in force now" if "status" in first.after else ""
-        return f"{first.id} says so already; it was counted once more{raised}."
+        return f"Rule {first.id} already says this; counted again{raised}."
     rule = first.memory if isinstance(first, Create) else None
     if rule is None or rule.status is Status.SUPERSEDED:
-        return f"Rule {rule.id} was said before {rule.superseded_by}, which stays in force." if rule else ""
+        return f"Rule {rule.id} is not in force: {rule.superseded_by} is newer and contradicts it." if rule else ""
     if rule.status is Status.CANDIDATE:
         return f"Rule {rule.id} waits in the inbox" + (f"; it may replace {more}." if more else ".")
     return f"Rule {rule.id} is in force" + (f"; it supersedes {more}." if more else ".")

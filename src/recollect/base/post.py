@@ -83,7 +83,7 @@ def _connection(url: str, timeout_s: float) -> tuple[http.client.HTTPConnection,
             raise ValueError
         return kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout_s), parts.path
     except (ValueError, KeyError):
-        raise BadAddress("the address is none of http or https") from None
+        raise BadAddress("the URL must start with http:// or https://") from None
 
 
 def read_key(file: Path) -> str:

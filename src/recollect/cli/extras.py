@@ -70,11 +70,13 @@ def logs(follow: bool, session: str, limit: int, as_json: bool) -> None:
 @click.command()
 @click.argument("event", default="")
 @click.option("--host", default="", metavar="NAME", help="The agent that the event comes from.")
-@click.option("--keep/--look", default=True, help="Whether what is printed counts as shown.")
+@click.option(
+    "--record/--no-record", "--keep/--look", default=True, help="Record the printed memories as shown to this session."
+)
 @click.option(
     "--prepare", is_flag=True, help="Only write the program that agents call (<home>/bin); change no settings."
 )
-def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
+def hook(event: str, host: str, record: bool, prepare: bool) -> None:
     """Answer one event from standard input in this process. Agents call `<home>/bin/hook`, which asks the daemon."""
     if prepare:  # for a plugin that finds the program and no hook to call yet
         from recollect.wire import stub
@@ -97,7 +99,7 @@ def hook(event: str, host: str, keep: bool, prepare: bool) -> None:
     )
     if answer.stdout:
         click.echo(answer.stdout)
-    answer.after(keep)
+    answer.after(record)
 
 
 def bench() -> click.Command:

@@ -40,7 +40,7 @@ EXTRAS = (
 PARENTS = {
     "import": "Read past sessions, or what another memory kept.",
     "inbox": "Decide on rules that were heard and wait for you.",
-    "note": "Write, show and put away notes.",
+    "note": "Write, show and archive notes.",
     "rule": "Add a rule; `recollect rules` lists them.",
 }
 """Commands that have commands below them."""

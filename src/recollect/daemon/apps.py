@@ -107,7 +107,9 @@ class Apps:
         """The App of a project, for one thread. StoreBusy where others have it for too long."""
         entry = self._entry(self._project(project_folder or cwd or NO_PROJECT))
         if not entry.lock.acquire(timeout=LOCK_WAIT_S):
-            raise StoreBusy("Too many ask at once.", hint="Nothing was done. Try again in a moment.")
+            raise StoreBusy(
+                "The daemon is busy: too many requests at once.", hint="Nothing was done. Try again in a moment."
+            )
         try:
             self._refresh(entry, environ)
             yield entry.app

@@ -50,7 +50,7 @@ class RequestHandler:
             case "status":
                 return Answer(frame.OK, json.dumps(self._status()).encode())
             case "stop":
-                self._stop("it was asked to stop")
+                self._stop("stop requested")
                 return Answer(frame.OK)
             case _:
                 return Answer(frame.ERROR, b"There is no such request.")

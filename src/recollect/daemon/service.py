@@ -131,7 +131,7 @@ class Service:
         if not is_usable(os.path.dirname(self._name)):
             return "its runtime folder is no longer private"  # no hook speaks to it any more
         idle_s = load(self._home.conf, None, {}).figure(IDLE_SETTING) * 60
-        return "nobody asked for a while" if time.monotonic() - self._requests.asked_s >= idle_s else ""
+        return "idle" if time.monotonic() - self._requests.asked_s >= idle_s else ""
 
     def _read_stamps(self) -> tuple[Stamp | None, Stamp | None]:
         """Of the package's first file, which an install, upgrade or uninstall writes or removes, and of the socket."""

@@ -85,7 +85,7 @@ def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
     del weights  # 24 MB that the other model need not be loaded beside
     path = os.path.expanduser(setting)
     if not os.path.isabs(path):
-        raise BadInput(f"MEMORY_EMBEDDING_MODEL cannot be {setting!r}.", hint=_CHOICES)
+        raise BadInput(f"{setting!r} is not a valid MEMORY_EMBEDDING_MODEL.", hint=_CHOICES)
     folder = Folder(Path(path))
     model = Bert(folder, characters)
     prompts = folder.prompts()  # before the id, which is a hash of everything that was read

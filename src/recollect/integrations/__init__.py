@@ -1,5 +1,6 @@
-"""Our pieces in files of others: what makes an agent call us, and what we write where agents read by themselves.
+"""Entries that we add to other programs' files so that agents call us, and copies of rules in places that agents
+read on their own.
 
-`managed.py` is the one mechanism (add, renew, check, take back byte for byte, one receipt file); the other files say
+`managed.py` is the one mechanism (add, renew, check, remove byte for byte, one receipt file); the other files say
 which pieces there are and how each kind of file is edited. Knows nothing of operations.
 """

@@ -176,7 +176,8 @@ def _late_answers(status: Mapping[str, object]) -> Check | None:
     because = status.get("late_because")
     reasons = sorted(because.items(), key=lambda one: -one[1]) if isinstance(because, dict) else []
     why = reasons[0][0] if reasons else "no daemon was running when they came"
-    detail = f"{missed:,} of {total:,} hooks were not answered in time: {why}. The transcript holds what they told."
+    late_hooks = f"{missed:,} of {total:,} hooks were not answered in time: {why}."
+    detail = f"{late_hooks} Nothing was lost: the events are in the transcript."
     return Check("daemon", Mark.WARN, detail, "if it goes on: recollect daemon stop, then recollect daemon start")
 
 

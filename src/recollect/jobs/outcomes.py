@@ -1,5 +1,5 @@
-"""Per turn: how calls and turns went, recorded once each; the marks that memories get for it; and what is learned from
-failures. What a person keeps refusing is proposed as a rule, once.
+"""Per turn: records how calls and turns ended, credits the memories that were used, and learns lessons from failures.
+What a person keeps refusing is proposed as a rule, once.
 
 A memory gets a mark, a fraction of a rating (recall/priority.py), where it was shown and then used: for a call, a rule
 that names its command, tool or file; for a turn, what the turn then spoke of. Lists that everyone gets at a session's

@@ -31,7 +31,7 @@ class Query:
     drifts_over: int = 0  # threads that moved through more topics than this
     limit: int = 20
     once: bool = False  # the same words only once, even if two sessions said them
-    unasked: bool = False  # nobody asked: quiet memories are left out, and the surest come first
+    unasked: bool = False  # nobody asked: muted memories are left out, and the surest come first
     floor: float = 0.0  # unasked: how sure it must be that a memory is relevant
     turns: int = 1  # how many turns of one memory may be found
 

@@ -173,7 +173,7 @@ class Reasons:
     recalls: tuple[Mapping[str, Json], ...]
     memory: str = ""
     now: tuple[tuple[str, float], ...] = ()  # how useful that memory has proved, by component
-    quiet: bool = False  # it is no longer shown unasked
+    quiet: bool = False  # it is muted: shown only when asked for
     numbers: bool = False  # asked to show every component of the scores, too
 
     def as_json(self) -> dict[str, Json]:
@@ -238,7 +238,7 @@ class Overview:
     captured: Mapping[str, int] = field(
         default_factory=dict
     )  # how many prompts were stored, queued or dropped, and why
-    quiet: int = 0  # memories that never helped and are no longer shown unasked
+    quiet: int = 0  # memories that are muted
     mirrors: Mapping[str, str] = field(default_factory=dict)  # copies for agents: on or off, and when written
     focus: tuple[Mapping[str, Json], ...] = ()
     llm: Mapping[str, Json] = field(default_factory=dict)  # whether models may be asked, their cost and its limit

@@ -1,5 +1,5 @@
-"""Everything Recollect can do, one function an operation, listed in table.py.
+"""Everything Recollect can do: one function per operation, listed in table.py.
 
-The only room that knows both halves: it loads (store), lets the pure rooms decide, and applies the plan.
-Doors call an operation and render what it answers; they know nothing of the inside.
+Each loads data from the store, calls the pure packages to decide, and applies the plan. The command line, MCP and the
+daemon call an operation and render its result; they know nothing of how it works.
 """

@@ -50,7 +50,7 @@ def parse_call(body: bytes) -> Call:
         raise BadInput('The question is not of the form {"op": NAME, "values": {...}}.')
     op = next((op for op in OPS if op.name == asked.get("op") and not op.cli_only), None)
     if op is None:
-        raise BadInput(f"There is no operation {str(asked.get('op'))[:80]!r} to be asked for.")
+        raise BadInput(f"Unknown operation {str(asked.get('op'))[:80]!r}.")
     offset = asked.get("offset", 0)
     return Call(
         op,
@@ -90,10 +90,10 @@ def _parse_values(op: Op, values: dict[str, object]) -> dict[str, object]:
     unknown = values.keys() - takes.keys()
     if unknown:
         known = ", ".join(takes) or "-"
-        raise BadInput(f"It takes no value named {min(map(str, unknown))[:80]!r}.", hint=f"It takes: {known}.")
+        raise BadInput(f"Unknown argument {min(map(str, unknown))[:80]!r}.", hint=f"Known: {known}.")
     for parameter in takes.values():
         if parameter.required and parameter.name not in values:
-            raise BadInput(f"The value {parameter.name!r} is missing.")
+            raise BadInput(f"The argument {parameter.name!r} is missing.")
     return {name: _parse_value(takes[name], value) for name, value in values.items()}
 
 
@@ -105,7 +105,7 @@ def _parse_value(parameter: Parameter, value: object) -> object:
     try:
         return decode(parameter.type, value)
     except (ValueError, TypeError) as problem:
-        raise BadInput(f"The value of {parameter.name!r} is not what it takes: {problem}.") from None
+        raise BadInput(f"Invalid value for {parameter.name!r}: {problem}.") from None
 
 
 def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:

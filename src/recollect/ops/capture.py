@@ -67,7 +67,7 @@ def _keep(app: App, draft: Draft) -> list[KeptRule]:
 def _outcome(app: App, kept: KeptRule) -> str:
     first = kept.done.plan.changes[0] if kept.done.plan else None
     if not isinstance(first, Create):
-        return "Known, counted once more" if first else "Put away since it was said"
+        return "Already known; counted again" if first else "Not kept: you rejected it later"
     stored = "Waits in the inbox" if first.memory.status is Status.CANDIDATE else "Stored"
     return f"{stored} ({kept.found.rule_type}, {kept.found.scope})" + (" [dry run]" if app.dry_run else "")
 
@@ -132,4 +132,4 @@ def _capture_line(app: App, line: str) -> dict[str, Json]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

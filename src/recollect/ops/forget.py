@@ -46,8 +46,8 @@ def forget(
     delete: Annotated[bool, Arg("Delete them; only `undo` brings them back.")] = False,
     purge: Annotated[bool, Arg("Erase them with every trace: journal, index, backups. Cannot be undone.")] = False,
     group: Annotated[str | None, Arg("With --purge: everything that came from this session or import.")] = None,
-    candidates: Annotated[bool, Arg("Show what is used least; changes nothing.")] = False,
-    run: Annotated[bool, Arg("Review what is used least now, whatever the schedule says.")] = False,
+    candidates: Annotated[bool, Arg("Show the memories used least; changes nothing.")] = False,
+    run: Annotated[bool, Arg("Review the memories used least now, whatever the schedule says.")] = False,
 ) -> Summary | Done:
     if bool(names or group) + candidates + run > 1 or (delete and purge):
         raise BadInput("These options exclude each other.", hint="Name memories, or give --candidates or --run.")
@@ -143,16 +143,17 @@ def _forget_one(app: App, name: str) -> Done:
         return memories.archive(app, (memory.id,))
     way_back = f"`recollect {'note restore' if memory.kind is Kind.NOTE else 'restore'} {memory.id}` brings it back."
     if memory.status is Status.ARCHIVED:
-        raise BadInput(f"{memory.id} is put away already.", hint=way_back)
+        raise BadInput(f"{memory.id} is already archived.", hint=way_back)
     if memory.pinned:
-        raise BadInput(f"{memory.id} is pinned, and what is pinned is kept.", hint="Take its pin away first.")
+        hint = f"`recollect forget {memory.id} --delete` deletes it all the same; `undo` brings it back."
+        raise BadInput(f"{memory.id} is pinned, so it is never archived.", hint=hint)
     done = _put_away(app, scope, memory)
     return replace(done, notes=(way_back, *done.notes))
 
 
 def _run_now(app: App) -> Summary:
     lines = session_schedule.run_by_hand(app, FORGETTING)
-    summary = "Reviewed what is used least." if lines else "There is no memory here yet."
+    summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
     return Summary(summary, {"lines": [*lines], "dry_run": False}, (*lines, *app.notes()))
 
 

@@ -26,7 +26,7 @@ from recollect.model.memory import Kind
 from recollect.model.query import REACHED
 from recollect.model.result import Check, Checkup, Configured, Counts, Mark, Overview, Scope, SettingLine
 from recollect.ops.focus import list_focus
-from recollect.ops.memories import quiet_memories
+from recollect.ops.memories import muted_memories
 from recollect.wire.place import expected_runtime, find_place, is_usable
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def status(app: App) -> Overview:
         set_aside=tuple(str(file) for file in set_aside_files(app)),
         problems=len(app.settings.problems),
         captured=CAPTURED.read(app.reader(app.scope)),
-        quiet=len(quiet_memories(app)),
+        quiet=len(muted_memories(app)),
         mirrors=sync.status(app),
         focus=tuple(list_focus(load_focus(app))),
         llm=language_model.summarize_spending(app),

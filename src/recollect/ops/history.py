@@ -28,7 +28,7 @@ _MOST_LOOKED_AT = 200
 
 def log(
     app: App,
-    memory: Annotated[str | None, Arg("Only what touched this memory.", metavar="[ID]")] = None,
+    memory: Annotated[str | None, Arg("Only changes of this memory.", metavar="[ID]")] = None,
     *,
     limit: Limit = 20,
 ) -> History:
@@ -38,11 +38,13 @@ def log(
 
 def undo(
     app: App,
-    change: Annotated[str | None, Arg("The change; else the last that you made or were told of.", "[CHANGE]")] = None,
+    change: Annotated[
+        str | None, Arg("The change to undo; by default the last one that you made or were told about.", "[CHANGE]")
+    ] = None,
 ) -> Done:
     scope, entry = _find_change(app, change) if change else _last_change(app)
     if entry.undone_by:
-        again = f"`recollect undo {entry.undone_by}` does it again."
+        again = f"To redo it: `recollect undo {entry.undone_by}`."
         raise BadInput(f"{entry.change} was undone by {entry.undone_by}.", hint=again)
     if entry.op == note_files.SYNC:
         problem = f"{entry.change} ({entry.summary}) was read from files, which would bring it back."
@@ -76,7 +78,7 @@ def purge(app: App, ids: tuple[str, ...] = (), *, group: str | None = None) -> S
                 notes.append(f"The backup {copy} could not be opened and was removed.")
     validate.erase_log_lines(app, listed)
     edited = rule_copies.erase(app, lambda text: any(id in text for id in listed))  # a person edited these files
-    notes += [f"Left alone, and may still hold them: {one}." for one in (*edited, *set_aside_files(app))]
+    notes += [f"Not changed, may still contain them: {one}." for one in (*edited, *set_aside_files(app))]
     app.log.line("purge", memories=len(listed), entries=emptied, backups=copies)
     entries = counted(emptied, "journal entry", "journal entries")
     return Summary(

@@ -278,7 +278,7 @@ class _Import:
         kinds = f"{counted(new - self.rules, 'thread')}, {counted(self.rules, 'rule')}"
         yield f"{verb} {counted(new, 'memory', 'memories')} of {self.read:,} from {self._source}: {kinds}."
         if self.known or self.duplicates:
-            yield f"{self.known:,} are here already, {self.duplicates:,} repeat another one."
+            yield f"{self.known:,} were already known; {self.duplicates:,} are duplicates."
         if self.junk:
             yield f"Not worth keeping: {', '.join(f'{many:,} {why}' for why, many in self.junk.most_common())}."
         if self.secrets:
@@ -289,8 +289,8 @@ class _Import:
     def notes(self) -> Iterator[str]:
         if self.other_projects:
             most = ", ".join(f"{name} ({many:,})" for name, many in self.other_projects.most_common(_MAX_SHOWN))
-            others = f"{self.other_projects.total():,} belong to other projects and were left: {most}."
-            yield f"{others} --called NAME says what this one is called there."
+            others = f"Skipped {self.other_projects.total():,} from other projects: {most}."
+            yield f"{others} If this project has another name there, pass --called NAME."
         if self.rules:
             yield "The rules wait in the inbox: `recollect inbox`."
 

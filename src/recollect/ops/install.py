@@ -108,7 +108,7 @@ def uninstall(
 def _level(user: bool, project: bool, local: bool) -> Level:
     asked = [level for level, on in ((Level.USER, user), (Level.PROJECT, project), (Level.LOCAL, local)) if on]
     if len(asked) > 1:
-        raise BadInput(f"--{asked[0]} and --{asked[1]} are two places.", hint="Name one; call it again for the other.")
+        raise BadInput(f"--{asked[0]} and --{asked[1]} cannot be combined.", hint="Run the command once for each.")
     return asked[0] if asked else Level.USER
 
 
@@ -202,9 +202,10 @@ def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str
     plugin = agent_pieces.plugin_here(app)
     if plugin and DEFAULT_HOST in chosen:
         yield f"The plugin {plugin.name} calls too; an event is answered once."
-    yield "Sessions that are running now are not affected; new ones are."
+    yield "Takes effect in new sessions; running ones are unchanged."
     if level is Level.PROJECT:
-        yield f"It names {app.home.root}: for others who share these settings it does nothing. See --local."
+        others = "so they do nothing for others who share these settings; use --local to keep them private."
+        yield f"The hooks point to {app.home.root}, {others}"
 
 
 def _other_agents(app: App) -> Iterator[str]:

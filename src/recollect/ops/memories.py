@@ -1,4 +1,4 @@
-"""Memories of any kind: list, show, pin, edit, put away, bring back, delete, link, merge and split them."""
+"""Memories of any kind: list, show, pin, edit, archive, restore, delete, link, merge and split them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recollect.model.plan import Link, Plan, Unlink
 from recollect.model.query import Drop, Query
 from recollect.model.result import Card, Cards, Done, Scope, Shown
 from recollect.ops.table import Arg
-from recollect.recall.priority import is_quiet, relevance
+from recollect.recall.priority import is_muted, relevance
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -28,7 +28,7 @@ Name = Annotated[str, Arg("The memory: an id, a title, a note's file, or a numbe
 Names = Annotated[tuple[str, ...], Arg("The memories: ids, titles, or numbers of a list.", metavar="NAME", many=True)]
 Topics = Annotated[tuple[str, ...], Arg("Topics, separated by commas.", metavar="A,B")]
 User = Annotated[bool, Arg("Keep it for every project, not only this one.")]
-Quiet = Annotated[bool, Arg("Those that never helped and are no longer shown unasked; `restore` brings one back.")]
+Muted = Annotated[bool, Arg("Only muted ones, which never helped and are not shown unasked; `restore` unmutes one.")]
 Limit = Annotated[int, Arg("Maximum number of results.", metavar="N")]
 From = Annotated[str, Arg("Where the link starts.", metavar="FROM")]
 To = Annotated[str, Arg("Where it ends.", metavar="TO")]
@@ -44,20 +44,20 @@ def threads(
     *,
     status: Annotated[Status | None, Arg("Only those with this status.")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
-    quiet: Quiet = False,
+    muted: Muted = False,
     limit: Limit = 20,
 ) -> Cards:
-    return list_kind(app, Kind.THREAD, status, limit, quiet=quiet, topic=topic)
+    return list_kind(app, Kind.THREAD, status, limit, muted=muted, topic=topic)
 
 
 def list_kind(
-    app: App, kind: Kind, status: Status | None, limit: int, *, quiet: bool = False, **filters: str | None
+    app: App, kind: Kind, status: Status | None, limit: int, *, muted: bool = False, **filters: str | None
 ) -> Cards:
     """The last active first. `filters` are those of a Query."""
     limit, what = at_least_one("limit", limit), f"{kind}s"
-    if quiet:
-        found = quiet_memories(app, kind)[:limit]
-        return Cards(tuple(found), what if found else f"{what} went quiet")
+    if muted:
+        found = muted_memories(app, kind)[:limit]
+        return Cards(tuple(found), what if found else f"muted {what}")
     statuses = _CAN_AGE_TO.get(status, (status,)) if status else ()
     given: dict[str, Any] = {name: storable(value) for name, value in filters.items() if value}
     query = Query(kinds=(kind,), statuses=statuses, limit=limit, **given)
@@ -66,11 +66,11 @@ def list_kind(
     return Cards(tuple(cards[:limit]), what)
 
 
-def quiet_memories(app: App, kind: Kind | None = None) -> list[Card]:
-    """Those that went quiet, whatever their status."""
+def muted_memories(app: App, kind: Kind | None = None) -> list[Card]:
+    """Whatever their status."""
     judged = Query(judged=True, limit=_MOST_JUDGED)
     found = [(scope, memory) for scope, store in app.scopes() for memory in store.find(judged)]
-    return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_quiet(memory)]
+    return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_muted(memory)]
 
 
 def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Status | None) -> list[Card]:
@@ -156,16 +156,16 @@ def archive(app: App, ids: Names) -> Done:
 
 
 def restore(app: App, ids: Names) -> Done:
-    """Whatever put them away. Of what only its ratings made quiet, these are cleared; the journal keeps them."""
-    if all(went_quiet(app.find(id)[1]) for id in ids):
+    """Whatever archived them. Ratings that alone muted a memory are cleared; the journal keeps them."""
+    if all(is_muted_only(app.find(id)[1]) for id in ids):
         return _change_each(app, ids, "revive", "Revived", edits.revive, may_be_files=True)
     now, rules = app.clock.now(), app.age_rules
     return _change_each(app, ids, "restore", "Restored", lambda memory: edits.restore(memory, now=now, rules=rules))
 
 
-def went_quiet(memory: Memory) -> bool:
+def is_muted_only(memory: Memory) -> bool:
     """Its ratings alone keep it from being shown."""
-    return memory.status is Status.ACTIVE and is_quiet(memory)
+    return memory.status is Status.ACTIVE and is_muted(memory)
 
 
 def delete(app: App, ids: Names) -> Done:
@@ -213,8 +213,8 @@ def load_whole(store: Store, memory: Memory) -> Whole:
 def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:
     """A note is changed through its file: what is changed in memory alone would come back with the file."""
     if path := file_of(app, scope, memory):
-        hint = "Change, move or remove the file; or `recollect note archive NAME`, `note evolve NAME`."
-        raise BadInput(f"{memory.id} is a note, and its file counts: {path}.", hint=hint)
+        hint = "Edit, move or delete the file, or use `recollect note archive NAME` or `note evolve NAME`."
+        raise BadInput(f"{memory.id} is a note; edit its file instead: {path}.", hint=hint)
 
 
 def link(
@@ -226,7 +226,7 @@ def link(
     weight: Annotated[float, Arg("How strong, 0 to 1.", metavar="W")] = 0.5,
 ) -> Done:
     if not 0 <= weight <= 1:
-        raise BadInput(f"The weight is {weight}; it must lie between 0 and 1.", hint="`--weight 0.5`, for example.")
+        raise BadInput(f"The weight is {weight}; it must be between 0 and 1.", hint="`--weight 0.5`, for example.")
     scope, a, b = app.find_pair(source, target)
 
     def make(store: Store) -> Plan:
@@ -244,7 +244,7 @@ def unlink(
     source: From,
     target: To,
     *,
-    type: Annotated[BridgeType | None, Arg("Only this type; else all between the two.")] = None,
+    type: Annotated[BridgeType | None, Arg("Remove only links of this type; by default all between the two.")] = None,
 ) -> Done:
     scope, a, b = app.find_pair(source, target)
 
@@ -255,7 +255,7 @@ def unlink(
             raise NotFound(f"No link joins {a.id} and {b.id}.", hint=f"`recollect show {a.id}` lists its links.")
         return Plan.of(Unlink(bridge) for bridge in between)
 
-    return app.commit(scope, "unlink", make, lambda plan: f"Removed {len(plan.changes)} of their links.")
+    return app.commit(scope, "unlink", make, lambda plan: f"Removed the links between them: {len(plan.changes)}.")
 
 
 def merge(
@@ -304,7 +304,7 @@ def clamp(name: str, value: float, low: float, high: float) -> tuple[float, tupl
     if value != value:  # NaN compares with nothing
         raise BadInput(f"The {name} is not a number.", hint=f"Give a number from {low:g} to {high:g}.")
     held = max(low, min(high, value))
-    note = f"The {name} {value:g} is outside {low:g} to {high:g}: it was taken as {held:g}."
+    note = f"{name} must be between {low:g} and {high:g}; {value:g} was changed to {held:g}."
     return held, (note,) if held != value else ()
 
 

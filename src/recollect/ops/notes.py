@@ -30,7 +30,9 @@ Names = Annotated[
 Text = Annotated[str, Arg("What it says, in Markdown; - reads standard input.", metavar="TEXT", stdin=True)]
 Title = Annotated[str | None, Arg("A title; made from the text if none is given.")]
 Tags = Annotated[tuple[str, ...], Arg("Tags, separated by commas.", metavar="A,B")]
-InProject = Annotated[bool, Arg("Into this project's .ai/memory/, shared through git, not your own vault.")]
+InProject = Annotated[
+    bool, Arg("Save it in this project's .ai/memory/ (shared through git) instead of your own vault.")
+]
 _MOST_LISTED = 20
 
 
@@ -105,7 +107,7 @@ def move_to_cold_storage(app: App, name: str) -> Done:
 def restore(app: App, names: memories.Names) -> Done:
     """Files of notes return to their folders; any other memory comes back whatever put it away."""
     found = [app.find(name) for name in names]
-    are_files = all(file_of(app, *one) is not None and not memories.went_quiet(one[1]) for one in found)
+    are_files = all(file_of(app, *one) is not None and not memories.is_muted_only(one[1]) for one in found)
     if app.actor != "agent" and are_files:  # files are a person's
         return _move_all(app, names, "note restore", "in use again", _original_folder)
     return memories.restore(app, names)

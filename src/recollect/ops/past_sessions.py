@@ -49,12 +49,12 @@ class Chosen(NamedTuple):
 def import_past(
     app: App,
     path: Annotated[
-        str | None, Arg("A transcript or a folder of them; where the agent leaves them if none is given.", "[PATH]")
+        str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
     ] = None,
     *,
     agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
     all: Annotated[bool, Arg("The sessions of every project, each into its own memory.")] = False,
-    since: Annotated[str | None, Arg("Only sessions that went on after this day.", metavar="2026-01-31")] = None,
+    since: Annotated[str | None, Arg("Only sessions still active after this date.", metavar="2026-01-31")] = None,
 ) -> Summary:
     host = agent
     if host not in hosts(Ability.PAST):

@@ -66,7 +66,7 @@ def search(
     query: Annotated[tuple[str, ...], Arg("What to look for.", metavar="WORDS", many=True)],
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
-    status: Annotated[Status | None, Arg("Only this status (else active, suspended, and archived by age).")] = None,
+    status: Annotated[Status | None, Arg("Only this status (default: active, suspended, or archived by age).")] = None,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
     tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
     group: Annotated[str | None, Arg("Only those of this session, conversation, import or folder of notes.")] = None,
@@ -118,7 +118,7 @@ def why(
         raise NotFound(message, hint="`recollect recall WORDS` makes one.")
     useful = priority.relevance(memory.ratings, memory.outcomes)
     now = (("relevance", round(useful, 4)), *judged)
-    return Reasons(found, memory.id, now, priority.is_quiet(memory), numbers=numbers)
+    return Reasons(found, memory.id, now, priority.is_muted(memory), numbers=numbers)
 
 
 def look_up(app: App, id: str, offset: int = 0) -> Recalled:

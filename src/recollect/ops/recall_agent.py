@@ -23,7 +23,7 @@ from recollect.model.result import Found, Recollection, Scope, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
 from recollect.recall.model_choice import Pointer
-from recollect.recall.priority import is_quiet
+from recollect.recall.priority import is_muted
 from recollect.render.harmless import neutral, plain
 from recollect.store.words import STOP_WORDS
 from recollect.vault import page
@@ -75,7 +75,7 @@ def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
     found: dict[str, Memory] = {}
     for memory in _load_memories(app, text):
         is_loaded = isinstance(memory, Note) and page.is_always_loaded(memory.path)
-        if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_quiet(memory):
+        if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_muted(memory):
             found.setdefault(memory.id, memory)
     paths = Counter(memory.path for memory in found.values() if isinstance(memory, Note))
     ambiguous = {path for path, count in paths.items() if count > 1}

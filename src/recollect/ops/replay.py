@@ -68,12 +68,12 @@ class Asked:
 def replay(
     app: App,
     path: Annotated[
-        str | None, Arg("A transcript or a folder of them; where the agent leaves them if none is given.", "[PATH]")
+        str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
     ] = None,
     *,
     project: Annotated[str | None, Arg("The folder of another project than this one.", metavar="FOLDER")] = None,
     since: Annotated[
-        str | None, Arg("Count only prompts after this day; earlier sessions are read all the same.", "2026-01-31")
+        str | None, Arg("Count only prompts after this date; earlier sessions are still read.", "2026-01-31")
     ] = None,
     show: Annotated[int | None, Arg("Show up to N prompts that would have received memories.", metavar="N")] = None,
 ) -> Summary:

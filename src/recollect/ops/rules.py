@@ -15,7 +15,7 @@ from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Sta
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Cards, Done, Scope
-from recollect.ops.memories import Limit, Quiet, Topics, User, list_kind, scope_of
+from recollect.ops.memories import Limit, Muted, Topics, User, list_kind, scope_of
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def listing(
     *,
     status: Annotated[Status, Arg("Only those with this status.")] = Status.ACTIVE,
     topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
-    quiet: Quiet = False,
+    muted: Muted = False,
     limit: Limit = 50,
 ) -> Cards:
-    return list_kind(app, Kind.RULE, status, limit, quiet=quiet, topic=topic)
+    return list_kind(app, Kind.RULE, status, limit, muted=muted, topic=topic)
 
 
 def add(
@@ -58,7 +58,7 @@ def add(
     def say(plan: Plan) -> str:
         id = plan.touched()[0]
         is_known = isinstance(plan.changes[0], Update)
-        return f"{id} says so already; counted once more." if is_known else f"Rule {id} is in force."
+        return f"Rule {id} already says this; counted again." if is_known else f"Rule {id} is in force."
 
     return app.commit(scope_of(user), "rule add", make, say)
 
@@ -95,7 +95,7 @@ def edit(
 
 def reject(app: App, id: Id) -> Done:
     scope, rule = _find_waiting(app, id)
-    summary = f"Rule {rule.id} is put away; `restore` brings it back."
+    summary = f"Rule {rule.id} is archived; `restore` brings it back."
     return app.commit(
         scope, "inbox reject", lambda store: edits.archive(store.get(rule.id, follow=False) or rule), lambda _: summary
     )

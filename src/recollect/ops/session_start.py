@@ -29,7 +29,7 @@ from recollect.model.session import LedgerKey, Way
 from recollect.ops import hook_reply, virtual_files
 from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
-from recollect.recall.priority import is_quiet
+from recollect.recall.priority import is_muted
 from recollect.render import inject
 from recollect.vault import page
 
@@ -100,7 +100,7 @@ def _begin(request: HookRequest) -> LedgerKey:
 
 
 def open_threads(app: App) -> Kept[Memory]:
-    """The strongest of those that were active lately; not those that age suspended, nor those that went quiet.
+    """The strongest of those that were active lately; not those that age suspended, nor muted ones.
     Imported history began to fade when it was imported, but the work in it was open when it was last active."""
     now, age = app.clock.now(), app.age_rules
     query = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=10 * OPEN_THREADS)
@@ -109,7 +109,7 @@ def open_threads(app: App) -> Kept[Memory]:
         for scope, store in app.scopes()
         for memory in store.find(query)
         for by_activity in (replace(memory, reinforced_at=min(memory.reinforced_at, memory.last_active_at)),)
-        if status_at(by_activity, now=now, rules=age) is Status.ACTIVE and not is_quiet(memory)
+        if status_at(by_activity, now=now, rules=age) is Status.ACTIVE and not is_muted(memory)
     ]
     found.sort(key=lambda entry: entry[0], reverse=True)
     return {memory.id: (scope, memory) for _, scope, memory in found[:OPEN_THREADS]}

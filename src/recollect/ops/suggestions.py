@@ -66,7 +66,9 @@ def suggestions(
 
 
 def compact(
-    app: App, *, strategy: Annotated[Strategy, Arg("How much: gentle, normal or aggressive.")] = Strategy.NORMAL
+    app: App,
+    *,
+    strategy: Annotated[Strategy, Arg("How aggressively to compact: gentle, normal or aggressive.")] = Strategy.NORMAL,
 ) -> Compacted:
     scope, figures = app.scope, FIGURES[strategy]
     if app.store_path(scope) is None:

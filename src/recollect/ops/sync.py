@@ -21,7 +21,7 @@ from recollect.jobs.job_table import Memo
 from recollect.model.result import Scope, Summary
 from recollect.ops.table import Arg
 
-Off = Annotated[bool, Arg("Take away what was written here, and write nothing more until this is called again.")]
+Off = Annotated[bool, Arg("Remove what was written here, and write nothing more until this is called again.")]
 
 
 def sync(app: App, *, off: Off = False) -> Summary:

@@ -49,14 +49,14 @@ def export(
     file: Annotated[str, Arg("Where to write; must not exist yet, except for agents-md.", metavar="FILE")],
     *,
     shape: Annotated[Shape, Arg("jsonl: everything; markdown: a folder of notes; agents-md: rules.")] = Shape.JSONL,
-    user: Annotated[bool, Arg("What holds everywhere, not this project's.")] = False,
+    user: Annotated[bool, Arg("Export the memories for all projects instead of this project's.")] = False,
 ) -> Summary:
     scope, target = scope_of(user), Path(file)
     if shape is Shape.AGENTS_MD:
         return _export_rules(app, target)
     is_folder = shape is Shape.MARKDOWN
     if os.path.lexists(target) and not (is_folder and target.is_dir() and not any(target.iterdir())):
-        raise BadInput(f"{file} is there already.", hint="Choose a new name; nothing is overwritten.")
+        raise BadInput(f"{file} already exists.", hint="Choose a new name; nothing is overwritten.")
     total = sum(count for _, _, count in app.reader(scope).counts().by_kind_and_status)
     if not app.dry_run:
         try:
@@ -143,7 +143,7 @@ def import_jsonl(
     app: App,
     file: Annotated[str, Arg("The file to read.", metavar="FILE")],
     *,
-    lane: Annotated[Lane | None, Arg("Trust all of it only this far.")] = None,
+    lane: Annotated[Lane | None, Arg("Lower the source of every imported memory to this one, at most.")] = None,
     user: User = False,
 ) -> Summary:
     source = Path(file)
@@ -228,7 +228,7 @@ def _change(app: App, data: dict[str, Any], lane: Lane | None) -> Create | Link 
             memory, messages = decode_memory(data["memory"]), decode(tuple[Message, ...], data["messages"])
             for id in (memory.id, *(m.id for m in messages)):
                 if not is_id(id):
-                    raise ValueError(f"{clip(id, 80)!r} is no id")
+                    raise ValueError(f"{clip(id, 80)!r} is not an id")
             if any(m.thread_id != memory.id for m in messages):
                 raise ValueError("a message belongs to another thread")
             lane = Lane.lowest(memory.lane, lane or memory.lane)

@@ -135,7 +135,7 @@ def _review(app: App, question: Question, acts: Sequence[Act]) -> None:
     dones = _apply(app, answer) if answer else []
     app.log.line("reviewed", session=question.session, proposed=len(answer.proposals) if answer else 0, done=len(dones))
     if dones:
-        notices.add(app, f"\U0001f501 Recollect: looked back: {' '.join(done.summary for done in dones)}")
+        notices.add(app, f"\U0001f501 Recollect reviewed the last turn: {' '.join(done.summary for done in dones)}")
 
 
 # The review
@@ -149,7 +149,7 @@ class _Answer(NamedTuple):
 
 
 def review(
-    app: App, *, run: Annotated[bool, Arg("Write what is proposed instead of only showing it.")] = False
+    app: App, *, run: Annotated[bool, Arg("Apply the proposals instead of only showing them.")] = False
 ) -> Done | Summary:
     """The last turn that was read here, whether or not it was reviewed before."""
     found = transcripts.last_read(app.reader(app.scope))

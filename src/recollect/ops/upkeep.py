@@ -1,5 +1,4 @@
-"""Looking after the stores: check, rebuild, copy, bring back what a damaged one still holds, and give a folder that
-has moved its memory back."""
+"""Database maintenance: verify, rebuild, back up, recover, and reattach the memory of a moved project."""
 
 from __future__ import annotations
 
@@ -124,8 +123,8 @@ def recover(app: App) -> Summary:
     if len(facts) == 1:
         backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
         facts["backups"] = [*backups]
-        kept = f"{counted(len(backups), 'backup is', 'backups are')} kept, for a store that is damaged or gone."
-        said = f"Nothing is damaged: nothing to recover. {kept if backups else 'There is no backup.'}"
+        kept = f"{counted(len(backups), 'backup is', 'backups are')} available."
+        said = f"Nothing is damaged. {kept if backups else 'There is no backup.'}"
         return Summary(said, facts, tuple(backups))
     word = "Would bring back" if app.dry_run else "Brought back"
     undone = "`recollect undo` takes it back. The files it came from stay where they are."

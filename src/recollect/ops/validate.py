@@ -184,7 +184,7 @@ def _try_title(app: App, scope: Scope, memory: Memory, line: str) -> str:
         after = _ranks(app, scope, memory, asked)
         ranks = f"rank {before}, then {after}"
         if any(new > old for old, new in zip(before, after, strict=True)):
-            return f"the title stays: with the new one it came up later ({ranks})"
+            return f"kept the old title: the new one ranked lower ({ranks})"
         if isinstance(memory, Note):
             summary = f"{memory.path} has a new condition."
             notes.rewrite(app, memory.id, lambda text: tags.with_condition(text, title), _RENAME, summary)

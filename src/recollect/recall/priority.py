@@ -17,7 +17,7 @@ MAX_FOCUS_BOOST = 0.5
 FREE_HALVINGS = 5.0  # half-lives that cost nothing: by default all memories of a fortnight are ranked alike
 AGE_COST = 0.001  # of the match, for each half-life after those; docs/BENCHMARKS.md says how it was chosen
 MAX_AGE_COST = 0.03
-QUIET_BELOW = 0.4
+MUTED_BELOW = 0.4
 _MIN_STRENGTH = 1e-300
 _PRIOR = 3.0
 _RATINGS, _OUTCOMES = 10, 50  # how many of the latest count
@@ -66,10 +66,10 @@ def evidence(memory: Memory) -> tuple[tuple[str, float], ...]:
     return tuple((name, float(count)) for name, count in counts.items() if count)
 
 
-def is_quiet(memory: Memory) -> bool:
+def is_muted(memory: Memory) -> bool:
     """It never helped, and is no longer shown unasked. A question still finds it; `restore` brings it back. Pinned
-    memories never go quiet."""
-    return not memory.pinned and relevance(memory.ratings, memory.outcomes) < QUIET_BELOW
+    memories are never muted."""
+    return not memory.pinned and relevance(memory.ratings, memory.outcomes) < MUTED_BELOW
 
 
 def focus_boost(memory: Memory, focus: Sequence[Focus]) -> float:

@@ -12,7 +12,7 @@ from recollect.base.text import one_line
 from recollect.model.memory import Status
 from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.session import is_entered
-from recollect.recall.priority import is_quiet
+from recollect.recall.priority import is_muted
 
 BY_CHANCE = 0.15  # cosine of two unrelated texts, by the shipped model
 NOTHING_IN_COMMON = "nothing in common"
@@ -95,7 +95,7 @@ def why_refused(hit: Hit, query: Query) -> str:
             query.statuses and memory.status not in query.statuses and not by_age,
             "in the inbox" if is_inbox else str(memory.status),
         ),
-        (query.unasked and is_quiet(memory), "went quiet"),
+        (query.unasked and is_muted(memory), "went quiet"),
         (query.topic and query.topic.lower() not in map(str.lower, memory.topics), "another topic"),
         (query.tag and query.tag.lower() not in map(str.lower, memory.tags), "another tag"),
         (query.group and memory.group != query.group, "another group"),

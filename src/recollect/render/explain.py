@@ -115,7 +115,7 @@ def reason_blocks(reasons: Reasons, _now: Moment) -> Iterator[Block]:
         yield Line(", ".join(f"{name} {value:g}" for name, value in now.items()), Tone.DIM)
     if now and reasons.quiet:
         id = reasons.memory[-_SHORT_ID:]
-        yield Line(f"It never helped, so it is not shown unasked any more. `recollect restore {id}`", Tone.WARN)
+        yield Line(f"It never helped, so it is muted: shown only when asked for. `recollect restore {id}`", Tone.WARN)
     if not reasons.recalls:
         yield Line("Nothing was recalled yet.", Tone.DIM)
     for recall in reasons.recalls:

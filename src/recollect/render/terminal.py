@@ -226,7 +226,7 @@ def _overview_blocks(overview: results.Overview, _now: Moment) -> Iterator[Block
         yield Line(f"{counted(heard, 'prompt')} heard, {kept:,} of them with a rule to keep.", Tone.DIM)
     if overview.quiet:
         muted = counted(overview.quiet, "memory", "memories")
-        yield Line(f"{muted} muted, shown only when asked for: `recollect rules --quiet`, `threads --quiet`.", Tone.DIM)
+        yield Line(f"{muted} muted, shown only when asked for: `recollect rules --muted`, `threads --muted`.", Tone.DIM)
     if overview.focus:
         yield Line("In focus: " + ", ".join(f'"{point["topic"]}"' for point in overview.focus))
     for name, state in overview.mirrors.items():

@@ -168,7 +168,7 @@ class Journal(Writes):
         self._db.execute("VACUUM")
         if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
             raise StoreBusy(
-                "They are gone, but another process still reads what was: its bytes stay in the log until it ends.",
+                "Deleted, but another process still reads the old data, so it stays on disk until that process ends.",
                 hint="End other programs that use Recollect, then purge the same ids again.",
             )
 
