@@ -179,7 +179,7 @@ def test_merged_memories_answer_under_every_id_until_undone(app: App):
 
     one = kept(app, a)
     assert kept(app, b) == kept(app, c) == one
-    row = app.reader(Scope.PROJECT).exact(b)
+    row = app.reader(Scope.PROJECT).get(b, follow=False)
     assert row is not None
     assert (row.status, row.superseded_by) == (Status.SUPERSEDED, a)
     assert (one.id, one.body) == (a, "Tabs in Go.\n\nTabs in Python.\n\nTabs in Rust.")
