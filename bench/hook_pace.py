@@ -141,7 +141,7 @@ def _add(place: House, standing: int, size: int, step: Step) -> None:
 def _vectors_given(place: House) -> int:
     store = Store(place.store, Tuning(), read_only=True)
     try:
-        return sum(store.vector_counts().values())
+        return store.counts().vectors
     finally:
         store.close()
 

@@ -76,7 +76,7 @@ class Work:
 
     def counts(self) -> dict[str, int]:
         with self.apps.app(str(self.project), "", {}) as app:
-            return app.reader(Scope.PROJECT).vector_counts()
+            return app.reader(Scope.PROJECT).counts().vectors_by_model
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_project_that_nobody_spoke_of_since_does_not_bring_the_old_model_back(
     work.fill()
 
     with work.apps.app(str(other), "", {}) as app:
-        assert [model.partition(":")[0] for model in app.reader(Scope.PROJECT).vector_counts()] == ["tiny"]
+        assert [model.partition(":")[0] for model in app.reader(Scope.PROJECT).counts().vectors_by_model] == ["tiny"]
     assert work.model.wanted.endswith("tiny")
 
 

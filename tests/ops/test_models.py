@@ -41,7 +41,7 @@ def choosing(open_app: Opens, setting: str) -> App:
 
 
 def counts(app: App) -> dict[str, int]:
-    return app.reader(Scope.PROJECT).vector_counts()
+    return app.reader(Scope.PROJECT).counts().vectors_by_model
 
 
 # One setting

@@ -687,12 +687,12 @@ def test_an_import_leaves_the_vectors_for_later_and_says_so(project: Path, app: 
 
     later = open_app(project)
     store = later.writer(Scope.PROJECT)
-    assert store.vector_counts() == {}
+    assert store.counts().vectors_by_model == {}
     assert one_project(answer)["vectors_missing"] == store.counts().passages > 0
     assert any("`recollect reindex` makes them at once" in note for note in answer.notes)
     assert store.words("nightly export").passages, "its words are found at once"
     upkeep.reindex(later)
-    assert sum(store.vector_counts().values()) == store.counts().passages
+    assert store.counts().vectors == store.counts().passages
 
 
 def test_a_later_session_goes_on_with_what_means_the_same(project: Path, app: App, open_app: Opens):

@@ -14,7 +14,7 @@ from tests.values import NOW, bridge, messages, plan, renamed, rule, thread
 DARK = thread("Dark mode", days_old=2, topics=("ui", "themes"), pinned=True)
 TABS = rule("Use tabs")
 OTHER = thread("Light mode")
-COUNTS = r.Counts((("thread", "active", 2),), 1, 2, 3, 4, 5, 4_096)
+COUNTS = r.Counts((("thread", "active", 2),), {}, 1, 2, 3, 4, 5, 4_096)
 EVERY_CHANGE = plan(
     Create(DARK),
     Remove(OTHER),

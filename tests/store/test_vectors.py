@@ -89,9 +89,9 @@ def test_vectors_of_other_models_are_never_compared_and_removed_some_at_a_time(s
     assert (dict(found.near), found.missing) == ({}, 2)
 
     assert store.drop_vectors("small", 1) == 1
-    assert store.vector_counts() == {"large": 1, "small": 2}
+    assert store.counts().vectors_by_model == {"large": 1, "small": 2}
     assert (store.drop_vectors("small", 9), store.drop_vectors("small", 9)) == (1, 0)
-    assert store.vector_counts() == {"small": 2}
+    assert store.counts().vectors_by_model == {"small": 2}
     assert store.verify() == []
 
 
@@ -156,7 +156,7 @@ def test_a_models_vectors_may_have_any_size(store: Store, dim: int, monkeypatch:
         for place in (0, 150, 299):
             found = nearest(store, values[place].tobytes(), 3)
             assert max(found, key=lambda seq: found[seq]) == place + 1
-    assert store.pairs("m", list(range(1, 301)), 0.999, []) == [] or dim == 3
+    assert store.similar_pairs("m", list(range(1, 301)), 0.999, []) == [] or dim == 3
 
 
 def test_what_was_asked_about_is_measured_and_odd_vectors_are_left_out(store: Store):
@@ -187,21 +187,21 @@ def test_a_unit_is_as_near_as_its_nearest_passage_and_has_a_mean(store: Store):
     assert [(one.unit, one.start, round(one.near, 1)) for one in pieces] == [(2, 0, 0.0), (2, 202, 1.0), (2, 404, 0.8)]
 
 
-def test_closeness_is_nearness_of_given_memories_with_their_messages(store: Store):
+def test_similarity_is_that_of_the_nearest_passage_of_a_body_or_of_its_messages(store: Store):
     near, far = thread("near", body="x"), thread("far", body="y")
     do(store, Create(near, messages(near, "said")), Create(far), Create(thread("other", body="z")))
     put(store, np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0]], np.float32))
     ids = [near.id, far.id, "nobody"]
 
-    by_body, background = store.nearness("m", vector(0, 1), ids)
-    close = store.closeness("m", vector(0, 1), ids)
+    close = store.similarity("m", vector(0, 1), ids)
 
-    assert {id: round(how, 1) for id, how in by_body.items()} == {near.id: 0.0, far.id: 0.8}
     assert {id: round(how, 1) for id, how in close.items()} == {near.id: 1.0, far.id: 0.8}, "its messages count, too"
-    assert background.passages == 4
-    assert store.closeness("other", vector(0, 1), ids) == store.closeness("m", vector(0, 1) * 2, ids) == {}
+    assert store.nearest("m", vector(0, 1), 1, ()).background.passages == 4
+    assert store.similarity("other", vector(0, 1), ids) == store.similarity("m", vector(0, 1) * 2, ids) == {}
     unstored = [(id, vector(0, 1)) for id in ids[:2]]
-    assert store.closeness("other", vector(0, 1), ids, unstored) == pytest.approx(dict.fromkeys(ids[:2], 1.0), abs=0.01)
+    assert store.similarity("other", vector(0, 1), ids, unstored) == pytest.approx(
+        dict.fromkeys(ids[:2], 1.0), abs=0.01
+    )
 
 
 # What changes meanwhile
@@ -298,12 +298,12 @@ def test_a_store_pairs_threads_by_the_mean_of_their_passages_also_with_unstored_
     do(store, Create(new))
     ids = {s.seq: s.id for s in store.sketches()}
 
-    [(a, b, how)] = store.pairs("m", list(ids), 0.85, [])
+    [(a, b, how)] = store.similar_pairs("m", list(ids), 0.85, [])
     assert {ids[a], ids[b]} == {one.id, two.id}
     assert 0.85 < how < 1
 
     owners = store.owners([seq for seq, _ in store.vectorless("m", 10)])
     more = [(seq, owner.memory, vector(0, 0, 1)) for seq, owner in owners.items()]
-    found = store.pairs("m", list(ids), 0.85, more)
+    found = store.similar_pairs("m", list(ids), 0.85, more)
     assert {ids[a] for a, b, _ in found} | {ids[b] for _, b, _ in found} == {one.id, two.id, far.id, new.id}
-    assert len(store.pairs("m", list(ids), 0.85, [])) == 1, "for this once alone"
+    assert len(store.similar_pairs("m", list(ids), 0.85, [])) == 1, "for this once alone"

@@ -129,10 +129,10 @@ def read_vector_status(app: App) -> Embedding:
         model = shipped_id() if setting == "shipped" else app.embedder.id
     except (ModelError, BadInput) as problem:
         return Embedding(setting, "", problem=problem.message)
-    counts = [store.vector_counts() for _, store in app.scopes()]
-    passages = sum(store.counts().passages for _, store in app.scopes())
-    vectors = sum(one.get(model, 0) for one in counts)
-    return Embedding(setting, model, passages, vectors, sum(sum(one.values()) for one in counts) - vectors)
+    counts = [store.counts() for _, store in app.scopes()]
+    vectors = sum(one.vectors_by_model.get(model, 0) for one in counts)
+    others = sum(one.vectors for one in counts) - vectors
+    return Embedding(setting, model, sum(one.passages for one in counts), vectors, others)
 
 
 def vector_destination(app: App) -> str:

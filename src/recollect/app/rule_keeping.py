@@ -202,7 +202,7 @@ def _nearness(app: App, scope: Scope, sentence: str, known: Sequence[Rule]) -> d
     try:
         embedder = app.embedder
         (vector,) = embedder.embed([sentence])
-        kept = app.reader(scope).closeness(embedder.id, vector.tobytes(), [rule.id for rule in rules])
+        kept = app.reader(scope).similarity(embedder.id, vector.tobytes(), [rule.id for rule in rules])
         # A rule without a vector is of these minutes: the likeliest to be said again.
         rules = [rule for rule in rules if kept.get(rule.id, 1.0) >= _MIN_NEARNESS]
         rules = sorted(rules, key=lambda rule: -kept.get(rule.id, 1.0))[:_MAX_NEAR]

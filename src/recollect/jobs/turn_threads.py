@@ -187,7 +187,7 @@ def _candidates(app: App, store: Store, prepared: PreparedTurn, mark: ThreadMark
     if prepared.asked:
         held = app.turn_vectors or {}
         more = [(id, vector) for id in threads for vector in held.get(id, ())]
-        near = store.closeness(prepared.asked.model, prepared.asked.vector, list(threads), more)
+        near = store.similarity(prepared.asked.model, prepared.asked.vector, list(threads), more)
     at_hand = {id: place for place, id in enumerate(mark.threads)}
     return [
         Candidate(

@@ -48,6 +48,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Counts:
     by_kind_and_status: tuple[tuple[str, str, int], ...]
+    vectors_by_model: dict[str, int]
     messages: int
     bridges: int
     passages: int
@@ -59,7 +60,7 @@ class Counts:
         kinds: dict[str, dict[str, Json]] = {}
         for kind, status, count in self.by_kind_and_status:
             kinds.setdefault(kind, {})[status] = count
-        return {"memories": {**kinds}, **_fields(self, *list(self.__dataclass_fields__)[1:])}
+        return {"memories": {**kinds}, **_fields(self, *list(self.__dataclass_fields__)[2:])}
 
 
 @dataclass(frozen=True, slots=True)

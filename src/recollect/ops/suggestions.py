@@ -113,7 +113,7 @@ def _find_close(app: App, store: Store, awake: Sequence[Standing], above: float)
         owners = store.owners([seq for seq, _ in passages])
         vectors = embedder.embed([text for _, text in passages])
         more = [(seq, owners[seq].memory, row.tobytes()) for (seq, _), row in zip(passages, vectors, strict=True)]
-    found = store.pairs(embedder.id, list(threads), above, more)
+    found = store.similar_pairs(embedder.id, list(threads), above, more)
     pairs = [(threads[a].id, threads[b].id, how) for a, b, how in found if threads[a].lane is threads[b].lane]
     left = max(0, missing - len(more))
     return pairs, (f"{left:,} passages have no vector yet and were not compared.",) if left else ()

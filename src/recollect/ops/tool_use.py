@@ -101,9 +101,8 @@ def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], un
     background = NO_BACKGROUND
     for scope, store in app.scopes():
         ids = [id for id, (where, rule) in rules.items() if where is scope and not is_lesson(rule)]
-        found, others = store.nearness(vector.model, vector.vector, ids)
-        near |= found
-        background = background.with_more(others)
+        near |= store.similarity(vector.model, vector.vector, ids)
+        background = background.with_more(store.nearest(vector.model, vector.vector, 1, ()).background)
     prompt, needed = floor.Prompt.of(text), max(app.settings.figure("MEMORY_RECALL_FLOOR"), _MIN_FLOOR)
     certain: dict[str, float] = {}
     for id, cosine in near.items():

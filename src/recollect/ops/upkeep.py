@@ -66,8 +66,8 @@ def reindex(app: App) -> Summary:
 
 def _fill(app: App, store: Store) -> tuple[int, int]:
     """Makes the vectors that are missing, then drops those of other models; how many of each."""
-    embedder, made, dropped = app.embedder, 0, 0
-    missing = store.counts().passages - store.vector_counts().get(embedder.id, 0)
+    embedder, counts, made, dropped = app.embedder, store.counts(), 0, 0
+    missing = counts.passages - counts.vectors_by_model.get(embedder.id, 0)
     while given := fill_vectors(store, embedder, _BATCH):
         made += given
         app.progress(min(made, missing), missing, "vectors made")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
-from recollect.model.evidence import Background, Owner, PassageEvidence, Place, VectorEvidence
+from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import embeddable
 from recollect.store import rows, tokenizer
@@ -73,19 +73,11 @@ class Search(Words):
                      - coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0))"""
         return VectorEvidence(near, self._value(missing, model), vectors.background(question))
 
-    def nearness(self, model: str, question: bytes, ids: Sequence[str]) -> tuple[dict[str, float], Background]:
-        """How near each of these memories is, by the nearest passage of its body (those without a vector are left
-        out), and how near all passages of the store are."""
-        sql = f"SELECT seq, id FROM memory WHERE id {AMONG}"  # noqa: S608
-        seqs = dict(self._every(sql, list(ids)))
-        found = self.nearest(model, question, 1, list(seqs))
-        return {id: found.near[seq].best for seq, id in seqs.items() if seq in found.near}, found.background
-
-    def closeness(
+    def similarity(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
     ) -> dict[str, float]:
-        """Like `nearness`, from the vectors of these memories alone (bodies and heads of messages): for rare
-        questions about few memories, with no vectors in memory. `more`: vectors of theirs that are not stored."""
+        """The cosine of each of these memories, by the nearest passage of its body and of the heads of its messages;
+        those without a vector are left out. `more`: vectors of theirs that are not stored."""
         from recollect.store.vectors import closest, pack
 
         sql = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
@@ -94,7 +86,7 @@ class Search(Words):
         kept = self._every(sql, model, list(ids), HEAD_CHARS)
         return closest(question, [*kept, *((id, pack(vector)) for id, vector in more)])
 
-    def pairs(
+    def similar_pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
         """Those pairs of these memories that are nearer than `above`, nearest first. Found among neighbours, so a
@@ -132,12 +124,9 @@ class Search(Words):
                 [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors],
             )
 
-    def vector_counts(self) -> dict[str, int]:
-        return dict(self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model"))
-
     def drop_vectors(self, keep: str, most: int) -> int:
         """Removes up to `most` vectors of every other model; returns how many."""
-        if not self.vector_counts().keys() - {keep}:
+        if not self._first("SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0", keep):
             return 0
         with self.transaction():
             self._db.execute(

@@ -32,12 +32,13 @@ _MOST = 100  # findings of one kind; a file with more is lost anyway
 class Upkeep(Words):
     def counts(self) -> Counts:
         kinds = self._every("SELECT kind, status, count(*) FROM memory GROUP BY kind, status ORDER BY kind, status")
+        models = self._every("SELECT model, vectors FROM vector_count WHERE vectors > 0 ORDER BY model")
         wanted = """
             SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM bridge), (SELECT count(*) FROM passage),
                    (SELECT count(*) FROM vector), (SELECT count(DISTINCT change) FROM journal)"""
         messages, bridges, passages, vectors, changes = self._first(wanted)
         bytes = self._value("PRAGMA page_count") * self._value("PRAGMA page_size")
-        return Counts(tuple(kinds), messages, bridges, passages, vectors, changes, bytes)
+        return Counts(tuple(kinds), dict(models), messages, bridges, passages, vectors, changes, bytes)
 
     def verify(self, progress: Progress = silent) -> list[Finding]:
         """Reports, changes nothing. All checks but the last see one moment: others may write meanwhile."""
