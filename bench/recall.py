@@ -34,7 +34,7 @@ from recollect.app.question_vector import QuestionVector
 from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.base.settings import load
-from recollect.base.text import title_from
+from recollect.base.text import first_line_title
 from recollect.model.memory import Memory, Note, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.query import REACHED, Query
@@ -187,7 +187,7 @@ def _memory(app: App, document: Document) -> Memory:
     body = app.redact_text("body", document.text)
     return kind(
         id=app.mint.draw(str(kind.kind)),
-        title=title_from(body),
+        title=first_line_title(body),
         body=body,
         group=document.group,
         origin="import",

@@ -11,7 +11,7 @@ import apsw
 
 from bench.corpus import Corpus
 from recollect.base.moment import Moment
-from recollect.base.text import title_from
+from recollect.base.text import first_line_title
 from recollect.lifecycle import edits
 from recollect.lifecycle.strength import AgeRules
 from recollect.model.memory import (
@@ -132,7 +132,7 @@ class _Filler:
         now = self._clock.now()
         thread = Thread(
             id=id,
-            title=title_from(body),
+            title=first_line_title(body),
             body=body,
             topics=self._corpus.topics(),
             status=Status.SUSPENDED if number % 7 == 0 else Status.ACTIVE,
@@ -155,7 +155,7 @@ class _Filler:
         body = self._corpus.text(12)
         rule = Rule(
             id=self._ids.draw("rule"),
-            title=title_from(body),
+            title=first_line_title(body),
             body=body,
             rule_type=list(RuleType)[number % len(RuleType)],
             created_at=now,

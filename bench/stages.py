@@ -17,7 +17,7 @@ from bench.corpus import Corpus
 from bench.report import percentile
 from recollect.base.clock import SystemClock
 from recollect.base.ids import Mint
-from recollect.base.text import title_from
+from recollect.base.text import first_line_title
 
 WORDS = 100
 _A_PLAN = 500
@@ -65,7 +65,7 @@ def grow(path: str, standing: int, size: int) -> None:
                 Create(
                     Thread(
                         id=mint.draw("thread"),
-                        title=title_from(body),
+                        title=first_line_title(body),
                         body=body,
                         topics=topics,
                         created_at=now,
@@ -137,7 +137,8 @@ def grow_bare(path: str, standing: int, size: int) -> None:
     db.execute(_BARE_SCHEMA)
     texts = _texts(standing)
     rows = [
-        (title_from(body), body, " ".join(topics)) for body, topics in (next(texts) for _ in range(size - standing))
+        (first_line_title(body), body, " ".join(topics))
+        for body, topics in (next(texts) for _ in range(size - standing))
     ]
     with db:
         db.executemany("INSERT INTO bare VALUES (?, ?, ?)", rows)

@@ -88,9 +88,9 @@ def test_one_line_is_one_line(raw: str):
     ],
 )
 def test_a_title_is_the_first_line_that_says_something(body: str, title: str):
-    assert text.title_from(body) == title
+    assert text.first_line_title(body) == title
 
 
 @given(ANY, st.integers(2, 80))
 def test_a_title_is_never_empty_nor_too_long(body: str, max_chars: int):
-    assert 0 < len(text.title_from(body, max_chars)) <= max(max_chars, len("Untitled"))
+    assert 0 < len(text.first_line_title(body, max_chars)) <= max(max_chars, len("Untitled"))

@@ -336,7 +336,7 @@ def test_however_many_wait_for_long_others_are_answered_at_once(running: Running
 
         running.desk.go_on.set()
         assert [frame.read_reply(line.recv)[0] for line in waiting] == ["ok"] * most
-    assert soon(lambda: sum(thread.name == "connections" for thread in threading.enumerate()) <= servers.MAX_IDLE)
+    assert soon(lambda: sum(one.name == "connections" for one in threading.enumerate()) <= servers.MAX_WAITING_THREADS)
     assert running.ask(b"again") == ("ok", b"again")
 
 

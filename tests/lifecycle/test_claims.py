@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.validation import MAX_CLAIMS, Sort, find_claims
+from recollect.lifecycle.validation import MAX_CLAIMS, ClaimKind, find_claims
 
 TABLE = [
     ("The entry is `src/app/main.py`.", ["path src/app/main.py"]),
@@ -30,14 +30,14 @@ TABLE = [
 
 @pytest.mark.parametrize(("text", "found"), TABLE)
 def test_what_is_named(text: str, found: list[str]):
-    assert [f"{claim.sort} {claim.name}" for claim in find_claims(text)] == found
+    assert [f"{claim.kind} {claim.name}" for claim in find_claims(text)] == found
 
 
 def test_each_is_named_once_and_not_too_many():
     text = "`src/a.py` `src/a.py` " + " ".join(f"`src/{number}.py`" for number in range(500))
     found = find_claims(text)
     assert len(found) == len(set(found)) == MAX_CLAIMS
-    assert all(claim.sort is Sort.PATH for claim in found)
+    assert all(claim.kind is ClaimKind.PATH for claim in found)
 
 
 @given(st.text(alphabet="`~$/ .ab-\n<", max_size=400))

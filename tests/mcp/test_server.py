@@ -181,7 +181,7 @@ def test_a_store_that_cannot_be_written_still_answers_and_says_why_it_keeps_noth
 def test_where_no_daemon_can_be_started_it_says_so(house: House, monkeypatch: pytest.MonkeyPatch):
     """Another process holds the lifetime lock and never answers."""
     monkeypatch.setattr(link, "_START_S", 0.2)
-    held = lockfile.take(house.place.lock)
+    held = lockfile.acquire(house.place.lock)
     assert held
     with talking() as talk:
         assert "recollect doctor" in talk.error("ai_pin", content="Not kept.")

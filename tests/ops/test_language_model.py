@@ -231,7 +231,7 @@ def test_those_who_ask_at_once_never_spend_more_than_there_is(open_app: Opens, m
     apps = [open_app() for _ in range(4)]
     apps[0].writer(Scope.USER)
     with ThreadPoolExecutor(4) as pool:
-        booked = pool.map(lambda app: [language_model.book(app, "classify", 100) for _ in range(30)], apps)
+        booked = pool.map(lambda app: [language_model.reserve_budget(app, "classify", 100) for _ in range(30)], apps)
     assert sum(bool(day) for days in booked for day in days) == 50
 
 

@@ -34,8 +34,8 @@ def held(path: Path) -> dict[str, object]:
 
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
     app.writer(Scope.USER).use([id], partial(strength.count_shown, session=number))
-    talker = LedgerKey(session, agent, 0)
-    app.writer(app.scope).show(talker, Way.TOLD, [id], at=app.clock.now())
+    key = LedgerKey(session, agent, 0)
+    app.writer(app.scope).show(key, Way.TOLD, [id], at=app.clock.now())
 
 
 def test_after_a_session_began_notes_get_the_tags_they_lack(

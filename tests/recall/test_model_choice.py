@@ -7,7 +7,7 @@ import pytest
 from recollect.model.ask import Use
 from recollect.recall.model_choice import (
     BROAD_CHARS,
-    Pointer,
+    CandidateLine,
     filter_by_keywords,
     find_keywords,
     limit_to_room,
@@ -15,8 +15,10 @@ from recollect.recall.model_choice import (
     read_answer,
 )
 
-NOTE = Pointer("note_20260201_083000_aaaaaa", "memory/deploy.md", "How we deploy", (), "Through staging first.")
-RULE = Pointer("rule_20260201_083000_bbbbbb", "rule_20260201_083000_bbbbbb", "Use pnpm", (), "Use pnpm, never npm")
+NOTE = CandidateLine("note_20260201_083000_aaaaaa", "memory/deploy.md", "How we deploy", (), "Through staging first.")
+RULE = CandidateLine(
+    "rule_20260201_083000_bbbbbb", "rule_20260201_083000_bbbbbb", "Use pnpm", (), "Use pnpm, never npm"
+)
 AMONG = (NOTE, RULE)
 
 
@@ -75,13 +77,13 @@ def test_what_names_nothing_that_was_offered_is_no_answer(answer: str):
 
 
 def test_a_name_that_could_be_two_is_neither():
-    other = Pointer("note_20260201_083000_cccccc", "old/deploy.md", "How we deployed")
+    other = CandidateLine("note_20260201_083000_cccccc", "old/deploy.md", "How we deployed")
     assert read_answer("deploy", (NOTE, other)) is None
     assert read_answer("old/deploy.md", (NOTE, other)) == (other.id,)
 
 
 def test_only_as_many_are_offered_as_fit():
-    many = [Pointer(f"rule_{n}", f"rule_{n}", "x" * 1_000) for n in range(100)]
+    many = [CandidateLine(f"rule_{n}", f"rule_{n}", "x" * 1_000) for n in range(100)]
     kept = limit_to_room(many)
     assert kept == tuple(many[: len(kept)])
     assert 50 < len(kept) < 60
@@ -91,14 +93,14 @@ def test_only_as_many_are_offered_as_fit():
 # The keyword filter
 
 STOP = frozenset({"how", "do", "we", "the", "a"})
-DEPLOY = Pointer(
+DEPLOY = CandidateLine(
     "note_1", "ops/deploy-guide.md", "How releases reach production", ("kubernetes", "rollout"), "Ask Anna."
 )
-PLAIN = Pointer("rule_1", "rule_1", "Use pnpm, never npm")
+PLAIN = CandidateLine("rule_1", "rule_1", "Use pnpm, never npm")
 
 
-def found(prompt: str, *pointers: Pointer, in_content: bool = False) -> list[str]:
-    return [one.id for one in filter_by_keywords(prompt, pointers, stop_words=STOP, in_content=in_content)]
+def found(prompt: str, *candidates: CandidateLine, in_content: bool = False) -> list[str]:
+    return [one.id for one in filter_by_keywords(prompt, candidates, stop_words=STOP, in_content=in_content)]
 
 
 @pytest.mark.parametrize(
@@ -129,13 +131,13 @@ def test_content_is_searched_only_when_asked_for():
 
 
 def test_two_letters_are_a_word_but_no_part_of_one():
-    golang = Pointer("note_2", "golang.md", "x", ("go modules",))
+    golang = CandidateLine("note_2", "golang.md", "x", ("go modules",))
     assert found("go", golang) == ["note_2"]
     assert found("mo", golang) == []
 
 
 def test_a_script_without_spaces_is_found_by_a_part():
-    assert found("部署", Pointer("note_3", "x.md", "x", ("生产部署流程",))) == ["note_3"]
+    assert found("部署", CandidateLine("note_3", "x.md", "x", ("生产部署流程",))) == ["note_3"]
 
 
 def test_keywords_come_once_and_in_order():

@@ -132,7 +132,7 @@ PROMPT = Prompt.of("why does the nightly build fail on the runner?")
 def bears(near: float | None, cover: float, background: Background = LARGE, **more: Any) -> float:
     given: dict[str, Any] = {"prompt": PROMPT, "text": "", "kept": False} | more
     passages = background.passages
-    return floor.judge(near=near, cover=cover, background=background, passages=passages, **given).probability
+    return floor.judge_relevance(near=near, cover=cover, background=background, passages=passages, **given).probability
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from recollect.wire import lockfile
 from tests.daemon.real import LINUX, soon
 
 HOLD = "import sys, time; from recollect.wire import lockfile; "
-HOLD += "assert lockfile.take(sys.argv[1]); print('held', flush=True); time.sleep(60)"
+HOLD += "assert lockfile.acquire(sys.argv[1]); print('held', flush=True); time.sleep(60)"
 
 
 @pytest.fixture
@@ -25,15 +25,15 @@ def path(tmp_path: Path) -> str:
 def test_one_at_a_time(path: str):
     assert not lockfile.is_held(path)
     for _ in range(2):
-        held = lockfile.take(path)
+        held = lockfile.acquire(path)
         assert held
-        assert lockfile.take(path) is None
+        assert lockfile.acquire(path) is None
         assert lockfile.is_held(path)
         lockfile.release(held)
 
 
 def test_a_deleted_or_replaced_file_is_another(path: str):
-    held = lockfile.take(path)
+    held = lockfile.acquire(path)
     assert held
     assert lockfile.is_same_file(path, held)
     os.unlink(path)
@@ -46,7 +46,7 @@ def test_a_deleted_or_replaced_file_is_another(path: str):
 def test_a_link_is_not_followed(path: str, tmp_path: Path):
     os.symlink(tmp_path / "elsewhere", path)
     with pytest.raises(OSError, match="symbolic links"):
-        lockfile.take(path)
+        lockfile.acquire(path)
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -59,7 +59,7 @@ def test_the_holder_is_known_and_a_kill_frees_it(path: str):
         assert find_holder(path) == process.pid
         process.kill()
     assert soon(lambda: find_holder(path) is None)
-    mine = lockfile.take(path)
+    mine = lockfile.acquire(path)
     assert mine
     assert find_holder(path) == os.getpid()
     lockfile.release(mine)

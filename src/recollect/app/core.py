@@ -325,8 +325,8 @@ class App:
         return AgeRules(*map(self.settings.figure, names))
 
     def redact_plan(self, plan: Plan) -> Plan:
-        from recollect.app.redaction_gate import clean_plan
+        from recollect.app.redaction_gate import redact_plan
 
-        cleaned, found = clean_plan(plan, self.redactor)
+        cleaned, found = redact_plan(plan, self.redactor)
         self._found.update(found)
         return cleaned

@@ -135,7 +135,7 @@ def _call(app: App, question: Ask) -> Answer:
     if len(text) > MAX_CHARS:
         return Answer(problem=f"{len(text):,} characters are too many")
     estimate = (len(text.encode()) // _BYTES_PER_TOKEN + _ANSWER_TOKENS) * row.turns
-    day = book(app, row.budget, estimate)
+    day = reserve_budget(app, row.budget, estimate)
     if not day:
         return Answer(problem="over budget")
     answer = send(text)
@@ -221,13 +221,13 @@ def fill_prompt(template: str, fields: Iterable[tuple[str, str]]) -> str:
     return re.sub(_PLACEHOLDER, lambda place: known.get(place[1], ""), template)
 
 
-# The budget: calls and tokens per day (UTC), in the user's store. An estimate is booked before a call, in one
+# The budget: calls and tokens per day (UTC), in the user's store. An estimate is reserved before a call, in one
 # transaction that begins by writing, so that two processes never spend the same money twice; after the call it is
 # corrected. A process that dies in between has paid the estimate.
 
 
-def book(app: App, use: str, tokens: int) -> str:
-    """Book one call of this many tokens. Returns the day; empty: its budget has no room for the call."""
+def reserve_budget(app: App, use: str, tokens: int) -> str:
+    """Reserves one call of this many tokens. Returns the day; empty if its budget has no room for the call."""
     day = _today(app)
     limits = app.settings.count("MEMORY_LLM_CALLS_PER_DAY"), app.settings.count("MEMORY_LLM_TOKENS_PER_DAY")
     store = app.writer(Scope.USER)

@@ -288,7 +288,7 @@ class _Engine:
         ]
         judged: list[Hit] = []
         for hit in hits:
-            features = floor.judge(
+            features = floor.judge_relevance(
                 prompt,
                 f"{hit.memory.title}\n{hit.text}",
                 near=max((piece.near for piece in hit.pieces if piece.near), default=None),  # 0: it has no vector

@@ -22,7 +22,7 @@ _SHORT_CHARS = 100
 _OURS = frozenset({"kind", "timestamp", "hash", *(name for name, one in FIELDS.items() if one.made)})
 
 
-def clean_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
+def redact_plan(plan: Plan, redactor: Redactor) -> tuple[Plan, Counter[str]]:
     """What comes out of the store again (before-images, removals) went through here when it went in."""
     found: Counter[str] = Counter()
     harmless: set[str] = set()  # tags, topics and the like come again and again

@@ -15,7 +15,7 @@ from recollect.app.core import App
 from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
-from recollect.base.text import storable, title_from
+from recollect.base.text import first_line_title, storable
 from recollect.capture import judge, language, rule_relations, turns
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action, Draft, FoundRule
@@ -119,7 +119,7 @@ def new_rule(app: App, words: str, *, at: Moment | None = None, **fields: Any) -
     """`at`: when it was said, where that was not just now."""
     now = at or app.clock.now()
     fields |= {"created_at": now, "reinforced_at": now, "last_active_at": now}
-    return Rule(id=app.mint.draw("rule"), title=title_from(words), body=words, **fields)
+    return Rule(id=app.mint.draw("rule"), title=first_line_title(words), body=words, **fields)
 
 
 def supersede(store: Store, new: Rule) -> list[Change]:

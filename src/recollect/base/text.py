@@ -59,7 +59,7 @@ def clip(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[: max(0, max_chars - 1)].rstrip() + "\u2026"
 
 
-def title_from(body: str, max_chars: int = 60) -> str:
+def first_line_title(body: str, max_chars: int = 60) -> str:
     """A title for text that came without one: its first line that says something."""
     for line in body.splitlines():
         plain = one_line(line.lstrip("#->*` \t"))

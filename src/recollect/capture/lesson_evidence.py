@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from recollect.base.moment import Moment
-from recollect.base.text import title_from
+from recollect.base.text import first_line_title
 from recollect.capture.call_outcomes import is_re_ask
 from recollect.capture.command_errors import shape_of, without_name
 from recollect.capture.fixes import Fix
@@ -160,7 +160,7 @@ def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confi
     added += [CONFIRMED_TAG] if is_confirmed else []
     back = (is_new or is_confirmed) and rule.status is Status.ARCHIVED and FADED_TAG in rule.tags
     return replace(
-        rule, body=words, title=title_from(words), last_active_at=now, seen=rule.seen + is_new,
+        rule, body=words, title=first_line_title(words), last_active_at=now, seen=rule.seen + is_new,
         tags=tuple(dict.fromkeys((*(tag for tag in rule.tags if not back or tag != FADED_TAG), *added))),
         status=Status.CANDIDATE if back else rule.status,
     )  # fmt: skip

@@ -33,7 +33,7 @@ class RequestHandler:
         self._log = log
         self._stop = stop
         self._status = status
-        self.asked_s = time.monotonic()  # when the daemon was last needed
+        self.last_request_s = time.monotonic()  # when the daemon was last needed
 
     def answer(self, request: Request) -> Answer:
         if _is_newer(request.header):
@@ -41,7 +41,7 @@ class RequestHandler:
             return Answer(frame.RETIRING)
         op = request.header.get("op", "hook")
         if op in ("hook", "ask"):  # a look at its status does not keep it alive
-            self.asked_s = time.monotonic()
+            self.last_request_s = time.monotonic()
         match op:
             case "hook":
                 return self._answer_hook(request)

@@ -77,7 +77,7 @@ class Service:
             spawn.announce(self._place, os.getpid(), __version__, PROTOCOL)
         self._jobs.start()
         self._slow_jobs.start()
-        reason = self._server.serve(self._reason_to_end, stop_listening)
+        reason = self._server.serve(self._shutdown_reason, stop_listening)
         self._log.line("daemon-ended", pid=os.getpid(), why=reason)
         self._jobs.stop(_JOBS_STOP_WITHIN_S)
         self._slow_jobs.stop(0.0)  # the model it waits for ends with this process
@@ -99,7 +99,7 @@ class Service:
             "socket": self._place.socket,
             "started_at": self._began.iso(),
             "uptime_s": round(now_s - self._began_s, 1),
-            "idle_s": round(now_s - self._requests.asked_s, 1),
+            "idle_s": round(now_s - self._requests.last_request_s, 1),
             "model": self._model.state,
             "spooled": count_files(self._place.spool + FOLDER),
             "unanswered": self._spool.received,
@@ -114,9 +114,9 @@ class Service:
 
     def _is_asked(self) -> bool:
         """Hooks come in bursts: a prompt, then tools."""
-        return self._server.active > 0 or time.monotonic() - self._requests.asked_s < _QUIET_S
+        return self._server.active > 0 or time.monotonic() - self._requests.last_request_s < _QUIET_S
 
-    def _reason_to_end(self) -> str:
+    def _shutdown_reason(self) -> str:
         """Why to end now; empty: no reason. It never restarts itself: the next hook starts a daemon of the code that is
         installed then. A few system calls."""
         if not lockfile.is_same_file(self._place.lock, self._lock):
@@ -131,7 +131,7 @@ class Service:
         if not is_usable(os.path.dirname(self._name)):
             return "its runtime folder is no longer private"  # no hook speaks to it any more
         idle_s = load(self._home.conf, None, {}).figure(IDLE_SETTING) * 60
-        return "idle" if time.monotonic() - self._requests.asked_s >= idle_s else ""
+        return "idle" if time.monotonic() - self._requests.last_request_s >= idle_s else ""
 
     def _read_stamps(self) -> tuple[Stamp | None, Stamp | None]:
         """Of the package's first file, which an install, upgrade or uninstall writes or removes, and of the socket."""

@@ -26,7 +26,7 @@ from recollect.wire.place import Place
 from recollect.wire.transport import SHOWN_CHARS, peer_uid, prove
 
 MAX_ANSWERING = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
-MAX_IDLE = 8  # threads that wait for connections
+MAX_WAITING_THREADS = 8  # threads that wait for connections
 MAX_CONNECTIONS = 256
 MAX_LONG_WAITS = 16  # each of them waits for a language model
 MAX_BUFFERED_BYTES = 64_000_000
@@ -121,7 +121,7 @@ class Server:
         """
         self._listener.setblocking(True)
         self._woken.settimeout(TICK_S)
-        for _ in range(MAX_IDLE):
+        for _ in range(MAX_WAITING_THREADS):
             self._start_thread()
         while not self._stopping:
             with suppress(TimeoutError):
@@ -170,7 +170,7 @@ class Server:
             sock.close()
             with self._lock:
                 self._connections.discard(sock)
-                if self._idle >= MAX_IDLE:
+                if self._idle >= MAX_WAITING_THREADS:
                     return
                 self._idle += 1
 

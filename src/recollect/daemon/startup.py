@@ -78,7 +78,7 @@ def _prepare_process() -> None:
 def _take_lock(place: Place) -> int | None:
     """None where another daemon answers, or does not let go."""
     until_s = time.monotonic() + _LOCK_WAIT_S
-    while (lock := lockfile.take(place.lock)) is None:
+    while (lock := lockfile.acquire(place.lock)) is None:
         with suppress(OSError):
             transport.connect(place, 0.1).close()
             return None

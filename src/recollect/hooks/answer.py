@@ -133,7 +133,7 @@ class Hooks:
         return Answer(stdout, finish, is_kept=not request.unwritten)
 
     def receive(self, pointer: Mapping[str, object]) -> Received:
-        """An event that no daemon received when it happened, as the hook left it (wire/spool.py)."""
+        """An event that no daemon received when it happened, as the hook left it (daemon/spool.py)."""
         event = agents.parse_pointer(pointer)
         size, mark = pointer.get("transcript_bytes"), pointer.get("mark")
         can_be_read = event.name is not EventName.PROMPT or os.path.exists(event.transcript)

@@ -177,7 +177,7 @@ def changes(app: App) -> Iterator[Work]:
 
 def _lock(path: Path) -> int:
     until_s = time.monotonic() + _LOCK_WAIT_S
-    while (fd := lockfile.take(str(path))) is None:
+    while (fd := lockfile.acquire(str(path))) is None:
         if time.monotonic() > until_s:
             raise Conflict("Another Recollect is changing the same files.", hint="Nothing was written. Try again.")
         time.sleep(0.02)

@@ -15,7 +15,7 @@ from recollect.app import notices
 from recollect.app.core import App
 from recollect.app.states import SESSION_ENDS
 from recollect.base.moment import Moment
-from recollect.base.text import counted, title_from
+from recollect.base.text import counted, first_line_title
 from recollect.capture.learnings import LAST_ACTS, Learning, Says, find_learnings
 from recollect.capture.lesson_evidence import FADES_DAYS
 from recollect.capture.rule_relations import Relation, relation
@@ -116,7 +116,7 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
 
 def _learning_rule(app: App, one: Learning, session: str, now: Moment) -> Rule:
     return Rule(
-        id=app.mint.draw("rule"), title=title_from(one.text), body=one.text, tags=(LEARNING_TAG,), origin=_LEARNING,
+        id=app.mint.draw("rule"), title=first_line_title(one.text), body=one.text, tags=(LEARNING_TAG,),
         rule_type=RuleType.FAILURE if one.says is Says.CAUSE else RuleType.DEVOPS, lane=one.lane, group=session,
-        status=Status.CANDIDATE, created_at=now, reinforced_at=now, last_active_at=now,
+        status=Status.CANDIDATE, origin=_LEARNING, created_at=now, reinforced_at=now, last_active_at=now,
     )  # fmt: skip

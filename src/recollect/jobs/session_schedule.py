@@ -61,7 +61,7 @@ def run_by_hand(app: App, job: Job) -> list[str]:
 def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator[str]:
     """A line for the log after each piece. A caller that stops asking for more leaves the rest to the next run."""
     store = app.writer(scope)
-    lock = lockfile.take(f"{store.path}.{job.name}.lock")
+    lock = lockfile.acquire(f"{store.path}.{job.name}.lock")
     if lock is None:
         if by_hand:
             yield f"{job.name.capitalize()} of the {scope}'s memory is already running."

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from recollect.base.moment import Moment
-from recollect.base.text import clip, one_line, title_from
+from recollect.base.text import clip, first_line_title, one_line
 from recollect.lifecycle.strength import OUTCOMES_KEPT, AgeRules, status_at, strength
 from recollect.model import memory as kinds
 from recollect.model.codec import Json
@@ -47,7 +47,7 @@ def pin(
     """The content word for word, as a thread of its own that weighs more than anything that was not pinned."""
     boost = max(0.0, min(MAX_BOOST, boost))
     thread = Thread(
-        id=id, title=title or title_from(content), body=content, topics=topics, tags=(kinds.PINNED_TAG,),
+        id=id, title=title or first_line_title(content), body=content, topics=topics, tags=(kinds.PINNED_TAG,),
         weight=1.0 + boost, boost=boost, pinned=True, origin=kinds.PIN_SOURCE, lane=lane, created_at=now,
         reinforced_at=now, last_active_at=now,
     )  # fmt: skip
@@ -100,7 +100,7 @@ def propose_words(old: Memory, words: Words, *, id: str, now: Moment) -> list[Ch
         return []
     if old.status is Status.CANDIDATE:
         body = one_line(words.body)
-        return [Update.between(old, replace(old, body=body, title=title_from(body), lane=words.lane))]
+        return [Update.between(old, replace(old, body=body, title=first_line_title(body), lane=words.lane))]
     new = replace(new_candidate(words, old.rule_type, id=id, now=now), topics=old.topics)
     return [Create(new), Link(Bridge(new.id, old.id, BridgeType.REPLACES, 1.0, now, origin=TAG))]
 
@@ -108,7 +108,7 @@ def propose_words(old: Memory, words: Words, *, id: str, now: Moment) -> list[Ch
 def new_candidate(words: Words, rule_type: RuleType, *, id: str, now: Moment) -> Rule:
     body = one_line(words.body)
     return Rule(
-        id=id, title=title_from(body), body=body, rule_type=rule_type, tags=(TAG,), origin=TAG, lane=words.lane,
+        id=id, title=first_line_title(body), body=body, rule_type=rule_type, tags=(TAG,), origin=TAG, lane=words.lane,
         group=words.session, status=Status.CANDIDATE, created_at=now, reinforced_at=now, last_active_at=now,
     )  # fmt: skip
 

@@ -105,7 +105,7 @@ _PLACEHOLDERS = frozenset("<>{}*…")
 _SCRIPTED = frozenset({"npm", "pnpm", "yarn", "bun"})
 
 
-class Sort(StrEnum):
+class ClaimKind(StrEnum):
     PATH = "path"
     PROGRAM = "program"
     SCRIPT = "script"  # of package.json
@@ -113,7 +113,7 @@ class Sort(StrEnum):
 
 
 class Claim(NamedTuple):
-    sort: Sort
+    kind: ClaimKind
     name: str
 
 
@@ -123,7 +123,7 @@ def find_claims(text: str) -> tuple[Claim, ...]:
     prose = _FENCED.sub("\n", text)
     typed = [line for block in _FENCED.finditer(text) for line in block[1].splitlines() if _PROMPT.match(line)]
     found = [claim for code in (*typed, *_SPAN.findall(prose)) for claim in _claims_of_code(code.strip())]
-    found += [Claim(Sort.PATH, path) for path in _BARE.findall(_SPAN.sub(" ", prose))]
+    found += [Claim(ClaimKind.PATH, path) for path in _BARE.findall(_SPAN.sub(" ", prose))]
     return tuple(dict.fromkeys(found))[:MAX_CLAIMS]
 
 
@@ -132,14 +132,14 @@ def _claims_of_code(code: str) -> Iterator[Claim]:
     command = code[prompt.end() :] if prompt else code
     words = command.split()
     if _PATH.fullmatch(code):
-        yield Claim(Sort.PATH, code)
+        yield Claim(ClaimKind.PATH, code)
     elif not words or not _PLACEHOLDERS.isdisjoint(command) or command_of(command) is None:
         return
     elif "/" in words[0] and _PATH.fullmatch(words[0]):
-        yield Claim(Sort.PATH, words[0])
+        yield Claim(ClaimKind.PATH, words[0])
     elif words[0] in ("make", "gmake"):
-        yield from (Claim(Sort.TARGET, name) for name in words[1:2] if _NAME.fullmatch(name))
+        yield from (Claim(ClaimKind.TARGET, name) for name in words[1:2] if _NAME.fullmatch(name))
     elif words[0] in _SCRIPTED and words[1:2] == ["run"]:
-        yield from (Claim(Sort.SCRIPT, name) for name in words[2:3] if _NAME.fullmatch(name))
+        yield from (Claim(ClaimKind.SCRIPT, name) for name in words[2:3] if _NAME.fullmatch(name))
     elif _PROGRAM.fullmatch(words[0]) and (prompt or any(word.startswith("-") for word in words[1:])):
-        yield Claim(Sort.PROGRAM, words[0])
+        yield Claim(ClaimKind.PROGRAM, words[0])

@@ -127,7 +127,7 @@ def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | No
         if verdict is Verdict.KEEP:
             _add_appreciation(app, scope, memory, forgetting.KEPT_FOR)
             return f"Kept {name}."
-        _put_away(app, scope, memory)
+        _archive(app, scope, memory)
     except (BadInput, Conflict) as problem:
         return f"Left {name} as it is: {problem.message}"
     app.log.line("forgot", memory=memory.id, scope=scope, score=round(one.score, 3))
@@ -147,7 +147,7 @@ def _forget_one(app: App, name: str) -> Done:
     if memory.pinned:
         hint = f"`recollect forget {memory.id} --delete` deletes it all the same; `undo` brings it back."
         raise BadInput(f"{memory.id} is pinned, so it is never archived.", hint=hint)
-    done = _put_away(app, scope, memory)
+    done = _archive(app, scope, memory)
     return replace(done, notes=(way_back, *done.notes))
 
 
@@ -177,7 +177,7 @@ def _show_candidates(app: App) -> Summary:
 # Changes
 
 
-def _put_away(app: App, scope: Scope, memory: Memory) -> Done:
+def _archive(app: App, scope: Scope, memory: Memory) -> Done:
     if file_of(app, scope, memory) is not None:
         return notes.move_to_cold_storage(app, memory.id)
     return app.commit(

@@ -23,7 +23,7 @@ from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
-from recollect.base.text import clip, counted, one_line, storable, title_from
+from recollect.base.text import clip, counted, first_line_title, one_line, storable
 from recollect.capture import rule_relations
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action
@@ -234,7 +234,7 @@ class _Import:
             return clip(cleaned.text, max_chars)
 
         body = clean(one.body, self._app.settings.count("MEMORY_MAX_BODY_CHARS"))
-        title = one_line(clean(one.title, MAX_TITLE_CHARS)) or title_from(body)
+        title = one_line(clean(one.title, MAX_TITLE_CHARS)) or first_line_title(body)
         topics = (one_line(clean(topic, MAX_TOPIC_CHARS)) for topic in one.topics[:MAX_TOPICS])
         return replace(one, title=title, body=body or title, topics=tuple(dict.fromkeys(filter(None, topics))))
 
@@ -254,7 +254,7 @@ class _Import:
     def _create(self, one: ForeignMemory, id: str, at: Moment) -> Create:
         if one.kind is Kind.RULE:
             return Create(Rule(
-                id=id, title=title_from(one.body), body=one.body, topics=one.topics, tags=one.tags,
+                id=id, title=first_line_title(one.body), body=one.body, topics=one.topics, tags=one.tags,
                 rule_type=one.rule_type, status=Status.CANDIDATE, origin=self._source, lane=one.lane,
                 created_at=at, reinforced_at=at, last_active_at=at,
             ))  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from recollect.app.core import App
 from recollect.app.note_files import file_of
 from recollect.base.errors import BadInput, NotFound
-from recollect.base.text import storable, title_from
+from recollect.base.text import first_line_title, storable
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import Whole
 from recollect.lifecycle.strength import apply_age, strength
@@ -114,7 +114,7 @@ def pin(
     if not content.strip():
         raise BadInput("There is nothing to pin: the text is empty.", hint='`recollect pin "What to remember"`')
     boost, notes = clamp("boost", boost, 0.0, edits.MAX_BOOST)
-    heading, named = app.redact_title(title) or title_from(content), app.redact_topics(topics)
+    heading, named = app.redact_title(title) or first_line_title(content), app.redact_topics(topics)
 
     def make(_store: Store) -> Plan:
         lane = Lane.AGENT if app.actor == "agent" else Lane.USER

@@ -11,7 +11,7 @@ from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.note_files import FoundNote, file_of, find_note, vault_of, vault_scopes
 from recollect.base.errors import BadInput, NotFound
-from recollect.base.text import counted, storable, title_from
+from recollect.base.text import counted, first_line_title, storable
 from recollect.jobs import vault_sync
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
@@ -223,7 +223,7 @@ def _new_file(
     body = app.redact_text("note", text)
     if not body.strip():
         raise BadInput("There is nothing to save: the text is empty.", hint='`recollect note save "What to remember"`')
-    heading = app.redact_title(title) or title_from(body)
+    heading = app.redact_title(title) or first_line_title(body)
     id = app.mint.draw("note")
     written = page.new_text(
         body, id=id, title=heading, tags=app.redact_topics(tuple(tags)), group=app.redact_title(group),

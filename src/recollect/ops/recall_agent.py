@@ -22,7 +22,7 @@ from recollect.model.query import REACHED, Drop, Hit, Query
 from recollect.model.result import Found, Recollection, Scope, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
-from recollect.recall.model_choice import Pointer
+from recollect.recall.model_choice import CandidateLine
 from recollect.recall.priority import is_muted
 from recollect.render.harmless import neutral, plain
 from recollect.store.words import STOP_WORDS
@@ -58,11 +58,11 @@ def recall_agent(
             "No language model chooses memories here.",
             hint="Set MEMORY_LLM and MEMORY_RECALL_SCHEME=double in agent.conf; see docs/LLM.md.",
         )
-    among = _load_pointers(app, text, frozenset())
+    among = _load_candidates(app, text, frozenset())
     choice = choose_among(app, text, among, time.monotonic() + app.settings.count("MEMORY_RECALL_SECONDS"))
     if choice is None:
         raise BadInput("The model gave no answer that could be used.", hint="`recollect logs` says why.")
-    names = {pointer.id: pointer.name for pointer in among}
+    names = {candidate.id: candidate.name for candidate in among}
     chosen = [names[id] for id in choice.chosen]
     return Summary("\n".join(chosen), {"names": [*chosen], "how": choice.how})
 
@@ -70,7 +70,7 @@ def recall_agent(
 # What it chooses among
 
 
-def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
+def _load_candidates(app: App, text: str, seen: Set[str]) -> tuple[CandidateLine, ...]:
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
     found: dict[str, Memory] = {}
     for memory in _load_memories(app, text):
@@ -79,7 +79,7 @@ def _load_pointers(app: App, text: str, seen: Set[str]) -> tuple[Pointer, ...]:
             found.setdefault(memory.id, memory)
     paths = Counter(memory.path for memory in found.values() if isinstance(memory, Note))
     ambiguous = {path for path, count in paths.items() if count > 1}
-    return select_pointers(app, text, [make_pointer(memory, ambiguous) for memory in found.values()])
+    return select_candidates(app, text, [make_candidate(memory, ambiguous) for memory in found.values()])
 
 
 def _load_memories(app: App, text: str) -> Iterator[Memory]:
@@ -91,39 +91,39 @@ def _load_memories(app: App, text: str) -> Iterator[Memory]:
             yield from store.find(Query(kinds=(kind,), statuses=REACHED, limit=MAX_LOADED))
 
 
-def make_pointer(memory: Memory, ambiguous: Set[str] = frozenset()) -> Pointer:
+def make_candidate(memory: Memory, ambiguous: Set[str] = frozenset()) -> CandidateLine:
     """`ambiguous`: paths that name more than one note."""
     note = memory if isinstance(memory, Note) else None
     title, text = plain(memory.title, _TITLE_CHARS), plain(memory.body, _LINE_CHARS)
     about = text if text.startswith(title.rstrip("…")) else f"{title} - {text}" if text else title
     name = plain(note.path, _TITLE_CHARS) if note and note.path and note.path not in ambiguous else memory.id
     words = tuple(one_line(neutral(word)) for word in memory.topics) if note else ()
-    return Pointer(memory.id, name, about, words, neutral(memory.body))
+    return CandidateLine(memory.id, name, about, words, neutral(memory.body))
 
 
-def select_pointers(app: App, text: str, pointers: Sequence[Pointer]) -> tuple[Pointer, ...]:
+def select_candidates(app: App, text: str, candidates: Sequence[CandidateLine]) -> tuple[CandidateLine, ...]:
     """As many of the first as one question holds; where presearch is on, of those that share a keyword."""
     if app.settings.switch("MEMORY_RECALL_PRESEARCH"):
         in_content = app.settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT")
         stop_words = frozenset(STOP_WORDS)
-        pointers = model_choice.filter_by_keywords(text, pointers, stop_words=stop_words, in_content=in_content)
-    return model_choice.limit_to_room(pointers)
+        candidates = model_choice.filter_by_keywords(text, candidates, stop_words=stop_words, in_content=in_content)
+    return model_choice.limit_to_room(candidates)
 
 
 # The passes
 
 
-def choose_among(app: App, text: str, among: Sequence[Pointer], until_s: float) -> Choice | None:
+def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: float) -> Choice | None:
     """None: no usable answer came, or not in time. Nothing to choose from costs no call."""
     scheme, prompt = app.settings.text("MEMORY_RECALL_SCHEME"), neutral(shorten_prompt(text))
     filtered = " that share a keyword" if app.settings.switch("MEMORY_RECALL_PRESEARCH") else ""
     how = f"a language model ({scheme}), of {len(among)}{filtered}"
 
-    def ask(number: int, use: Use, pointers: Sequence[Pointer]) -> tuple[str, ...] | None:
+    def ask(number: int, use: Use, candidates: Sequence[CandidateLine]) -> tuple[str, ...] | None:
         template = app.settings.pair("MEMORY_RECALL_PROMPTS")[number]
         model, seconds = app.settings.pair("MEMORY_RECALL_MODELS")[number], _model_seconds(until_s)
-        question = model_choice.question(use, prompt, pointers, template=template, model=model, seconds=seconds)
-        answer: tuple[str, ...] | None = language_model.ask(app, question, pointers)
+        question = model_choice.question(use, prompt, candidates, template=template, model=model, seconds=seconds)
+        answer: tuple[str, ...] | None = language_model.ask(app, question, candidates)
         return answer
 
     if not among:
@@ -135,7 +135,7 @@ def choose_among(app: App, text: str, among: Sequence[Pointer], until_s: float) 
         return Choice(first, first, how)
     if _model_seconds(until_s) < PASS_NEEDS_S:
         return Choice(first, first, f"{how}; no time for pass 2")
-    by_id = {pointer.id: pointer for pointer in among}
+    by_id = {candidate.id: candidate for candidate in among}
     kept = ask(1, Use.RECALL_STRICT, [_with_content(app, by_id[id]) for id in first])
     if kept is None:
         return Choice(first, first, f"{how}; pass 2 gave no answer")
@@ -148,12 +148,12 @@ def _model_seconds(until_s: float) -> float:
     return max(left_s - min(END_NEEDS_S, left_s / 5), 0.1)
 
 
-def _with_content(app: App, pointer: Pointer) -> Pointer:
+def _with_content(app: App, candidate: CandidateLine) -> CandidateLine:
     """The content of a thread without a body is its messages."""
-    if pointer.content:
-        return pointer
-    messages = [message for _, store in app.scopes() for message in store.messages(pointer.id)][-_MAX_MESSAGES:]
-    return pointer._replace(content=neutral("\n".join(message.content for message in messages)))
+    if candidate.content:
+        return candidate
+    messages = [message for _, store in app.scopes() for message in store.messages(candidate.id)][-_MAX_MESSAGES:]
+    return candidate._replace(content=neutral("\n".join(message.content for message in messages)))
 
 
 # What becomes of it
@@ -163,7 +163,7 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
     """What is shown in place of what ordinary recall found: the chosen memories that are still there, and which pass
     chose or dropped what. None: ordinary recall is shown."""
     began_s = time.monotonic()
-    among = _load_pointers(app, text, seen)
+    among = _load_candidates(app, text, seen)
     choice = choose_among(app, text, among, until_s)
     if choice is None:
         return None
@@ -179,7 +179,7 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
         else:
             kept.append(_make_recollection(app, *current, known.get(id), choice.passes))
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
-    offered = {pointer.id for pointer in among}
+    offered = {candidate.id for candidate in among}
     for id in (id for id in known if id not in choice.first):
         drops.append(Drop(id, "not chosen by pass 1" if id in offered else "not offered to the model"))
     ms = (time.monotonic() - began_s) * 1_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from recollect.app.core import App
 from recollect.app.rule_keeping import linked_replaced, new_rule, supersede
 from recollect.base.errors import BadInput
-from recollect.base.text import one_line, title_from
+from recollect.base.text import first_line_title, one_line
 from recollect.lifecycle import edits
 from recollect.model.memory import ACCEPTED_TAG, Kind, Lane, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
@@ -82,7 +82,7 @@ def list_inbox(app: App, *, limit: Limit = 50) -> Cards:
 
 
 def accept(app: App, id: Id) -> Done:
-    return _put_in_force(app, id, "inbox accept", None)
+    return _accept_rule(app, id, "inbox accept", None)
 
 
 def edit(
@@ -90,7 +90,7 @@ def edit(
     id: Id,
     text: Annotated[str, Arg("The rule as it should read; - reads standard input.", metavar="TEXT", stdin=True)],
 ) -> Done:
-    return _put_in_force(app, id, "inbox edit", _read_rule(app, text, "inbox edit ID"))
+    return _accept_rule(app, id, "inbox edit", _read_rule(app, text, "inbox edit ID"))
 
 
 def reject(app: App, id: Id) -> Done:
@@ -101,7 +101,7 @@ def reject(app: App, id: Id) -> Done:
     )
 
 
-def _put_in_force(app: App, id: str, op: str, words: str | None) -> Done:
+def _accept_rule(app: App, id: str, op: str, words: str | None) -> Done:
     """What a person accepts is as good as said: it supersedes what it contradicts."""
     scope, rule = _find_waiting(app, id)
 
@@ -111,7 +111,7 @@ def _put_in_force(app: App, id: str, op: str, words: str | None) -> Done:
         tags = tuple(dict.fromkeys((*current.tags, ACCEPTED_TAG)))
         new = replace(current, status=Status.ACTIVE, reinforced_at=now, last_active_at=now, tags=tags)
         if words is not None:
-            new = replace(new, body=words, title=title_from(words))
+            new = replace(new, body=words, title=first_line_title(words))
         return Plan.of([Update.between(current, new), *supersede(store, new)])
 
     return app.commit(scope, op, make, lambda _: f"Rule {rule.id} is in force.")

@@ -32,7 +32,7 @@ from recollect.base.text import clip, counted, one_line
 from recollect.jobs import session_schedule
 from recollect.jobs.job_table import VALIDATION
 from recollect.lifecycle import edits, validation
-from recollect.lifecycle.validation import Check, Sort, State
+from recollect.lifecycle.validation import Check, ClaimKind, State
 from recollect.model.ask import Ask, Use
 from recollect.model.codec import Json, content_hash
 from recollect.model.memory import BridgeType, Kind, Lane, Memory, Note, Rule, Status
@@ -322,10 +322,10 @@ def _is_missing_target(name: str, root: Path | None) -> bool:
 
 
 _CHECKS = {
-    Sort.PATH: (_is_missing_path, "{} is not there"),
-    Sort.PROGRAM: (_is_missing_program, "there is no program {}"),
-    Sort.SCRIPT: (_is_missing_script, "package.json has no script {}"),
-    Sort.TARGET: (_is_missing_target, "the Makefile has no target {}"),
+    ClaimKind.PATH: (_is_missing_path, "{} is not there"),
+    ClaimKind.PROGRAM: (_is_missing_program, "there is no program {}"),
+    ClaimKind.SCRIPT: (_is_missing_script, "package.json has no script {}"),
+    ClaimKind.TARGET: (_is_missing_target, "the Makefile has no target {}"),
 }
 
 

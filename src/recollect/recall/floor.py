@@ -1,6 +1,6 @@
 """Whether a memory is relevant enough to a prompt to be shown to someone who did not ask: a probability, made of
 features that mean the same in every store. Few memories are relevant to a rename, next to none to a question
-about a language. The learned weights and the patterns are in floor.json.
+about a language. The learned weights and the patterns are in floor.json; the threshold is applied in selection.py.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Relevance(NamedTuple):
     components: tuple[tuple[str, float], ...]
 
 
-def judge(
+def judge_relevance(
     prompt: Prompt, text: str, *, near: float | None, cover: float, background: Background, passages: int, kept: bool
 ) -> Relevance:
     """`near`: the cosine of the best passage, None without vectors. `cover`: of the passage that covers most.

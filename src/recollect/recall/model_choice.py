@@ -1,6 +1,6 @@
 """Lets a language model choose among memories: what it is asked, and what its answer means. Asks nobody.
 
-The broad question shows a pointer to each memory, one per line; the strict one shows the candidates whole and can only
+The broad question shows a line for each memory; the strict one shows the candidates whole and can only
 remove some. An answer names memories, one per line, or says NONE. Before the broad question the memories may be
 filtered by keywords, which misses paraphrases: it has to be switched on.
 """
@@ -17,7 +17,7 @@ from recollect.base.text import clip
 from recollect.model.ask import Ask, Use
 
 MAX_OFFERED = 400
-BROAD_CHARS = 60_000  # of all pointers; those that come later are not offered
+BROAD_CHARS = 60_000  # of all candidates; those that come later are not offered
 CONTENT_CHARS = 6_000  # of one candidate
 STRICT_CHARS = 80_000
 NONE = frozenset({"", "none", "nothing", "no memories", "no relevant memories", "[]", "n/a"})
@@ -32,7 +32,7 @@ _MIN_PART_CHARS = 3  # a shorter keyword stands inside half of all words
 _MAX_KEYWORDS = 200
 
 
-class Pointer(NamedTuple):
+class CandidateLine(NamedTuple):
     """A memory as a model reads it before it asks for more. The texts are harmless and on one line."""
 
     id: str
@@ -50,26 +50,26 @@ class Pointer(NamedTuple):
         return self.name.rpartition("/")[2].removesuffix(".md")
 
 
-def limit_to_room(pointers: Sequence[Pointer]) -> tuple[Pointer, ...]:
+def limit_to_room(candidates: Sequence[CandidateLine]) -> tuple[CandidateLine, ...]:
     """As many of the first as fit into the broad question."""
-    used = accumulate(len(pointer.line) + 1 for pointer in pointers[:MAX_OFFERED])
-    return tuple(pointer for pointer, chars in zip(pointers, used, strict=False) if chars <= BROAD_CHARS)
+    used = accumulate(len(candidate.line) + 1 for candidate in candidates[:MAX_OFFERED])
+    return tuple(candidate for candidate, chars in zip(candidates, used, strict=False) if chars <= BROAD_CHARS)
 
 
 def question(
-    use: Use, prompt: str, pointers: Sequence[Pointer], *, template: str = "", model: str = "", seconds: float
+    use: Use, prompt: str, candidates: Sequence[CandidateLine], *, template: str = "", model: str = "", seconds: float
 ) -> Ask:
     if use is Use.RECALL_BROAD:
-        memories = "Available memories:\n" + "\n".join(pointer.line for pointer in pointers)
+        memories = "Available memories:\n" + "\n".join(candidate.line for candidate in candidates)
     else:
-        room = min(max(STRICT_CHARS // max(len(pointers), 1), 500), CONTENT_CHARS)
-        whole = (f"## {pointer.line}\n{clip(pointer.content, room)}" for pointer in pointers)
+        room = min(max(STRICT_CHARS // max(len(candidates), 1), 500), CONTENT_CHARS)
+        whole = (f"## {candidate.line}\n{clip(candidate.content, room)}" for candidate in candidates)
         memories = "Candidate memories:\n\n" + "\n\n".join(whole)
     asked = f"<user_prompt>\n{prompt}\n</user_prompt>\n\n{memories}"
     return Ask(use, (("asked", asked),), prompt=template, model=model, seconds=seconds)
 
 
-def read_answer(answer: str, among: Sequence[Pointer]) -> tuple[str, ...] | None:
+def read_answer(answer: str, among: Sequence[CandidateLine]) -> tuple[str, ...] | None:
     """The ids that it names, each once, in its order; None: that is no answer."""
     names = _ids_by_name(among)
     found = dict.fromkeys(id for line in answer.splitlines() for id in _named_in(line, names))
@@ -78,15 +78,15 @@ def read_answer(answer: str, among: Sequence[Pointer]) -> tuple[str, ...] | None
     return () if answer.strip(' \t\r\n.`*"').casefold() in NONE else None
 
 
-def _ids_by_name(pointers: Sequence[Pointer]) -> dict[str, str]:
+def _ids_by_name(candidates: Sequence[CandidateLine]) -> dict[str, str]:
     """Ids by every way to write a name: whole, without its folder, without `.md`, the id itself. A name that could mean
     two memories means none."""
     found: dict[str, set[str]] = {}
-    for pointer in pointers:
-        base = pointer.name.rpartition("/")[2]
-        for name in {pointer.name, pointer.name.removesuffix(".md"), base, pointer.stem, pointer.id}:
-            found.setdefault(name.casefold(), set()).add(pointer.id)
-    whole = {pointer.name.casefold(): pointer.id for pointer in pointers}
+    for candidate in candidates:
+        base = candidate.name.rpartition("/")[2]
+        for name in {candidate.name, candidate.name.removesuffix(".md"), base, candidate.stem, candidate.id}:
+            found.setdefault(name.casefold(), set()).add(candidate.id)
+    whole = {candidate.name.casefold(): candidate.id for candidate in candidates}
     return {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1} | whole
 
 
@@ -110,17 +110,17 @@ def find_keywords(prompt: str, stop_words: Set[str]) -> tuple[str, ...]:
 
 
 def filter_by_keywords(
-    prompt: str, pointers: Sequence[Pointer], *, stop_words: Set[str], in_content: bool = False
-) -> tuple[Pointer, ...]:
+    prompt: str, candidates: Sequence[CandidateLine], *, stop_words: Set[str], in_content: bool = False
+) -> tuple[CandidateLine, ...]:
     """Those that have any keyword of the prompt: as a word, as part of one, or with a letter in twenty that differs.
     Notes that list words to be found by are searched by those and their name, others by name and description."""
     keywords = find_keywords(prompt, stop_words)
-    return tuple(pointer for pointer in pointers if _has_keyword(keywords, _searched_text(pointer, in_content)))
+    return tuple(candidate for candidate in candidates if _has_keyword(keywords, _searched_text(candidate, in_content)))
 
 
-def _searched_text(pointer: Pointer, in_content: bool) -> str:
-    about = pointer.words or (pointer.description,)
-    return "\n".join((pointer.stem, *about, pointer.content if in_content else "")).casefold()
+def _searched_text(candidate: CandidateLine, in_content: bool) -> str:
+    about = candidate.words or (candidate.description,)
+    return "\n".join((candidate.stem, *about, candidate.content if in_content else "")).casefold()
 
 
 def _has_keyword(keywords: Sequence[str], text: str) -> bool:

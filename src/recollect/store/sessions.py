@@ -39,10 +39,10 @@ class SessionState(Database):
                 self._db.execute("DELETE FROM shown WHERE session = ? AND agent = ?", gone)
                 self._db.execute("DELETE FROM session WHERE id = ? AND agent = ?", gone)
 
-    def shown(self, talker: LedgerKey, way: Way) -> frozenset[str]:
+    def shown(self, key: LedgerKey, way: Way) -> frozenset[str]:
         """Marks (model/session.py) of passages, turns and whole memories."""
         sql = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
-        return frozenset(mark for (mark,) in self._every(sql, talker.session, talker.agent, talker.epoch, str(way)))
+        return frozenset(mark for (mark,) in self._every(sql, key.session, key.agent, key.epoch, str(way)))
 
     def memories_shown(self, session: str, agent: str | None = "") -> list[ShownMemory]:
         """What an agent was shown, oldest first, in all its epochs. None: every agent of the session."""
@@ -52,8 +52,8 @@ class SessionState(Database):
         found = self._every(sql, session, agent)
         return [ShownMemory(memory_of(mark), Way(way), Moment(at), call) for mark, way, at, call in found]
 
-    def show(self, talker: LedgerKey, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
-        whose = (talker.session, talker.agent, talker.epoch, str(way))
+    def show(self, key: LedgerKey, way: Way, marks: Sequence[str], *, at: Moment, call: str = "") -> None:
+        whose = (key.session, key.agent, key.epoch, str(way))
         with self.transaction():
             for mark in dict.fromkeys(marks):
                 self._insert("shown", (*whose, mark, at.micros, call), replace=True)

@@ -61,7 +61,7 @@ def remove_runtime(place: Place, until: float) -> bool:
     try:
         with suppress(OSError):  # a home that can hold no lock has no daemon
             for path in (place.spawn_lock, place.lock):
-                while (fd := lockfile.take(path)) is None:
+                while (fd := lockfile.acquire(path)) is None:
                     if time.monotonic() >= until:
                         return False
                     time.sleep(_RETRY_S)

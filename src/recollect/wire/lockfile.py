@@ -22,7 +22,7 @@ _LOCKED_BYTE = 1 << 30
 _FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
-def take(path: str) -> int | None:
+def acquire(path: str) -> int | None:
     """The descriptor that holds the lock; None where another process has it. The file is made where it is missing;
     OSError where it is a link, or there can be no lock at all."""
     while True:

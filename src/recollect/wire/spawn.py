@@ -93,7 +93,7 @@ def start(place: Place, python: str, package: str) -> int:
     try:
         if sys.platform != "win32" and os.stat(place.home).st_uid != os.geteuid():
             return IN_VAIN
-        lock = lockfile.take(place.spawn_lock)
+        lock = lockfile.acquire(place.spawn_lock)
     except OSError:
         return IN_VAIN
     if lock is None:
