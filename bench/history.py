@@ -15,8 +15,8 @@ from bench.child import Child, say
 from bench.past_sessions import AS_BEFORE, AS_NOW, Sessions, Shape
 from bench.report import Report, digits
 from bench.stages import peak_mb
-from recollect.agents import DEFAULT_HOST
 from recollect.app.core import App
+from recollect.app.states import ReadTranscript
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.errors import BadInput
@@ -121,12 +121,11 @@ def _read(folder: str) -> None:
     began, cpu, many = time.perf_counter(), time.process_time(), 0
     for path in sorted((Path(folder) / "left").iterdir()):
         reading, size = transcript_reader.Reading(), path.stat().st_size
+        store, one = app.reader(app.scope), ReadTranscript(path=str(path))
         while reading.cursor.offset < size:
-            new = transcript_reader.read_next(
-                app, DEFAULT_HOST, path, reading, session="", max_bytes=transcripts.MOST_BYTES
-            )  # fmt: skip
-            reading.acts.extend(new)
-            many += len(new)
+            piece = transcript_reader.read_piece(app, store, one, reading, transcripts.MOST_BYTES)
+            reading.acts.extend(piece.new.values())
+            many += len(piece.new)
     _say(began, cpu, acts=many)
 
 

@@ -8,7 +8,7 @@ where the row says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -17,6 +17,7 @@ from recollect.agents import DEFAULT_HOST, Cursor
 from recollect.base.errors import HomeRefused
 from recollect.base.files import write_view
 from recollect.base.moment import Moment
+from recollect.model.act import Act, SessionPart
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
 from recollect.model.session import Heartbeat
@@ -92,6 +93,13 @@ class ReadTranscript:
     @property
     def is_live(self) -> bool:
         return bool(self.parts) and not self.last.change
+
+    def session_part(self, before: Sequence[Act], new: Iterable[Act], **flags: bool) -> SessionPart:
+        """What is new in it, after the acts `before`."""
+        return SessionPart(
+            host=self.host, session=self.session, agent=self.agent, cwd=self.cwd, transcript=self.path,
+            acts=(*before, *new), new_from=len(before), **flags,
+        )  # fmt: skip
 
     def with_part(self, part: ReadPart) -> ReadTranscript:
         """With more read live or by the same import, or by the next import."""

@@ -24,11 +24,10 @@ from recollect.base.project import Project
 from recollect.base.settings import Settings
 from recollect.base.text import one_line
 from recollect.capture.prompt_text import Action
-from recollect.jobs import transcript_reader
-from recollect.jobs.transcript_reader import Reading, act_key, is_undone, new_acts
+from recollect.jobs.transcript_reader import Piece, Reading, is_undone, read_back, read_piece
 from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs
 from recollect.lifecycle.strength import fades
-from recollect.model.act import Act, SessionPart, Speaker
+from recollect.model.act import SessionPart, Speaker
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.result import Scope
 
@@ -148,8 +147,8 @@ class Importer:
     def read(self, transcripts: Sequence[Transcript]) -> ImportReport:
         read_before = {one.path: one for one in CURSORS.find_all(self._store).values()}
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
-            path = str(one.path)
-            known = read_before.get(path) or ReadTranscript(path=path, session=one.session)
+            known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
+            known = replace(known, session=one.session, host=self._host, agent=one.agent, cwd=one.cwd)
             is_read = known.is_live or self._store.session(one.session) is not None  # it is or will be read live
             if not is_read:
                 standing = takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
@@ -166,61 +165,44 @@ class Importer:
     def _read_one(self, one: Transcript, known: ReadTranscript) -> None:
         reading, report = Reading(), self.report
         if 0 < known.last.cursor.offset <= one.size:  # else it is not the file that it was
-            reading = transcript_reader.read_back(self._app, self._host, one.path, known.last.cursor)
+            reading = read_back(self._app, self._host, one.path, known.last.cursor)
             reading.found.clear()
         more = True
         while more:
-            start = reading.cursor.offset
-            new = transcript_reader.read_next(
-                self._app, self._host, one.path, reading, session="", max_bytes=PIECE_BYTES
-            )
-            size = reading.cursor.offset - start
-            more = size > PIECE_BYTES or size < 0
-            fresh = self._find_fresh(new, one)
-            copies = {key: act for act in new if (key := act_key(act)) not in fresh}
-            report.copies += len(copies)
-            reading.acts.extend(copies.values())  # what a fork copied tells what went before
-            known = self._record(one, known, reading, fresh, is_over=not more and self._is_over(one))
-            reading.acts.extend(fresh.values())
-            report.bytes += max(0, size)
-            self._step(max(0, size))
+            piece = read_piece(self._app, self._store, known, reading, PIECE_BYTES, seen=self._seen)
+            more = piece.more
+            known = self._record(one, known, reading, piece)
+            report.copies += piece.copies
+            report.bytes += piece.size
+            self._step(piece.size)
         report.damaged += reading.damaged
         report.secrets.update(reading.found)
-
-    def _find_fresh(self, new: Sequence[Act], one: Transcript) -> dict[int, Act]:
-        now = self._app.wall_clock.now()
-        undated = one.began if one.began and one.began > _BEFORE_AGENTS else one.changed
-        return {
-            key: replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now))
-            for key, act in new_acts(self._store, new).items()
-            if key not in self._seen
-        }
 
     def _is_over(self, one: Transcript) -> bool:
         """Nobody will say so any more."""
         still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
         return not one.agent and one.changed <= still and self._store.session(one.session) is None
 
-    def _record(
-        self, one: Transcript, known: ReadTranscript, reading: Reading, fresh: dict[int, Act], *, is_over: bool
-    ) -> ReadTranscript:
-        change = self._app.changes[Scope.PROJECT]
+    def _record(self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece) -> ReadTranscript:
+        change, now = self._app.changes[Scope.PROJECT], self._app.wall_clock.now()
+        undated = one.began if one.began and one.began > _BEFORE_AGENTS else one.changed
+        acts = piece.new.values()
+        fresh = [replace(act, at=min(act.at if act.at > _BEFORE_AGENTS else undated, now)) for act in acts]
+        is_over = not piece.more and self._is_over(one)
         after = known.with_part(ReadPart(change, reading.cursor, is_over))
-        part = SessionPart(
-            host=self._host, session=one.session, agent=one.agent, cwd=one.cwd, transcript=str(one.path),
-            acts=(*reading.acts, *fresh.values()), new_from=len(reading.acts),
-            ended=is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended)), past=True,
-        )  # fmt: skip
+        ends_now = is_over and (bool(fresh) or (bool(known.parts) and not known.last.ended))
+        part = known.session_part(reading.acts, fresh, ended=ends_now, past=True)
+        reading.acts.extend(fresh)
         if fresh:
-            self._seen.update(fresh)
+            self._seen.update(piece.new)
             self.report.sessions.add(one.session)
-            self.report.acts.update(str(act.speaker) for act in fresh.values())
-            times = [*self.report.times, *(act.at for act in fresh.values())]
+            self.report.acts.update(str(act.speaker) for act in fresh)
+            times = [*self.report.times, *(act.at for act in fresh)]
             self.report.times = (min(times), max(times))
 
         def write() -> None:
             self._write_cursor(known, after)
-            self._store.put_acts(list(fresh), change)
+            self._store.put_acts(list(piece.new), change)
 
         if self._app.dry_run:
             self._preview(part)

@@ -6,15 +6,16 @@ forked or resumed repeat older lines in new files, under other ids.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from recollect import agents
 from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
 from recollect.app.core import App
+from recollect.app.states import ReadTranscript
 from recollect.base.moment import Moment
 from recollect.base.text import storable
 from recollect.model.act import Act, Speaker
@@ -57,22 +58,35 @@ class Reading:
     last_tool: ToolCall | None = None  # the call whose result was read last
 
 
-def read_next(app: App, host: str, path: Path, reading: Reading, *, session: str, max_bytes: int) -> list[Act]:
-    """The acts after the reading's cursor, which moves with them; at most about `max_bytes` of transcript at once.
-    Lines of another session than `session` were copied from its transcript: they only tell what went before."""
-    tail = Tail(path, reading.cursor)
-    start = reading.cursor.offset
-    new: list[Act] = []
-    for utterances in agents.utterances_by_line(host, tail):
+class Piece(NamedTuple):
+    new: dict[int, Act]  # acts that were not recorded yet, by their keys
+    copies: int  # acts that were
+    size: int  # bytes of transcript
+    more: bool  # there is more to read
+
+
+def read_piece(
+    app: App, store: Store, one: ReadTranscript, reading: Reading, max_bytes: int, *,
+    session: str = "", seen: Container[int] = (),
+) -> Piece:  # fmt: skip
+    """What comes after the reading's cursor, which moves with it; about `max_bytes` at once. Acts that were recorded or
+    `seen`, and those of another session than `session` (copied from its transcript), only tell what went before."""
+    tail, start = Tail(Path(one.path), reading.cursor), reading.cursor.offset
+    found: list[Act] = []
+    for utterances in agents.utterances_by_line(one.host, tail):
         for utterance in utterances:
-            act = _act(app, host, reading, utterance)
+            act = _act(app, one.host, reading, utterance)
             if act is not None:
-                (reading.acts if session and utterance.session not in ("", session) else new).append(act)
+                (reading.acts if session and utterance.session not in ("", session) else found).append(act)
         if tail.offset - (0 if tail.restarted else start) > max_bytes:
             break
+    size = tail.offset - (0 if tail.restarted else start)
     reading.cursor = tail.cursor
     reading.damaged += tail.skipped
-    return new
+    new = {key: act for key, act in new_acts(store, found).items() if key not in seen}
+    copies = {key: act for act in found if (key := act_key(act)) not in new}
+    reading.acts.extend(copies.values())
+    return Piece(new, len(copies), size, size > max_bytes)
 
 
 def read_back(app: App, host: str, path: Path, cursor: Cursor) -> Reading:

@@ -139,29 +139,22 @@ def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:
 def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, events: Set[str]) -> bool:
     """True: there is more in this transcript."""
     reading = state.reading(app, one)
-    before = reading.cursor.offset
-    session = "" if one.agent else one.session
-    found = transcript_reader.read_next(app, one.host, Path(one.path), reading, session=session, max_bytes=MOST_BYTES)
-    at = reading.cursor.offset
-    more = at - (before if at >= before else 0) > MOST_BYTES  # a file that was written anew is read from its beginning
-    new = transcript_reader.new_acts(store, found)
-    reading.acts.extend(act for act in found if transcript_reader.act_key(act) not in new)
-    fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in new.values()]
-    part = SessionPart(
-        host=one.host, session=one.session, agent=one.agent, cwd=one.cwd, transcript=one.path,
-        acts=(*reading.acts, *fresh), new_from=len(reading.acts), compacting=EventName.COMPACTING in events,
-        turned=EventName.TURN_ENDED in events, ended=EventName.SESSION_ENDED in events and not one.agent and not more,
+    piece = transcript_reader.read_piece(app, store, one, reading, MOST_BYTES, session="" if one.agent else one.session)
+    fresh = [act if act.at.micros > 0 else replace(act, at=app.clock.now()) for act in piece.new.values()]
+    part = one.session_part(
+        reading.acts, fresh, compacting=EventName.COMPACTING in events, turned=EventName.TURN_ENDED in events,
+        ended=EventName.SESSION_ENDED in events and not one.agent and not piece.more,
     )  # fmt: skip
     ended = part.ended or (one.last.ended and not fresh)
     after = replace(one.with_part(ReadPart("", reading.cursor, ended)), read_at=app.clock.now())
 
     def write_cursor() -> None:
         CURSORS.write(store, after, cursor_key(one.path))
-        store.put_acts(list(new))
+        store.put_acts(list(piece.new))
 
     run_turn_jobs(app, store, part, write_cursor)
     reading.acts.extend(fresh)
-    return more
+    return piece.more
 
 
 def _end_abandoned(app: App, store: Store, state: ReadingState, now_open: set[str]) -> None:
@@ -170,10 +163,7 @@ def _end_abandoned(app: App, store: Store, state: ReadingState, now_open: set[st
     for one in live_transcripts(store):
         if one.last.ended or one.agent or one.session in now_open or changed_at(one.path) > still.micros:
             continue
-        acts = tuple(state.reading(app, one).acts)
-        part = SessionPart(
-            host=one.host, session=one.session, transcript=one.path, acts=acts, new_from=len(acts), ended=True
-        )  # fmt: skip
+        part = one.session_part(state.reading(app, one).acts, (), ended=True)
         after = one.with_part(replace(one.last, ended=True))
         run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
         vault_sync.session_ended(app, state.notes, one.session)
