@@ -46,7 +46,7 @@ def test_the_same_words_are_shown_once_by_the_better_of_those_that_may_be_shown(
 
 def test_what_this_session_has_seen_is_not_shown_again():
     seen, new = thread("seen"), thread("new")
-    found = select([hit(seen), hit(new)], Query(limit=1), seen={seen.id})
+    found = select([hit(seen), hit(new)], Query(limit=1, seen={seen.id}))
     assert [h.memory for h in found.hits] == [new]
     assert [drop.reason for drop in found.drops] == ["shown before"]
 

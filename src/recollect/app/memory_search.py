@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,17 +53,8 @@ Vector = QuestionVector | Callable[[], QuestionVector | None] | None
 """The question's, or a function that waits for it; None: words alone."""
 
 
-def search(
-    app: App,
-    query: Query,
-    only: Scope | None = None,
-    *,
-    seen: Set[str] = frozenset(),
-    withheld: Set[str] = frozenset(),
-    timed: TimedQuestion | None = None,
-) -> Found:
-    """With `timed` someone waits: there is no second, deeper search, and no passage gets its vector on the way.
-    `withheld`: memories that nobody has allowed."""
+def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQuestion | None = None) -> Found:
+    """With `timed` someone waits: there is no second, deeper search, and no passage gets its vector on the way."""
     if not query.text.strip():
         raise BadInput("There is nothing to look for: the question is empty.", hint="`recollect recall WORDS`")
     scopes = [scope for scope, _ in app.scopes() if only in (None, scope)]
@@ -78,7 +69,7 @@ def search(
         vector, how = question_vector(app, query.text)
     answer = search_stores(
         [app.reader(scope) for scope in scopes], query, now=now, rules=app.age_rules, vector=vector,
-        focus=load_focus(app), seen=seen, withheld=withheld, deep=timed is None,
+        focus=load_focus(app), deep=timed is None,
     )  # fmt: skip
     if timed is not None:
         how = timed.how
@@ -141,25 +132,17 @@ class Answer(NamedTuple):
 
 
 def search_stores(
-    stores: Sequence[Store],
-    query: Query,
-    *,
-    now: Moment,
-    rules: AgeRules,
-    vector: Vector = None,
-    focus: Sequence[Focus] = (),
-    seen: Set[str] = frozenset(),
-    withheld: Set[str] = frozenset(),
-    deep: bool = True,
-) -> Answer:
+    stores: Sequence[Store], query: Query, *, now: Moment, rules: AgeRules, vector: Vector = None,
+    focus: Sequence[Focus] = (), deep: bool = True,
+) -> Answer:  # fmt: skip
     """Not `deep`: no second search where filters leave less than was asked for, because somebody waits."""
     began = time.thread_time()
     engine = _Engine(stores, query, [store.words(query.text) for store in stores], now, rules, vector, focus)
-    selected, missing = engine.search(1, seen, withheld)
+    selected, missing = engine.search(1)
     has_more_words = any(sum(len(term.rows) for term in one.terms) > matching.KEPT for one in engine.evidence)
     refused = sum(drop.reason != selection.NOTHING_IN_COMMON for drop in selected.drops)
     if deep and len(selected.hits) < query.limit and (has_more_words or refused >= NEAREST // 2):
-        selected, missing = engine.search(_SECOND_DEPTH, seen, withheld)
+        selected, missing = engine.search(_SECOND_DEPTH)
     return Answer(selected, missing, (time.thread_time() - began) * 1_000)
 
 
@@ -184,16 +167,15 @@ class _Engine:
     vector: Vector
     focus: Sequence[Focus]
 
-    def search(self, depth: int, seen: Set[str], withheld: Set[str]) -> tuple[selection.Selection, int]:
+    def search(self, depth: int) -> tuple[selection.Selection, int]:
         found = self._find_candidates(depth)
         ranked = self._read_ranked(found, depth * _MAX_READ)
         if self.query.unasked:
             refused = [hit for hit in ranked if selection.why_refused(hit, self.query)]
             passing = [hit for hit in ranked if not selection.why_refused(hit, self.query)][:CANDIDATES]
             judged = self._judge_relevance(self._with_pieces(found, passing), found.background)
-            selected = selection.select((*judged, *refused), self.query, seen=seen, withheld=withheld)
-            return selected, found.without_vectors
-        selected = selection.select(ranked, self.query, seen=seen, withheld=withheld)
+            return selection.select((*judged, *refused), self.query), found.without_vectors
+        selected = selection.select(ranked, self.query)
         max_chars = chars_each(len(selected.hits))
         hits = tuple(with_passages(hit, max_chars) for hit in self._with_pieces(found, selected.hits))
         return replace(selected, hits=hits), found.without_vectors

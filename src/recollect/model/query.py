@@ -1,5 +1,6 @@
 """What is searched for, and what was found. A Hit carries every component of its score, so that it can be explained."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ class Query:
     unasked: bool = False  # nobody asked: muted memories are left out, and the surest come first
     floor: float = 0.0  # unasked: how sure it must be that a memory is relevant
     turns: int = 1  # how many turns of one memory may be found
+    seen: Set[str] = frozenset()  # marks of what the asking session was shown before
+    withheld: Set[str] = frozenset()  # ids of memories that nobody has allowed
 
 
 class Piece(NamedTuple):

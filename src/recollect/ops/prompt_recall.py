@@ -80,14 +80,16 @@ def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: 
     if question.left_s <= 0:
         return Outcome(None, _TIME_OVER)
     floor = app.settings.figure("MEMORY_RECALL_FLOOR")
-    query = Query(text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor)
-    found = search(app, query, seen=seen, timed=question)
+    query = Query(
+        text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor, seen=seen
+    )
+    found = search(app, query, timed=question)
     notes = [one.hit.memory for one in found.found if isinstance(one.hit.memory, Note)]
     if any(note.lane is Lane.REPOSITORY and "_always-load/" in note.path for note in notes):
         from recollect.ops.session_start import withheld_notes  # a first prompt does not wait for it
 
         withheld, _ = withheld_notes(app)
-        found = search(app, query, seen=seen, withheld=withheld, timed=question) if withheld else found
+        found = search(app, replace(query, withheld=withheld), timed=question) if withheld else found
     return Outcome(found) if question.left_s > 0 else Outcome(None, _TIME_OVER)
 
 

@@ -5,7 +5,7 @@ rest is left out. Does not rank (matching.py, priority.py), does not word anythi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from recollect.base.text import one_line
@@ -30,11 +30,8 @@ class Selection:
     """How many of each status would be among the hits, had the question not ruled out their status."""
 
 
-def select(
-    ranked: Iterable[Hit], query: Query, *, seen: Set[str] = frozenset(), withheld: Set[str] = frozenset()
-) -> Selection:
-    """`ranked` in order, best first. `seen`: the ledger marks of what this session knows already. `withheld`: the ids
-    of memories that nobody has allowed."""
+def select(ranked: Iterable[Hit], query: Query) -> Selection:
+    """`ranked` in order, best first."""
     ranked = list(ranked)
     of_any_status = replace(query, statuses=())
     has_turns = {(hit.store, hit.memory.id) for hit in ranked if hit.turn is not None}
@@ -55,7 +52,7 @@ def select(
                 return "far below the best"
             if not hit.shown:
                 return "nothing in it answers"
-        if is_entered(seen, hit.mark):
+        if is_entered(query.seen, hit.mark):
             return "shown before"
         if hit.turn is None and key in has_turns:
             return "its turns say it"  # a thread's body sums them up
@@ -69,7 +66,7 @@ def select(
         key, text = (hit.store, hit.memory.id), _comparable(hit, query)
         refusal = why_refused(hit, query)
         reason = refusal or why_dropped(hit, key, text)
-        if hit.memory.id in withheld:
+        if hit.memory.id in query.withheld:
             refusal, reason = "", "waits to be allowed"
         if not reason:
             texts[text] = hit.memory.id
