@@ -17,8 +17,7 @@ from recollect.model.result import Scope
 from recollect.ops import calls, notes
 from tests.cli.run import run
 from tests.hooks.talk import Talk
-from tests.hooks.test_prompt import set_to
-from tests.ops.ask import kept, made, pinned
+from tests.ops.ask import kept, made, pinned, set_to
 from tests.values import messages, thread
 
 DECIDED = (

@@ -31,7 +31,7 @@ from recollect.recall.priority import Focus
 from recollect.render import inject
 from recollect.store import Store
 from tests.hooks.talk import Talk, events, log_of
-from tests.ops.ask import holding, kept, made, pinned
+from tests.ops.ask import holding, kept, made, pinned, set_to
 from tests.ops.conftest import Opens
 from tests.values import NOW
 from tests.values import thread as values_thread
@@ -307,11 +307,6 @@ def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: Ca
     assert [said.count("\n- thread") for said in (usual, one)] == [3, 1]
     assert 0 < len(short) <= 700 < len(usual) <= inject.PROMPT_CHARS
     assert usual[-1] == short[-1] == "]"
-
-
-def set_to(app: App, name: str, value: str) -> None:
-    changed = tuple(one._replace(value=value) if one.name == name else one for one in app.settings.values)
-    app.settings = app.settings._replace(values=changed)
 
 
 def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said(app: App, talk: Talk):

@@ -24,8 +24,7 @@ from recollect.ops import rules
 from recollect.store import Store
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
-from tests.hooks.test_prompt import set_to
-from tests.ops.ask import holding
+from tests.ops.ask import holding, set_to
 
 TOOL: dict[str, Any] = {
     "tool_name": "Bash",

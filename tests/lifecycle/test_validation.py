@@ -1,4 +1,5 @@
-"""Answers about memories are taken at their plain word; a person's memory is described in its own words alone."""
+"""What a memory's words claim. Answers about memories are taken at their plain word; a person's
+memory is described in its own words alone."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle import validation
-from recollect.lifecycle.validation import Check, State
+from recollect.lifecycle.validation import MAX_CLAIMS, Check, ClaimKind, State, find_claims
 from recollect.model.memory import Lane
 from tests.values import note, rule
 
@@ -68,3 +69,42 @@ def test_what_a_person_said_is_described_in_those_words(line: str, lane: Lane, i
 def test_no_answer_breaks_the_reading(text: str):
     assert validation.read_checks(text, (rule("a"),)) == {}
     assert validation.read_descriptions(text, (rule("b"),)) == {}
+
+
+# Claims
+
+TABLE = [
+    ("The entry is `src/app/main.py`.", ["path src/app/main.py"]),
+    ("See src/app/main.py for more.", ["path src/app/main.py"]),
+    ("Run `./scripts/deploy.sh --now` first", ["path ./scripts/deploy.sh"]),
+    ("`make lint` then `npm run build`", ["target lint", "script build"]),
+    ("`pnpm run test:unit`, never `npm test`", ["script test:unit"]),
+    ("Use `terraform plan -out x`.", ["program terraform"]),
+    ("```\n$ foobar now\nprinted output -x\n```", ["program foobar"]),
+    ("Logs are in `/var/log/app/`", ["path /var/log/app/"]),
+    # Not claims
+    ("and/or, his/her, 1/2", []),
+    ("https://example.com/a/b.html", []),
+    ("`foo bar` is what we call it", []),
+    ("Call `useState` in `config`", []),
+    ("`git commit -m <message>`", []),
+    ("`make {target}`", []),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), TABLE)
+def test_a_text_claims_what_it_names(text: str, found: list[str]):
+    assert [f"{claim.kind} {claim.name}" for claim in find_claims(text)] == found
+
+
+def test_each_claim_is_found_once_and_not_too_many():
+    text = "`src/a.py` `src/a.py` " + " ".join(f"`src/{number}.py`" for number in range(500))
+    found = find_claims(text)
+    assert len(found) == len(set(found)) == MAX_CLAIMS
+    assert all(claim.kind is ClaimKind.PATH for claim in found)
+
+
+@given(st.text(alphabet="`~$/ .ab-\n<", max_size=400))
+def test_claims_are_found_in_any_text(text: str):
+    assert all(claim.name for claim in find_claims(text))

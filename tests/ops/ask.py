@@ -42,6 +42,12 @@ def states(app: App) -> dict[Scope, State]:
     return {scope: state(store) for scope, store in app.scopes()}
 
 
+def set_to(app: App, name: str, value: str) -> None:
+    """A setting."""
+    changed = tuple(one._replace(value=value) if one.name == name else one for one in app.settings.values)
+    app.settings = app.settings._replace(values=changed)
+
+
 def files(folder: Path) -> dict[str, str]:
     """Every file below, by its content. Not what SQLite leaves beside a database that was only read: shared
     memory and an empty log."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -14,17 +13,16 @@ from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
 from recollect.lifecycle.compaction import Strategy
 from recollect.mcp.tool_list import BY_NAME, make_call
-from recollect.model.codec import encode
 from recollect.model.memory import Memory, Status
-from recollect.model.plan import Create
 from recollect.model.result import Found, Recalled, Scope
 from recollect.ops import calls, health, memories, suggestions
 from recollect.ops.recall import recall, search
-from recollect.render.recall_text import recall_text
 from recollect.render.terminal import blocks
 from tests.hooks.talk import Talk
-from tests.ops.ask import kept
-from tests.values import NOW, act, note, plan, rule, thread
+from tests.ops.ask import kept, set_to
+from tests.ops.test_recall import as_object, put, text
+from tests.ops.test_recall import shown as titles
+from tests.values import NOW, note, rule, thread
 
 ACTIVE, SUSPENDED, ARCHIVED = Status.ACTIVE, Status.SUSPENDED, Status.ARCHIVED
 
@@ -56,49 +54,23 @@ CASES = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Answer:
-    text: str
-    reactivated: bool | None  # None: this door wakes nothing
+def _by_recall(app: App, asked: str) -> str:
+    return text(recall(app, (asked,)))
 
 
-Door = Callable[[App, str], Answer]
+def _by_search(app: App, asked: str) -> str:
+    (first, *_) = as_object(search(app, (asked,)))["hits"]
+    return f"### [{first['status'].upper()}] {first['title']}"
 
 
-def _by_recall(app: App, asked: str) -> Answer:
-    answer = recall(app, (asked,))
-    facts = json.loads(json.dumps(encode(answer)))["hits"][0]
-    text = recall_text(answer, now=NOW)
-    assert facts["status"].upper() in text.partition("### [")[2]
-    return Answer(text, facts["_reactivated"])
+def _by_virtual_read(app: App, asked: str) -> str:
+    return Talk(app).read(f".ai/recall/{asked}")
 
 
-def _by_search(app: App, asked: str) -> Answer:
-    (first, *_) = json.loads(json.dumps(encode(search(app, (asked,)))))["hits"]
-    return Answer(f"### [{first['status'].upper()}] {first['title']}", None)
-
-
-def _by_virtual_read(app: App, asked: str) -> Answer:
-    text = Talk(app).read(f".ai/recall/{asked}")
-    return Answer(text, "-> Reactivated by this recall" in _first_block(text))
-
-
-def _by_tool(app: App, asked: str) -> Answer:
+def _by_tool(app: App, asked: str) -> str:
     asked_for = make_call(BY_NAME["ai_recall"], {"query": asked})
     call = calls.parse_call(json.dumps({**asked_for, "for": "agent"}).encode())
-    text = json.loads(calls.run_call(app, call))["text"]
-    return Answer(text, "-> Reactivated by this recall" in _first_block(text))
-
-
-def _first_block(text: str) -> str:
-    return text.partition("### ")[2].partition("### ")[0]
-
-
-DOORS = {"recall": _by_recall, "search": _by_search, "virtual read": _by_virtual_read, "ai_recall": _by_tool}
-
-
-def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
-    app.writer(scope).apply(plan(*map(Create, given)), act())
+    return str(json.loads(calls.run_call(app, call))["text"])
 
 
 @pytest.fixture
@@ -110,22 +82,17 @@ def aged(app: App) -> dict[int, Memory]:
     return found
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [_by_recall, _by_search, _by_virtual_read, _by_tool])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.days} days")
 @pytest.mark.parametrize("question", ["near", "far"])
 def test_a_thread_of_any_age_is_found_and_a_near_match_wakes_it(
-    app: App, aged: dict[int, Memory], case: Case, door: str, question: str
+    app: App, aged: dict[int, Memory], case: Case, door: Callable[[App, str], str], question: str
 ):
-    answer = DOORS[door](app, getattr(case, question))
-
-    wakes = question == "near" and case.status is not ACTIVE and answer.reactivated is not None
-    shown = ACTIVE if wakes else case.status
-    assert _first_block(answer.text).startswith(f"[{shown.upper()}] Day {case.days}")
-    assert bool(answer.reactivated) is wakes
-    if wakes and door == "recall":  # the other doors count a use as well
-        woken = kept(app, aged[case.days].id)
-        assert woken.weight == pytest.approx(0.5 ** (case.days / 3) + 0.1)
-        assert (woken.status, woken.last_active_at) == (ACTIVE, NOW)
+    first = door(app, getattr(case, question)).partition("### ")[2].partition("### ")[0]
+    wakes = question == "near" and case.status is not ACTIVE and door is not _by_search
+    assert first.startswith(f"[{(ACTIVE if wakes else case.status).upper()}] Day {case.days}")
+    assert ("-> Reactivated by this recall" in first) is wakes
+    assert not wakes or kept(app, aged[case.days].id).last_active_at == NOW
 
 
 def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_sleep_by_age(app: App):
@@ -198,12 +165,12 @@ def test_what_was_put_away_on_purpose_stays_away_and_is_counted(app: App, put_aw
 
     line = "2 archived memories also match: --archived"
     assert titles(answer) == ["Airships"]
-    assert line in recall_text(answer, now=NOW).splitlines()
+    assert line in text(answer).splitlines()
     assert line in [getattr(block, "text", "") for block in blocks(found, now=NOW)]
     assert as_object(found)["left_out"] == {"archived": 2}
     virtual, tool = _by_virtual_read(app, "the zeppelin hangar"), _by_tool(app, "the zeppelin hangar")
-    assert "2 archived memories also match: `recollect recall --archived`" in virtual.text
-    assert "2 archived memories also match: archived=true" in tool.text
+    assert "2 archived memories also match: `recollect recall --archived`" in virtual
+    assert "2 archived memories also match: archived=true" in tool
     assert "zeppelin" not in Talk(app).say("where do we land the zeppelin, and is the hangar open?").context
 
 
@@ -242,16 +209,6 @@ def test_only_what_the_limit_would_have_shown_is_counted(app: App):
     assert dict(recall(app, ("hats sold on Mondays",), limit=1).found.left_out) == {}
 
 
-def titles(answer: Found | Recalled) -> list[str]:
-    found = answer.found if isinstance(answer, Recalled) else answer
-    return [one.hit.memory.title for one in found.found]
-
-
-def as_object(answer: Found | Recalled) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(json.dumps(encode(answer)))
-    return value
-
-
 def test_lists_and_counts_show_what_age_has_done(app: App):
     old, awake = thread("old", days_old=20), thread("awake")
     put(app, old, awake, rule("r", days_old=900), *(thread(f"gone {n}", days_old=90) for n in range(30)))
@@ -273,8 +230,5 @@ def test_a_thread_that_sleeps_by_age_can_be_restored_and_the_figures_of_age_are_
 
     assert memories.show(app, old.id).card.memory.status is Status.ACTIVE
     assert memories.show(app, older.id).card.memory.status is Status.ARCHIVED
-    changed = {"MEMORY_ARCHIVE_AFTER_DAYS": "60"}
-    app.settings = app.settings._replace(
-        values=tuple(one._replace(value=changed.get(one.name, one.value)) for one in app.settings.values)
-    )
+    set_to(app, "MEMORY_ARCHIVE_AFTER_DAYS", "60")
     assert memories.show(app, older.id).card.memory.status is Status.SUSPENDED

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +15,7 @@ from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
 from recollect.ops import focus, history, memories, notes
 from recollect.vault import note_folder, page
-from tests.ops.ask import kept, made, titles
+from tests.ops.ask import kept, made, set_to, titles
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import put
 
@@ -57,18 +57,6 @@ def test_a_note_waits_in_the_inbox_and_an_archived_one_is_never_surfaced_and_com
 
     notes.restore(app, ("zebra.md",))
     assert (kept(app, id).status, read(app, "zebra.md")) == (Status.ACTIVE, text)
-
-
-def test_archiving_writes_usage_into_the_users_own_tagged_note_and_nothing_else(app: App, vault: Path):
-    put(vault, "a.md", '<memory-metadata>\n{"mine": 1}\n</memory-metadata>\n<memory>\nText\n</memory>\n')
-    notes.sync(app)
-
-    notes.archive(app, ("a",))
-
-    text = read(app, "_archive/a.md")
-    assert '"mine": 1' in text
-    assert '"frequency": 0' in text
-    assert text.endswith("<memory>\nText\n</memory>\n")
 
 
 def test_an_evolved_note_supersedes_the_old_one(app: App):
@@ -142,23 +130,21 @@ def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
         notes.evolve(app, "zebra", "Text")
 
 
-@pytest.mark.parametrize("change", ["archive", "delete", "edit", "purge"])
-def test_what_would_come_back_with_the_file_is_refused(app: App, change: str):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda app, id: memories.archive(app, (id,)),
+        lambda app, id: memories.delete(app, (id,)),
+        lambda app, id: memories.edit(app, id, body="other words"),
+        lambda app, id: history.purge(app, (id,)),
+    ],
+)
+def test_what_would_come_back_with_the_file_is_refused(app: App, change: Callable[[App, str], object]):
     id = made(notes.save(app, "The zebra approves.", title="Zebra"))
-
-    def changed() -> object:
-        match change:
-            case "edit":
-                return memories.edit(app, id, body="other words")
-            case "purge":
-                return history.purge(app, (id,))
-            case _:
-                return getattr(memories, change)(app, (id,))
-
     with pytest.raises(BadInput, match=r"zebra\.md"):
-        changed()
+        change(app, id)
     (app.home.vault / "zebra.md").unlink()
-    changed()
+    change(app, id)
 
 
 def test_only_what_a_note_says_can_be_asked_for_by_its_name(app: App):
@@ -194,33 +180,21 @@ def test_notes_are_neither_merged_nor_split(app: App):
         memories.split(app, one, topics=("x",))
 
 
-# Beside a daemon that takes in what it sees
-
-
-@pytest.fixture
-def watched(app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process looks at the vault right after each change of a file, and does not wait for a lock."""
-    quick = tuple(
-        one._replace(value="100") if one.name == "MEMORY_BUSY_TIMEOUT_MS" else one for one in app.settings.values
-    )
+def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at_the_vault(
+    app: App, open_app: Opens, monkeypatch: pytest.MonkeyPatch
+):
+    """It looks right after each change of a file, and does not wait for a lock."""
     other = open_app(actor="daemon")
-    other.settings = app.settings._replace(values=quick)
+    set_to(other, "MEMORY_BUSY_TIMEOUT_MS", "100")
 
-    def looked_at(change: Callable[..., Any]) -> Callable[..., Any]:
-        def changed(*given: Any) -> Any:
-            result = change(*given)
-            with suppress(StoreBusy):
-                vault_sync.refresh(other, Scope.USER)
-            return result
-
-        return changed
+    def looked_at(change: Callable[..., object], *given: object) -> None:
+        change(*given)
+        with suppress(StoreBusy):
+            vault_sync.refresh(other, Scope.USER)
 
     for name in ("create", "change", "move", "remove"):
-        monkeypatch.setattr(note_folder, name, looked_at(getattr(note_folder, name)))
+        monkeypatch.setattr(note_folder, name, partial(looked_at, getattr(note_folder, name)))
 
-
-@pytest.mark.usefixtures("watched")
-def test_every_command_of_notes_says_what_it_did_though_another_process_looks_at_the_vault(app: App):
     said = [
         notes.save(app, "Ask Anna first.", title="Deploy").summary,
         notes.evolve(app, "deploy", "Ask Ben first.", title="Deploy now").summary,

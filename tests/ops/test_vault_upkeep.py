@@ -58,7 +58,7 @@ def test_after_a_session_began_notes_get_the_tags_they_lack(
     assert len(history.log(app).entries) == entries
 
 
-def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use(
+def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use_and_are_not_written_again(
     app: App, vault: Path, shared: Path, transcript: Transcript
 ):
     for name in ("seen", "by-subagent", "unseen"):
@@ -77,44 +77,27 @@ def test_after_a_session_ended_notes_that_it_was_shown_hold_their_use(
         assert held(vault / f"{name}.md") == wanted
     assert (vault / "unseen.md").read_text() == (shared / "a.md").read_text() == WHOLE
 
-
-def test_a_second_end_and_further_looks_write_nothing_more(app: App, vault: Path, transcript: Transcript):
-    put(vault, "a.md", WHOLE)
-    shown(app, looked(app)["a.md"].id)
-    transcript.event(EventName.SESSION_ENDED)
-    past_sessions.catch_up(app)
-    before, note = files(vault), all_notes(app)["a.md"]
-    stamp = os.stat(vault / "a.md").st_mtime_ns
-
+    before = files(vault), (vault / "seen.md").stat().st_mtime_ns, all_notes(app)
     for number in range(3):
         transcript.number += number
         transcript.event(EventName.SESSION_ENDED)
         past_sessions.catch_up(app)
         notes.sync(app)
-
-    assert (files(vault), os.stat(vault / "a.md").st_mtime_ns) == (before, stamp)
-    assert all_notes(app)["a.md"] == note
-
-
-def test_a_file_that_somebody_is_at_is_left_to_him(app: App, vault: Path):
-    put(vault, "a.md", BARE)
-    looked(app)
-    put(vault, "a.md", BARE + "And an umbrella.\n")
-    vault_sync.write_some(app, vault_sync.Pending(session_began=True))
-    assert (vault / "a.md").read_text() == BARE + "And an umbrella.\n"
+    assert (files(vault), (vault / "seen.md").stat().st_mtime_ns, all_notes(app)) == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Unix modes")
-def test_a_file_that_may_not_be_written_is_left_and_the_others_are_not(app: App, vault: Path):
-    put(vault, "a.md", BARE)
-    put(vault, "b.md", BARE)
+def test_a_file_that_is_being_edited_or_may_not_be_written_is_left_and_the_others_are_not(app: App, vault: Path):
+    for name in "abc":
+        put(vault, f"{name}.md", BARE)
     (vault / "a.md").chmod(0o400)
     looked(app)
+    put(vault, "b.md", BARE + "And an umbrella.\n")
 
     vault_sync.write_some(app, vault_sync.Pending(session_began=True))
 
-    assert (vault / "a.md").read_text() == BARE
-    assert (vault / "b.md").read_text() != BARE
+    assert [(vault / f"{name}.md").read_text() for name in "ab"] == [BARE, BARE + "And an umbrella.\n"]
+    assert (vault / "c.md").read_text() != BARE
 
 
 def test_many_are_tended_a_few_at_a_time(app: App, vault: Path):
