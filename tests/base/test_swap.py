@@ -10,7 +10,7 @@ import pytest
 
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
-from recollect.base.swap import look, remove, replace
+from recollect.base.swap import read_snapshot, remove, replace
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links are another matter there")
 
@@ -38,7 +38,7 @@ def alone(folder: Path) -> list[str]:
 def test_a_file_is_replaced_whole_and_keeps_its_mode(folder: Path):
     for mode in (0o600, 0o644, 0o664):
         path = file(folder, mode=mode)
-        replace(look(path), b"new")
+        replace(read_snapshot(path), b"new")
         assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", mode)
         assert alone(folder) == ["settings.json"]
 
@@ -51,7 +51,7 @@ def test_attributes_stay(folder: Path):
     except OSError:
         pytest.skip("this file system has no attributes")
 
-    replace(look(path), b"new")
+    replace(read_snapshot(path), b"new")
 
     assert (path.read_bytes(), os.getxattr(path, "user.note")) == (b"new", b"mine")
 
@@ -59,7 +59,7 @@ def test_attributes_stay(folder: Path):
 @posix
 def test_a_new_file_gets_the_mode_that_was_asked_for(folder: Path):
     path = folder / "settings.json"
-    found = look(path)
+    found = read_snapshot(path)
     replace(found, b"new", new_mode=0o640)
     assert (found.content, path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (None, b"new", 0o640)
 
@@ -73,7 +73,7 @@ def test_a_link_stays_a_link_and_is_written_through(folder: Path, is_there: bool
         file(dotfiles)
     path = folder / "settings.json"
     path.symlink_to(Path("dotfiles") / "settings.json")
-    replace(look(path), b"new")
+    replace(read_snapshot(path), b"new")
     assert path.is_symlink()
     assert ((dotfiles / "settings.json").read_bytes(), alone(dotfiles)) == (b"new", ["settings.json"])
 
@@ -86,8 +86,8 @@ def test_a_link_out_of_a_project_is_refused(folder: Path):
     (project / "settings.json").symlink_to(outside)
 
     with pytest.raises(BadInput, match="leads out of the project"):
-        look(project / "settings.json", within=project)
-    assert look(project / "settings.json", within=folder).content == b"{}"
+        read_snapshot(project / "settings.json", within=project)
+    assert read_snapshot(project / "settings.json", within=folder).content == b"{}"
 
 
 @posix
@@ -97,7 +97,7 @@ def test_what_is_no_file_is_refused(folder: Path):
     os.mkfifo(folder / "pipe")
     for name in ("loop", "folder", "pipe"):
         with pytest.raises(BadInput, match="cannot be read"):
-            look(folder / name)
+            read_snapshot(folder / name)
 
 
 @posix
@@ -107,15 +107,15 @@ def test_a_file_that_is_not_to_be_written_or_has_other_names_is_left(folder: Pat
     if names == 2:
         os.link(path, folder / "other")
     with pytest.raises(BadInput, match=says):
-        replace(look(path), b"new")
+        replace(read_snapshot(path), b"new")
     assert (path.read_bytes(), len(alone(folder))) == (b"{}", names)
 
 
 def test_what_is_too_large_or_not_utf8_is_refused(folder: Path):
     with pytest.raises(BadInput, match="cannot be read"):
-        look(file(folder, b" " * (swap.MAX_BYTES + 1)))
+        read_snapshot(file(folder, b" " * (swap.MAX_BYTES + 1)))
     with pytest.raises(BadInput, match="not UTF-8"):
-        _ = look(file(folder, b"\xff")).text
+        _ = read_snapshot(file(folder, b"\xff")).text
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write anywhere")
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_not_a_crash(folder: Path):
     folder.chmod(0o500)
     try:
         with pytest.raises(BadInput, match="cannot be written"):
-            replace(look(path), b"new")
+            replace(read_snapshot(path), b"new")
     finally:
         folder.chmod(0o700)
 
@@ -143,7 +143,7 @@ def test_a_file_that_came_went_or_was_changed_meanwhile_is_theirs(
     path = folder / "settings.json"
     if was is not None:
         file(folder, was)
-    found = look(path)
+    found = read_snapshot(path)
     if now is not None:
         path.write_bytes(now)
     else:
@@ -151,7 +151,7 @@ def test_a_file_that_came_went_or_was_changed_meanwhile_is_theirs(
 
     if was is now is None:
         replace(found, b"ours")
-        replace(look(path), b"again")
+        replace(read_snapshot(path), b"again")
         now = b"again"
     else:
         with pytest.raises(Conflict):
@@ -173,13 +173,13 @@ def test_a_file_is_removed_only_if_it_is_what_was_found(
     if not has_hard_links:
         monkeypatch.setattr(os, "link", refuse)
     path = file(folder)
-    found = look(path)
+    found = read_snapshot(path)
     path.write_bytes(b"theirs")
     with pytest.raises(Conflict):
         remove(found)
     assert (path.read_bytes(), alone(folder)) == (b"theirs", ["settings.json"])
 
-    found = look(path)
+    found = read_snapshot(path)
     remove(found)
     assert alone(folder) == []
     remove(found)  # somebody else was faster: no harm
@@ -205,7 +205,7 @@ def test_no_edit_of_another_writer_is_lost(folder: Path, moment: str, monkeypatc
     swap_names = swap._exchange_names
     monkeypatch.setattr(swap, "_exchange_names", exchange)
     with pytest.raises(Conflict):
-        replace(look(path), b"ours")
+        replace(read_snapshot(path), b"ours")
 
     assert path.read_bytes() == (b"their next" if moment == "over ours" else b"theirs")
     assert alone(folder) == ["settings.json"]

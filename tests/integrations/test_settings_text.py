@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.agents import Form
 from recollect.integrations import settings_text
-from recollect.integrations.settings_text import NotPlain, Tree, Way, value_at
+from recollect.integrations.settings_text import KeyPath, NotPlain, Tree, value_at
 
 EVENTS = ("SessionStart", "PreToolUse", "Stop")
 OTHER = {"type": "command", "command": "notify-send done"}
@@ -35,27 +35,27 @@ def added(text: str, tree: Tree = HOOKS, form: Form = Form.JSON) -> str:
     return after
 
 
-def ours(text: str, form: Form = Form.JSON) -> list[Way]:
+def ours(text: str, form: Form = Form.JSON) -> list[KeyPath]:
     """Where our hooks stand; a whole group where it holds no other."""
-    found: list[Way] = []
+    found: list[KeyPath] = []
     events = settings_text.load(form, text).get("hooks", {})
     for event, groups in events.items() if isinstance(events, dict) else ():
         for at, one in enumerate(groups if isinstance(groups, list) else ()):
             inside = [str(value_at(hook, ("command",))).startswith("ours ") for hook in value_at(one, ("hooks",)) or ()]
-            way: Way = ("hooks", event, at)
+            way: KeyPath = ("hooks", event, at)
             found += (
                 [way] if inside and all(inside) else [(*way, "hooks", n) for n, is_ours in enumerate(inside) if is_ours]
             )
     return found
 
 
-def cleaned(text: str, keep: Sequence[Way] = ()) -> str:
+def cleaned(text: str, keep: Sequence[KeyPath] = ()) -> str:
     return settings_text.without(Form.JSON, text, ours(text), keep)
 
 
-def containers(text: str) -> list[Way]:
+def containers(text: str) -> list[KeyPath]:
     settings = settings_text.load(Form.JSON, text)
-    ways: list[Way] = [("hooks",), *(("hooks", event) for event in EVENTS)]
+    ways: list[KeyPath] = [("hooks",), *(("hooks", event) for event in EVENTS)]
     return [way for way in ways if value_at(settings, way) is not None]
 
 
@@ -264,7 +264,7 @@ def test_with_comments_too_what_is_not_clear_is_refused(text: str):
 # TOML
 
 TABLE = {"mcp_servers": {"recollect": {"command": '/home/ada/it\'s "here"/bin/mcp', "args": []}}}
-WAY: Way = ("mcp_servers", "recollect")
+WAY: KeyPath = ("mcp_servers", "recollect")
 TABLES = [
     "", "a = 1\n", "a = 1", "a = 1\r\n", "# only a comment\n", "[mcp_servers]\n",
     "[mcp_servers.other]\ncommand = 'x'\n\n", "[b]\nz = [\n[1],\n[2]]\n",

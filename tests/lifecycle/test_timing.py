@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
-from recollect.lifecycle.timing import BEAT_SECONDS, Schedule, Turn, new_heartbeat, record_interaction, tick
+from recollect.lifecycle.timing import BEAT_SECONDS, DueState, Schedule, new_heartbeat, record_interaction, tick
 from recollect.model.session import Heartbeat
 from tests.values import NOW
 
@@ -64,14 +64,14 @@ def test_what_a_pause_means(since: tuple[int, int], said: str):
 schedules = st.integers(1, 300).flatmap(lambda cycle: st.builds(Schedule, st.integers(0, cycle - 1), st.just(cycle)))
 
 
-def lived(schedule: Schedule, counts: list[int]) -> dict[Turn, list[int]]:
+def lived(schedule: Schedule, counts: list[int]) -> dict[DueState, list[int]]:
     """What happens over a life of counts, looked at once each."""
     last: int | None = None
-    seen: dict[Turn, list[int]] = {turn: [] for turn in Turn}
+    seen: dict[DueState, list[int]] = {turn: [] for turn in DueState}
     for session in counts:
-        turn = schedule.turn(session, last)
+        turn = schedule.due_state(session, last)
         seen[turn].append(session)
-        if turn is not Turn.WAIT:
+        if turn is not DueState.WAIT:
             last = session
     return seen
 
@@ -91,20 +91,20 @@ def test_over_a_thousand_sessions_it_runs_at_its_offset_after_a_baseline(
     schedule: Schedule, baseline: int | None, runs: list[int]
 ):
     seen = lived(schedule, list(range(1_001)))
-    assert seen[Turn.BASELINE] == ([baseline] if baseline else [])
-    assert seen[Turn.RUN] == runs
+    assert seen[DueState.BASELINE] == ([baseline] if baseline else [])
+    assert seen[DueState.RUN] == runs
 
 
 def test_a_count_that_jumps_over_its_points_owes_one_run_and_one_that_fell_back_sets_a_new_baseline():
-    assert lived(Schedule(0, 200), [199, 201, 390, 1_005, 1_006, 1_199, 1_200])[Turn.RUN] == [1_005, 1_200]
+    assert lived(Schedule(0, 200), [199, 201, 390, 1_005, 1_006, 1_199, 1_200])[DueState.RUN] == [1_005, 1_200]
     seen = lived(Schedule(0, 200), [200, 400, 30, 31, 199, 200])
-    assert (seen[Turn.BASELINE], seen[Turn.RUN]) == ([200, 30], [400, 200])
+    assert (seen[DueState.BASELINE], seen[DueState.RUN]) == ([200, 30], [400, 200])
 
 
 @given(schedules, st.lists(st.integers(0, 3_000), min_size=1, max_size=60).map(sorted))
 def test_whatever_sessions_are_seen_each_point_is_answered_once(schedule: Schedule, counts: list[int]):
     seen = lived(schedule, counts)
-    answered = seen[Turn.BASELINE] + seen[Turn.RUN]
+    answered = seen[DueState.BASELINE] + seen[DueState.RUN]
     points = [schedule.last_point(session) for session in answered]
     assert len(set(points)) == len(points)
     assert max(points, default=0) == max(0, max(schedule.last_point(session) for session in counts))
@@ -112,7 +112,7 @@ def test_whatever_sessions_are_seen_each_point_is_answered_once(schedule: Schedu
 
 @given(schedules, st.integers(0, 3_000), st.none() | st.integers(0, 3_000))
 def test_what_has_run_waits_for_its_next_point(schedule: Schedule, session: int, last: int | None):
-    assert schedule.turn(session, session) is Turn.WAIT
+    assert schedule.due_state(session, session) is DueState.WAIT
     assert schedule.last_point(session) <= session < schedule.next_point(session)
     if last is None:
-        assert schedule.turn(session, last) is not Turn.RUN
+        assert schedule.due_state(session, last) is not DueState.RUN

@@ -386,9 +386,9 @@ def test_an_edit_that_comes_meanwhile_is_kept(
     app: App, lived_in: Path, monkeypatch: pytest.MonkeyPatch, edits: int
 ):  # fmt: skip
     rules.add(app, "Use pnpm")
-    index, look, to_come = lived_in / "MEMORY.md", swap.look, [b"- more\n"] * edits
+    index, look, to_come = lived_in / "MEMORY.md", swap.read_snapshot, [b"- more\n"] * edits
 
-    def look_while_others_write(path: Path, *, within: Path | None = None) -> swap.Found:
+    def look_while_others_write(path: Path, *, within: Path | None = None) -> swap.FileSnapshot:
         found = look(path, within=within)
         if path == index and to_come:
             index.write_bytes(index.read_bytes() + to_come.pop())

@@ -91,7 +91,7 @@ def read_text(app: App, vault: Vault, path: str) -> str | Refusal:
     return text
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """A file as it was when its note was last read from it."""
 
     id: str
@@ -100,7 +100,7 @@ class Known(NamedTuple):
     form: Form = Form.OTHER
 
 
-NOTE_FILES = State("vault:", Known, "Which note each file of a vault is, and how it was when it was last read.")
+NOTE_FILES = State("vault:", KnownFile, "Which note each file of a vault is, and how it was when it was last read.")
 WAITING_LINKS = State(
     "vault-wanted:", list[str], "Notes that link to a name, by its hash, that no note has.", limit=200
 )
@@ -119,8 +119,8 @@ class KnownFiles:
         """Ids of notes whose files say something else than before."""
         self._lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
 
-    def find(self, file: NoteFile) -> Known | None:
-        """The note that this file is, maybe under another name before; None: a new one."""
+    def recognise(self, file: NoteFile) -> KnownFile | None:
+        """The file as it was last read, also where it has a new name since; None for a new one."""
         path = self._lost.get(file.hash) or self._lost.get(file.page.id) or ""
         return self.files.get(file.path) or self.files.get(path)
 
@@ -129,7 +129,7 @@ class KnownFiles:
         known = self.files.get(file.path)
         return known is not None and known.hash == file.hash and known.stamp != NO_FILE
 
-    def put(self, store: Store | None, files: Mapping[str, Known]) -> None:
+    def put(self, store: Store | None, files: Mapping[str, KnownFile]) -> None:
         """Without a store it is not written down."""
         for path, one in files.items():
             old = self._lost.get(one.id)
@@ -204,7 +204,7 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
         if change.old_path and change.old_path != change.new_path:
             NOTE_FILES.remove(store, change.old_path)
         if change.new_path:
-            NOTE_FILES.write(store, Known(change.id, UNTRUSTED, change.new_hash), change.new_path)
+            NOTE_FILES.write(store, KnownFile(change.id, UNTRUSTED, change.new_hash), change.new_path)
     _unlink(app, store, {change.id: change.old_path for change in changes if not change.new_path})
 
 

@@ -32,7 +32,7 @@ _AT_FDCWD = -100
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileSnapshot:
     """A file as it was read."""
 
     path: Path  # as others name it
@@ -56,20 +56,20 @@ def digest(content: bytes | None) -> str:
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def look(path: Path, *, within: Path | None = None) -> Found:
+def read_snapshot(path: Path, *, within: Path | None = None) -> FileSnapshot:
     """Read it. `within`: a link may not lead out of this folder, where a stranger may have made it."""
     target = Path(os.path.realpath(path))
     if within is not None and not target.is_relative_to(os.path.realpath(within)):
         raise BadInput(f"{path} leads out of the project, to {target}.", hint="Name that file itself.")
     try:
-        return Found(path, target, read_limited(target, MAX_BYTES))
+        return FileSnapshot(path, target, read_limited(target, MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
-        return Found(path, target, None)
+        return FileSnapshot(path, target, None)
     except OSError as error:
         raise _refusal(path, "read", error) from error
 
 
-def replace(found: Found, content: bytes, *, new_mode: int = 0o600) -> None:
+def replace(found: FileSnapshot, content: bytes, *, new_mode: int = 0o600) -> None:
     """Write this content. Conflict where the file is no longer what was found; then nothing was changed."""
     try:
         mode = _check_writable(found)
@@ -92,7 +92,7 @@ def replace(found: Found, content: bytes, *, new_mode: int = 0o600) -> None:
         raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was written. Try again.")
 
 
-def remove(found: Found) -> None:
+def remove(found: FileSnapshot) -> None:
     """Delete it. Conflict where it is no longer what was found; nothing to do where it is gone."""
     aside = spare_name(found.target)
     try:
@@ -111,7 +111,7 @@ def remove(found: Found) -> None:
     raise Conflict(f"{found.path} was changed by someone else just now.", hint="Nothing was removed. Try again.")
 
 
-def _check_writable(found: Found) -> int | None:
+def _check_writable(found: FileSnapshot) -> int | None:
     try:
         status = os.stat(found.target)
     except FileNotFoundError:
@@ -140,7 +140,7 @@ def _copy_attributes(spare: Path, target: Path, mode: int) -> None:
                 os.setxattr(spare, name, os.getxattr(target, name))
 
 
-def _swap_if_unchanged(spare: Path, found: Found, content: bytes) -> bool:
+def _swap_if_unchanged(spare: Path, found: FileSnapshot, content: bytes) -> bool:
     target = found.target
     if digest(_read(target)) != found.digest:
         return False

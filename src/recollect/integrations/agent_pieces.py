@@ -24,7 +24,7 @@ from recollect.base.text import counted
 from recollect.integrations import managed
 from recollect.integrations.managed import Change
 from recollect.integrations.pieces import Entries, OwnFile, Piece, Receipts
-from recollect.integrations.settings_text import Tree, Way, value_at
+from recollect.integrations.settings_text import KeyPath, Tree, value_at
 from recollect.wire import stub
 
 HOOKS, SERVER, PLUGIN, SKILL, COMMAND = "hooks", "server", "plugin", "skill", "command"
@@ -108,16 +108,16 @@ def _quoted_script(app: App) -> str:
     return "'" + stub.script_path(str(app.home.root)).replace("'", "'\\''") + "'"
 
 
-def _find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[Way]:
+def _find_hooks(prefix: str, settings: Mapping[str, Any]) -> list[KeyPath]:
     """By how their command begins; a whole group where it holds no other."""
-    found: list[Way] = []
+    found: list[KeyPath] = []
     events = settings.get("hooks")
     for event, groups in events.items() if isinstance(events, dict) else ():
         for at, group in enumerate(groups if isinstance(groups, list) else ()):
             hooks = value_at(group, ("hooks",))
             commands = [str(value_at(hook, ("command",))) for hook in hooks] if isinstance(hooks, list) else []
             ours = [one for one, command in enumerate(commands) if command.startswith(prefix)]
-            way: Way = ("hooks", event, at)
+            way: KeyPath = ("hooks", event, at)
             found += [way] if ours and len(ours) == len(commands) else [(*way, "hooks", one) for one in ours]
     return found
 
@@ -129,7 +129,7 @@ def server_command(app: App) -> str:
     return stub.server_path(str(app.home.root))
 
 
-def _find_server(way: Way, command: str, settings: Mapping[str, Any]) -> list[Way]:
+def _find_server(way: KeyPath, command: str, settings: Mapping[str, Any]) -> list[KeyPath]:
     return [way] if value_at(settings, (*way, "command")) in (command, [command]) else []
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict
-from recollect.base.swap import Found
+from recollect.base.swap import FileSnapshot
 from recollect.integrations.pieces import Edit, Entries, LeftAlone, Piece, Receipts
 from recollect.wire import lockfile
 
@@ -42,7 +42,7 @@ class Change(StrEnum):
     LEFT = "leave"  # it is not ours to change
 
 
-class Outcome(NamedTuple):
+class PieceResult(NamedTuple):
     piece: Piece
     change: Change
     reason: str = ""  # why it was left alone
@@ -59,36 +59,36 @@ class Work:
 
     app: App
     receipts: Receipts
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[PieceResult] = field(default_factory=list)
 
     @property
     def changed(self) -> bool:
         return any(one.is_change for one in self.outcomes)
 
-    def put(self, piece: Piece) -> Outcome:
+    def install(self, piece: Piece) -> PieceResult:
         return self._change(piece, wanted=True)
 
-    def take(self, piece: Piece) -> Outcome:
+    def uninstall(self, piece: Piece) -> PieceResult:
         return self._change(piece, wanted=False)
 
-    def _change(self, piece: Piece, *, wanted: bool) -> Outcome:
-        outcome = Outcome(piece, Change.LEFT, f"{piece.path} {UNSETTLED}")
+    def _change(self, piece: Piece, *, wanted: bool) -> PieceResult:
+        outcome = PieceResult(piece, Change.LEFT, f"{piece.path} {UNSETTLED}")
         for _ in range(_TRIES):
             try:
                 outcome = self._attempt(piece, wanted=wanted)
             except Conflict:
                 continue
             except LeftAlone as problem:
-                outcome = Outcome(piece, Change.LEFT, str(problem))
+                outcome = PieceResult(piece, Change.LEFT, str(problem))
                 if not wanted and not self.app.dry_run and not isinstance(piece, Entries):
                     self.receipts.pieces.pop(piece.receipt.key, None)
             break
         self.outcomes.append(outcome)
         return outcome
 
-    def _attempt(self, piece: Piece, *, wanted: bool) -> Outcome:
+    def _attempt(self, piece: Piece, *, wanted: bool) -> PieceResult:
         change, found, edit = _plan(piece, self.receipts, wanted=wanted)
-        outcome = Outcome(piece, change)
+        outcome = PieceResult(piece, change)
         if self.app.dry_run:
             is_shown = outcome.is_change and isinstance(piece, Entries)
             return outcome._replace(diff=_diff(found, edit)) if is_shown else outcome
@@ -133,15 +133,15 @@ class Work:
         self.receipts.save()
 
 
-def preview(piece: Piece, receipts: Receipts) -> Outcome:
+def preview(piece: Piece, receipts: Receipts) -> PieceResult:
     """What adding it would do: SAME where it is there and current, RENEWED where it is outdated."""
     try:
-        return Outcome(piece, _plan(piece, receipts, wanted=True)[0])
+        return PieceResult(piece, _plan(piece, receipts, wanted=True)[0])
     except LeftAlone as problem:
-        return Outcome(piece, Change.LEFT, str(problem))
+        return PieceResult(piece, Change.LEFT, str(problem))
 
 
-def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Found, Edit]:
+def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, FileSnapshot, Edit]:
     found = piece.look()
     edit = piece.edit(found, receipts.pieces.get(piece.receipt.key), wanted=wanted)
     if edit.content == found.content:
@@ -149,7 +149,7 @@ def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Fo
     return Change.REMOVED if not wanted else Change.RENEWED if edit.was_there else Change.ADDED, found, edit
 
 
-def _diff(found: Found, edit: Edit) -> str:
+def _diff(found: FileSnapshot, edit: Edit) -> str:
     """As `diff -u` would show it."""
     before, after = found.text.splitlines(), (edit.content or b"").decode("utf-8").splitlines()
     return "\n".join(difflib.unified_diff(before, after, str(found.path), f"{found.path} (after)", lineterm="", n=2))

@@ -22,9 +22,9 @@ from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput
 from recollect.base.files import read_limited, write_private
-from recollect.base.swap import Found, digest
+from recollect.base.swap import FileSnapshot, digest
 from recollect.integrations import settings_text, text_section
-from recollect.integrations.settings_text import Insertion, NotPlain, Tree, Way, value_at
+from recollect.integrations.settings_text import Insertion, KeyPath, NotPlain, Tree, value_at
 
 _MAX_RECEIPT_BYTES = 2_000_000
 _NOT_PLAIN_FILE = "is a link, or not a plain file"
@@ -41,7 +41,7 @@ class Receipt(NamedTuple):
     before: str = ""  # digest of the file as it was; empty where there was none
     after: str = ""
     inserted: tuple[Insertion, ...] = ()
-    kept: tuple[Way, ...] = ()  # objects and lists that were there before us, and stay even if we leave them empty
+    kept: tuple[KeyPath, ...] = ()  # objects and lists that were there before us, and stay even if we leave them empty
     at: str = ""  # when something was last written
     off: bool = False  # a person had it taken away
 
@@ -110,7 +110,7 @@ class Piece:
     def receipt(self) -> Receipt:
         return Receipt(self.kind, self.host, self.level, str(self.path), str(self.root or ""))
 
-    def look(self) -> Found:
+    def look(self) -> FileSnapshot:
         """Reads the file. LeftAlone where it is not one that we write to."""
         for part in () if self.root is None else self.path.parents:
             if part == self.root or self.root not in part.parents:
@@ -121,9 +121,9 @@ class Piece:
             found = os.lstat(self.path)
             if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
                 raise LeftAlone(f"{self.path} {_NOT_PLAIN_FILE}")
-        return swap.look(self.path)
+        return swap.read_snapshot(self.path)
 
-    def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
+    def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         """`receipt`: of the last time that it was added."""
         raise NotImplementedError
 
@@ -134,20 +134,20 @@ class Entries(Piece):
 
     form: Form
     tree: Tree
-    find: Callable[[Mapping[str, Any]], list[Way]]  # entries of ours, of any version
-    name: Way = ()  # of a single entry, which must not be somebody else's
+    find: Callable[[Mapping[str, Any]], list[KeyPath]]  # entries of ours, of any version
+    name: KeyPath = ()  # of a single entry, which must not be somebody else's
 
-    def look(self) -> Found:
-        return swap.look(self.path, within=self.root)
+    def look(self) -> FileSnapshot:
+        return swap.read_snapshot(self.path, within=self.root)
 
-    def load(self, found: Found) -> dict[str, Any]:
+    def load(self, found: FileSnapshot) -> dict[str, Any]:
         """LeftAlone where the settings cannot be read."""
         try:
             return settings_text.load(self.form, found.text, self.tree)
         except NotPlain as problem:
             raise LeftAlone(f"{self.path}, {problem}") from None
 
-    def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
+    def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         settings = self.load(found)
         entries = {way: value_at(settings, way) for way in self.find(settings)}
         if wanted and _as_tree(entries) == self.tree:
@@ -155,7 +155,7 @@ class Entries(Piece):
         if wanted and not entries and self.name and value_at(settings, self.name) is not None:
             raise LeftAlone(f"{self.path} has another {self.name[-1]!r}")
         try:
-            text, existed = self._text_without_us(found, receipt, entries)
+            text, existed = self._without_us(found, receipt, entries)
             if not wanted:
                 return Edit(text.encode("utf-8") if existed else None, bool(entries))
             inserted = settings_text.insertions(self.form, text, self.tree)
@@ -168,7 +168,7 @@ class Entries(Piece):
         made = self.receipt._replace(before=before, after=digest(after), inserted=inserted, kept=kept)
         return Edit(after, bool(entries), made)
 
-    def _text_without_us(self, found: Found, receipt: Receipt | None, ways: Mapping[Way, Any]) -> tuple[str, bool]:
+    def _without_us(self, found: FileSnapshot, receipt: Receipt | None, ways: dict[KeyPath, Any]) -> tuple[str, bool]:
         """And whether there was a file before us."""
         if receipt is not None and receipt.after == found.digest:
             text, existed = settings_text.take_back(found.text, receipt.inserted), receipt.before != ""
@@ -178,7 +178,7 @@ class Entries(Piece):
         return settings_text.without(self.form, found.text, ways, kept), found.content is not None
 
 
-def _as_tree(entries: Mapping[Way, Any]) -> dict[str, Any]:
+def _as_tree(entries: Mapping[KeyPath, Any]) -> dict[str, Any]:
     tree: dict[Any, Any] = {}
     for (*above, parent, last), value in entries.items():
         node = tree
@@ -191,7 +191,7 @@ def _as_tree(entries: Mapping[Way, Any]) -> dict[str, Any]:
     return tree
 
 
-def _shared(tree: Tree, settings: object, above: Way = ()) -> Iterator[Way]:
+def _shared(tree: Tree, settings: object, above: KeyPath = ()) -> Iterator[KeyPath]:
     """The objects and lists of the tree that are in the settings already: they stay, even if we leave them empty."""
     for key, inner in tree.items():
         if isinstance(settings, dict) and key in settings:
@@ -206,7 +206,7 @@ class OwnFile(Piece):
     text: str = ""
     is_recorded: bool = True  # otherwise there is one receipt for the folder that holds it
 
-    def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
+    def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         if found.content is not None and not is_intact(self.path, found.content):
             raise LeftAlone(f"{self.path} was edited by hand")
         content = seal(self.path, self.text).encode("utf-8") if wanted else None
@@ -220,7 +220,7 @@ class Section(Piece):
     entries: Callable[[str], Sequence[str]] = lambda _: ()  # our lines, given what others wrote
     is_entry: Callable[[str], bool]
 
-    def edit(self, found: Found, receipt: Receipt | None, *, wanted: bool) -> Edit:
+    def edit(self, found: FileSnapshot, receipt: Receipt | None, *, wanted: bool) -> Edit:
         try:
             parts = text_section.split_off(found.text, self.is_entry)
         except BadInput:

@@ -193,17 +193,17 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
         if is_on and (wanted or old.off):  # kept first, so that `uninstall` finds the folder even if writing fails
             kept[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
         for path, text in wanted.items():
-            work.put(_own_file(app, old, path, text))
+            work.install(_own_file(app, old, path, text))
         for path in _present_files(old):
             if path not in wanted:
-                work.take(_own_file(app, old, path))
+                work.uninstall(_own_file(app, old, path))
         if memory and (wanted or memory.folder.is_dir()):
 
             def entries(own: str) -> list[str]:
                 listed[:] = keeper.index_lines(own, rules)
                 return listed
 
-            work.put(_index(memory, entries))
+            work.install(_index(memory, entries))
         if not is_on:
             kept.pop(old.key, None)
             kept |= {old.key: old._replace(at="", off=True)} if off else {}

@@ -24,7 +24,7 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])')
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
-Way = tuple[str | int, ...]  # the keys, and the indexes in lists, that lead to a value
+KeyPath = tuple[str | int, ...]  # the keys, and the indexes in lists, that lead to a value
 Tree = Mapping[str, Any]
 
 
@@ -38,7 +38,7 @@ class Insertion(NamedTuple):
     text: str
 
 
-def value_at(settings: object, way: Way) -> Any:
+def value_at(settings: object, way: KeyPath) -> Any:
     """None where there is nothing."""
     for key in way:
         match settings:
@@ -73,7 +73,7 @@ def insertions(form: Form, text: str, tree: Tree) -> tuple[Insertion, ...]:
     return tuple(sorted(_merge(text, root, tree, unit)))
 
 
-def without(form: Form, text: str, ways: Collection[Way], keep: Collection[Way] = ()) -> str:
+def without(form: Form, text: str, ways: Collection[KeyPath], keep: Collection[KeyPath] = ()) -> str:
     """The text without these entries, and without the objects and lists that they leave empty, except those to keep."""
     found = _toml_cuts(text, ways) if form is Form.TOML else _json_cuts(_plain(form, text), ways, keep) if ways else []
     for start, end in sorted(found, reverse=True):
@@ -240,8 +240,8 @@ def _append(text: str, container: _Container, new: Sequence[tuple[str, object]],
     return Insertion(container.open + 1, f"{newline}{indent}{body}{closing}")
 
 
-def _json_cuts(text: str, ways: Collection[Way], keep: Collection[Way]) -> Iterator[tuple[int, int]]:
-    def at(way: Way) -> _Container:
+def _json_cuts(text: str, ways: Collection[KeyPath], keep: Collection[KeyPath]) -> Iterator[tuple[int, int]]:
+    def at(way: KeyPath) -> _Container:
         found = _root(text)
         for key in way:
             found = _walk(text, next(child.value for child in found.children if child.key == key))
@@ -301,7 +301,7 @@ def _toml_insertions(text: str, tree: Tree) -> tuple[Insertion, ...]:
     return (new,)
 
 
-def _toml_cuts(text: str, ways: Collection[Way]) -> list[tuple[int, int]]:
+def _toml_cuts(text: str, ways: Collection[KeyPath]) -> list[tuple[int, int]]:
     """The lines of our tables and of the tables below them."""
     heads = [_toml_name(way) for way in ways]
     lines = text.splitlines(keepends=True)

@@ -17,7 +17,7 @@ from recollect.app.states import JOB_RECORDS, JobRecord
 from recollect.base.errors import RecollectError
 from recollect.base.moment import Moment
 from recollect.jobs.job_table import EverySessions, Job
-from recollect.lifecycle.timing import Schedule, Turn
+from recollect.lifecycle.timing import DueState, Schedule
 from recollect.model.result import Scope
 from recollect.wire import lockfile
 
@@ -45,7 +45,7 @@ def run_due(job: Job, app: App, _memo: object = None) -> bool:
 def run_all_due(app: App, job: Job) -> Iterator[str]:
     app.actor = "daemon"
     for scope, store in list(app.scopes()):
-        if app.settings.switch(_when(job).switch) and _turn(app, job, store) is not Turn.WAIT:
+        if app.settings.switch(_when(job).switch) and _due_state(app, job, store) is not DueState.WAIT:
             try:
                 yield from _run(app, job, scope)
             except RecollectError as problem:  # the other store goes on; this one is tried again at the next look
@@ -69,11 +69,11 @@ def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator
     try:
         record, session = read_record(store, job), session_ledger.count_sessions(store)
         done = JobRecord(last=session, at=max(0, app.clock.now().micros))
-        turn = Turn.RUN if by_hand else _turn(app, job, store)
-        if turn is Turn.BASELINE:
+        turn = DueState.RUN if by_hand else _due_state(app, job, store)
+        if turn is DueState.BASELINE:
             JOB_RECORDS.write(store, done, job.name)
             app.log.line(f"{job.name}-baseline", scope=scope, session=session)
-        if turn is not Turn.RUN:
+        if turn is not DueState.RUN:
             return
         tried = replace(record, tries=record.tries + 1)
         JOB_RECORDS.write(store, done if tried.tries >= MAX_TRIES else tried, job.name)
@@ -100,8 +100,8 @@ def describe_schedule(app: App, job: Job, scope: Scope) -> str:
     return f"session {session} of the {scope}; next at {following}"
 
 
-def _turn(app: App, job: Job, store: Store) -> Turn:
-    return _schedule(app, job).turn(session_ledger.count_sessions(store), read_record(store, job).last)
+def _due_state(app: App, job: Job, store: Store) -> DueState:
+    return _schedule(app, job).due_state(session_ledger.count_sessions(store), read_record(store, job).last)
 
 
 def _when(job: Job) -> EverySessions:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.app import note_files, session_ledger
 from recollect.app.core import App
-from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, Known, KnownFiles, NoteFile, lane_of, vault_of
+from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, KnownFile, KnownFiles, NoteFile, lane_of, vault_of
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
@@ -59,7 +59,7 @@ class Report:
         return {"new": self.new, "changed": self.changed, "renamed": self.renamed, "gone": self.gone}
 
 
-class Command(NamedTuple):
+class NoteUpdate(NamedTuple):
     """Why notes are updated: their files were read, or a person's command changes both in one plan."""
 
     op: str = SYNC
@@ -69,7 +69,7 @@ class Command(NamedTuple):
     thorough: bool = True  # files are compared with their notes, whatever is known
 
 
-READING = Command(thorough=False)
+READING = NoteUpdate(thorough=False)
 
 
 def quick_look(app: App, scope: Scope) -> Report:
@@ -125,29 +125,29 @@ def change_files(
     """Carry out a command. `texts`: what each file says afterwards."""
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
-    done = update_notes(app, scope, files, known, Report(), Command(op, summary, tuple(texts), released))
+    done = update_notes(app, scope, files, known, Report(), NoteUpdate(op, summary, tuple(texts), released))
     note_links.follow(app, scope, known)
     return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
 def update_notes(
-    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, command: Command = READING
+    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, update: NoteUpdate = READING
 ) -> Done | None:
     """Notes as their files say, as one change; None: the files say what they said before."""
-    ids = {change.new_path: change.id for change in command.changes}
-    fresh: dict[str, Known] = {}
+    ids = {change.new_path: change.id for change in update.changes}
+    fresh: dict[str, KnownFile] = {}
     taken: set[str] = set()
     differing: list[NoteFile] = []
     before: dict[str, Note] = {}
     after: dict[str, Note] = {}
     now = app.clock.now()
     for file in files:
-        was = known.find(file)
+        was = known.recognise(file)
         id = ids.get(file.path) or (was.id if was else new_note_id(app, file, taken))
         taken.add(id)
         is_fresh = now.micros - file.stamp[0] // 1_000 <= _FRESH_S * 1e6
-        fresh[file.path] = Known(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
-        if command.thorough or not known.is_unchanged(file):
+        fresh[file.path] = KnownFile(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
+        if update.thorough or not known.is_unchanged(file):
             differing.append(file)
             known.updated.add(id)
 
@@ -160,25 +160,25 @@ def update_notes(
             stored = store.get(id, follow=False)
             if isinstance(stored, Note):
                 before[id] = stored
-                base = replace(stored, superseded_by=None) if id in command.released else stored
+                base = replace(stored, superseded_by=None) if id in update.released else stored
                 after[id] = page.update_note(base, file.page, file.path, written=written)
             else:
                 after[id] = page.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
         _supersede(store, differing, {**known.files, **fresh}, before, after)
         notes = [Update.between(before[id], new) if id in before else Create(new) for id, new in after.items()]
-        return Plan.of([*command.changes, *notes])
+        return Plan.of([*update.changes, *notes])
 
     def say(plan: Plan) -> str:
-        return command.summary or f"Read {counted(len(plan.touched()), 'note')}."
+        return update.summary or f"Read {counted(len(plan.touched()), 'note')}."
 
     store = None if app.dry_run or not fresh else app.writer(scope)
     with store.transaction() if store else nullcontext():
-        actor = lane_of(scope) if command.op == SYNC else ""
-        done = app.commit(scope, command.op, make, say, actor=actor) if differing else None
-        for change in command.changes:
+        actor = lane_of(scope) if update.op == SYNC else ""
+        done = app.commit(scope, update.op, make, say, actor=actor) if differing else None
+        for change in update.changes:
             if change.old_path != change.new_path:
                 known.drop(store, change.old_path)
-        known.put(store, {path: one for path, one in fresh.items() if command.changes or known.files.get(path) != one})
+        known.put(store, {path: one for path, one in fresh.items() if update.changes or known.files.get(path) != one})
     report.new += len(after) - len(before)
     report.changed += sum(old != after[id] and old.path == after[id].path for id, old in before.items())
     report.renamed += sum(old.path != after[id].path for id, old in before.items())
@@ -194,7 +194,7 @@ def new_note_id(app: App, file: NoteFile, taken: set[str]) -> str:
 
 
 def _supersede(
-    store: Store, files: Sequence[NoteFile], known: Mapping[str, Known], before: dict[str, Note], after: dict[str, Note]
+    store: Store, files: list[NoteFile], known: dict[str, KnownFile], before: dict[str, Note], after: dict[str, Note]
 ) -> None:
     """Some notes say which older one they take the place of."""
     for file in files:

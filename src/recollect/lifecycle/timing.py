@@ -36,7 +36,7 @@ def record_interaction(heart: Heartbeat, now: Moment) -> Heartbeat:
     return replace(heart, last_interaction_at=now, last_interaction_beat=heart.beat)
 
 
-class Turn(StrEnum):
+class DueState(StrEnum):
     WAIT = "wait"
     BASELINE = "baseline"  # only record this session as the starting point
     RUN = "run"
@@ -53,11 +53,11 @@ class Schedule(NamedTuple):
     def next_point(self, session: int) -> int:
         return self.last_point(session) + self.cycle
 
-    def turn(self, session: int, last: int | None) -> Turn:
+    def due_state(self, session: int, last: int | None) -> DueState:
         """`last`: the session of its last run or baseline; None: it never ran."""
         if last is not None and session < last:
-            return Turn.BASELINE
+            return DueState.BASELINE
         point = self.last_point(session)
         if point <= 0 or (last is not None and point <= last):
-            return Turn.WAIT
-        return Turn.BASELINE if last is None else Turn.RUN
+            return DueState.WAIT
+        return DueState.BASELINE if last is None else DueState.RUN

@@ -95,7 +95,7 @@ class HookRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PromptSearch:
     """What a search for a prompt brought, or why nothing was searched."""
 
     found: Found | None
@@ -106,13 +106,13 @@ class Outcome:
     def hits(self) -> tuple[Hit, ...]:
         return tuple(one.hit for one in self.found.found) if self.found else ()
 
-    def with_remark(self, remark: str) -> Outcome:
+    def with_remark(self, remark: str) -> PromptSearch:
         """With something more about how it was searched."""
         return replace(self, found=replace(self.found, how=f"{self.found.how}; {remark}")) if self.found else self
 
 
-NOT_SEARCHED = Outcome(None, "not asked")
-NOTHING_TO_SEARCH = Outcome(None, "nothing to look for")
+NOT_SEARCHED = PromptSearch(None, "not asked")
+NOTHING_TO_SEARCH = PromptSearch(None, "nothing to look for")
 
 
 class SlowerReply(NamedTuple):
@@ -127,7 +127,7 @@ class SlowerReply(NamedTuple):
 class HookReply:
     reply: Reply = field(default_factory=Reply)
     injection: Injection | None = None  # None: nothing is recorded or logged
-    outcome: Outcome = NOT_SEARCHED
+    outcome: PromptSearch = NOT_SEARCHED
     listed: Found | None = None  # what was loaded without a search
     record_shown: Callable[[App], None] | None = None  # what counts as shown, once the reply was printed
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
@@ -190,7 +190,7 @@ def inject(
     request: HookRequest,
     injection: Injection,
     key: LedgerKey,
-    outcome: Outcome = NOT_SEARCHED,
+    outcome: PromptSearch = NOT_SEARCHED,
     listed: Found | None = None,
     *,
     notice: Sequence[str | None] | None = None,

@@ -24,7 +24,7 @@ from recollect.base.settings import environment
 from recollect.base.text import counted
 from recollect.integrations import agent_pieces, managed, rule_copies
 from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
-from recollect.integrations.managed import Change, Outcome, Work
+from recollect.integrations.managed import Change, PieceResult, Work
 from recollect.integrations.pieces import Entries
 from recollect.model.codec import Json
 from recollect.model.result import Summary
@@ -55,7 +55,7 @@ def install(
             stub.write_hook(str(app.home.root), sys.executable)
         command = agent_pieces.short_command(work.receipts)
         for piece in (*pieces, *([command] if command else [])):
-            _require(work.put(piece))
+            _require(work.install(piece))
     if app.dry_run:
         return _plan(work, [] if has_scripts else [("add", f"{app.home.root}/bin/", "the scripts that agents call")])
     notes = [*_notes_about(work), *_next_steps(app, level, chosen)]
@@ -77,7 +77,7 @@ def uninstall(
         for host in chosen or _calling(app, work, level):
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
             for piece in reversed(agent_pieces.pieces(app, host, level)):
-                taken = work.take(piece)
+                taken = work.uninstall(piece)
                 if piece.kind == HOOKS:
                     _require(taken)
             if is_able(host, Ability.READS) and not app.dry_run:
@@ -88,7 +88,7 @@ def uninstall(
         for command in (Path(one.path) for one in work.receipts.of(COMMAND) if not still):
             if command.is_symlink() and os.readlink(command) == "recollect" and not app.dry_run:
                 command.unlink()  # as older versions made it
-            work.take(agent_pieces.short_command_at(command))
+            work.uninstall(agent_pieces.short_command_at(command))
     if app.dry_run:
         return _plan(work, [])
     notes = list(_notes_about(work))
@@ -126,7 +126,7 @@ def _calling(app: App, work: Work, level: Level) -> tuple[str, ...]:
     return tuple(found) or (DEFAULT_HOST,)
 
 
-def _require(outcome: Outcome) -> None:
+def _require(outcome: PieceResult) -> None:
     """BadInput or Conflict where a piece was left alone without which the agent does not call us."""
     piece, change, reason, _ = outcome
     if change is not Change.LEFT or piece.kind not in _REQUIRED:

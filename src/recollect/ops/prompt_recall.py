@@ -23,7 +23,7 @@ from recollect.model.query import REACHED, Query
 from recollect.model.session import Event, Heartbeat, LedgerKey, Way, memory_of
 from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
-from recollect.ops.hook_reply import NOT_SEARCHED, NOTHING_TO_SEARCH, HookReply, HookRequest, Outcome, SlowerReply
+from recollect.ops.hook_reply import NOT_SEARCHED, NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch, SlowerReply
 from recollect.render import inject
 from recollect.render.harmless import plain
 from recollect.wire.pointer import checksum
@@ -44,16 +44,16 @@ def answer_prompt(request: HookRequest) -> HookReply:
     question = _start_question(request, event.asked)  # its vector is computed while we write
     key = session_ledger.ledger_key(app, event)
     heart, is_repeated = _record_prompt(request)
-    outcome = _search_in_time(request, question, key, app.settings.count("MEMORY_PROMPT_HITS"))
+    searched = _search_in_time(request, question, key, app.settings.count("MEMORY_PROMPT_HITS"))
     captured = _capture_in_time(request, is_repeated)
     waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
-    if outcome is NOTHING_TO_SEARCH or not waits_for_model:
-        return _reply(request, key, heart, outcome, captured)
+    if searched is NOTHING_TO_SEARCH or not waits_for_model:
+        return _reply(request, key, heart, searched, captured)
     slower = SlowerReply(
         app.settings.count("MEMORY_RECALL_SECONDS"),
-        lambda later: _reply(later, key, heart, _choose_by_model(later, key, outcome), captured),
+        lambda later: _reply(later, key, heart, _choose_by_model(later, key, searched), captured),
     )
-    ready = _reply(request, key, heart, outcome.with_remark("no language model was asked"), captured)
+    ready = _reply(request, key, heart, searched.with_remark("no language model was asked"), captured)
     return replace(ready, slower=slower)
 
 
@@ -63,22 +63,22 @@ def brief_subagent(request: HookRequest) -> HookReply:
     key = session_ledger.ledger_key(app, event)
     rules = rules_in_force(app)
     question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
-    outcome = _search_in_time(request, question, key, SUBAGENT_HITS) if question else NOT_SEARCHED
-    injection = inject.subagent([rule for _, rule in rules.values()], outcome.hits, nonce=fresh_key()[:8])
+    searched = _search_in_time(request, question, key, SUBAGENT_HITS) if question else NOT_SEARCHED
+    injection = inject.subagent([rule for _, rule in rules.values()], searched.hits, nonce=fresh_key()[:8])
     request.write(request.receive)
     listed = hook_reply.list_loaded(app, "the start of a subagent", rules, injection)
-    return hook_reply.inject(request, injection, key, outcome, listed)
+    return hook_reply.inject(request, injection, key, searched, listed)
 
 
 # The search
 
 
-def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: int) -> Outcome:
+def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: int) -> PromptSearch:
     """What is relevant to a prompt or a task, at most `limit`, nothing that was `seen`."""
     if names_nothing(question.text):
         return NOTHING_TO_SEARCH
     if question.left_s <= 0:
-        return Outcome(None, _TIME_OVER)
+        return PromptSearch(None, _TIME_OVER)
     floor = app.settings.figure("MEMORY_RECALL_FLOOR")
     query = Query(
         text=question.text, statuses=REACHED, limit=limit, turns=limit, once=True, unasked=True, floor=floor, seen=seen
@@ -90,7 +90,7 @@ def search_unasked(app: App, question: TimedQuestion, *, seen: Set[str], limit: 
 
         withheld, _ = withheld_notes(app)
         found = search(app, replace(query, withheld=withheld), timed=question) if withheld else found
-    return Outcome(found) if question.left_s > 0 else Outcome(None, _TIME_OVER)
+    return PromptSearch(found) if question.left_s > 0 else PromptSearch(None, _TIME_OVER)
 
 
 def _start_question(request: HookRequest, text: str) -> TimedQuestion | None:
@@ -100,7 +100,7 @@ def _start_question(request: HookRequest, text: str) -> TimedQuestion | None:
     return TimedQuestion(request.app, text, request.until_s)
 
 
-def _search_in_time(request: HookRequest, question: TimedQuestion | None, key: LedgerKey, limit: int) -> Outcome:
+def _search_in_time(request: HookRequest, question: TimedQuestion | None, key: LedgerKey, limit: int) -> PromptSearch:
     if question is None:
         return NOTHING_TO_SEARCH
     try:
@@ -109,21 +109,21 @@ def _search_in_time(request: HookRequest, question: TimedQuestion | None, key: L
     except StoreDamaged:
         raise
     except RecollectError as problem:
-        return Outcome(None, problem.message, failed=True)
+        return PromptSearch(None, problem.message, failed=True)
 
 
-def _choose_by_model(request: HookRequest, key: LedgerKey, outcome: Outcome) -> Outcome:
-    """What a language model chose; the ordinary outcome, where it gave no answer in time."""
+def _choose_by_model(request: HookRequest, key: LedgerKey, searched: PromptSearch) -> PromptSearch:
+    """What a language model chose; the ordinary search, where it gave no answer in time."""
     from recollect.ops import recall_agent  # only needed here
 
     app, event = request.app, request.event
     seen = frozenset(memory_of(mark) for mark in session_ledger.marks_shown(app, key))
     try:
-        found = recall_agent.choose_instead(app, event.asked, outcome.found, seen, request.until_s)
+        found = recall_agent.choose_instead(app, event.asked, searched.found, seen, request.until_s)
     except Exception as problem:  # noqa: BLE001 the edge of a job: the reply that is ready is given
         app.log.line("not-chosen", session=event.session_id, problem=type(problem).__name__)
         found = None
-    return Outcome(found) if found else outcome.with_remark("the language model gave no answer")
+    return PromptSearch(found) if found else searched.with_remark("the language model gave no answer")
 
 
 # What the prompt itself leaves
@@ -194,11 +194,13 @@ def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
 # The reply
 
 
-def _reply(request: HookRequest, key: LedgerKey, heart: Heartbeat, outcome: Outcome, captured: str | None) -> HookReply:
+def _reply(
+    request: HookRequest, key: LedgerKey, heart: Heartbeat, searched: PromptSearch, captured: str | None
+) -> HookReply:
     """`captured`: the notice of it; None where there was no time."""
     app, event = request.app, request.event
     injection = inject.prompt(
-        outcome.hits,
+        searched.hits,
         heart=heart,
         nonce=fresh_key()[:8],
         max_chars=app.settings.count("MEMORY_PROMPT_CHARS"),
@@ -206,17 +208,17 @@ def _reply(request: HookRequest, key: LedgerKey, heart: Heartbeat, outcome: Outc
         reader=agents.agent(event.host).TITLE,
     )
     # That nothing was found is not news; that the search failed is.
-    trouble = f"Recollect could not search: {plain(outcome.why_not, 120)}" if outcome.failed else ""
+    trouble = f"Recollect could not search: {plain(searched.why_not, 120)}" if searched.failed else ""
     is_seen = notices.are_shown(app, event.host)
 
     def after(later: HookRequest, delivered: bool) -> None:
         beat_state.write_view(later.app)
         if delivered:
-            toasts.show_recalled(later.app, (hit.memory for hit in outcome.hits if hit.mark in injection.shown))
+            toasts.show_recalled(later.app, (hit.memory for hit in searched.hits if hit.mark in injection.shown))
         is_missed = captured is None and not event.transcript  # else it is read there
         untold = _capture(later) if is_missed else "" if delivered and is_seen else captured
         if untold:
             later.write(lambda: notices.add(later.app, untold))
 
-    reply = hook_reply.inject(request, injection, key, outcome, notice=(captured, injection.notice or trouble))
+    reply = hook_reply.inject(request, injection, key, searched, notice=(captured, injection.notice or trouble))
     return replace(reply, after=after)

@@ -14,7 +14,7 @@ from recollect.agents.transcript import Voice
 from recollect.app import beat_state, session_ledger, toasts
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
-from recollect.app.note_files import NO_FILE, NOTE_FILES, Known, vault_scopes
+from recollect.app.note_files import NO_FILE, NOTE_FILES, KnownFile, vault_scopes
 from recollect.app.states import ALLOWED_NOTES
 from recollect.base.errors import NotFound, RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
@@ -198,7 +198,7 @@ def allow(
     return Summary(summary, facts, ("If one is changed, they wait until you allow them again.",))
 
 
-def _always_load_files(app: App, scope: Scope) -> dict[str, Known]:
+def _always_load_files(app: App, scope: Scope) -> dict[str, KnownFile]:
     """By path, sorted."""
     if app.store_path(scope) is None:
         return {}
@@ -207,5 +207,5 @@ def _always_load_files(app: App, scope: Scope) -> dict[str, Known]:
     return {path: one for path, one in sorted(files.items()) if one.stamp != NO_FILE}
 
 
-def _digest(files: dict[str, Known]) -> str:
+def _digest(files: dict[str, KnownFile]) -> str:
     return hashlib.sha256(json.dumps([[path, one.hash] for path, one in files.items()]).encode()).hexdigest()

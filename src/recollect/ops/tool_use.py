@@ -18,7 +18,7 @@ from recollect.model.query import ABOUT_CALL, REACHED, Hit, Query
 from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall, Way
 from recollect.ops import hook_reply, recall, virtual_files
-from recollect.ops.hook_reply import HookReply, HookRequest, Outcome
+from recollect.ops.hook_reply import HookReply, HookRequest, PromptSearch
 from recollect.recall import floor
 from recollect.recall.call_rules import is_lesson, read_call, rules_about
 from recollect.render import inject
@@ -48,7 +48,7 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
     marks = {} if answer.offset else {one.hit.turn_mark: one.scope for one in answer.found.found}
     key = session_ledger.ledger_key(app, event)
     shown = partial(session_ledger.record_shown, key=key, marks=marks, call=call.id, asked=True)
-    return HookReply(reply, injection, Outcome(answer.found), record_shown=shown if marks else None)
+    return HookReply(reply, injection, PromptSearch(answer.found), record_shown=shown if marks else None)
 
 
 def _recall(request: HookRequest, question: str) -> Recalled:
@@ -75,7 +75,7 @@ def _remind(request: HookRequest, call: ToolCall) -> HookReply:
     return hook_reply.inject(request, injection, key, outcome, way=Way.REMINDED, call=call.id)
 
 
-def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[Outcome, list[Rule]]:
+def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) -> tuple[PromptSearch, list[Rule]]:
     """The rules that are about this very call, at most three, none that was `seen`."""
     about = read_call(call.name, call.input)
     rules = {id: pair for id, pair in rules_in_force(app).items() if id not in seen}
@@ -88,7 +88,8 @@ def find_reminders(app: App, call: ToolCall, *, seen: Set[str], until_s: float) 
     for id in best:
         scope, rule = rules[id]
         hits.append((scope, Hit(rule, weights[id], (("named" if weights[id] >= 1 else "near", weights[id]),))))
-    return Outcome(hook_reply.found_without_search(app, about.text, hits, ABOUT_CALL)), [rules[id][1] for id in best]
+    found = hook_reply.found_without_search(app, about.text, hits, ABOUT_CALL)
+    return PromptSearch(found), [rules[id][1] for id in best]
 
 
 def _near_rules(app: App, text: str, rules: Mapping[str, tuple[Scope, Rule]], until_s: float) -> dict[str, float]:

@@ -74,7 +74,7 @@ def export(
 def _export_rules(app: App, file: Path) -> Summary:
     """The rules in force, between two marks; a second export replaces them."""
     rules = [rule for _, rule in rules_in_force(app).values()]
-    found = swap.look(file)
+    found = swap.read_snapshot(file)
     try:
         parts = text_section.split_off(found.text, markdown.is_rule_line)
     except text_section.Broken:

@@ -125,8 +125,8 @@ def remove(vault: Vault, path: str, text: str) -> None:
     swap.remove(_look(vault, path, text))
 
 
-def _look(vault: Vault, path: str, text: str) -> swap.Found:
-    found = swap.look(vault.base / path, within=vault.base)
+def _look(vault: Vault, path: str, text: str) -> swap.FileSnapshot:
+    found = swap.read_snapshot(vault.base / path, within=vault.base)
     if found.content != text.encode():
         raise Conflict(f"{path} was saved by someone else just now.", hint="It was left as it is. Try again.")
     return found
