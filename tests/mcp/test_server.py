@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from jsonschema import Draft202012Validator
 from mcp import MCPError
 
 from recollect.app.core import App
-from recollect.mcp import link
-from recollect.ops import memories, notes
+from recollect.mcp import link, server
+from recollect.model.result import Scope
+from recollect.ops import memories, notes, suggestions
 from recollect.wire import lockfile
-from tests.daemon.real import FORKS, House
-from tests.mcp.talk import talking
+from tests.daemon.real import FORKS, PATIENCE_S, House, soon
+from tests.mcp import talk as talk_module
+from tests.mcp.talk import Talk, talking
 
 pytestmark = [FORKS, pytest.mark.skipif(sys.platform == "win32", reason="a daemon is not started there")]
 STAGING = "Deploys always go through the staging cluster before they reach production."
@@ -25,7 +33,6 @@ STAGING = "Deploys always go through the staging cluster before they reach produ
 def seed(count: int = 3, **fields: Any) -> list[str]:
     """Threads of the project that the tests stand in, said by an agent."""
     from recollect.model.plan import Create
-    from recollect.model.result import Scope
     from tests.values import act, messages, plan, thread
 
     app = App.open(Path.cwd())
@@ -133,6 +140,17 @@ def test_suggestions_and_compaction_are_data_within_the_limit(shared: House):
         assert talk.data("ai_suggestions")["health"]["active_threads"] == 90
 
 
+def test_two_agents_compact_at_once_and_nothing_is_lost(shared: House):
+    seed(40)
+    with talking() as one, talking() as other, ThreadPoolExecutor() as threads:
+        for told in threads.map(lambda talk: talk.data("ai_compact"), (one, other)):
+            assert told["dry_run"] is False
+    app = App.open(Path.cwd())
+    said = [message for _, store in app.scopes() for _, messages in store.each() for message in messages]
+    app.close()
+    assert len(said) == 80
+
+
 def test_memories_and_notes_are_resources(shared: House):
     app = App.open(Path.cwd())
     notes.save(app, "Ask Anna first.", title="Deploy")
@@ -178,15 +196,128 @@ def test_a_store_that_cannot_be_written_still_answers_and_says_why_it_keeps_noth
         assert talk.data("ai_compact", dry_run=True)["before"]["active_threads"] == 1
 
 
-def test_where_no_daemon_can_be_started_it_says_so(house: House, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def no_daemon(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another process holds the lifetime lock and never answers."""
     monkeypatch.setattr(link, "_START_S", 0.2)
     held = lockfile.acquire(house.place.lock)
     assert held
-    with talking() as talk:
-        assert "recollect doctor" in talk.error("ai_pin", content="Not kept.")
+    yield
     lockfile.release(held)
     assert house.alive() == []
+
+
+@pytest.mark.usefixtures("no_daemon")
+def test_where_no_daemon_can_be_started_it_goes_on_by_words_alone_and_says_so():
+    seed(2)
+    with talking() as talk:
+        said = talk.text("ai_pin", content="Kept without help.")
+        assert said.endswith("\nThe daemon could not be started: this was done without it, by words alone.")
+        found = talk.text("ai_recall", query="help")
+        assert "Kept without help." in found
+        assert found.endswith(link.ALONE)
+        assert talk.data("ai_status")["memories"] == {"project": {"thread active": 3}}
+        problem, hint = talk.error("ai_compact").split("\n")
+        assert problem.endswith("could not be started.")
+        assert "recollect doctor" in hint
+
+
+@pytest.mark.usefixtures("no_daemon")
+def test_what_is_done_without_the_daemon_loads_no_numpy():
+    seed(2)
+    script = """if True:
+        import sys
+        from recollect.mcp import link
+        link._START_S = 0.2
+        for call in ({"op": "recall", "values": {"query": ["staging cluster"]}}, {"op": "suggestions"}):
+            reply = link.Link().ask(call, "n", 30)
+            assert not reply.failed and ("Deploys 1" in reply.text or reply.data), reply
+        assert "numpy" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# Long work
+
+
+@contextmanager
+def calling(talk: Talk, tool: str) -> Iterator[list[tuple[float, float | None]]]:
+    """A call under way, and what is heard of its progress; the client cancels it in the end."""
+    heard: list[tuple[float, float | None]] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total))
+
+    async def call() -> None:
+        await talk.client.call_tool(tool, {}, progress_callback=listen)
+
+    future = talk.portal.start_task_soon(call)
+    yield heard
+    future.cancel()
+
+
+def changes() -> int:
+    app = App.open(Path.cwd())
+    try:
+        return len(app.reader(Scope.PROJECT).log(limit=100))
+    finally:
+        app.close()
+
+
+def test_long_work_of_the_daemon_reports_its_progress_and_ends_when_it_is_cancelled(
+    shared: House, monkeypatch: pytest.MonkeyPatch
+):
+    """It waits for another writer."""
+    monkeypatch.setattr(server, "fresh_key", lambda: "this call")
+    shared.home.conf.write_text("MEMORY_BUSY_TIMEOUT_MS=100\n")
+    seed(40)
+    app = App.open(Path.cwd())
+    other = apsw.Connection(str(app.store_path(Scope.PROJECT)))
+    app.close()
+    before = changes()
+    other.execute("BEGIN IMMEDIATE")
+    with talking() as talk:
+        with calling(talk, "ai_compact") as heard:
+            assert soon(lambda: heard)
+            assert heard[0][1] == 3
+        assert soon(lambda: shared.ask("progress", name="this call") == ("ok", b"[0, 0]"))
+    other.close()
+    assert changes() == before
+
+
+@pytest.mark.usefixtures("no_daemon")
+@pytest.mark.parametrize("tool", ["ai_compact", "ai_suggestions"])
+def test_so_does_long_work_without_the_daemon(monkeypatch: pytest.MonkeyPatch, tool: str):
+    seed(1)
+    before = changes()
+    go_on, cancelled, ended = threading.Event(), threading.Event(), threading.Event()
+
+    class WatchedLink(link.Link):
+        def ask(self, *call: Any) -> link.Reply:
+            reply = super().ask(*call)
+            assert "cancelled" in reply.text
+            ended.set()
+            return reply
+
+        def cancel(self, name: str) -> None:
+            super().cancel(name)
+            cancelled.set()
+
+    def find_close(*values: Any) -> Any:
+        found = find_at_once(*values)
+        go_on.wait(PATIENCE_S)
+        return found
+
+    find_at_once = suggestions._find_close
+    monkeypatch.setattr(suggestions, "_find_close", find_close)
+    monkeypatch.setattr(talk_module, "Link", WatchedLink)
+    with talking() as talk:
+        with calling(talk, tool) as heard:
+            assert soon(lambda: heard)
+        assert cancelled.wait(PATIENCE_S)
+        go_on.set()
+        assert ended.wait(PATIENCE_S)
+    assert changes() == before
 
 
 def test_many_servers_share_one_daemon_and_each_serves_its_own_project(shared: House, tmp_path: Path):

@@ -34,6 +34,10 @@ class BadImport(BadInput):
         self.line = line
 
 
+class Stopped(RecollectError, exit_code=130):
+    """The caller cancelled it."""
+
+
 class NotFound(RecollectError, exit_code=3):
     """An id, a project or a file that does not exist."""
 

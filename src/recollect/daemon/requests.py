@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from recollect import __version__
 from recollect.app.core import App
@@ -19,6 +20,9 @@ from recollect.daemon.apps import Apps
 from recollect.daemon.socket_server import Answer, Request
 from recollect.hooks import Hooks
 from recollect.wire import frame
+
+if TYPE_CHECKING:
+    from recollect.ops.calls import Work
 
 _RETRY_S = 0.02
 HOOK_NEEDS_S = 0.07  # of its deadline: for its own start, and to print the answer
@@ -33,6 +37,7 @@ class RequestHandler:
         self._log = log
         self._stop = stop
         self._status = status
+        self._works: dict[str, Work] = {}  # by the name that the client gave its call
         self.last_request_s = time.monotonic()  # when the daemon was last needed
 
     def answer(self, request: Request) -> Answer:
@@ -47,6 +52,13 @@ class RequestHandler:
                 return self._answer_hook(request)
             case "ask":
                 return self._run_operation(request)
+            case "progress":
+                work = self._works.get(request.header.get("name", ""))
+                return Answer(frame.OK, json.dumps([work.done, work.total] if work else [0, 0]).encode())
+            case "cancel":
+                if work := self._works.get(request.header.get("name", "")):
+                    work.is_cancelled = True
+                return Answer(frame.OK)
             case "status":
                 return Answer(frame.OK, json.dumps(self._status()).encode())
             case "stop":
@@ -91,6 +103,8 @@ class RequestHandler:
         from recollect.ops import calls  # no hook needs it
 
         header, environ = request.header, _environ(request.header)
+        name, work = header.get("name", ""), calls.Work()
+        self._works[name] = work
         try:
             call = calls.parse_call(request.body)
             take_app = self._apps.own if call.takes_long else self._apps.app
@@ -99,15 +113,17 @@ class RequestHandler:
                     with take_app(environ.get(frame.PROJECT_VARIABLE, ""), header.get("cwd", ""), environ) as app:
                         if call.takes_long:
                             _check_model(app)
-                        return Answer(frame.OK, calls.run_call(app, call))
+                        return Answer(frame.OK, calls.run_call(app, call, work))
                 except (StoreBusy, ModelLoading):
                     # Apps of the daemon wait for other writers no longer than a hook can, and for the model not at all;
                     # a command or an MCP client can wait.
-                    if time.monotonic() >= request.until_s:
+                    if time.monotonic() >= request.until_s or work.is_cancelled:
                         raise
                     time.sleep(_RETRY_S)
         except RecollectError as problem:
             return Answer(frame.ERROR, calls.encode_error(problem))
+        finally:
+            self._works.pop(name, None)
 
 
 def _is_newer(header: Mapping[str, str]) -> bool:

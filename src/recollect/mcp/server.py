@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp import types
 from mcp.server.context import ServerRequestContext
@@ -21,6 +22,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
+from recollect.base.ids import fresh_key
 from recollect.mcp.link import Link, Reply
 from recollect.mcp.tool_list import BY_NAME, TOOLS, instructions, make_call, name_arguments
 
@@ -28,12 +30,14 @@ NAME = "recollect"
 SCHEME = "recollect://memory/"
 _WITHIN_S = 30.0
 _LONG_S = 300.0
+_PROGRESS_S = 0.5
 _MAX_LISTED = 50
 _MAX_AT_ONCE = 16
 _MAX_ERROR_CHARS = 2_000
 _TEXT = "text/plain"
 
 Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -72,7 +76,7 @@ class Door:
     async def list_tools(self, _ctx: Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one.tool) for one in TOOLS])
 
-    async def call_tool(self, _ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = BY_NAME.get(params.name)
         if tool is None:
             near = difflib.get_close_matches(params.name, BY_NAME, n=1)
@@ -80,7 +84,7 @@ class Door:
             text = f"There is no tool {params.name[:80]!r}.{meant} There are: {', '.join(BY_NAME)}."
             return _result(Reply(text, failed=True))
         call = make_call(tool, params.arguments or {})
-        reply = await self._ask(call, _LONG_S if tool.long else _WITHIN_S)
+        reply = await (self._ask_long(ctx, call) if tool.long else self._ask(call))
         return _result(reply._replace(text=name_arguments(tool, reply.text)) if reply.failed else reply)
 
     async def list_resources(self, _ctx: Context, _params: object) -> types.ListResourcesResult:
@@ -111,8 +115,33 @@ class Door:
         contents = types.TextResourceContents(uri=params.uri, text=reply.text, mime_type=_TEXT)
         return types.ReadResourceResult(contents=[contents])
 
-    async def _ask(self, call: Mapping[str, object], within_s: float = _WITHIN_S) -> Reply:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._link.ask, call, within_s)
+    async def _ask_long(self, ctx: Context, call: Mapping[str, object]) -> Reply:
+        """Reports its progress, and is cancelled with the request."""
+        name = fresh_key()
+        reporting = asyncio.create_task(self._report_progress(ctx, name))
+        try:
+            return await self._ask(call, name, _LONG_S)
+        except asyncio.CancelledError:
+            # Nothing can be awaited in a request that is cancelled.
+            threading.Thread(target=self._link.cancel, args=(name,), daemon=True).start()
+            raise
+        finally:
+            reporting.cancel()
+
+    async def _report_progress(self, ctx: Context, name: str) -> None:
+        reported = -1
+        while True:
+            await asyncio.sleep(_PROGRESS_S)
+            done, total = await self._in_thread(self._link.progress, name)
+            if total and done > reported:
+                reported = done
+                await ctx.session.report_progress(done, total)
+
+    async def _ask(self, call: Mapping[str, object], name: str = "", within_s: float = _WITHIN_S) -> Reply:
+        return await self._in_thread(self._link.ask, call, name or fresh_key(), within_s)
+
+    async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
 
 def _result(reply: Reply) -> types.CallToolResult:

@@ -15,7 +15,7 @@ from enum import Enum
 
 from recollect.app.core import App
 from recollect.app.session_ledger import record_asked
-from recollect.base.errors import BadInput, RecollectError
+from recollect.base.errors import BadInput, RecollectError, Stopped
 from recollect.base.ids import fresh_key
 from recollect.base.text import storable
 from recollect.model.codec import Json, decode, encode
@@ -40,6 +40,19 @@ class Call(typing.NamedTuple):
         return self.op.effect is Effect.KEEP or self.op.name in _LONG
 
 
+class Work:
+    """The progress of a call, which operations report by calling it, and whether it was cancelled."""
+
+    def __init__(self) -> None:
+        self.done = self.total = 0
+        self.is_cancelled = False
+
+    def __call__(self, done: float, total: float, what: str = "") -> None:
+        self.done, self.total = int(done), int(total)
+        if self.is_cancelled:
+            raise Stopped("It was cancelled. Nothing was written.")
+
+
 def parse_call(body: bytes) -> Call:
     """BadInput for anything that is not a call."""
     try:
@@ -62,13 +75,14 @@ def parse_call(body: bytes) -> Call:
     )
 
 
-def run_call(app: App, call: Call) -> bytes:
+def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
     """The App belongs to the caller: it is left as it was."""
-    before, app.dry_run = app.dry_run, call.dry_run
+    before = app.dry_run, app.progress
+    app.dry_run, app.progress = call.dry_run, work or app.progress
     try:
         result = call.op.function(app, **call.values)
     finally:
-        app.dry_run = before
+        app.dry_run, app.progress = before
     if not call.for_agent:
         answer: Json = encode(result)
     else:

@@ -34,6 +34,7 @@ _MOST_HINTS = 3
 _HINTS_TIMEOUT_S = 5.0
 _HINT_CANDIDATES = 30
 _NO_LIMIT = 1_000_000
+_STEPS = 3  # before each it can be cancelled
 
 
 def suggestions(
@@ -49,6 +50,7 @@ def suggestions(
         close, notes = _find_close(app, store, awake, edits.MERGE_ABOVE)
     except (ModelError, BadInput) as problem:
         close, notes = [], (f"Threads that say the same were not looked for: {problem.message}",)
+    app.progress(2, _STEPS, "steps")
     ids = {one.sketch.id for one in awake}
     drifted = Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), drifts_over=edits.MIN_DRIFTS - 1, limit=_NO_LIMIT)
     moved = sorted((one for one in store.find(drifted) if isinstance(one, Thread)), key=lambda one: one.created_at)
@@ -62,6 +64,7 @@ def suggestions(
         app.dry_run,
         notes=notes,
     )
+    app.progress(_STEPS, _STEPS, "steps")
     return replace(found, applied=_apply(app, close[:_MOST_LISTED], splits[:_MOST_LISTED])) if apply else found
 
 
@@ -77,7 +80,6 @@ def compact(
     now, age = app.clock.now(), app.age_rules
     first_look = compaction.standing(reader.sketches(), now=now, rules=age)
     awake = [one for one in first_look if one.status is Status.ACTIVE]
-    app.progress(0, 2, "steps")
     close, notes = _find_close(app, reader, awake, figures.merge_above)
     chosen = Chosen()
 
@@ -87,7 +89,7 @@ def compact(
         chosen = compaction.choose(threads, close, figures, now=now, rules=age)
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
         whole = {memory.id: memories.load_whole(store, memory) for id in ids if (memory := store.get(id, follow=False))}
-        app.progress(1, 2, "steps")  # the last moment at which it can be called off
+        app.progress(2, _STEPS, "steps")
         return compaction.plan(chosen, [one.sketch for one in threads], whole, now=now, rules=age)
 
     def say(_plan: Plan) -> str:
@@ -96,12 +98,13 @@ def compact(
         return f"Compacted ({strategy}): {merges}, {archives}, {threads}."
 
     done = app.commit(scope, "compact", make, say)
-    app.progress(2, 2, "steps")
+    app.progress(_STEPS, _STEPS, "steps")
     return _report(app, strategy, chosen, done.change, (*notes, *done.notes))
 
 
 def _find_close(app: App, store: Store, awake: Sequence[Standing], above: float) -> tuple[list[Pair], tuple[str, ...]]:
     """Threads of one lane that are near to each other, without pins; and what to tell the user about it."""
+    app.progress(0, _STEPS, "steps")
     threads = {one.sketch.seq: one.sketch for one in awake if not one.sketch.pinned}
     if len(threads) < 2:
         return [], ()
@@ -113,6 +116,7 @@ def _find_close(app: App, store: Store, awake: Sequence[Standing], above: float)
         owners = store.owners([seq for seq, _ in passages])
         vectors = embedder.embed([text for _, text in passages])
         more = [(seq, owners[seq].memory, row.tobytes()) for (seq, _), row in zip(passages, vectors, strict=True)]
+    app.progress(1, _STEPS, "steps")
     found = store.similar_pairs(embedder.id, list(threads), above, more)
     pairs = [(threads[a].id, threads[b].id, how) for a, b, how in found if threads[a].lane is threads[b].lane]
     left = max(0, missing - len(more))
