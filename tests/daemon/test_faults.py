@@ -21,9 +21,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.app import notices, session_ledger
+from recollect.app import notices
 from recollect.app.core import App
-from recollect.app.states import CAPTURED
+from recollect.app.states import CAPTURED, SESSIONS
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
@@ -209,7 +209,7 @@ class Scene:
         try:
             counted = CAPTURED.read(app.reader(app.scope))
             assert sum(counted.get(kept, 0) for kept in ("stored", "inbox")) == len(self.said), counted
-            assert session_ledger.count_sessions(app.reader(Scope.PROJECT)) == len(self.sessions)
+            assert SESSIONS.read(app.reader(Scope.PROJECT)) == len(self.sessions)
         finally:
             app.close()
 

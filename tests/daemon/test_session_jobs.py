@@ -10,7 +10,7 @@ from recollect.app import notices
 from recollect.app.core import App
 from recollect.daemon.apps import Apps
 from recollect.jobs.job_table import FORGETTING, VALIDATION
-from recollect.jobs.session_schedule import read_record, run_all_due
+from recollect.jobs.session_schedule import read_record, run_due
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
@@ -70,7 +70,7 @@ def test_a_real_daemon_runs_what_the_count_of_sessions_owes(house: House, tmp_pa
     store = app.writer(Scope.PROJECT)
     store.apply(plan(Create(rule("old", days_old=60))), act())
     store.put_state("sessions", "200")
-    assert [*run_all_due(app, FORGETTING), *run_all_due(app, VALIDATION)] == []
+    assert [*run_due(app, FORGETTING), *run_due(app, VALIDATION)] == []
     store.put_state("sessions", "399")
     app.close()
     house.start()

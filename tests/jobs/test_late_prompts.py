@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import notices, session_ledger
+from recollect.app import notices
 from recollect.app.core import App
+from recollect.app.states import SESSIONS
 from recollect.base.clock import FixedClock
 from recollect.model.memory import Kind, Rule
 from recollect.model.query import Query
@@ -80,7 +81,7 @@ def test_transcript_first(app: App, transcript: Transcript, talk: Talk):
 
     assert seen(app) == [1]
     assert "Use tabs, not spaces" in said.notice, "what was captured without it is told here"
-    assert session_ledger.count_sessions(app.reader(Scope.PROJECT)) == 1
+    assert SESSIONS.read(app.reader(Scope.PROJECT)) == 1
 
 
 @pytest.mark.parametrize("is_missed", [False, True])

@@ -10,7 +10,7 @@ import pytest
 from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.jobs.job_table import FORGETTING, VALIDATION, EverySessions, Job
-from recollect.jobs.session_schedule import Run, run_all_due
+from recollect.jobs.session_schedule import Run, run_due
 from recollect.model.result import Scope
 from tests.ops.conftest import Opens
 
@@ -42,7 +42,7 @@ def all_due(app: App, *numbers: int, scope: Scope = Scope.PROJECT) -> None:
         if number is not None:
             counted_to(app, number, scope)
         for job in (FORGETTING, VALIDATION):
-            list(run_all_due(app, job))
+            list(run_due(app, job))
 
 
 def test_over_a_thousand_sessions_each_job_runs_on_its_schedule(app: App, open_app: Opens, ran: Ran):
@@ -86,19 +86,19 @@ def make_due(app: App) -> None:
     for number in (200, 400):
         counted_to(app, number)
         if number == 200:
-            assert list(run_all_due(app, FORGETTING)) == []
+            assert list(run_due(app, FORGETTING)) == []
 
 
 def test_two_never_run_one_job_at_a_time_and_what_stops_is_free_at_once(app: App, open_app: Opens, ran: Ran):
     make_due(app)
     other = open_app()
-    running = run_all_due(app, FORGETTING)
+    running = run_due(app, FORGETTING)
     assert next(running) == "one"
-    assert list(run_all_due(other, FORGETTING)) == []
+    assert list(run_due(other, FORGETTING)) == []
     del running
 
-    assert list(run_all_due(other, FORGETTING)) == ["one"]
-    assert list(run_all_due(app, FORGETTING)) == [], "and not once more for the same session"
+    assert list(run_due(other, FORGETTING)) == ["one"]
+    assert list(run_due(app, FORGETTING)) == [], "and not once more for the same session"
     assert len(ran) == 2
 
 
@@ -114,6 +114,6 @@ def test_what_fails_is_tried_three_times_and_then_not_before_it_is_due_again(app
     make_due(app)
     for number in (400, 401, 402, 403, 404, 600):
         counted_to(app, number)
-        list(run_all_due(app, FORGETTING))
+        list(run_due(app, FORGETTING))
 
     assert tries == [400, 401, 402, 600]

@@ -13,7 +13,6 @@ import pytest
 
 from recollect import __version__
 from recollect.agents import Level, agent, claude_code
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.integrations import agent_checks, agent_pieces
@@ -163,7 +162,7 @@ def test_doctor_starts_the_server(app: App):
 
 
 def plugin_file(app: App) -> Path:
-    return agent("opencode").plugin(Level.USER, places(app), app.home.root)[0]
+    return agent("opencode").plugin(Level.USER, app.places, app.home.root)[0]
 
 
 def of_opencode(app: App) -> list[tuple[Mark, str]]:

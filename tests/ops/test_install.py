@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from recollect.agents import Ability, Level, agent, callers, claude_code
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NoProject
@@ -73,7 +72,7 @@ def hooks(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def theirs(app: App, host: str) -> None:
-    speaks, here = agent(host), places(app)
+    speaks, here = agent(host), app.places
     wanted = set[Path]()
     if Ability.SERVER in speaks.ABILITIES:
         wanted.add(speaks.server_place(Level.USER, here).path)

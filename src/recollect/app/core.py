@@ -27,6 +27,7 @@ from recollect.model.plan import Plan
 from recollect.model.result import Done, Scope
 
 if TYPE_CHECKING:
+    from recollect.agents import Places
     from recollect.base.log import Log
     from recollect.embed.embedder import Embedder
     from recollect.lifecycle.strength import AgeRules
@@ -115,6 +116,14 @@ class App:
         for scope in Scope:
             if self.store_path(scope) is not None:
                 yield scope, self.reader(scope)
+
+    @property
+    def places(self) -> Places:
+        """Where the files of this person and of this project stand, for the agents that look for them."""
+        from recollect.agents import Places
+
+        environ = environment()
+        return Places(user_home(environ), self.project.root if self.project else None, environ)
 
     def share_vectors(self, other: App) -> None:
         """Uses the vectors that another App for the same place has in memory."""

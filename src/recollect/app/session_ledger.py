@@ -115,11 +115,6 @@ def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
         _record_use(app, LedgerKey(session), marks, True, *Scope)
 
 
-def count_sessions(store: Store) -> int:
-    """How many sessions a store has counted so far."""
-    return SESSIONS.read(store)
-
-
 def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: bool, *scopes: Scope) -> None:
     for scope in scopes:
         ids = [memory_of(mark) for mark, where in marks.items() if where is scope]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.app import session_ledger
+from recollect.app.states import SESSIONS
 from recollect.render.harmless import plain
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def show(app: App, text: str) -> None:
 def show_session(app: App, event: Event) -> None:
     """The number of this session. A session without a message is the next to be counted."""
     if app.settings.switch(SETTING):
-        count = session_ledger.count_sessions(app.reader(app.scope))
+        count = SESSIONS.read(app.reader(app.scope))
         show(app, f"Session {session_ledger.load_or_new(app, event).number or count + 1}")
 
 

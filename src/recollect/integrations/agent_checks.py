@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from recollect import __version__
 from recollect.agents import DEFAULT_HOST, Addon, Level, agent, callers, default_agent
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import NoProject, RecollectError
 from recollect.base.settings import environment
@@ -94,7 +93,7 @@ def _obstacles(app: App, piece: Piece) -> Iterator[Check]:
     served = agent(piece.host)
     if isinstance(piece, Entries) and served.OFF_SWITCH and piece.load(piece.look()).get(served.OFF_SWITCH) is True:
         yield Check("hooks", Mark.WARN, f"switched off in {piece.path}", f"remove {served.OFF_SWITCH} there")
-    if unapproved := served.unapproved(Level(piece.level), places(app)):
+    if unapproved := served.unapproved(Level(piece.level), app.places):
         yield Check(_name(piece), Mark.WARN, unapproved)
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, agent, callers, default_agent, is_able
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.settings import environment
@@ -37,7 +36,7 @@ _SPINNER = "Recalling memories..."
 def pieces(app: App, host: str, level: Level) -> list[Piece]:
     """In the order in which they are added. NoProject where the level needs a project and there is none."""
     check_level(host, level)
-    at, served, is_shared = places(app), agent(host), level is Level.PROJECT
+    at, served, is_shared = app.places, agent(host), level is Level.PROJECT
     ours: dict[str, Any] = {"host": host, "level": level}
     in_tree = (
         {**ours, "root": None, "mode": 0o600} if level is Level.USER else {**ours, "root": at.project, "mode": 0o644}
@@ -88,7 +87,7 @@ def _wanted_hooks(app: App, host: str) -> Iterator[tuple[str, Mapping[str, objec
     served = agent(host)
     waits = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     wait_s = app.settings.count("MEMORY_RECALL_SECONDS") if waits else 0
-    for hook in served.hooks(places(app)):
+    for hook in served.hooks(app.places):
         patience_s = wait_s if hook.is_prompt else 0
         if patience_s:
             hook = hook._replace(timeout_s=patience_s + hook.timeout_s, spinner=_SPINNER)
@@ -156,7 +155,7 @@ def short_command_at(path: Path) -> OwnFile:
 
 def agents_here(app: App) -> tuple[str, ...]:
     """Those whose program is on the PATH, or which left a folder in the home folder."""
-    at = places(app)
+    at = app.places
     path = at.environ.get("PATH", os.defpath)
     return tuple(
         host
@@ -176,7 +175,7 @@ def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING
 
 def plugin_here(app: App) -> Addon | None:
     """Our plugin in the agent that manages plugins itself, where it is switched on. Nothing here changes it."""
-    return default_agent().addon(places(app))
+    return default_agent().addon(app.places)
 
 
 def is_second_server(folder: Path) -> bool:

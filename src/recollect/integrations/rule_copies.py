@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.agents import OwnMemory, RuleCopy, default_agent
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.base import swap
@@ -96,14 +95,14 @@ def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
 
 def receipt_for(app: App, copies: Copies) -> Receipt:
     """Of the usual folder. NoProject where there is no project."""
-    keeper, at = default_agent(), places(app)
+    keeper, at = default_agent(), app.places
     folder = keeper.own_memory(at).folder if copies is RULES_SYNC else keeper.skills_folder(at)
     return Receipt(copies.kind, keeper.HOST, path=str(folder), root=str(app.require_project().root))
 
 
 def own_memory_of(app: App, receipt: Receipt) -> OwnMemory:
     """The memory that a receipt is about, of any project."""
-    usual = default_agent().own_memory(places(app)._replace(project=Path(receipt.root)))
+    usual = default_agent().own_memory(app.places._replace(project=Path(receipt.root)))
     folder = Path(receipt.path)
     return usual if folder == usual.folder else usual._replace(base=folder.parent, folder=folder)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.base.errors import RecollectError
@@ -120,10 +119,10 @@ class Task:
             return False
         more = False
         try:
-            function = self.job.function
             if isinstance(self.job.when, EverySessions):
-                function = partial(session_schedule.run_due, self.job)
-            more = function(app, self._memos.setdefault(self._root, Memo()))
+                list(session_schedule.run_due(app, self.job))
+            else:
+                more = self.job.function(app, self._memos.setdefault(self._root, Memo()))
         finally:
             if not more:
                 self.close()

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app import session_ledger
 from recollect.app.core import App
-from recollect.app.states import JOB_RECORDS, JobRecord
+from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord
 from recollect.base.errors import RecollectError
 from recollect.base.moment import Moment
 from recollect.jobs.job_table import EverySessions, Job
@@ -35,19 +34,15 @@ class Run(NamedTuple):
     since: Moment | None  # when it last ran, or the baseline; None: never
 
 
-def run_due(job: Job, app: App, _memo: object = None) -> bool:
-    """All that is due in this project's stores. False: nothing is left."""
-    for line in run_all_due(app, job):
-        app.log.line(job.name, said=line)
-    return False
-
-
-def run_all_due(app: App, job: Job) -> Iterator[str]:
+def run_due(app: App, job: Job) -> Iterator[str]:
+    """All that is due in this project's stores."""
     app.actor = "daemon"
     for scope, store in list(app.scopes()):
         if app.settings.switch(_when(job).switch) and _due_state(app, job, store) is not DueState.WAIT:
             try:
-                yield from _run(app, job, scope)
+                for line in _run(app, job, scope):
+                    app.log.line(job.name, said=line)
+                    yield line
             except RecollectError as problem:  # the other store goes on; this one is tried again at the next look
                 app.log.line("job-failed", job=job.name, scope=scope, problem=problem.message)
 
@@ -67,7 +62,7 @@ def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator
             yield f"{job.name.capitalize()} of the {scope}'s memory is already running."
         return
     try:
-        record, session = read_record(store, job), session_ledger.count_sessions(store)
+        record, session = read_record(store, job), SESSIONS.read(store)
         done = JobRecord(last=session, at=max(0, app.clock.now().micros))
         turn = DueState.RUN if by_hand else _due_state(app, job, store)
         if turn is DueState.BASELINE:
@@ -93,7 +88,7 @@ def describe_schedule(app: App, job: Job, scope: Scope) -> str:
     if not app.settings.switch(when.switch):
         return f"switched off ({when.switch})"
     store, schedule = app.reader(scope), _schedule(app, job)
-    session = session_ledger.count_sessions(store)
+    session = SESSIONS.read(store)
     following = schedule.next_point(session)
     if read_record(store, job).last is None:
         return f"session {session} of the {scope}; baseline at {following}, first run at {following + schedule.cycle}"
@@ -101,7 +96,7 @@ def describe_schedule(app: App, job: Job, scope: Scope) -> str:
 
 
 def _due_state(app: App, job: Job, store: Store) -> DueState:
-    return _schedule(app, job).due_state(session_ledger.count_sessions(store), read_record(store, job).last)
+    return _schedule(app, job).due_state(SESSIONS.read(store), read_record(store, job).last)
 
 
 def _when(job: Job) -> EverySessions:

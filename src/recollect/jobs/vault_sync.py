@@ -12,9 +12,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app import note_files, session_ledger
+from recollect.app import note_files
 from recollect.app.core import App
 from recollect.app.note_files import NO_FILE, SYNC, UNTRUSTED, KnownFile, KnownFiles, NoteFile, lane_of, vault_of
+from recollect.app.states import SESSIONS
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
@@ -315,7 +316,7 @@ def _write(app: App, known: KnownFiles, path: str) -> list[NoteFile]:
     note = reader.get(one.id, follow=False) if one else None
     if one is None or isinstance(before, Refusal) or text_hash(before) != one.hash or not isinstance(note, Note):
         return []
-    after = page.with_usage(tags.complete(before, session=session_ledger.count_sessions(reader)), note)
+    after = page.with_usage(tags.complete(before, session=SESSIONS.read(reader)), note)
     if after == before:
         return []
     note_folder.change(vault, path, before, after)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, notices, session_ledger, toasts
+from recollect.app import language_model, notices, toasts
 from recollect.app.core import App
 from recollect.app.note_files import file_of
+from recollect.app.states import SESSIONS
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
@@ -112,7 +113,7 @@ def _find_lowest(app: App, scope: Scope, since: Moment | None) -> tuple[Candidat
     store = app.reader(scope)
     kinds = (Kind.RULE, Kind.NOTE) if scope is Scope.USER else (Kind.RULE,)
     found = store.find(Query(kinds=kinds, statuses=(Status.ACTIVE,), limit=_MAX_POOL))
-    return forgetting.candidates(found, session=session_ledger.count_sessions(store), born_before=since)
+    return forgetting.candidates(found, session=SESSIONS.read(store), born_before=since)
 
 
 def _apply_verdict(app: App, scope: Scope, one: Candidate, verdict: Verdict | None) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from recollect.agents import default_agent
-from recollect.app.agent_places import places
 from recollect.app.core import IMPORT_ACTOR, MAX_TITLE_CHARS, MAX_TOPIC_CHARS, MAX_TOPICS, App
 from recollect.base.errors import BadImport, BadInput, NotFound
 from recollect.base.files import read_limited
@@ -99,7 +98,7 @@ def memory_folder(
     from recollect.vault import front
 
     owner = default_agent()
-    memory = None if folder else owner.own_memory(places(app))
+    memory = None if folder else owner.own_memory(app.places)
     place = Path(folder) if folder else memory.folder if memory else Path()
     if not place.is_dir():
         raise NotFound(f"There is no folder {place}.", hint=f"{owner.TITLE} has noted nothing of this project yet.")
@@ -124,7 +123,7 @@ def rules_file(
     *,
     user: User = False,
 ) -> Summary:
-    paths = [Path(file)] if file else [path for path in default_agent().rule_files(places(app)) if path.is_file()]
+    paths = [Path(file)] if file else [path for path in default_agent().rule_files(app.places) if path.is_file()]
     if not paths:
         raise NotFound("There is no file of rules here.", hint="Name one: `recollect import rules AGENTS.md`")
     items = [one for path in paths for one in foreign.rule_items(_read_text(path))]

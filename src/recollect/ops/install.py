@@ -17,7 +17,6 @@ from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST, Ability, Level, callers, is_able
 from recollect.agents import agent as agent_of
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.settings import environment
@@ -81,7 +80,7 @@ def uninstall(
                 if piece.kind == HOOKS:
                     _require(taken)
             if is_able(host, Ability.READS) and not app.dry_run:
-                for folder in agent_of(host).answer_folders(places(app)):
+                for folder in agent_of(host).answer_folders(app.places):
                     shutil.rmtree(folder, ignore_errors=True)
         gone = {one.piece.receipt.key for one in work.outcomes}
         still = sorted({one.path for one in work.receipts.of(*CALLING) if one.key not in gone})
@@ -198,7 +197,7 @@ def _notes_about(work: Work) -> Iterator[str]:
 
 
 def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str]:
-    yield from filter(None, (agent_of(host).unapproved(level, places(app)) for host in chosen))
+    yield from filter(None, (agent_of(host).unapproved(level, app.places) for host in chosen))
     plugin = agent_pieces.plugin_here(app)
     if plugin and DEFAULT_HOST in chosen:
         yield f"The plugin {plugin.name} calls too; an event is answered once."

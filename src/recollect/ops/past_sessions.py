@@ -16,7 +16,6 @@ from typing import Annotated, NamedTuple
 from recollect.agents import DEFAULT_HOST, Ability, Transcript, hosts
 from recollect.agents import agent as agent_of
 from recollect.app import question_vector
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.errors import BadInput, NotFound
@@ -65,15 +64,9 @@ def import_past(
     chosen = choose(app, path, day, all=all, host=host)
     sessions = sum(len(found) for _, found in chosen.by_project.values())
     total = sum(one.size for _, found in chosen.by_project.values() for one in found)
-    done = 0
-
-    def step(size: int) -> None:
-        nonlocal done
-        done += size
-        app.progress(min(done, total) / 1e6, total / 1e6, f"MB of {counted(sessions, 'session')}")
-
+    step = show_progress(app, total, f"MB of {counted(sessions, 'session')}")
     read = [_read(app, host, project, found, step) for project, found in chosen.by_project.values()]
-    app.progress(total / 1e6, total / 1e6, "MB")
+    step(total)
     facts: dict[str, Json] = {"projects": [dict(one.facts) for one in read], "left_out": dict(chosen.left)}
     notes = [note for one in read for note in one.notes]
     if chosen.left:
@@ -97,7 +90,7 @@ def catch_up(app: App) -> Summary:
 
 def count_past(app: App) -> tuple[int, int]:
     """How many past sessions there are, and how many of them are this project's."""
-    listed = [one for one in agent_of(DEFAULT_HOST).transcripts(places(app)) if not one.problem and not one.agent]
+    listed = [one for one in agent_of(DEFAULT_HOST).transcripts(app.places) if not one.problem and not one.agent]
     key, find = app.project.key if app.project else "", _project_finder()
     return len(listed), sum((found := find(one.cwd)) is not None and found.key == key for one in listed)
 
@@ -131,7 +124,7 @@ def choose(
     if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
         raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
     chosen, find, unread = Chosen({}, Counter()), _project_finder(), []
-    for one in agent_of(host).transcripts(places(app), within):
+    for one in agent_of(host).transcripts(app.places, within):
         if one.problem:
             unread.append(one)
             continue
@@ -151,6 +144,18 @@ def choose(
     ours_at = {one.path.parent for _, found in chosen.by_project.values() for one in found}
     chosen.left.update(one.problem for one in unread if all or path or one.path.parent in ours_at)
     return chosen
+
+
+def show_progress(app: App, total: int, what: str) -> Step:
+    """To be called with the number of bytes after each step."""
+    done = 0
+
+    def step(size: int) -> None:
+        nonlocal done
+        done = min(done + size, total)
+        app.progress(done / 1e6, total / 1e6, what)
+
+    return step
 
 
 # One project

@@ -106,13 +106,7 @@ def replay(
 def replay_sessions(app: App, transcripts: Sequence[Transcript]) -> list[Asked]:
     """Into the memory of this app, which knows nothing before."""
     total = sum(one.size for one in transcripts)
-    done = 0
-
-    def step(size: int) -> None:
-        nonlocal done
-        done += size
-        app.progress(min(done, total) / 1e6, total / 1e6, "MB of sessions")
-
+    step = past_sessions.show_progress(app, total, "MB of sessions")
     past = PastApp(app, app.require_project(), app.settings, "Replayed past sessions")
     player = _Player(past)
     try:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 from recollect.agents import default_agent
-from recollect.app.agent_places import places
 from recollect.app.core import App
 from recollect.base.errors import RecollectError
 from recollect.integrations import rule_copies
@@ -79,7 +78,7 @@ def _stamp(app: App) -> tuple[object, ...]:
         return ()
     stores = [path for scope in Scope if (path := app.store_path(scope)) is not None]
     logs = [path.with_name(path.name + "-wal") for path in stores]
-    memory = default_agent().own_memory(places(app))
+    memory = default_agent().own_memory(app.places)
     files = [*stores, *logs, app.home.conf, app.project.conf, memory.folder / memory.index_file]
     return tuple(_version(path) for path in files)
 

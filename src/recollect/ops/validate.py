@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import anchors, language_model, notices, session_ledger, toasts
+from recollect.app import anchors, language_model, notices, toasts
 from recollect.app.core import MAX_TITLE_CHARS, App
 from recollect.app.memory_search import search as search_memory
 from recollect.app.question_vector import fill_vectors
-from recollect.app.states import OUTDATED
+from recollect.app.states import OUTDATED, SESSIONS
 from recollect.base.errors import BadInput, Conflict, HomeRefused, ModelError, RecollectError
 from recollect.base.files import read_limited, write_private
 from recollect.base.ids import draw_numbers
@@ -213,7 +213,7 @@ def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list
 
 def _run_now(app: App) -> Summary:
     lines = session_schedule.run_by_hand(app, VALIDATION)
-    paths = dict.fromkeys(_log_path(app, session_ledger.count_sessions(store)) for _, store in app.scopes())
+    paths = dict.fromkeys(_log_path(app, SESSIONS.read(store)) for _, store in app.scopes())
     logs = [str(path) for path in paths if path.exists()]
     summary = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
     facts: dict[str, Json] = {"lines": [*lines], "logs": [*logs], "dry_run": False}
