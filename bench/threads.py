@@ -28,7 +28,7 @@ from recollect.capture.turns import message_id
 from recollect.embed.embedder import Embedder
 from recollect.embed.embedder import load as load_model
 from recollect.jobs import turn_threads
-from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
 
 SHIPPED = Path(__file__).parent / "data" / "threads.jsonl"
 HALVES = ("tune", "held")
@@ -248,14 +248,18 @@ def acts_of(turn: Spoken, name: str, at: Moment) -> list[Act]:
             case {"say": text}:
                 said.append(Act(id=f"{name}-{number}", at=when, speaker=Speaker.AGENT, text=text))
             case {"read": file}:
-                said.append(_call(f"{name}-{number}", when, Doing(Deed.READ, "Read", "", (file,)), "…", failed=False))
+                said.append(
+                    _call(f"{name}-{number}", when, ToolUse(ToolAction.READ, "Read", "", (file,)), "…", failed=False)
+                )
             case {"edit": file}:
-                said.append(_call(f"{name}-{number}", when, Doing(Deed.EDIT, "Edit", "", (file,)), "ok", failed=False))
+                said.append(
+                    _call(f"{name}-{number}", when, ToolUse(ToolAction.EDIT, "Edit", "", (file,)), "ok", failed=False)
+                )
             case _:
-                run = Doing(Deed.RUN, "Bash", one["run"])
+                run = ToolUse(ToolAction.RUN, "Bash", one["run"])
                 said.append(_call(f"{name}-{number}", when, run, one["output"], failed=one["failed"]))
     return said
 
 
-def _call(id: str, at: Moment, doing: Doing, output: str, *, failed: bool) -> Act:
-    return Act(id=id, at=at, speaker=Speaker.TOOL, text=output, doing=doing, failed=failed)
+def _call(id: str, at: Moment, use: ToolUse, output: str, *, failed: bool) -> Act:
+    return Act(id=id, at=at, speaker=Speaker.TOOL, text=output, use=use, failed=failed)

@@ -10,7 +10,7 @@ import pytest
 from recollect.agents import Ability, Places, agent, callers, hosts, parse, render
 from recollect.agents.base_agent import Agent
 from recollect.base.errors import BadInput
-from recollect.model.act import Deed, Doing
+from recollect.model.act import ToolAction, ToolUse
 from recollect.model.session import EventName, Reply, ToolCall
 from tests.values import NOW
 
@@ -138,24 +138,24 @@ def call(name: str, **given: object) -> ToolCall:
 
 
 @pytest.mark.parametrize(
-    ("host", "asked", "doing"),
+    ("host", "asked", "use"),
     [
-        ("claude-code", call("Bash", command="ls"), Doing(Deed.RUN, "Bash", "ls")),
-        ("claude-code", call("Grep", pattern="x", path="src"), Doing(Deed.SEARCH, "Grep", "x", ("src",))),
-        ("codex", call("shell", command=["bash", "-lc", "make test"]), Doing(Deed.RUN, "shell", "make test")),
-        ("codex", call("shell", command=["make", "test"]), Doing(Deed.RUN, "shell", "make test")),
+        ("claude-code", call("Bash", command="ls"), ToolUse(ToolAction.RUN, "Bash", "ls")),
+        ("claude-code", call("Grep", pattern="x", path="src"), ToolUse(ToolAction.SEARCH, "Grep", "x", ("src",))),
+        ("codex", call("shell", command=["bash", "-lc", "make test"]), ToolUse(ToolAction.RUN, "shell", "make test")),
+        ("codex", call("shell", command=["make", "test"]), ToolUse(ToolAction.RUN, "shell", "make test")),
         (
             "codex", call("apply_patch", input="*** Begin Patch\n*** Update File: a/b.py\n@@\n"),
-            Doing(Deed.EDIT, "apply_patch", "", ("a/b.py",)),
+            ToolUse(ToolAction.EDIT, "apply_patch", "", ("a/b.py",)),
         ),
-        ("codex", call("view_image", path="x.png"), Doing(Deed.READ, "view_image", "", ("x.png",))),
-        ("opencode", call("webfetch", url="https://x"), Doing(Deed.FETCH, "webfetch", "https://x")),
-        ("pi", call("grep", pattern="x", path="src"), Doing(Deed.SEARCH, "grep", "x", ("src",))),
-        ("pi", call("recall", query="x"), Doing(Deed.OTHER, "recall")),
+        ("codex", call("view_image", path="x.png"), ToolUse(ToolAction.READ, "view_image", "", ("x.png",))),
+        ("opencode", call("webfetch", url="https://x"), ToolUse(ToolAction.FETCH, "webfetch", "https://x")),
+        ("pi", call("grep", pattern="x", path="src"), ToolUse(ToolAction.SEARCH, "grep", "x", ("src",))),
+        ("pi", call("recall", query="x"), ToolUse(ToolAction.OTHER, "recall")),
     ],
 )  # fmt: skip
-def test_a_call_is_described_in_neutral_words(host: str, asked: ToolCall, doing: Doing):
-    assert agent(host).doing(asked) == doing
+def test_a_call_is_described_in_neutral_words(host: str, asked: ToolCall, use: ToolUse):
+    assert agent(host).describe_call(asked) == use
 
 
 # What it gets

@@ -12,7 +12,7 @@ import pytest
 from recollect.agents import Places, Tail, agent, utterances
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
-from recollect.model.act import Deed
+from recollect.model.act import ToolAction
 from recollect.model.session import SubagentState
 
 PAYLOADS = Path(__file__).parent / "payloads"
@@ -20,28 +20,28 @@ claude_code = agent("claude-code")
 MEMORY = (Voice.INJECTION, "[recollect 0123abcd: from memory]")
 GONE = "ls: cannot access '/nonexistent': No such file or directory"
 # Each voice with how its text begins; of a call what it does, and of a result how it ended.
-SAID: dict[str, list[tuple[Voice, str] | tuple[Voice, Deed, str] | tuple[Voice, bool, str]]] = {
+SAID: dict[str, list[tuple[Voice, str] | tuple[Voice, ToolAction, str] | tuple[Voice, bool, str]]] = {
     "codex/transcript": [
         MEMORY, (Voice.PROMPT, "Where is the file?"), (Voice.INJECTION, "MK_UserPromptSubmit"),
-        (Voice.TOOL_CALL, Deed.RUN, "ls /nonexistent"), (Voice.INJECTION, "MK_PreToolUse"),
+        (Voice.TOOL_CALL, ToolAction.RUN, "ls /nonexistent"), (Voice.INJECTION, "MK_PreToolUse"),
         (Voice.INJECTION, "MK_PostToolUse"), (Voice.TOOL_RESULT, True, f"{GONE}\n"), (Voice.REPLY, "OK."),
         (Voice.SUMMARY, "Another language model"), MEMORY, (Voice.REPLY, "It is not there."),
     ],
     "gemini/transcript": [
         MEMORY, (Voice.PROMPT, "Where is the file?"), (Voice.INJECTION, "MK_BeforeAgent"),
-        (Voice.TOOL_CALL, Deed.RUN, "ls /nonexistent"), (Voice.TOOL_RESULT, True, f"{GONE}\nExit Code: 2"),
-        (Voice.TOOL_CALL, Deed.READ, ""), (Voice.TOOL_RESULT, True, "File not found: /home/ada/shop/nothing.txt"),
+        (Voice.TOOL_CALL, ToolAction.RUN, "ls /nonexistent"), (Voice.TOOL_RESULT, True, f"{GONE}\nExit Code: 2"),
+        (Voice.TOOL_CALL, ToolAction.READ, ""), (Voice.TOOL_RESULT, True, "File not found: /home/ada/shop/nothing.txt"),
         (Voice.REPLY, "It is not there."),
     ],
     "copilot/transcript": [
-        (Voice.PROMPT, "Run the tests"), (Voice.REPLY, "I run them."), (Voice.TOOL_CALL, Deed.RUN, "make test"),
+        (Voice.PROMPT, "Run the tests"), (Voice.REPLY, "I run them."), (Voice.TOOL_CALL, ToolAction.RUN, "make test"),
         (Voice.TOOL_RESULT, True, "No rule to make target 'test'."), (Voice.REPLY, "There is no such target."),
     ],
     "pi/session": [
-        (Voice.PROMPT, "no, we use pnpm here, not npm"), (Voice.REPLY, "I look."), (Voice.TOOL_CALL, Deed.READ, ""),
-        (Voice.TOOL_RESULT, False, "something real\n"), (Voice.TOOL_CALL, Deed.RUN, ""),
-        (Voice.TOOL_RESULT, True, "(no output)\n\nCommand exited with code 3"), (Voice.REPLY, ""),
-        (Voice.PROMPT, "and now?"), (Voice.REPLY, "Yes."), (Voice.SUMMARY, "No prior history."),
+        (Voice.PROMPT, "no, we use pnpm here, not npm"), (Voice.REPLY, "I look."),
+        (Voice.TOOL_CALL, ToolAction.READ, ""), (Voice.TOOL_RESULT, False, "something real\n"),
+        (Voice.TOOL_CALL, ToolAction.RUN, ""), (Voice.TOOL_RESULT, True, "(no output)\n\nCommand exited with code 3"),
+        (Voice.REPLY, ""), (Voice.PROMPT, "and now?"), (Voice.REPLY, "Yes."), (Voice.SUMMARY, "No prior history."),
     ],
 }  # fmt: skip
 
@@ -57,9 +57,9 @@ def test_a_recorded_transcript_is_read_as_what_was_said_and_done(name: str):
         if one.call is None:
             assert one.text.startswith(str(wanted[0]))
         elif one.voice is Voice.TOOL_CALL:
-            doing, asked = agent(host).doing(one.call), one.call.id
-            assert doing.deed is wanted[0]
-            assert doing.what.startswith(str(wanted[1]))
+            use, asked = agent(host).describe_call(one.call), one.call.id
+            assert use.action is wanted[0]
+            assert use.what.startswith(str(wanted[1]))
         else:
             assert [one.call.failed, one.call.output, one.call.id] == [*wanted, asked]
 
@@ -119,7 +119,7 @@ def test_what_nobody_said_to_pi_is_passed_over(line: dict[str, object]):
 
 # Claude Code: that a call was not allowed or cut off, and how a subagent ended
 
-REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are doing."
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected. STOP what you are use."
 SAYING = f"{REJECTED} To tell you how to proceed, the user said:\n"
 NOTE = "\n\nNote: The user's next message may contain a correction or preference."
 

@@ -5,43 +5,46 @@ from __future__ import annotations
 from itertools import count
 
 from recollect.capture.turns import Turn
-from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
 from tests.values import NOW
 
 _numbers = count(1)
+_TOOLS = {ToolAction.RUN: "Bash", ToolAction.EDIT: "Edit", ToolAction.DELEGATE: "Agent"}
 
 
-def call(deed: Deed, what: str = "", output: str = "", *files: str, failed: bool = False, refused: bool = False) -> Act:
+def call(
+    action: ToolAction, what: str = "", output: str = "", *files: str, failed: bool = False, refused: bool = False
+) -> Act:
     number = next(_numbers)
-    doing = Doing(deed, {Deed.RUN: "Bash", Deed.EDIT: "Edit", Deed.DELEGATE: "Agent"}.get(deed, "Read"), what, files)
+    use = ToolUse(action, _TOOLS.get(action, "Read"), what, files)
     return Act(
-        id=f"toolu_{number}", at=NOW.plus(seconds=60 * number), speaker=Speaker.TOOL, text=output, doing=doing,
+        id=f"toolu_{number}", at=NOW.plus(seconds=60 * number), speaker=Speaker.TOOL, text=output, use=use,
         failed=failed, refused=refused,
     )  # fmt: skip
 
 
 def ran(command: str, output: str = "ok", *, failed: bool = False, refused: bool = False) -> Act:
-    return call(Deed.RUN, command, output, failed=failed, refused=refused)
+    return call(ToolAction.RUN, command, output, failed=failed, refused=refused)
 
 
 def failed(command: str, output: str = "Exit code 1") -> Act:
-    return call(Deed.RUN, command, output, failed=True)
+    return call(ToolAction.RUN, command, output, failed=True)
 
 
 def refused(command: str) -> Act:
-    return call(Deed.RUN, command, "The user doesn't want to proceed with this tool use.", failed=True, refused=True)
+    return ran(command, "The user doesn't want to proceed with this tool use.", failed=True, refused=True)
 
 
 def edited(*files: str) -> Act:
-    return call(Deed.EDIT, "", "updated", *files)
+    return call(ToolAction.EDIT, "", "updated", *files)
 
 
 def missed(file: str) -> Act:
-    return call(Deed.EDIT, "", "<tool_use_error>String to replace not found in file.", file, failed=True)
+    return call(ToolAction.EDIT, "", "<tool_use_error>String to replace not found in file.", file, failed=True)
 
 
 def looked(file: str) -> Act:
-    return call(Deed.READ, "", "1\tx", file)
+    return call(ToolAction.READ, "", "1\tx", file)
 
 
 def said(text: str, speaker: Speaker = Speaker.PERSON) -> Act:

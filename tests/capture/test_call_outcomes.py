@@ -8,7 +8,7 @@ from recollect.agents import agent
 from recollect.capture.call_outcomes import find_outcomes, is_re_ask, rules_from_refusals
 from recollect.capture.language import CODES
 from recollect.capture.tables import table
-from recollect.model.act import Act, Deed, Speaker
+from recollect.model.act import Act, Speaker, ToolAction
 from recollect.model.session import Ending, Outcome, ShownMemory, SubagentState, Way
 from tests.capture.acts import call, edited, failed, ran, refused, said, sitting
 from tests.cases import cases
@@ -91,9 +91,9 @@ def test_a_subagent_that_failed_is_recorded(status: str, count: int):
 
 
 def test_a_subagent_that_failed_at_once_is_recorded_and_cut():
-    [one] = told(call(Deed.DELEGATE, "count files", "API Error " * 100, failed=True))
+    [one] = told(call(ToolAction.DELEGATE, "count files", "API Error " * 100, failed=True))
     assert (one.kind, one.action, len(one.next_state)) == (Ending.AGENT_FAILURE, "count files", 300)
-    assert told(call(Deed.DELEGATE, "count", "no", failed=True)) == []
+    assert told(call(ToolAction.DELEGATE, "count", "no", failed=True)) == []
 
 
 def test_what_an_agent_says_of_its_state_is_not_its_state():
@@ -124,8 +124,8 @@ def test_every_language_of_the_classifier_has_a_table():
     assert set(table("re_asks.toml")["openings"]) == set(CODES)
 
 
-def refusal(action: str, session: str = "s-1", deed: str = "run", kind: Ending = Ending.REFUSAL) -> Outcome:
-    return Outcome(kind=kind, at=NOW, session=session, act=f"{action}{session}", action=action, tags=("call", deed))
+def refusal(action: str, session: str = "s-1", tool: str = "run", kind: Ending = Ending.REFUSAL) -> Outcome:
+    return Outcome(kind=kind, at=NOW, session=session, act=f"{action}{session}", action=action, tags=("call", tool))
 
 
 def rules(*outcomes: Outcome) -> list[str]:
@@ -151,5 +151,5 @@ def test_the_same_kind_of_command_refused_often_in_two_sessions_is_proposed(outc
 
 
 def test_a_file_that_is_not_to_be_changed_is_proposed():
-    one = refusal("src/legal.md", deed="edit")
+    one = refusal("src/legal.md", tool="edit")
     assert rules(one, one, refusal("src/legal.md", "s-2", "edit")) == ["Ask before changing `src/legal.md`."]

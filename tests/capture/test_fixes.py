@@ -13,7 +13,7 @@ from recollect.capture.command_errors import ErrorKind, error_in
 from recollect.capture.command_likeness import hides_result, is_tellable, is_workaround, switched_off
 from recollect.capture.fixes import REACH_CALLS, find_fixes
 from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
-from recollect.model.act import Act, Deed
+from recollect.model.act import Act, ToolAction
 from recollect.model.lesson import read
 from tests.capture.acts import call, edited, failed, looked, missed, ran, refused, replied, said
 from tests.cases import cases
@@ -49,7 +49,7 @@ def test_a_session_teaches_these_lessons(why: str, steps: Steps, wanted: list[st
 
 def test_a_rule_that_was_switched_off_is_no_lesson():
     linted = "Exit code 1\npkg/a.go:3:1: error is not nil (nilerr)\npkg/b.go:9:2: G104: unhandled (gosec)"
-    off = call(Deed.EDIT, "", "12\treturn nil //nolint:nilerr,gosec // fine", "pkg/a.go")
+    off = call(ToolAction.EDIT, "", "12\treturn nil //nolint:nilerr,gosec // fine", "pkg/a.go")
     assert lessons(failed("make lint", linted), off, ran("make lint")) == []
 
 

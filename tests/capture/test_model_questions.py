@@ -12,7 +12,7 @@ from recollect.capture.model_questions import Proposal
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.mcp.tool_list import TOOLS
-from recollect.model.act import Act, Deed, Doing, Speaker
+from recollect.model.act import Act, Speaker, ToolAction, ToolUse
 from recollect.model.ask import Use
 from recollect.model.memory import Lane, RuleType
 from recollect.model.result import Scope
@@ -23,7 +23,7 @@ KNOWN = (rule("Use npm", id="rule_1", body="Use npm here."), thread("The queue",
 
 
 def tool(name: str) -> Act:
-    return Act(id="t", at=NOW, speaker=Speaker.TOOL, text="ok", doing=Doing(Deed.OTHER, name), failed=False)
+    return Act(id="t", at=NOW, speaker=Speaker.TOOL, text="ok", use=ToolUse(ToolAction.OTHER, name), failed=False)
 
 
 def test_a_turn_begins_with_what_a_person_said_last():
@@ -70,7 +70,7 @@ def test_who_wrote_memory_itself_is_not_second_guessed(act: Act):
         ran("grep 'recollect pinned' x"),
         failed("recollect pin x"),
         edited("/shop/src/memory/store.py"),
-        call(Deed.READ, "", "", "/shop/.ai/memory/deploy.md"),
+        call(ToolAction.READ, "", "", "/shop/.ai/memory/deploy.md"),
     ],
 )
 def test_reading_memory_or_failing_to_write_it_is_not_writing(act: Act):
@@ -97,7 +97,7 @@ def test_the_last_fifty_messages_are_shown_and_nothing_that_tools_said():
 
 def test_what_the_agent_fetched_lowers_the_lane():
     assert questions.lane_of((said("x"), ran("make"))) is Lane.AGENT
-    assert questions.lane_of((said("x"), call(Deed.FETCH, "https://x.example"))) is Lane.WEB
+    assert questions.lane_of((said("x"), call(ToolAction.FETCH, "https://x.example"))) is Lane.WEB
 
 
 def test_new_words_and_new_sentences_are_proposed():

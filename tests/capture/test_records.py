@@ -21,7 +21,7 @@ from recollect.capture.turns import (
     split_turns,
     telling_lines,
 )
-from recollect.model.act import Act, Deed, Speaker
+from recollect.model.act import Act, Speaker, ToolAction
 from recollect.model.record import Record
 from recollect.model.record import read as read_record
 from tests.capture.acts import call, edited, looked, ran, replied, said, turn
@@ -105,7 +105,9 @@ def test_what_a_person_chose_or_said_in_refusing_is_decided():
     refusal = Act(id="r", at=NOW, speaker=Speaker.PERSON, text="use pnpm here", refuses="c")
     one = turn(
         said("add a linter"),
-        call(Deed.OTHER, "", 'User has answered your questions: "Two fit. Which linter?"="biome". You can go on.'),
+        call(
+            ToolAction.OTHER, "", 'User has answered your questions: "Two fit. Which linter?"="biome". You can go on.'
+        ),
         ran("npm i biome", refused=True),
         refusal,
     )
@@ -115,7 +117,7 @@ def test_what_a_person_chose_or_said_in_refusing_is_decided():
 
 
 def test_a_report_of_a_subagent_is_kept_without_its_boilerplate():
-    report = call(Deed.DELEGATE, "look", "The cache is never emptied.\nagentId: a1 (for resuming)")
+    report = call(ToolAction.DELEGATE, "look", "The cache is never emptied.\nagentId: a1 (for resuming)")
     found = make_record(turn(said("why is it slow?"), report, replied("It is the cache, which is never emptied.")))
     assert "The cache is never emptied." in found.said
     assert "agentId" not in found.said

@@ -9,7 +9,7 @@ import pytest
 from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.jobs import transcripts
-from recollect.model.act import Act, Deed, SessionPart, Speaker
+from recollect.model.act import Act, SessionPart, Speaker, ToolAction
 from recollect.model.session import Ending, EventName, Pointer
 from recollect.ops import past_sessions, rules
 
@@ -49,10 +49,10 @@ def test_a_session_is_read_alike_and_without_what_we_put_in(app: App, left: Path
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."], "no hook saw it"
     (_, outcome), *_ = app.reader(app.scope).outcomes()
     assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
-    first, ran = seen[0], next(act for act in seen if act.doing)
+    first, ran = seen[0], next(act for act in seen if act.use)
     assert (first.speaker, first.text) == (Speaker.PERSON, CORRECTION)
-    assert ran.doing is not None
-    assert (ran.doing.deed, ran.doing.what, ran.failed) == (Deed.RUN, COMMAND, True)
+    assert ran.use is not None
+    assert (ran.use.action, ran.use.what, ran.failed) == (ToolAction.RUN, COMMAND, True)
     assert "cannot access" in ran.text
     assert seen[-1].text == "It is not there."
     assert not [act for act in seen if "imperative mood" in act.text or "MK_" in act.text]

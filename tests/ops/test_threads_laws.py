@@ -16,7 +16,7 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.capture.turns import message_id, split_turns
 from recollect.jobs import turn_threads
-from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
 from recollect.model.memory import Memory, Message
 from recollect.ops import history
 from tests.values import MINT, NOW
@@ -32,8 +32,8 @@ spoken = st.builds(
     lambda text, who: (who, text), st.sampled_from(TEXTS), st.sampled_from([Speaker.PERSON, Speaker.AGENT])
 )
 calls = st.builds(
-    lambda deed, file, command, failed: Doing(deed, "tool", command if deed is Deed.RUN else "", (file,)),
-    st.sampled_from(Deed), st.sampled_from(FILES), st.sampled_from(COMMANDS), st.booleans(),
+    lambda action, file, command, failed: ToolUse(action, "tool", command if action is ToolAction.RUN else "", (file,)),
+    st.sampled_from(ToolAction), st.sampled_from(FILES), st.sampled_from(COMMANDS), st.booleans(),
 )  # fmt: skip
 done = st.lists(st.one_of(spoken, st.tuples(st.just(Speaker.TOOL), calls, st.booleans())), max_size=14)
 
@@ -43,8 +43,8 @@ def acts(session: str, what: list[tuple[object, ...]]) -> list[Act]:
     for number, one in enumerate(what):
         at, id = NOW.plus(seconds=number * 40), f"{session}-{number}"
         match one:
-            case (Speaker.TOOL, Doing() as doing, bool() as failed):
-                found.append(Act(id=id, at=at, speaker=Speaker.TOOL, text="error: no", doing=doing, failed=failed))
+            case (Speaker.TOOL, ToolUse() as use, bool() as failed):
+                found.append(Act(id=id, at=at, speaker=Speaker.TOOL, text="error: no", use=use, failed=failed))
             case (Speaker() as who, str() as text):
                 found.append(Act(id=id, at=at, speaker=who, text=text))
             case _:
@@ -122,7 +122,7 @@ def test_every_turn_is_in_exactly_one_thread_or_counted(
 @example(  # the last names what the thread of the same look is about: its words are found in it already
     what=[
         (Speaker.AGENT, "unrelated: the search index misses umlauts"),
-        (Speaker.TOOL, Doing(Deed.RUN, "tool", "pytest -q", ()), True),
+        (Speaker.TOOL, ToolUse(ToolAction.RUN, "tool", "pytest -q", ()), True),
         (Speaker.PERSON, "unrelated: the search index misses umlauts"),
     ],
     cuts=[],

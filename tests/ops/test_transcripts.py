@@ -8,7 +8,7 @@ from recollect.app.core import App
 from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, transcripts
-from recollect.model.act import Act, Deed, Doing, SessionPart, Speaker
+from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
 from recollect.model.session import EventName
 from recollect.ops.past_sessions import catch_up
 from recollect.render import inject
@@ -60,9 +60,9 @@ def test_a_call_and_its_result_are_one_act_without_secrets(app: App, transcript:
     assert secret not in repr(parts)
     said, ran, _ = told(parts)
     assert (said.speaker, said.text) == (Speaker.PERSON, "please test")
-    assert ran.doing is not None
-    assert (ran.doing.deed, ran.doing.what, ran.failed, ran.text) == (
-        Deed.RUN, "pytest -q", True, "Exit code 1\n1 failed",
+    assert ran.use is not None
+    assert (ran.use.action, ran.use.what, ran.failed, ran.text) == (
+        ToolAction.RUN, "pytest -q", True, "Exit code 1\n1 failed",
     )  # fmt: skip
 
 
@@ -170,11 +170,11 @@ def test_the_cursor_of_a_transcript_that_its_agent_tidied_away_goes(app: App, tr
 
 def test_two_acts_are_one_only_where_they_say_the_same_at_the_same_time():
     said = Act(id="a", at=NOW, speaker=Speaker.PERSON, text="go on")
-    ran = Act(id="t1", at=NOW, speaker=Speaker.TOOL, doing=Doing(Deed.RUN, what="make"))
+    ran = Act(id="t1", at=NOW, speaker=Speaker.TOOL, use=ToolUse(ToolAction.RUN, what="make"))
     others = [
         said, ran, Act(id="a", at=NOW.plus(seconds=1), speaker=Speaker.PERSON, text="go on"),
         Act(id="a", at=NOW, speaker=Speaker.PERSON, text="stop"),
-        Act(id="t2", at=NOW, speaker=Speaker.TOOL, doing=ran.doing),
+        Act(id="t2", at=NOW, speaker=Speaker.TOOL, use=ran.use),
         Act(id="a", at=Moment(0), speaker=Speaker.PERSON, text="go on"),
         Act(id="b", at=Moment(0), speaker=Speaker.PERSON, text="go on"),
     ]  # fmt: skip

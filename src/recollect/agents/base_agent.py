@@ -21,7 +21,7 @@ from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import storable
-from recollect.model.act import Deed, Doing
+from recollect.model.act import ToolAction, ToolUse
 from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolCall
 from recollect.wire.pointer import checksum
 
@@ -37,7 +37,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "events": lambda rows: {event: EventName(name) for event, name in rows.items()},
     "injects": frozenset,
     "words": lambda rows: {EventName(name): tuple(fields) for name, fields in rows.items()},
-    "deeds": lambda rows: {tool: Deed(name) for tool, name in rows.items()},
+    "deeds": lambda rows: {tool: ToolAction(name) for tool, name in rows.items()},
     "speaking": lambda texts: tuple(text.encode() for text in texts),
     "settings_form": Form,
     "forms": prompts.Forms.read,
@@ -66,7 +66,7 @@ class Agent:
     PROMPT_IDS: ClassVar[tuple[str, ...]] = ("prompt_id",)  # fields of an event; the first that is there counts
     WORDS: ClassVar[Mapping[EventName, tuple[str, ...]]] = {}  # fields that hold what was said, where that is no prompt
 
-    DEEDS: ClassVar[Mapping[str, Deed]]  # what each of its tools does
+    DEEDS: ClassVar[Mapping[str, ToolAction]]  # what each of its tools does
     SAYS: ClassVar[tuple[str, ...]]  # fields of a call that say what was asked for, and those that name files
     FILES: ClassVar[tuple[str, ...]]
     REFUSED: ClassVar[tuple[str, ...]] = ()  # how the result of a call begins that the person did not allow
@@ -159,10 +159,10 @@ class Agent:
 
     # Its tools
 
-    def doing(self, call: ToolCall) -> Doing:
+    def describe_call(self, call: ToolCall) -> ToolUse:
         """What a call does, in neutral words."""
         files = tuple(found for key in self.FILES if (found := text(call.input, key)))
-        return Doing(self.DEEDS.get(call.name, Deed.OTHER), call.name, first(call.input, *self.SAYS), files)
+        return ToolUse(self.DEEDS.get(call.name, ToolAction.OTHER), call.name, first(call.input, *self.SAYS), files)
 
     def is_refused(self, output: str) -> bool:
         """Whether a result says that the person did not allow the call."""

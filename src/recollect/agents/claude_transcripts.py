@@ -25,7 +25,7 @@ from recollect.model.session import Event, ToolCall
 from recollect.wire.pointer import file_size
 
 # Who may have written a prompt: a person in the composer, or a program that a person runs (`-p`, the SDK). The others
-# (system, loop_wakeup, schedule_wakeup, poll_event) are the client's own doing. Clients may leave the field out.
+# (system, loop_wakeup, schedule_wakeup, poll_event) are the client's own use. Clients may leave the field out.
 PEOPLE = frozenset({"", "user", "sdk"})
 _CONTINUED = "This session is being continued from a previous conversation"
 # Most of a transcript's bytes are whole requests and snapshots. What a line is stands in its first fields: before it

@@ -18,7 +18,7 @@ from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.text import counted
-from recollect.model.act import Deed, Doing
+from recollect.model.act import ToolAction, ToolUse
 from recollect.model.session import EventName, ToolCall
 
 _BY_HOOKS = "hooks.additional_context"
@@ -35,12 +35,12 @@ class Codex(Agent, host="codex"):
         if name in (EventName.TOOL_CALLED, EventName.TOOLS_RAN):
             yield self.tool(payload, output=as_text(payload.get("tool_response")))
 
-    def doing(self, call: ToolCall) -> Doing:
-        found = super().doing(call)
-        if found.deed is Deed.EDIT:
+    def describe_call(self, call: ToolCall) -> ToolUse:
+        found = super().describe_call(call)
+        if found.action is ToolAction.EDIT:
             patch = first(call.input, "input", "patch", "command")
-            return Doing(found.deed, call.name, "", tuple(name.strip() for name in _PATCHED.findall(patch)))
-        return found if found.what else Doing(found.deed, call.name, _command(call), found.files)
+            return ToolUse(found.action, call.name, "", tuple(name.strip() for name in _PATCHED.findall(patch)))
+        return found if found.what else ToolUse(found.action, call.name, _command(call), found.files)
 
     # Its transcripts
 

@@ -16,7 +16,7 @@ from recollect.capture.command_errors import error_in
 from recollect.capture.command_likeness import is_tellable, is_tellable_path
 from recollect.capture.prompt_text import BLOT, masked
 from recollect.capture.tables import Pattern, compiled, table
-from recollect.model.act import Act, Deed, SessionPart, Speaker
+from recollect.model.act import Act, SessionPart, Speaker, ToolAction
 from recollect.model.command import command_of
 from recollect.model.session import Ending, Outcome, ShownMemory, SubagentReport, SubagentState, shorten
 
@@ -48,7 +48,7 @@ def find_outcomes(part: SessionPart, shown: Sequence[ShownMemory], report: ReadR
     """The outcomes of the new acts. `shown`: what this agent was shown, the oldest first."""
     for number in range(part.new_from, len(part.acts)):
         act, before, after = part.acts[number], part.acts[:number], part.acts[number + 1 : number + 2]
-        if act.doing is not None:
+        if act.use is not None:
             words = next((one.text for one in after if one.refuses == act.id), "")
             outcome = _call_outcome(part, act, words, _shown_before(act, before, shown))
             found = Ended(outcome, (act,)) if outcome else None
@@ -83,12 +83,12 @@ def rules_from_refusals(outcomes: Iterable[Outcome]) -> list[RefusalRule]:
 
 
 def _call_outcome(part: SessionPart, act: Act, refusal: str, shown: tuple[str, ...]) -> Outcome | None:
-    deed = str(act.doing.deed) if act.doing else ""
+    tool_action = str(act.use.action) if act.use else ""
     action, next_state = _what(act), ""
-    tags: tuple[str, ...] = ("call", deed)
+    tags: tuple[str, ...] = ("call", tool_action)
     if act.refused:
         kind, next_state = Ending.REFUSAL, refusal
-    elif act.failed and deed == Deed.DELEGATE:
+    elif act.failed and tool_action == ToolAction.DELEGATE:
         if len(act.text) <= MIN_REPORT_CHARS:
             return None
         kind, next_state, tags = Ending.AGENT_FAILURE, act.text, ("subagent", str(SubagentState.FAILED))
@@ -103,7 +103,7 @@ def _call_outcome(part: SessionPart, act: Act, refusal: str, shown: tuple[str, .
         return None
     return Outcome(
         kind=kind, at=act.at, session=part.session, act=act.id, agent=part.agent or act.agent,
-        actor=act.doing.tool if act.doing else "", action=shorten(action), next_state=shorten(next_state), tags=tags,
+        actor=act.use.tool if act.use else "", action=shorten(action), next_state=shorten(next_state), tags=tags,
         shown=shown,
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ def _turn_outcome(part: SessionPart, act: Act, before: Sequence[Act], shown: Seq
     is_again = is_re_ask(act.text)
     if not is_again and not ids:
         return None
-    done = next((one for one in reversed(turn) if one.doing is not None), None)
+    done = next((one for one in reversed(turn) if one.use is not None), None)
     outcome = Outcome(
         kind=Ending.RE_ASK if is_again else Ending.SUCCESS, at=act.at, session=part.session, act=act.id,
         actor="person", action=shorten(_what(done) if done else asked.text),
@@ -140,18 +140,18 @@ def _turn_outcome(part: SessionPart, act: Act, before: Sequence[Act], shown: Seq
 
 
 def _what(act: Act) -> str:
-    return act.doing.what or " ".join(act.doing.files) if act.doing else ""
+    return act.use.what or " ".join(act.use.files) if act.use else ""
 
 
 def _last_prompt(acts: Sequence[Act]) -> Act | None:
-    return next((one for one in reversed(acts) if one.speaker is Speaker.PERSON and one.doing is None), None)
+    return next((one for one in reversed(acts) if one.speaker is Speaker.PERSON and one.use is None), None)
 
 
 def _shown_before(act: Act, before: Sequence[Act], shown: Sequence[ShownMemory]) -> tuple[str, ...]:
     """What the agent was reminded of before this very call, or shown since the last call of this turn ended."""
     if not shown:
         return ()
-    asked, ran = _last_prompt(before), next((one for one in reversed(before) if one.doing is not None), None)
+    asked, ran = _last_prompt(before), next((one for one in reversed(before) if one.use is not None), None)
     starts = [*([asked.at.plus(seconds=-SHOWN_BEFORE_S)] if asked else []), *([ran.at] if ran else [])]
     since = max(starts).micros if starts else act.at.micros + 1
     told = (one.memory for one in shown if not one.call and since <= one.at.micros <= act.at.micros)
@@ -160,9 +160,9 @@ def _shown_before(act: Act, before: Sequence[Act], shown: Sequence[ShownMemory])
 
 def _refusal_rule(outcome: Outcome) -> str:
     """The rule in our own words: a program with its verb, or one file. Empty: there is none to be told."""
-    if Deed.EDIT in outcome.tags:
+    if ToolAction.EDIT in outcome.tags:
         return f"Ask before changing `{outcome.action}`." if is_tellable_path(outcome.action) else ""
-    command = command_of(outcome.action) if Deed.RUN in outcome.tags else None
+    command = command_of(outcome.action) if ToolAction.RUN in outcome.tags else None
     words = f"{command.program} {command.verb}".strip() if command else ""
     return f"Ask before `{words}`." if _PLAIN_COMMAND.fullmatch(words) and is_tellable(words) else ""
 

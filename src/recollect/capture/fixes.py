@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from recollect.capture import command_likeness as likeness
 from recollect.capture.command_errors import CommandError, ErrorKind, error_at_ends, error_in, prints_failure
-from recollect.model.act import Act, Deed
+from recollect.model.act import Act, ToolAction
 from recollect.model.command import Command, command_of, undressed_end
 from recollect.model.lesson import How, Lesson, rule_list
 
@@ -39,7 +39,7 @@ class _OpenFailure:
     error: CommandError
     first: int
     last: int
-    own: bool  # the agent had changed files before it: perhaps the failure is its own doing
+    own: bool  # the agent had changed files before it: perhaps the failure is its own fault
     tried: int = 1
     rules: tuple[str, ...] = ()  # the linter's rules that were broken in any of the tries
 
@@ -66,23 +66,23 @@ def find_fixes(acts: Sequence[Act]) -> list[Fix]:
 
 def is_noise(act: Act) -> bool:
     """A failure that teaches nothing, and counts as no outcome."""
-    if act.doing is None or act.doing.deed is not Deed.RUN:
+    if act.use is None or act.use.action is not ToolAction.RUN:
         return False
-    command = command_of(act.doing.what)
+    command = command_of(act.use.what)
     return command is None or likeness.only_shows(command) or error_in(act.text).kind in _NO_FAULT
 
 
 def has_failed(act: Act) -> bool:
     """By its exit code, or by what it printed where the exit code is hidden or says little."""
-    if act.failed or act.doing is None or act.doing.deed is not Deed.RUN:
+    if act.failed or act.use is None or act.use.action is not ToolAction.RUN:
         return bool(act.failed)
-    command = command_of(act.doing.what)
+    command = command_of(act.use.what)
     if command is None or likeness.only_shows(command):
         return False
     is_check = likeness.is_check(command)
     if is_check and prints_failure(act.text):
         return True
-    if not _is_result_hidden(act.doing.what):
+    if not _is_result_hidden(act.use.what):
         return False
     if likeness.is_linter(command) and error_in(act.text).kind is ErrorKind.LINT:
         return True
@@ -102,15 +102,15 @@ class _History:
         self.reread: set[str] = set()
 
     def read(self, act: Act, at: int) -> Iterator[Fix]:
-        doing = act.doing
-        if doing is None or act.refused:
+        use = act.use
+        if use is None or act.refused:
             return
-        if doing.deed is Deed.RUN and (command := command_of(doing.what)):
-            yield from self._read_command(act, command, doing.what, at)
-        elif doing.deed is Deed.EDIT and doing.files:
-            yield from self._read_edit(act, doing.files[0], at)
-        elif doing.deed is Deed.READ:
-            self.reread.update(file for file in doing.files if file in self.missed)
+        if use.action is ToolAction.RUN and (command := command_of(use.what)):
+            yield from self._read_command(act, command, use.what, at)
+        elif use.action is ToolAction.EDIT and use.files:
+            yield from self._read_edit(act, use.files[0], at)
+        elif use.action is ToolAction.READ:
+            self.reread.update(file for file in use.files if file in self.missed)
 
     def _read_command(self, act: Act, command: Command, line: str, at: int) -> Iterator[Fix]:
         self.open = [one for one in self.open if at - one.last <= REACH_CALLS]

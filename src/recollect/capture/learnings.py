@@ -126,7 +126,7 @@ def _last(acts: Sequence[Act]) -> list[Act]:
 def _line(act: Act) -> str:
     if act.speaker in _SPEAKERS:
         return f"{act.speaker}: {clip(one_line(act.text), _ACT_CHARS)}"
-    if act.doing is None:
+    if act.use is None:
         return ""
-    what = act.doing.what or " ".join(act.doing.files)
-    return f"{'failed' if act.failed else 'done'}: {act.doing.deed} {clip(one_line(what), _ACT_CHARS // 4)}"
+    what = act.use.what or " ".join(act.use.files)
+    return f"{'failed' if act.failed else 'done'}: {act.use.action} {clip(one_line(what), _ACT_CHARS // 4)}"

@@ -20,7 +20,7 @@ from recollect.capture.fixes import Fix
 from recollect.capture.prompt_text import masked
 from recollect.capture.tables import Patterns, Words
 from recollect.model import lesson
-from recollect.model.act import Act, Deed, Speaker
+from recollect.model.act import Act, Speaker, ToolAction
 from recollect.model.command import SPEECH, Command, command_of
 from recollect.model.lesson import How, Lesson, rule_list
 from recollect.model.memory import Rule, Status
@@ -73,7 +73,7 @@ def _was_printed(command: str, acts: Sequence[Act], *, strict: bool = False) -> 
     failed is like it."""
     pairs = {pair for pair in _word_pairs(command) if not all(map(_is_common, pair))}
     for act in acts:
-        ran = command_of(act.doing.what) if act.doing is not None and act.doing.deed is Deed.RUN else None
+        ran = command_of(act.use.what) if act.use is not None and act.use.action is ToolAction.RUN else None
         if not pairs or (ran is not None and ran.told.endswith(command)):
             return False  # what it prints itself, or anything after it, does not count
         if act.speaker is Speaker.PERSON:

@@ -15,7 +15,7 @@ from recollect.base.text import clip, one_line
 from recollect.capture import judge
 from recollect.capture.prompt_rules import scope_of, word_rule
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece, spoken_text
-from recollect.model.act import Act, Deed, Doing, Speaker
+from recollect.model.act import Act, Speaker, ToolAction, ToolUse
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, Memory, RuleType
 
@@ -122,14 +122,14 @@ def has_news(acts: Sequence[Act]) -> bool:
 
 def has_written_memory(acts: Sequence[Act]) -> bool:
     """Whether the agent wrote to memory itself: by a tool or command of ours, or in a file of notes."""
-    return any(_is_write(act.doing) for act in acts if act.doing is not None and act.failed is not True)
+    return any(_is_write(act.use) for act in acts if act.use is not None and act.failed is not True)
 
 
-def _is_write(doing: Doing) -> bool:
-    if doing.deed is Deed.EDIT and any(_OWN_FILES.search(file.replace("\\", "/")) for file in doing.files):
+def _is_write(use: ToolUse) -> bool:
+    if use.action is ToolAction.EDIT and any(_OWN_FILES.search(file.replace("\\", "/")) for file in use.files):
         return True
-    is_command = doing.deed is Deed.RUN and _COMMANDS.search(doing.what) is not None
-    return is_command or doing.tool.rpartition("__")[2] in WRITES
+    is_command = use.action is ToolAction.RUN and _COMMANDS.search(use.what) is not None
+    return is_command or use.tool.rpartition("__")[2] in WRITES
 
 
 def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
@@ -139,7 +139,7 @@ def last_messages(acts: Sequence[Act]) -> tuple[Act, ...]:
 
 def lane_of(acts: Sequence[Act]) -> Lane:
     """The source of what is made from them: the model, or the web where the agent read a page."""
-    fetched = any(act.doing is not None and act.doing.deed is Deed.FETCH for act in acts)
+    fetched = any(act.use is not None and act.use.action is ToolAction.FETCH for act in acts)
     return Lane.WEB if fetched else Lane.AGENT
 
 

@@ -16,7 +16,7 @@ from recollect.capture.prompt_text import without_pastes
 from recollect.capture.tables import Patterns
 from recollect.capture.terms import CUES, Line
 from recollect.capture.turns import Turn
-from recollect.model.act import Act, Deed, Speaker
+from recollect.model.act import Act, Speaker, ToolAction
 from recollect.model.record import Record
 
 ASKED_CHARS, FOUND_CHARS, DECIDED_CHARS, ENDED_CHARS, SAID_CHARS = 600, 400, 400, 240, 4_000
@@ -38,8 +38,9 @@ def make_record(turn: Turn) -> Record:
     asked = "" if first is None else _request(first)
     if asked and turns.says_nothing(asked) and (offer := terms.offer(turn.before)):
         asked = clip(f"{asked}: {offer}", ASKED_CHARS)
-    deeds = [act.doing for act in own if act.doing is not None and not act.refused]
-    only_answers = not any(one.deed is Deed.EDIT or (one.deed is Deed.RUN and turns.matters(one.what)) for one in deeds)
+    uses = [act.use for act in own if act.use is not None and not act.refused]
+    ran = (one.action is ToolAction.RUN and turns.matters(one.what) for one in uses)
+    only_answers = not any(ran) and not any(one.action is ToolAction.EDIT for one in uses)
     earlier = [*(act.text for act in own if act.plan), *said[:-1]]
     return Record(
         asked=asked,
@@ -99,7 +100,7 @@ def _decisions(acts: Sequence[Act], first: Act | None) -> str:
     for act in acts:
         if act.speaker is Speaker.PERSON and act is not first:
             found += [line for line in terms.sentences(_request(act)) if not CUES.asks.search(line)]
-        elif act.speaker is Speaker.TOOL and act.doing and act.doing.deed is Deed.OTHER and not act.failed:
+        elif act.speaker is Speaker.TOOL and act.use and act.use.action is ToolAction.OTHER and not act.failed:
             for question, answer in _PATTERNS.answer.findall(act.text):
                 asked = list(terms.sentences(question))[-1:]
                 found.append(one_line(f"{clip(asked[0], _QUESTION_CHARS) if asked else ''} {answer}"))
@@ -145,7 +146,7 @@ def _ending(messages: Sequence[str], acts: Sequence[Act], *, least: float) -> st
         subjects = [turns.commit_subject(command) for act, command in turns.ran_commands(acts) if not act.failed]
         subject = next(filter(None, reversed(subjects)), "")
         found = f"Committed: {subject}" if subject else ""
-    if not found and acts and acts[-1].failed and (done := acts[-1].doing) and done.what:
+    if not found and acts and acts[-1].failed and (done := acts[-1].use) and done.what:
         found = f"{turns.shortened(done.what)} failed"
     if not found and messages:
         found = next((line.text for line in [*terms.lines(messages[-1])][::-1] if CUES.asks.search(line.text)), "")
@@ -207,7 +208,7 @@ def _telling_lines(text: str) -> str:
 
 def _reports(acts: Iterable[Act]) -> Iterator[str]:
     for act in acts:
-        is_task = act.doing is not None and act.doing.deed is Deed.DELEGATE and not act.refused and not act.failed
+        is_task = act.use is not None and act.use.action is ToolAction.DELEGATE and not act.refused and not act.failed
         found = _PATTERNS.result.search(act.text) if act.speaker is Speaker.MACHINE else None
         if is_task or found:
             yield _PATTERNS.boilerplate.sub("", found[1] if found else act.text)
@@ -249,7 +250,8 @@ def _fill(texts: Iterable[str], most: int) -> str:
 
 
 def _changed_files(acts: Iterable[Act]) -> str:
-    edits = [act.doing for act in acts if act.doing and act.doing.deed is Deed.EDIT and not (act.failed or act.refused)]
+    worked = [act.use for act in acts if act.use and not (act.failed or act.refused)]
+    edits = [use for use in worked if use.action is ToolAction.EDIT]
     counts = Counter(file for edit in edits for file in edit.files if not _PATTERNS.scratch.search(file))
     files = [file for file, _ in counts.most_common()]
     more = f" (+{len(files) - _MAX_FILES})" if len(files) > _MAX_FILES else ""

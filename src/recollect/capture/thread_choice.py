@@ -19,7 +19,7 @@ from recollect.capture.tables import Patterns, Words, table
 from recollect.capture.titles import FIRST_RECORDS, MAX_TOPICS, find_topics, make_title
 from recollect.capture.turns import Turn, says_nothing
 from recollect.model import record as records
-from recollect.model.act import Deed
+from recollect.model.act import ToolAction
 from recollect.model.memory import Anchor, BridgeType, Lane, Message, Status, Thread
 from recollect.model.record import TURN, Record
 
@@ -101,7 +101,7 @@ Decision = Continue | Open | Leave
 
 def subject_of(turn: Turn, record: Record) -> Subject:
     is_plan = turn.is_whole and (turn.acts[0].plan or bool(terms.plan_heading(turn.acts[0].text)))
-    return Subject(record.asked, turn.conclusion, turn.files(Deed.EDIT), turn.files(Deed.READ), is_plan)
+    return Subject(record.asked, turn.conclusion, turn.files(ToolAction.EDIT), turn.files(ToolAction.READ), is_plan)
 
 
 def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Decision:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from recollect.base.text import clip, one_line
 from recollect.capture import terms
 from recollect.capture.tables import Patterns, Words
-from recollect.model.act import Act, Deed, Speaker
+from recollect.model.act import Act, Speaker, ToolAction
 from recollect.model.small_talk import is_small_talk
 
 MAX_WAITING_ACTS = 150
@@ -53,8 +53,8 @@ class Turn:
     def conclusion(self) -> str:
         return next((act.text for act in reversed(self.acts) if _is_reply(act) and act.text), "")
 
-    def files(self, *deeds: Deed) -> tuple[str, ...]:
-        found = (file for act in self.acts if act.doing and act.doing.deed in deeds for file in act.doing.files)
+    def files(self, *actions: ToolAction) -> tuple[str, ...]:
+        found = (file for act in self.acts if act.use and act.use.action in actions for file in act.use.files)
         return tuple(dict.fromkeys(found))
 
 
@@ -92,7 +92,7 @@ def _is_reply(act: Act) -> bool:
 
 
 def ran_commands(acts: Iterable[Act]) -> list[tuple[Act, str]]:
-    return [(act, act.doing.what) for act in acts if act.doing and act.doing.deed is Deed.RUN and not act.refused]
+    return [(act, act.use.what) for act in acts if act.use and act.use.action is ToolAction.RUN and not act.refused]
 
 
 def list_commands(acts: Iterable[Act]) -> str:

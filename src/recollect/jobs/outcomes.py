@@ -25,7 +25,7 @@ from recollect.capture.turns import is_used
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle import strength
 from recollect.model import lesson
-from recollect.model.act import Deed, Doing, SessionPart, Speaker
+from recollect.model.act import SessionPart, Speaker, ToolAction, ToolUse
 from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
@@ -125,11 +125,11 @@ def _was_used(app: App, memory: Memory, ended: Ended) -> bool:
     if passage is None:
         return False
     first, *rest = ended.acts
-    if first.doing is not None:
-        call = _call(first.doing)
+    if first.use is not None:
+        call = _call(first.use)
         return isinstance(memory, Rule) and (bool(rules_about([memory], call)) or follows_lesson(memory, call))
-    files = [file for act in rest if act.doing for file in act.doing.files]
-    did = "\n".join(act.text if act.speaker is Speaker.AGENT else act.doing.what if act.doing else "" for act in rest)
+    files = [file for act in rest if act.use for file in act.use.files]
+    did = "\n".join(act.text if act.speaker is Speaker.AGENT else act.use.what if act.use else "" for act in rest)
     return is_used(passage, first.text, did[:_DID_CHARS], files)
 
 
@@ -146,13 +146,13 @@ def _passage_shown(app: App, memory: Memory, outcome: Outcome) -> str | None:
     return None
 
 
-def _call(doing: Doing) -> Call:
-    given: dict[str, object] = {"command": doing.what} if doing.deed is Deed.RUN else {}
-    if doing.files:
-        given["file_path"] = doing.files[0]
-    if doing.deed is Deed.EDIT:
+def _call(use: ToolUse) -> Call:
+    given: dict[str, object] = {"command": use.what} if use.action is ToolAction.RUN else {}
+    if use.files:
+        given["file_path"] = use.files[0]
+    if use.action is ToolAction.EDIT:
         given["content"] = ""
-    return read_call(doing.tool, given)
+    return read_call(use.tool, given)
 
 
 # Lessons: a failure and what mended it. Seen for the first time it waits in the inbox, or is only counted where it is

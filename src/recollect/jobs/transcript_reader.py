@@ -113,7 +113,7 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
     is_queued = utterance.voice in (Voice.QUEUED, Voice.SENT, Voice.UNQUEUED)
     if is_queued or (reading.sent and utterance.text == reading.sent):
         utterance = _out_of_queue(reading, utterance)
-    call, doing, refused, id = utterance.call, None, False, utterance.id
+    call, use, refused, id = utterance.call, None, False, utterance.id
     if utterance.voice is Voice.INJECTION:
         _hold(reading.printed, dict.fromkeys(inject.fingerprints(utterance.text)), _PRINTS_HELD)
         return None
@@ -125,10 +125,10 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
         return None
     if speaker is Speaker.TOOL and call is not None:
         asked = reading.last_tool = reading.calls.pop(call.id, None)
-        doing = agents.agent(host).doing(asked) if asked else None
-        if doing is not None:
-            what = _shorten(_redact(app, doing.what, reading), MAX_CHARS)
-            doing = replace(doing, what=what, files=tuple(_redact(app, file, reading) for file in doing.files))
+        use = agents.agent(host).describe_call(asked) if asked else None
+        if use is not None:
+            what = _shorten(_redact(app, use.what, reading), MAX_CHARS)
+            use = replace(use, what=what, files=tuple(_redact(app, file, reading) for file in use.files))
         refused = call.failed is True and (call.refused or agents.agent(host).is_refused(call.output))
         id = call.id or id
     elif call is not None and not _is_refused_by_person(call, reading.last_tool):
@@ -136,11 +136,11 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
     elif utterance.machine_made:
         speaker = Speaker.MACHINE
     text = clean(app, utterance.text, reading)
-    if not text and doing is None:
+    if not text and use is None:
         return None
     return Act(
-        id=id, at=utterance.at or Moment(0), speaker=speaker, text=text, doing=doing,
-        failed=call.failed if call and doing else None, refused=refused,
+        id=id, at=utterance.at or Moment(0), speaker=speaker, text=text, use=use,
+        failed=call.failed if call and use else None, refused=refused,
         refuses=call.id if call is not None and speaker is Speaker.PERSON else "",
         agent=utterance.agent_id, plan=utterance.voice is Voice.PLAN, prompt_id=utterance.prompt_id,
         partial=len(utterance.text) > MAX_CHARS or inject.without_ours(utterance.text) != utterance.text,
@@ -209,8 +209,8 @@ def _hold(kept: OrderedDict[str, Held], more: dict[str, Held], most: int) -> Non
 def act_key(act: Act) -> int:
     """The same for a copy in another file."""
     # Without its time, two acts that say the same are told apart by their lines.
-    which = act.id if act.doing or act.at.micros <= 0 else ""
-    spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.doing else act.text[:_COMPARED_CHARS]}"
+    which = act.id if act.use or act.at.micros <= 0 else ""
+    spelt = f"{act.at.micros} {act.speaker} {which} {'' if act.use else act.text[:_COMPARED_CHARS]}"
     return int.from_bytes(blake2b(spelt.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True)
 
 

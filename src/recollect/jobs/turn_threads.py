@@ -100,10 +100,10 @@ def _own_act(act: Act, told: Sequence[str], roots: Sequence[str]) -> Act:
     """In the agent's own words, and with files as they are called inside the project."""
     if told and act.speaker is Speaker.AGENT:
         act = replace(act, text=turns.own_words(act.text, told))
-    if act.doing is None or not act.doing.files:
+    if act.use is None or not act.use.files:
         return act
-    files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in act.doing.files)
-    return replace(act, doing=replace(act.doing, files=tuple(files)))
+    files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in act.use.files)
+    return replace(act, use=replace(act.use, files=tuple(files)))
 
 
 def _with_vectors(app: App, prepared: list[PreparedTurn]) -> list[PreparedTurn]:

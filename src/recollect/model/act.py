@@ -13,7 +13,7 @@ class Speaker(StrEnum):
     MACHINE = "machine"  # a message no person wrote: a task notification, the words of an IDE or a command
 
 
-class Deed(StrEnum):
+class ToolAction(StrEnum):
     """The kind of a tool call, whatever the agent calls its tool."""
 
     RUN = "run"
@@ -26,10 +26,10 @@ class Deed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Doing:
+class ToolUse:
     """One tool call, in neutral words."""
 
-    deed: Deed
+    action: ToolAction
     tool: str = ""  # the agent's own name for it
     what: str = ""  # what was asked for: the command, the pattern, the address, the task
     files: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Act:
     at: Moment
     speaker: Speaker
     text: str = ""  # what was said; for a call, the result as the agent saw it, without the middle where it is long
-    doing: Doing | None = None
+    use: ToolUse | None = None
     failed: bool | None = None  # None: the host does not say
     refused: bool = False  # the person did not allow the call
     refuses: str = ""  # the id of the call that the person refused with these words

@@ -169,10 +169,10 @@ class _Player:
             if act.speaker is Speaker.PERSON:
                 self.asked.append(self._ask(part.session, act))
             elif self.asked and self.asked[-1].session == part.session:
-                asked, doing = self.asked[-1], act.doing
+                asked, use = self.asked[-1], act.use
                 if sum(map(len, asked.did)) < _DID_CHARS:
-                    asked.did.append(act.text if act.speaker is Speaker.AGENT else doing.what if doing else "")
-                asked.files.update(doing.files if doing else ())
+                    asked.did.append(act.text if act.speaker is Speaker.AGENT else use.what if use else "")
+                asked.files.update(use.files if use else ())
 
     def _begin(self, part: SessionPart) -> None:
         """Live, the daemon makes the vectors between two sessions."""
