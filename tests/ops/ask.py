@@ -12,10 +12,18 @@ from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
 from recollect.ops import memories, recall
 from tests.store.helpers import State, state
+from tests.values import act, messages, plan, thread
 
 
 def pinned(app: App, text: str, *, title: str | None = None, topics: tuple[str, ...] = (), user: bool = False) -> str:
     return made(memories.pin(app, text, title=title, topics=topics, user=user))
+
+
+def add(app: App, title: str, *contents: str, **fields: Any) -> str:
+    """The id of a new thread of the project."""
+    made = thread(title, **fields)
+    app.writer(Scope.PROJECT).apply(plan(Create(made, messages(made, *contents))), act())
+    return made.id
 
 
 def made(done: Done) -> str:

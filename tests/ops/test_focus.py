@@ -4,7 +4,6 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -16,20 +15,12 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput
 from recollect.model.memory import Rating
-from recollect.model.plan import Create
-from recollect.model.result import Scope
 from recollect.ops import focus, history, recall, virtual_files
 from recollect.ops.focus import Verdict
 from recollect.ops.prompt_recall import search_unasked
-from tests.ops.ask import kept
+from tests.ops.ask import add, kept
 from tests.ops.conftest import Opens
-from tests.values import NOW, act, plan, thread
-
-
-def add(app: App, title: str, **fields: Any) -> str:
-    made = thread(title, **fields)
-    app.writer(Scope.PROJECT).apply(plan(Create(made)), act())
-    return made.id
+from tests.values import NOW
 
 
 def recalled(app: App, words: str) -> list[str]:

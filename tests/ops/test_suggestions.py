@@ -1,27 +1,16 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import ModelError
 from recollect.embed.embedder import Embedder
 from recollect.model.memory import Status
-from recollect.model.plan import Create
-from recollect.model.result import Scope
 from recollect.ops import history, memories, suggestions
-from tests.ops.ask import kept, said, states
-from tests.values import act, messages, plan, thread
+from tests.ops.ask import add, kept, said, states
 
 STAGING = "Deploys always go through the staging cluster before they reach production."
 AGAIN = "Deploys always go through the staging cluster before they reach production!"
-
-
-def add(app: App, title: str, *contents: str, **fields: Any) -> str:
-    made = thread(title, **fields)
-    app.writer(Scope.PROJECT).apply(plan(Create(made, messages(made, *contents))), act())
-    return made.id
 
 
 def all_messages(app: App) -> set[str]:
