@@ -22,7 +22,7 @@ from recollect.jobs.transcript_reader import clean
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Memory, Rule, Thread
 from recollect.model.plan import Create, Plan
-from recollect.model.session import LedgerKey, Session, Way
+from recollect.model.session import Session, ShownMemory, Way
 from recollect.render import inject
 from recollect.store import Progress
 
@@ -112,8 +112,8 @@ def _remembered(app: App) -> list[Memory]:
 def _live(app: App, session: str, number: int, shown: Sequence[Memory], asked: str, reply: str) -> None:
     at = _BEGIN.plus(seconds=60 * number)
     store = app.writer(app.scope)
-    store.put_session(Session(id=session, host="bench", started_at=_BEGIN), at=at)
-    store.show(LedgerKey(session), Way.TOLD, [memory.id for memory in shown], at=at)
+    store.put(Session(id=session, host="bench", started_at=_BEGIN, last_at=at))
+    store.put(*(ShownMemory(memory.id, Way.TOLD, at, session=session) for memory in shown))
     said = (
         Act(id=f"{session}-{number}-p", at=at, speaker=Speaker.PERSON, text=clean(app, asked)),
         Act(

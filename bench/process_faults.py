@@ -55,8 +55,8 @@ def _date_store(house: House, at: Moment) -> None:
     store = Store(house.store, Tuning())
     try:
         store.put_state("heartbeat", json.dumps(beat))
-        store.put_session(Session(id="dated", host="claude-code", started_at=at, number=1), at=at)
-        store.put_event(Pointer(name="prompt", host="claude-code", session="dated", at=at))
+        store.put(Session(id="dated", host="claude-code", started_at=at, last_at=at, number=1))
+        store.put(Pointer(name="prompt", host="claude-code", session="dated", at=at))
     finally:
         store.close()
 

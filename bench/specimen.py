@@ -28,7 +28,16 @@ from recollect.model.memory import (
     Thread,
 )
 from recollect.model.plan import Create, Link, Plan, Update
-from recollect.model.session import Ending, LedgerKey, Outcome, Pointer, Session, Way
+from recollect.model.session import (
+    Ending,
+    Outcome,
+    Pointer,
+    ReadAct,
+    RecallRecord,
+    Session,
+    ShownMemory,
+    Way,
+)
 from recollect.ops.memories import load_whole
 from recollect.store import ChangeHeader, Store, Tuning
 
@@ -107,7 +116,8 @@ class _Filler:
             self._apply(edits.archive(thread))
         last = self._apply(Plan.of([Update.between(threads[30], replace(threads[30], title="Retitled"))]))
         self._store.undo(last, self._act("undo", undoes=last))
-        self._store.put_recall(self._ids.draw("recall"), self._clock.now(), "{}", [thread.id for thread in threads[:3]])
+        recalled = tuple(thread.id for thread in threads[:3])
+        self._store.put(RecallRecord(self._ids.draw("recall"), self._clock.now(), "{}", recalled))
         self._sessions([thread.id for thread in threads])
         self._vectors()
 
@@ -116,14 +126,14 @@ class _Filler:
         sessions.put_state("heartbeat", '{"beat": 847}')
         for number in range(8):
             id, now = f"session-{number}", self._clock.now()
-            sessions.put_session(Session(id=id, host="bench", started_at=now, number=number), at=now)
-            sessions.show(LedgerKey(id), Way.TOLD, ids[number::8], at=now, call=f"call-{number}")
-            sessions.put_event(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
-            sessions.put_acts([1_000 + number], change="" if number % 2 else f"change-{number}")
+            sessions.put(Session(id=id, host="bench", started_at=now, last_at=now, number=number))
+            sessions.put(*(ShownMemory(one, Way.TOLD, now, f"call-{number}", id) for one in ids[number::8]))
+            sessions.put(Pointer(name="turn-ended", host="bench", session=id, at=now, size=number))
+            sessions.put(ReadAct(1_000 + number, "" if number % 2 else f"change-{number}"))
             failed = Outcome(
                 kind=Ending.FAILURE, at=now, session=id, act=f"call-{number}", action="make", shown=(ids[0],)
             )
-            self._store.put_outcome(failed)
+            self._store.put(failed)
 
     def _thread(self, number: int) -> Memory:
         # Every twentieth is long enough for several passages.

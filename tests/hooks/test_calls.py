@@ -14,7 +14,7 @@ import pytest
 from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
 from recollect.model.result import Scope
-from recollect.model.session import Way
+from recollect.model.session import ShownMemory, Way
 from recollect.ops import recall, rules
 from recollect.render.recall_text import MAX_CHARS
 from tests.hooks.talk import Talk
@@ -139,7 +139,7 @@ def test_a_rule_that_names_the_command_is_told_before_it_runs_once_per_agent_and
     assert said.decision == ""
     assert talk.call("Bash", command="npm ci").raw == b""
     assert id in talk.call("Bash", command="npm ci", agent_id="a1").context
-    [sight] = [one for one in app.reader(Scope.PROJECT).memories_shown("s-1") if one.way is Way.REMINDED]
+    [sight] = app.reader(Scope.PROJECT).records(ShownMemory, session="s-1", agent="", way=Way.REMINDED)
     assert (sight.memory, sight.call) == (id, "toolu_77")
     talk.start("compact")
     assert id in talk.call("Bash", command="npm ci").context

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from recollect.app.core import App
+from recollect.app.session_ledger import find_session
 from recollect.hooks import Answer, Hooks
 from recollect.model.result import Scope
 from recollect.ops import recall, rules
@@ -157,7 +158,7 @@ def test_other_events_never_wait(two: tuple[App, str, str], model: StandIn):
     talk.call("Bash", command="deploy")
     talk.tell("SubagentStart", agent_id="a", agent_type="helper")
     assert model.calls == []
-    assert two[0].reader(Scope.PROJECT).session("s-1") is not None
+    assert find_session(two[0].reader(Scope.PROJECT), "s-1") is not None
 
 
 # What was asked is told without its secrets and private parts: in the answer, in its file, in `why`, in the log.

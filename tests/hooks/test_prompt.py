@@ -16,6 +16,7 @@ import pytest
 from recollect.app import question_vector, session_ledger
 from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
+from recollect.app.session_ledger import find_session
 from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
@@ -24,7 +25,7 @@ from recollect.model.memory import Message, Rule, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
-from recollect.model.session import Way, memory_of, turn_mark
+from recollect.model.session import ShownMemory, Way, memory_of, turn_mark
 from recollect.ops import memories, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
@@ -105,7 +106,7 @@ def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App
 
 def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Callable[[str], Talk]):
     def numbers() -> list[int]:
-        found = [app.reader(Scope.PROJECT).session(id) for id in ("s-1", "s-2", "s-3")]
+        found = [find_session(app.reader(Scope.PROJECT), id) for id in ("s-1", "s-2", "s-3")]
         return [session.number if session else -1 for session in found]
 
     talk.start()
@@ -127,7 +128,7 @@ def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app
     with ThreadPoolExecutor(len(apps)) as pool:
         said = list(pool.map(lambda n: Talk(apps[n], session=f"s-{n}").say("deploys through staging?"), range(8)))
 
-    found = [app.reader(Scope.PROJECT).session(f"s-{n}") for n in range(8)]
+    found = [find_session(app.reader(Scope.PROJECT), f"s-{n}") for n in range(8)]
     assert sorted(one.number for one in found if one) == list(range(1, 9))
     assert all("Deploys go through staging" in one.context for one in said)
     assert log_of(app).count("not-kept") == 0
@@ -166,7 +167,7 @@ def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, 
 def test_a_prompt_that_no_person_wrote_is_not_kept_and_recall_can_be_off(app: App, talk: Talk, given: dict[str, str]):
     pinned(app, "Task notifications are completed in staging")
     assert talk.say(**({"prompt": "check the status of staging"} | given)).raw == b""
-    assert (events(app), app.reader(Scope.PROJECT).session("s-1")) == ([], None)
+    assert (events(app), find_session(app.reader(Scope.PROJECT), "s-1")) == ([], None)
     set_to(app, "MEMORY_RECALL", "off")
     assert talk.say("are task notifications completed in staging?").raw == b""
     assert events(app) == ["prompt"], "switched off, it still counts"
@@ -262,7 +263,7 @@ def test_a_session_is_not_told_of_its_own_turns_until_it_has_lost_them(
     assert thread in another("s-2").say(asked).context
     talk.start("compact")
     assert thread in talk.say(asked).context
-    assert {sight.way for sight in store.memories_shown("s-1")} == {Way.TOLD}, "its own turns were not shown to it"
+    assert {sight.way for sight in store.records(ShownMemory, session="s-1")} == {Way.TOLD, Way.OWN}
 
 
 def two_turns(app: App) -> str:

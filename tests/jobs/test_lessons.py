@@ -12,7 +12,7 @@ from recollect.jobs import outcomes
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.model.session import Ending, EventName, ToolCall
+from recollect.model.session import Ending, EventName, Outcome, ToolCall
 from recollect.ops import past_sessions
 from recollect.ops import rules as rule_ops
 from recollect.ops.tool_use import find_reminders
@@ -134,14 +134,14 @@ def test_outcomes_are_recorded_once_and_without_what_tools_said(app: App, tmp_pa
     read(app, transcript)
     past_sessions.catch_up(app)
 
-    found = [one for _, one in app.reader(app.scope).outcomes(session="s-1", limit=9)]
+    found = app.reader(app.scope).records(Outcome, session="s-1")
 
-    assert [(one.kind, one.action, one.next_state) for one in found] == [
+    assert [(one.kind, one.action, one.next_state) for one in reversed(found)] == [
         (Ending.FAILURE, "npm test", "Missing script: test"),
         (Ending.FAILURE, "make", ""),
         (Ending.RE_ASK, "make", "that didn't work, you forgot the tests"),
     ]
-    assert app.reader(app.scope).outcomes(session="s-2", limit=9) == []
+    assert app.reader(app.scope).records(Outcome, session="s-2") == []
 
 
 def test_what_is_refused_again_and_again_is_proposed_once(app: App, tmp_path: Path):
@@ -167,7 +167,7 @@ def test_a_subagent_that_failed_is_recorded(app: App, tmp_path: Path):
     transcript.line("user", f"<task-notification>\n{text}</task-notification>", promptSource="system")
     read(app, transcript)
 
-    [(_, one)] = app.reader(app.scope).outcomes(limit=9)
+    [one] = app.reader(app.scope).records(Outcome)
     assert (one.kind, one.actor, one.action) == (Ending.AGENT_FAILURE, "a1", "Agent ended")
 
 
@@ -192,5 +192,5 @@ def test_what_a_person_says_with_a_refusal_is_heard_and_tied_to_the_call(
     refuse(app, tmp_path, "Bash", **marks)
     [heard] = rules(app)
     assert (heard.body, heard.lane, heard.tags) == ("Use pnpm, not npm.", Lane.USER, ("refused:t1",))
-    one = next(one for _, one in app.reader(app.scope).outcomes(kinds=(Ending.REFUSAL,), limit=9) if one.act == "t1")
+    one = next(one for one in app.reader(app.scope).records(Outcome, kind=Ending.REFUSAL) if one.act == "t1")
     assert (one.act, one.action, one.next_state) == ("t1", "npm i", WORDS)

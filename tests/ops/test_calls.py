@@ -85,12 +85,12 @@ def test_an_agent_reads_text_and_data(app: App):
 
 def test_what_an_agent_recalls_counts_as_used_and_as_shown_in_its_session(app: App):
     id = pinned(app, "The queue is drained at midnight.")
-    app.writer(Scope.PROJECT).put_session(Session(id="s1", host="claude-code", started_at=NOW), at=NOW)
+    app.writer(Scope.PROJECT).put(Session(id="s1", host="claude-code", started_at=NOW, last_at=NOW))
     asked = json.dumps({"op": "recall", "values": {"query": ["queue"]}, "for": "agent", "session": "s1"})
 
     calls.run_call(app, calls.parse_call(asked.encode()))
 
     assert kept(app, id).frequency == 1
-    assert session_ledger.marks_shown(app, LedgerKey("s1")) == {f"{id}#body"}
+    assert session_ledger.marks_shown(app.reader(app.scope), LedgerKey("s1")) == {f"{id}#body"}
     calls.run_call(app, calls.parse_call(asked.replace("s1", "unknown").encode()))
     assert kept(app, id).frequency == 2

@@ -17,7 +17,7 @@ from recollect.model.memory import Memory
 from recollect.model.plan import Create
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Scope
-from recollect.model.session import EventName, LedgerKey, ToolCall, Way
+from recollect.model.session import EventName, LedgerKey, Outcome, ToolCall, Way
 from recollect.ops import health, history, memories, past_sessions, recall, rules
 from recollect.ops.hook_reply import found_without_search
 from recollect.ops.prompt_recall import search_unasked
@@ -103,7 +103,7 @@ def test_what_a_turn_or_a_call_did_not_use_gets_no_mark(app: App, session: Sessi
     session.asks("thanks, now document the importer")
 
     assert (trail(app, told), trail(app, short)) == ("", "")
-    assert app.reader(app.scope).outcomes(limit=9) == []
+    assert app.reader(app.scope).records(Outcome) == []
 
 
 @pytest.mark.parametrize(("failed", "marks"), [(False, "+"), (True, "-")])

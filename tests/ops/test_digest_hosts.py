@@ -10,7 +10,7 @@ from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.jobs import transcripts
 from recollect.model.act import Act, SessionPart, Speaker, ToolAction
-from recollect.model.session import Ending, EventName, Pointer
+from recollect.model.session import Ending, EventName, Outcome, Pointer
 from recollect.ops import past_sessions, rules
 
 PAYLOADS = Path(__file__).resolve().parent.parent / "agents" / "payloads"
@@ -30,7 +30,7 @@ def left(app: App, tmp_path: Path, host: str) -> Path:
     pointer = Pointer(
         name=str(EventName.SESSION_ENDED), host=host, session="s-1", at=at, transcript=str(path), source="exit"
     )  # fmt: skip
-    app.writer(app.scope).put_event(pointer)
+    app.writer(app.scope).put(pointer)
     return path
 
 
@@ -47,7 +47,7 @@ def test_a_session_is_read_alike_and_without_what_we_put_in(app: App, left: Path
     past_sessions.catch_up(app)
 
     assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."], "no hook saw it"
-    (_, outcome), *_ = app.reader(app.scope).outcomes()
+    *_, outcome = app.reader(app.scope).records(Outcome)
     assert (outcome.kind, outcome.action) == (Ending.FAILURE, COMMAND)
     first, ran = seen[0], next(act for act in seen if act.use)
     assert (first.speaker, first.text) == (Speaker.PERSON, CORRECTION)

@@ -360,7 +360,7 @@ def hear_of(app: App, session: Past) -> None:
     """A hook tells that a turn ended, long enough ago for the digest to read it."""
     at = app.clock.now().plus(days=-1)
     path = str(session.path)
-    app.writer(Scope.PROJECT).put_event(
+    app.writer(Scope.PROJECT).put(
         Pointer(name="turn-ended", host="claude-code", session=session.session, at=at, transcript=path)
     )
     catch_up(app)

@@ -16,7 +16,7 @@ from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
-from recollect.model.session import EventName, LedgerKey, Way
+from recollect.model.session import EventName, LedgerKey, ShownMemory, Way
 from recollect.ops import history, memories, notes, past_sessions, recall
 from recollect.vault import tags
 from tests.ops.ask import files, titles
@@ -235,7 +235,7 @@ def held(path: Path) -> dict[str, object]:
 def shown(app: App, id: str, *, session: str = "s-1", agent: str = "", number: int = 3) -> None:
     app.writer(Scope.USER).use([id], partial(strength.count_shown, session=number))
     key = LedgerKey(session, agent, 0)
-    app.writer(app.scope).show(key, Way.TOLD, [id], at=app.clock.now())
+    app.writer(app.scope).put(ShownMemory(id, Way.TOLD, app.clock.now(), "", *key))
 
 
 def test_after_a_session_began_notes_get_the_tags_they_lack(

@@ -45,7 +45,7 @@ class Transcript:
             name=str(name), host="claude-code", session=self.session, at=at, prompt=f"p{self.number}",
             transcript=str(self.path), agent=self.agent,
         )  # fmt: skip
-        self.app.writer(self.app.scope).put_event(pointer)
+        self.app.writer(self.app.scope).put(pointer)
 
 
 def told(parts: list[SessionPart]) -> list[Act]:

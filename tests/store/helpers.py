@@ -5,16 +5,18 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recollect.app.memory_search import search_stores
+from recollect.base.moment import Moment
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import merge
 from recollect.model.memory import Bridge, Memory, Message
 from recollect.model.plan import Change, Plan
 from recollect.model.query import Hit, Query
-from recollect.model.session import LedgerKey, Pointer, Session
+from recollect.model.session import LedgerKey, Pointer, Session, ShownMemory, Way
 from recollect.ops.memories import load_whole
 from recollect.store import Store
 from tests.values import AGE, NOW, act, plan
@@ -48,8 +50,12 @@ def delete_plan(store: Store, memory: Memory) -> Plan:
     return edits.delete(load_whole(store, memory))
 
 
-def session(id: str = "s-1", **given: int) -> Session:
-    return Session(id=id, host="claude-code", started_at=NOW, **given)
+def session(id: str = "s-1", *, last_at: Moment = NOW, number: int = 0, epoch: int = 0) -> Session:
+    return Session(id=id, host="claude-code", started_at=NOW, last_at=last_at, number=number, epoch=epoch)
+
+
+def show(store: Store, key: LedgerKey, marks: Sequence[str], at: Moment = NOW) -> None:
+    store.put(*(ShownMemory(mark, Way.TOLD, at, "", *key) for mark in marks))
 
 
 def pointer(**given: object) -> Pointer:

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.app.session_ledger import find_session, marks_shown
 from recollect.base.errors import Conflict
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
-from recollect.model.session import Ending, LedgerKey, Outcome, ShownMemory, Way, shorten
+from recollect.model.session import Ending, LedgerKey, Outcome, ReadAct, ShownMemory, Way, shorten
 from recollect.store import Store
 from recollect.store.sessions import KEPT_DAYS, OUTCOMES_KEPT_DAYS
-from tests.store.helpers import ME, delete_plan, do, pointer, search, session, traces
+from tests.store.helpers import ME, delete_plan, do, pointer, search, session, show, traces
 from tests.values import NOW, act, plan, rule, thread
 
 CANARY = "xylocarp"
@@ -31,33 +32,37 @@ def outcome(act: str = "toolu_1", **given: object) -> Outcome:
 
 
 def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: Store):
-    store.put_session(session(number=4, epoch=2), at=NOW.plus(days=-KEPT_DAYS - 1))
-    store.show(ME, Way.TOLD, ["m1"], at=NOW)
-    assert store.session("s-1") == session(number=4, epoch=2)
-    assert store.session("s-1", "a1") is store.session("s-2") is None
+    old = session(number=4, epoch=2, last_at=NOW.plus(days=-KEPT_DAYS - 1))
+    store.put(old)
+    show(store, ME, ["m1"])
+    assert find_session(store, "s-1") == old
+    assert find_session(store, "s-1", "a1") is find_session(store, "s-2") is None
 
-    store.put_session(session("new"), at=NOW)
-    store.show(LedgerKey("new"), Way.TOLD, ["m1"], at=NOW)
-    store.put_session(session("newer"), at=NOW)
+    store.put(session("new"))
+    show(store, LedgerKey("new"), ["m1"])
+    store.put(session("newer"))
 
-    assert store.session("s-1") is None
-    assert store.shown(ME, Way.TOLD) == frozenset()
-    assert store.shown(LedgerKey("new"), Way.TOLD) == {"m1"}
+    assert find_session(store, "s-1") is None
+    assert marks_shown(store, ME) == frozenset()
+    assert marks_shown(store, LedgerKey("new"), Way.TOLD) == {"m1"}
 
 
 def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
-    store.show(ME, Way.TOLD, ["m1", "m2", "m1"], at=NOW)
-    store.show(ME, Way.TOLD, ["m2"], at=NOW.plus(seconds=1))
-    store.show(LedgerKey("s-1", epoch=1), Way.REMINDED, ["m3"], at=NOW.plus(seconds=2), call="toolu_1")
-    store.show(LedgerKey("s-1", "a1"), Way.TOLD, ["m4"], at=NOW.plus(seconds=3))
-    store.show(LedgerKey("s-2"), Way.TOLD, ["other"], at=NOW)
+    show(store, ME, ["m1", "m2", "m1"])
+    show(store, ME, ["m2"], NOW.plus(seconds=1))
+    store.put(ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1", "s-1", epoch=1))
+    show(store, LedgerKey("s-1", "a1"), ["m4"], NOW.plus(seconds=3))
+    show(store, LedgerKey("s-2"), ["other"])
 
-    assert store.shown(ME, Way.TOLD) == {"m1", "m2"}
-    assert store.shown(ME, Way.REMINDED) == store.shown(LedgerKey("s-1", epoch=1), Way.TOLD) == frozenset()
-    told = [ShownMemory("m1", Way.TOLD, NOW), ShownMemory("m2", Way.TOLD, NOW.plus(seconds=1))]
-    own = [*told, ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1")]
-    assert store.memories_shown("s-1") == own
-    assert store.memories_shown("s-1", None) == [*own, ShownMemory("m4", Way.TOLD, NOW.plus(seconds=3))]
+    assert marks_shown(store, ME, Way.TOLD) == {"m1", "m2"}
+    assert marks_shown(store, ME, Way.REMINDED) == marks_shown(store, LedgerKey("s-1", epoch=1)) == frozenset()
+    told = [ShownMemory(f"m{n + 1}", Way.TOLD, NOW.plus(seconds=n), session="s-1") for n in (0, 1)]
+    own = [*told, ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1", "s-1", epoch=1)]
+    assert store.records(ShownMemory, session="s-1", agent="") == own
+    assert store.records(ShownMemory, session="s-1") == [
+        *own,
+        ShownMemory("m4", Way.TOLD, NOW.plus(seconds=3), "", "s-1", "a1"),
+    ]
 
 
 def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(store: Store):
@@ -90,7 +95,7 @@ def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Sto
 
 def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: Store):
     given = ({"size": 5}, {"prompt": "p2", "calls": ("a", "b")}, {"size": 5, "at": NOW.plus(seconds=9)}, {"size": 9})
-    new = [store.put_event(pointer(**said)) for said in (*given, {"size": 3}, {"size": 3})]
+    new = [store.put(pointer(**said)) for said in (*given, {"size": 3}, {"size": 3})]
 
     assert new == [True, True, False, False, False, False]
     assert store.events() == [(2, pointer(prompt="p2", calls=("a", "b"))), (4, pointer(size=3))]
@@ -107,25 +112,25 @@ def test_different_events_have_different_keys(one: list[str], other: list[str]):
 
 
 def test_acts_that_were_read_are_known(store: Store):
-    store.put_acts([1, -5, 2**62])
-    store.put_acts([7, 1], "change_1")
-    assert store.acts([1, 2, -5, 7]) == {1: "change_1", -5: "", 7: "change_1"}
-    assert store.acts([]) == {}
+    store.put(*map(ReadAct, (1, -5, 2**62)))
+    store.put(ReadAct(7, "change_1"), ReadAct(1, "change_1"))
+    assert store.records(ReadAct, key=[1, 2, -5, 7]) == [(-5, ""), (1, "change_1"), (7, "change_1")]
+    assert store.records(ReadAct, key=[]) == []
 
 
 # Outcomes
 
 
 def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store: Store):
-    assert store.put_outcome(outcome())
-    assert not store.put_outcome(outcome(at=NOW.plus(seconds=5)))
-    assert store.put_outcome(outcome(kind=Ending.REFUSAL))
-    assert [one for _, one in store.outcomes()] == [outcome(), outcome(kind=Ending.REFUSAL)]
-    store.put_outcome(outcome("toolu_2", session="s-2"))
+    assert store.put(outcome())
+    assert not store.put(outcome(at=NOW.plus(seconds=5)))
+    assert store.put(outcome(kind=Ending.REFUSAL))
+    assert store.records(Outcome) == [outcome(kind=Ending.REFUSAL), outcome()]
+    store.put(outcome("toolu_2", session="s-2"))
 
-    assert [one.act for _, one in store.outcomes(session="s-2")] == ["toolu_2"]
-    assert [one.kind for _, one in store.outcomes(kinds=(Ending.REFUSAL,))] == [Ending.REFUSAL]
-    assert [seq for seq, _ in store.outcomes(after=1)] == [seq for seq, _ in store.outcomes(limit=2)] == [2, 3]
+    assert [one.act for one in store.records(Outcome, session="s-2")] == ["toolu_2"]
+    assert [one.kind for one in store.records(Outcome, kind=Ending.REFUSAL)] == [Ending.REFUSAL]
+    assert [one.session for one in store.records(Outcome, limit=2)] == ["s-2", "s-1"]
     assert (shorten("a\nb"), len(shorten("long " * 200))) == ("a b", 300)
 
 
@@ -134,30 +139,33 @@ def test_events_and_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: py
     monkeypatch.setattr("recollect.store.sessions.OUTCOMES_KEPT", 50)
     with store.transaction():
         for number in range(60):
-            store.put_event(pointer(prompt=str(number)))
-            store.put_outcome(outcome(str(number)))
+            store.put(pointer(prompt=str(number)))
+            store.put(outcome(str(number)))
     last = [str(number) for number in range(10, 60)]
-    assert ([one.prompt for _, one in store.events()], [one.act for _, one in store.outcomes()]) == (last, last)
+    assert ([one.prompt for _, one in store.events()], [one.act for one in store.records(Outcome)]) == (
+        last,
+        last[::-1],
+    )
 
-    store.put_outcome(outcome("late", at=NOW.plus(days=OUTCOMES_KEPT_DAYS + 1)))
-    assert [one.act for _, one in store.outcomes()] == ["late"]
+    store.put(outcome("late", at=NOW.plus(days=OUTCOMES_KEPT_DAYS + 1)))
+    assert [one.act for one in store.records(Outcome)] == ["late"]
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store: Store, path: Path, is_deleted: bool):
     lesson = rule("Lesson", body=CANARY, group="s-1", tags=("session:s-1", "session:s-2"))
     do(store, Create(lesson), Create(rule("Other", body="stays", group="s-3")))
-    store.show(ME, Way.TOLD, [lesson.id], at=NOW)
+    show(store, ME, [lesson.id])
     for one in ("s-1", "s-2", "s-3"):
-        store.put_outcome(outcome(session=one, action=CANARY if one != "s-3" else "make", shown=()))
-    store.put_outcome(outcome("named", session="s-4", shown=(lesson.id,)))
+        store.put(outcome(session=one, action=CANARY if one != "s-3" else "make", shown=()))
+    store.put(outcome("named", session="s-4", shown=(lesson.id,)))
     if is_deleted:
         do(store, *delete_plan(store, lesson).changes)
 
     store.purge((lesson.id,))
 
-    assert store.shown(ME, Way.TOLD) == frozenset()
-    assert [one.session for _, one in store.outcomes()] == ["s-3"]
+    assert marks_shown(store, ME) == frozenset()
+    assert [one.session for one in store.records(Outcome)] == ["s-3"]
     assert traces(path.parent, CANARY) == traces(path.parent, lesson.id) == []
     assert store.verify() == []
 

@@ -7,10 +7,10 @@ import pytest
 
 from recollect.base.errors import StoreBusy
 from recollect.model.plan import Alias, Create, Link
-from recollect.model.session import Ending, Outcome, Way
+from recollect.model.session import Ending, Outcome
 from recollect.store import Store, tokenizer
 from recollect.store.verify import salvage
-from tests.store.helpers import ME, do, pointer, session, state, vector
+from tests.store.helpers import ME, do, pointer, session, show, state, vector
 from tests.values import NOW, bridge, messages, rule, thread
 
 AUTH = thread("Auth", body="getUserName and user_name", topics=("auth",))
@@ -22,11 +22,11 @@ TABS = rule("Tabs", body="We use tabs here")
 def store(store: Store) -> Store:
     do(store, Create(AUTH, SAID), Create(TABS), Link(bridge(AUTH, TABS)), Alias("rule_old", TABS.id))
     store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
-    store.put_session(session(), at=NOW)
-    store.show(ME, Way.TOLD, ["m1"], at=NOW)
+    store.put(session())
+    show(store, ME, ["m1"])
     store.put_state("a", "1")
-    store.put_event(pointer())
-    store.put_outcome(Outcome(kind=Ending.FAILURE, at=NOW, session="s-1", act="toolu_1"))
+    store.put(pointer())
+    store.put(Outcome(kind=Ending.FAILURE, at=NOW, session="s-1", act="toolu_1"))
     assert store.verify() == []
     return store
 

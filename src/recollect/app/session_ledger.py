@@ -18,7 +18,7 @@ from recollect.lifecycle import strength
 from recollect.model.memory import Kind, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.model.session import Event, LedgerKey, Pointer, Session, Way, memory_of
+from recollect.model.session import Event, LedgerKey, Pointer, Session, ShownMemory, Way, memory_of
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -28,20 +28,26 @@ _HEADLINES = 5
 
 
 def load(app: App, event: Event) -> Session | None:
-    return app.reader(app.scope).session(event.session_id, event.agent_id)
+    return find_session(app.reader(app.scope), event.session_id, event.agent_id)
+
+
+def find_session(store: Store, id: str, agent: str = "") -> Session | None:
+    return next(iter(store.records(Session, id=id, agent=agent)), None)
 
 
 def load_or_new(app: App, event: Event) -> Session:
     """Writes nothing."""
-    return load(app, event) or Session(id=event.session_id, host=event.host, started_at=event.at)
+    return load(app, event) or Session(
+        id=event.session_id, agent=event.agent_id, host=event.host, started_at=event.at, last_at=event.at
+    )
 
 
 def ledger_key(app: App, event: Event) -> LedgerKey:
     return LedgerKey(event.session_id, event.agent_id, load_or_new(app, event).epoch)
 
 
-def marks_shown(app: App, key: LedgerKey, way: Way = Way.TOLD) -> frozenset[str]:
-    return app.reader(app.scope).shown(key, way)
+def marks_shown(store: Store, key: LedgerKey, way: Way = Way.TOLD) -> frozenset[str]:
+    return frozenset(one.mark for one in store.records(ShownMemory, **key._asdict(), way=way))
 
 
 def texts_shown(app: App, session: str) -> list[str]:
@@ -49,9 +55,9 @@ def texts_shown(app: App, session: str) -> list[str]:
     unless they are its own: when the session repeats these words, they are not captured again."""
     texts: list[str] = []
     for _, store in app.scopes():
-        known = store.session(session)
+        known = find_session(store, session)
         epochs = range(max(0, known.epoch - 1), known.epoch + 1) if known is not None else ()
-        shown = {memory_of(mark) for epoch in epochs for mark in store.shown(LedgerKey(session, "", epoch), Way.TOLD)}
+        shown = {memory_of(mark) for epoch in epochs for mark in marks_shown(store, LedgerKey(session, "", epoch))}
         found = [store.get(id, follow=False) for id in sorted(shown, reverse=True)[:_MAX_TEXTS]]
         latest = store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES))
         found += [memory for memory in latest if memory.group != session and memory.id not in shown]
@@ -61,9 +67,9 @@ def texts_shown(app: App, session: str) -> list[str]:
 
 def record_own_turn(store: Store, session_id: str, mark: str, *, now: Moment) -> None:
     """A turn that was just recorded: its session has it in its context until compaction or clear."""
-    session = store.session(session_id)
+    session = find_session(store, session_id)
     if session is not None:
-        store.show(LedgerKey(session_id, "", session.epoch), Way.OWN, [mark], at=now)
+        store.put(ShownMemory(mark, Way.OWN, now, session=session_id, epoch=session.epoch))
 
 
 def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
@@ -71,17 +77,17 @@ def record_message(app: App, session_id: str, host: str, at: Moment) -> None:
     project, so their store, where there is one, counts for itself."""
     _count_session(app.writer(app.scope), session_id, host, at)
     counts_for_user = app.scope is not Scope.USER and app.store_path(Scope.USER) is not None
-    if counts_for_user and app.reader(Scope.USER).session(session_id) is None:
+    if counts_for_user and find_session(app.reader(Scope.USER), session_id) is None:
         _count_session(app.writer(Scope.USER), session_id, host, at)
 
 
 def _count_session(store: Store, session_id: str, host: str, at: Moment) -> None:
     with store.transaction():
-        session = store.session(session_id) or Session(id=session_id, host=host, started_at=at)
+        session = find_session(store, session_id) or Session(id=session_id, host=host, started_at=at, last_at=at)
         if not session.number:
             SESSIONS.write(store, SESSIONS.read(store) + 1)
             session = replace(session, number=SESSIONS.read(store))
-        store.put_session(session, at=at)
+        store.put(replace(session, last_at=at))
 
 
 def make_pointer(event: Event, size: int = 0, mark: str = "") -> Pointer:
@@ -99,16 +105,16 @@ def record_shown(
 ) -> None:
     """The agent printed it: it counts as shown, and as used where somebody `asked` for it. A memory shown unasked is
     only counted, or noise would keep itself alive. `marks`: each with the store that keeps its memory."""
-    store = app.writer(app.scope)
+    store, now = app.writer(app.scope), app.clock.now()
     with store.transaction():
-        store.show(key, way, list(marks), at=app.clock.now(), call=call)
+        store.put(*(ShownMemory(mark, way, now, call, *key) for mark in marks))
         _record_use(app, key, marks, asked, app.scope)
     _record_use(app, key, marks, asked, *(scope for scope in Scope if scope is not app.scope))
 
 
 def record_asked(app: App, session: str, marks: Mapping[str, Scope]) -> None:
     """An agent asked and was answered: that counts as use, and as shown where we know its session."""
-    found = app.reader(app.scope).session(session) if session else None
+    found = find_session(app.reader(app.scope), session) if session else None
     if found is not None:
         record_shown(app, LedgerKey(session, "", found.epoch), marks, asked=True)
     else:
@@ -121,7 +127,7 @@ def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: boo
         if not ids or app.store_path(scope) is None:
             continue
         store = app.writer(scope)
-        known = store.session(key.session)
+        known = find_session(store, key.session)
         session = (known.number if known else 0) if scope is app.scope else SESSIONS.read(store)
         if asked:
             store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))

@@ -84,7 +84,7 @@ class Stage:
             name=str(EventName.TURN_ENDED), host=agents.DEFAULT_HOST, session=session, at=self._clock.now(),
             prompt=str(self._line), transcript=str(path), size=path.stat().st_size,
         )  # fmt: skip
-        self.own.writer(self.own.scope).put_event(ended)
+        self.own.writer(self.own.scope).put(ended)
         self.wait(10)
         operate("catch-up", self.own)
 

@@ -145,7 +145,7 @@ class Hooks:
             event, size if isinstance(size, int) else 0, mark if isinstance(mark, str) else ""
         )
         with self._open_app(self._place(event, event.cwd), event.cwd, {}) as app:
-            if not app.writer(app.scope).put_event(left):
+            if not app.writer(app.scope).put(left):
                 return Received.KNOWN
         return Received.NEW if can_be_read else Received.LOST
 

@@ -30,7 +30,7 @@ from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
 from recollect.model.result import Scope
-from recollect.model.session import Ending, EventName, Outcome, shorten
+from recollect.model.session import Ending, EventName, Outcome, RecallRecord, ShownMemory, Way, shorten
 from recollect.recall.call_rules import Call, follows_lesson, is_lesson, read_call, rules_about
 from recollect.render.harmless import plain
 
@@ -50,7 +50,8 @@ _WENT_WELL = {Ending.SUCCESS: True, Ending.FAILURE: False, Ending.RE_ASK: False,
 def record_outcomes(app: App, part: SessionPart) -> Writes | None:
     if not part.new:
         return None
-    shown = app.reader(app.scope).memories_shown(part.session, part.agent)
+    entries = app.reader(app.scope).records(ShownMemory, session=part.session, agent=part.agent)
+    shown = [one for one in entries if one.way is not Way.OWN]
     ended = find_outcomes(part, shown, agents.agent(part.host).subagent_report)
     judged = [replace(one.outcome, shown=find_used(app, one)) for one in ended]
     found = [outcome for outcome in judged if outcome.shown or outcome.kind is not Ending.SUCCESS]
@@ -77,14 +78,14 @@ def record(app: App, outcome: Outcome) -> bool:
         return shorten(app.redactor.clean(text).text)
 
     actor, action, next_state = map(clean, (outcome.actor, outcome.action, outcome.next_state))
-    return app.writer(app.scope).put_outcome(replace(outcome, actor=actor, action=action, next_state=next_state))
+    return app.writer(app.scope).put(replace(outcome, actor=actor, action=action, next_state=next_state)) > 0
 
 
 def _propose(app: App) -> None:
     """Into the inbox; what a person has once put away is not proposed again. Read where it is written: what was just
     recorded is not yet to be seen elsewhere."""
-    found = app.writer(app.scope).outcomes(kinds=(Ending.REFUSAL,), limit=_MOST)
-    for proposal in call_outcomes.rules_from_refusals(one for _, one in found):
+    found = app.writer(app.scope).records(Outcome, kind=Ending.REFUSAL, limit=_MOST)
+    for proposal in call_outcomes.rules_from_refusals(reversed(found)):
         plan = partial(_plan_rule, app, proposal)
         app.commit(app.scope, "propose", plan, lambda _: "Refused often: a rule is proposed.")
 
@@ -135,8 +136,8 @@ def _was_used(app: App, memory: Memory, ended: Ended) -> bool:
 
 def _passage_shown(app: App, memory: Memory, outcome: Outcome) -> str | None:
     """What was shown of it in this session; None where nobody chose it for that moment."""
-    recalls = [text for _, store in app.scopes() for text in store.recalls(limit=_RECALLS_READ, memory=memory.id)]
-    for recall in map(json.loads, recalls):
+    kept = (store.records(RecallRecord, limit=_RECALLS_READ, memory=memory.id) for _, store in app.scopes())
+    for recall in (json.loads(one.answer) for found in kept for one in found):
         hit = next((hit for hit in recall["hits"] if hit["id"] == memory.id), None)
         if hit is None or recall.get("session") != outcome.session:
             continue

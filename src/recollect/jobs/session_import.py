@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.agents import Transcript
-from recollect.app import rule_keeping
+from recollect.app import rule_keeping, session_ledger
 from recollect.app.core import IMPORT_ACTOR, App
 from recollect.app.states import CURSORS, ReadPart, ReadTranscript
 from recollect.base.clock import FixedClock
@@ -30,6 +30,7 @@ from recollect.lifecycle.strength import fades
 from recollect.model.act import SessionPart, Speaker
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.result import Scope
+from recollect.model.session import ReadAct
 
 if TYPE_CHECKING:
     from recollect.store import ChangeHeader, Store
@@ -149,7 +150,8 @@ class Importer:
         for one in sorted(transcripts, key=lambda one: (one.began or one.changed, one.agent, one.changed)):
             known = read_before.get(str(one.path)) or ReadTranscript(path=str(one.path))
             known = replace(known, session=one.session, host=self._host, agent=one.agent, cwd=one.cwd)
-            is_read = known.is_live or self._store.session(one.session) is not None  # it is or will be read live
+            # Read live, or it will be.
+            is_read = known.is_live or session_ledger.find_session(self._store, one.session) is not None
             if not is_read:
                 standing = takewhile(lambda part: not is_undone(self._store, part.change), known.parts)
                 known = replace(known, parts=tuple(standing))
@@ -181,7 +183,7 @@ class Importer:
     def _is_over(self, one: Transcript) -> bool:
         """Nobody will say so any more."""
         still = self._app.wall_clock.now().plus(seconds=-ABANDONED_S)
-        return not one.agent and one.changed <= still and self._store.session(one.session) is None
+        return not one.agent and one.changed <= still and session_ledger.find_session(self._store, one.session) is None
 
     def _record(self, one: Transcript, known: ReadTranscript, reading: Reading, piece: Piece) -> ReadTranscript:
         change, now = self._app.changes[Scope.PROJECT], self._app.wall_clock.now()
@@ -202,7 +204,7 @@ class Importer:
 
         def write() -> None:
             self._write_cursor(known, after)
-            self._store.put_acts(list(piece.new), change)
+            self._store.put(*(ReadAct(key, change) for key in piece.new))
 
         if self._app.dry_run:
             self._preview(part)

@@ -19,7 +19,7 @@ from recollect.app.states import ReadTranscript
 from recollect.base.moment import Moment
 from recollect.base.text import storable
 from recollect.model.act import Act, Speaker
-from recollect.model.session import ToolCall
+from recollect.model.session import ReadAct, ToolCall
 from recollect.render import inject
 from recollect.wire.pointer import file_size
 
@@ -217,7 +217,7 @@ def act_key(act: Act) -> int:
 def new_acts(store: Store, acts: Iterable[Act]) -> dict[int, Act]:
     """Those that were not recorded yet, or by an import that was undone."""
     by_key = {act_key(act): act for act in acts}
-    recorded = store.acts(list(by_key))
+    recorded = {one.key: one.change for one in store.records(ReadAct, key=list(by_key))}
     undone = {change for change in set(recorded.values()) if is_undone(store, change)}
     return {key: act for key, act in by_key.items() if recorded.get(key) is None or recorded[key] in undone}
 

@@ -23,7 +23,7 @@ from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, Store
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.job_table import JOBS, Memo, PerTurn
 from recollect.model.act import SessionPart
-from recollect.model.session import EventName, Pointer
+from recollect.model.session import EventName, Pointer, ReadAct
 from recollect.wire.pointer import file_size
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
 
     def write_cursor() -> None:
         CURSORS.write(store, after, cursor_key(one.path))
-        store.put_acts(list(piece.new))
+        store.put(*map(ReadAct, piece.new))
 
     run_turn_jobs(app, store, part, write_cursor)
     reading.acts.extend(fresh)

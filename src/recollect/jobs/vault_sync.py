@@ -25,6 +25,7 @@ from recollect.jobs.job_table import Memo
 from recollect.model.memory import Note, Status
 from recollect.model.plan import Create, FileChange, Plan, Update, text_hash
 from recollect.model.result import Done, Scope
+from recollect.model.session import ShownMemory, Way
 from recollect.vault import note_folder, page, tags
 from recollect.vault.note_folder import Refusal, Scan
 from recollect.vault.tags import Form
@@ -277,7 +278,8 @@ class Pending:
 
 
 def session_ended(app: App, pending: Pending, session: str) -> None:
-    pending.shown |= {one.memory for one in app.reader(app.scope).memories_shown(session, None)}
+    entries = app.reader(app.scope).records(ShownMemory, session=session)
+    pending.shown |= {one.memory for one in entries if one.way is not Way.OWN}
 
 
 def write_some(app: App, pending: Pending) -> bool:

@@ -33,6 +33,8 @@ class Session:
     id: str
     host: str
     started_at: Moment
+    last_at: Moment  # when it was last heard of
+    agent: str = ""  # a subagent has a record of its own
     number: int = 0  # counts used sessions: 0 until the first message
     epoch: int = 0  # rises when the agent forgets what it was shown (compaction, clear)
 
@@ -138,10 +140,19 @@ class LedgerKey(NamedTuple):
 
 
 class ShownMemory(NamedTuple):
-    memory: str
+    """An entry of a ledger."""
+
+    mark: str  # of a passage, a turn or a whole memory
     way: Way
     at: Moment
     call: str = ""  # the tool call before which it was shown, if any
+    session: str = ""
+    agent: str = ""
+    epoch: int = 0
+
+    @property
+    def memory(self) -> str:
+        return memory_of(self.mark)
 
 
 def ledger_mark(memory: str, turn: str = "", start: int = 0) -> str:
@@ -187,6 +198,22 @@ class Pointer:
         gave up and the daemon that did not."""
         parts = (self.host, self.session, self.name, self.agent, self.prompt, self.source, self.mark, *self.calls)
         return _digest(parts)
+
+
+class ReadAct(NamedTuple):
+    """An act of a transcript that was read in."""
+
+    key: int
+    change: str = ""  # the import that read it; empty: it was read live
+
+
+class RecallRecord(NamedTuple):
+    """What was recalled and why, as JSON."""
+
+    id: str
+    at: Moment
+    answer: str
+    memories: tuple[str, ...] = ()  # to be found by; not read back
 
 
 # Outcomes: how a call, a turn or a subagent ended.

@@ -69,7 +69,7 @@ class HookRequest:
     def left_s(self) -> float:
         return self.until_s - time.monotonic()
 
-    def write(self, write: Callable[[], None]) -> bool:
+    def write(self, write: Callable[[], object]) -> bool:
         """One transaction. False where the store could not be written, which is logged."""
         try:
             with self.app.writer(self.app.scope).transaction():
@@ -91,7 +91,7 @@ class HookRequest:
     def receive(self) -> None:
         """Keep the event for later: where to read it, not what it says."""
         pointer = session_ledger.make_pointer(self.event, self.transcript_bytes)
-        self.app.writer(self.app.scope).put_event(pointer)
+        self.app.writer(self.app.scope).put(pointer)
 
 
 @dataclass(frozen=True, slots=True)

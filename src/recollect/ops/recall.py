@@ -20,6 +20,7 @@ from recollect.model.memory import Bridge, Kind, Status
 from recollect.model.plan import Plan, Update
 from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Found, Reasons, Recalled, Recollection, Scope
+from recollect.model.session import RecallRecord
 from recollect.ops.memories import Limit, at_least_one, card, show
 from recollect.ops.table import Arg
 from recollect.recall import priority
@@ -107,7 +108,7 @@ def why(
     numbers: Numbers = False,
 ) -> Reasons:
     most = at_least_one("limit", limit)
-    by_recall = _recalls(app, limit=1, id=storable(id or ""))
+    by_recall = _recalls(app, limit=1, id=storable(id or "") or None)
     if id is None or by_recall:
         return Reasons(by_recall, numbers=numbers)
     memory = app.find(id)[1]
@@ -209,10 +210,10 @@ def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = 
         "dropped": [{"id": drop.id, "reason": drop.reason} for drop in drops],
         **(injected or {}),
     }  # fmt: skip
-    ids = [one.hit.memory.id for one in found.found] + [drop.id for drop in drops]
+    ids = (*(one.hit.memory.id for one in found.found), *(drop.id for drop in drops))
     for scope, _ in app.scopes():
         try:
-            app.writer(scope).put_recall(found.id, found.at, json.dumps(entry, ensure_ascii=False), ids)
+            app.writer(scope).put(RecallRecord(found.id, found.at, json.dumps(entry, ensure_ascii=False), ids))
         except RecollectError:
             continue
         if injected is None:
@@ -220,8 +221,9 @@ def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = 
         return
 
 
-def _recalls(app: App, *, limit: int, id: str = "", memory: str = "") -> tuple[dict[str, Json], ...]:
-    found = [json.loads(text) for _, store in app.scopes() for text in store.recalls(limit=limit, id=id, memory=memory)]
+def _recalls(app: App, *, limit: int, **filters: object) -> tuple[dict[str, Json], ...]:
+    kept = (store.records(RecallRecord, limit=limit, **filters) for _, store in app.scopes())
+    found = [json.loads(one.answer) for own in kept for one in own]
     return tuple(sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit])
 
 

@@ -25,7 +25,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Note, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
-from recollect.model.session import LedgerKey, Way
+from recollect.model.session import LedgerKey, ShownMemory, Way
 from recollect.ops import hook_reply, virtual_files
 from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
@@ -55,7 +55,7 @@ def start_session(request: HookRequest) -> HookReply:
     rules, source = rules_in_force(app), event.source
     is_resumed = (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, key))
     is_compacted = source == "compact"
-    seen = session_ledger.marks_shown(app, key) if is_resumed else ()
+    seen = session_ledger.marks_shown(app.reader(app.scope), key) if is_resumed else ()
     notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
     threads: Kept[Memory] = {}
     if not is_resumed and not is_compacted:
@@ -92,7 +92,7 @@ def _begin(request: HookRequest) -> LedgerKey:
         session = replace(session, epoch=session.epoch + 1)
 
     def write() -> None:
-        app.writer(app.scope).put_session(session, event.agent_id, at=event.at)
+        app.writer(app.scope).put(replace(session, last_at=event.at))
         request.receive()
 
     request.write(write)
@@ -134,7 +134,8 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
             request.log_late("the rest of the transcript")
             break
     if marks:
-        request.write(lambda: app.writer(app.scope).show(key, Way.TOLD, list(marks), at=app.clock.now()))
+        entries = [ShownMemory(mark, Way.TOLD, app.clock.now(), "", *key) for mark in marks]
+        request.write(lambda: app.writer(app.scope).put(*entries))
     return bool(marks)
 
 

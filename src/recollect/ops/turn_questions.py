@@ -156,7 +156,7 @@ def review(
     if found is None:
         return Summary("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
     path, session = found
-    known = app.reader(app.scope).session(session)
+    known = session_ledger.find_session(app.reader(app.scope), session)
     last = Question(Use.REVIEW, known.host if known else DEFAULT_HOST, session, path)
     acts = transcript_reader.read_end(app, last.host, path)
     if app.dry_run:

@@ -15,7 +15,7 @@ from recollect.base.moment import Moment
 from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
 from recollect.model.memory import KINDS, Bridge, Count, Kind, Memory, Message
 from recollect.model.plan import Alias
-from recollect.model.session import Outcome, Pointer
+from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory
 
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
 Cell = str | int | float | bytes | None
@@ -45,7 +45,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "state": ("name",), "event": ("key",), "act": ("key",), "outcome": ("key",), "vector": ("passage_seq",),
 }  # fmt: skip
 TABLES: dict[type[Any], str] = {
-    Message: "message", Bridge: "bridge", Alias: "alias", Pointer: "event", Outcome: "outcome",
+    Message: "message", Bridge: "bridge", Alias: "alias", Pointer: "event", Outcome: "outcome", Session: "session",
+    ShownMemory: "shown", RecallRecord: "recall", ReadAct: "act",
     **dict.fromkeys((Memory, *KINDS.values()), "memory"),
 }  # fmt: skip
 
@@ -155,7 +156,8 @@ def _to_memory(cells: Sequence[Any]) -> Memory:
 @cache
 def _columns(kind: Any) -> tuple[tuple[str, Callable[[Any], Cell], Callable[[Any], Any]], ...]:
     hints = get_type_hints(kind)
-    return tuple((name, *_converters(hints.get(name, str))) for name in COLUMNS[TABLES[kind]])
+    names = ["mark" if kind is ShownMemory and name == "memory" else name for name in COLUMNS[TABLES[kind]]]
+    return tuple((name, *_converters(hints.get(name, str))) for name in names)
 
 
 def cells_of(value: Any) -> tuple[Cell, ...]:
@@ -168,5 +170,6 @@ def to_value(kind: type[T], cells: Sequence[Any]) -> T:
     if kind is Memory:
         return cast(T, _to_memory(cells))
     values = {name: read(cell) for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)}
-    values.pop("key", None)  # made of the others
+    if kind is not ReadAct:
+        values.pop("key", None)  # made of the others
     return kind(**values)
