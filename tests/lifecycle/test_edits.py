@@ -69,12 +69,10 @@ def test_an_active_rule_stays_as_it_is_and_the_proposal_waits_beside_it():
     created, linked = propose_words(old, WORDS, id="rule_new", now=NOW)
 
     assert isinstance(created, Create)
-    new = created.memory
-    assert (new.id, new.status, new.lane) == ("rule_new", Status.CANDIDATE, Lane.AGENT)
-    assert new.body == "Deploys go through staging."
     assert isinstance(linked, Link)
-    ends = (linked.bridge.source, linked.bridge.target, linked.bridge.type)
-    assert ends == ("rule_new", old.id, BridgeType.REPLACES)
+    new = created.memory
+    assert (new.status, new.lane, new.body) == (Status.CANDIDATE, Lane.AGENT, "Deploys go through staging.")
+    assert linked.bridge.key == (new.id, old.id, BridgeType.REPLACES) == ("rule_new", old.id, "REPLACES")
 
 
 def test_notes_and_long_rules_are_not_touched_and_something_new_waits_in_the_inbox():

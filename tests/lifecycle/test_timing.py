@@ -37,13 +37,6 @@ def test_whatever_the_clock_does_no_beat_is_taken_away(moments: list[Moment]):
         heart = moved
 
 
-def test_a_clock_that_was_set_back_goes_on_counting_from_there():
-    heart = tick(new_heartbeat(NOW), later(10))
-    back = tick(heart, later(-100))
-    assert back.beat == 10
-    assert tick(back, later(-98)).beat == 12
-
-
 def test_speaking_sets_the_count_since_to_nothing():
     heart = record_interaction(new_heartbeat(NOW), later(5.9))
     assert (heart.beat, heart.since_last, heart.last_interaction_at) == (5, 0, later(5.9))

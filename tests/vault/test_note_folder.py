@@ -17,12 +17,6 @@ def vault(tmp_path: Path) -> Vault:
     return Vault(base)
 
 
-def put(vault: Vault, path: str, content: bytes = b"Text\n") -> None:
-    place = vault.base / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(content)
-
-
 def test_a_vault_that_is_not_there_is_empty(tmp_path: Path):
     assert note_folder.scan(Vault(tmp_path / "none")) == note_folder.Scan({})
 
@@ -67,25 +61,20 @@ def test_a_pipe_never_hangs(vault: Vault):
     assert isinstance(note_folder.read(vault, "pipe.md"), Refusal)
 
 
-def test_a_new_note_never_takes_the_name_of_another(vault: Vault):
-    note_folder.create(vault, "_inbox/a.md", "one")
+def test_neither_a_new_nor_a_moved_note_takes_the_place_of_another(vault: Vault):
+    written = "\ufeffone\r\n"
+    note_folder.create(vault, "work/a.md", written)
+    note_folder.create(vault, "_archive/a.md", "older")
+
     with pytest.raises(Conflict):
-        note_folder.create(vault, "_inbox/a.md", "two")
-
-    assert note_folder.free_path(vault, "_inbox", "a.md") == "_inbox/a-2.md"
-    assert note_folder.read(vault, "_inbox/a.md") == "one"
-    assert (vault.base / "_inbox" / "a.md").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_moved_note_keeps_its_bytes_and_never_takes_the_place_of_another(vault: Vault):
-    put(vault, "work/a.md", b"\xef\xbb\xbfone\r\n")
-    put(vault, "_archive/a.md", b"older")
-
+        note_folder.create(vault, "work/a.md", "two")
     with pytest.raises(Conflict):
         note_folder.move(vault, "work/a.md", "_archive/a.md")
+    assert note_folder.free_path(vault, "_archive", "a.md") == "_archive/a-2.md"
     note_folder.move(vault, "work/a.md", "_archive/a-2.md")
 
-    assert (vault.base / "_archive/a-2.md").read_bytes() == b"\xef\xbb\xbfone\r\n"
+    assert (vault.base / "_archive/a-2.md").read_bytes() == written.encode()
+    assert (vault.base / "_archive/a-2.md").stat().st_mode & 0o777 == 0o600
     assert (vault.base / "_archive/a.md").read_bytes() == b"older"
     assert not (vault.base / "work/a.md").exists()
 

@@ -192,11 +192,8 @@ def test_a_new_note_reads_back_as_it_was_given():
         supersedes="old list",
     )  # fmt: skip
 
-    note = page.read(text, "x.md")
-
-    assert (note.id, note.title, note.tags, note.supersedes) == ("note_1", 'A "title": 1', ("a", "b: c"), ("old list",))
-    assert note.body == "Ask Anna."
-    assert note.problems == ()
+    read = page.Page('A "title": 1', "Ask Anna.", id="note_1", tags=("a", "b: c"), supersedes=("old list",))
+    assert page.read(text, "x.md") == read
 
 
 # Laws

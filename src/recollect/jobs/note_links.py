@@ -50,7 +50,7 @@ def follow(app: App, scope: Scope, known: KnownFiles) -> None:
         return Plan.of(changes)
 
     app.commit(scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
-    if there or missing:
+    if there or any(not sources.issubset(waiting.get(key, ())) for key, sources in missing.items()):
         store = app.writer(scope)
         with store.transaction():
             for key in there:
