@@ -615,7 +615,7 @@ def test_what_cannot_be_done_is_said_with_what_to_do(app: App, open_app: Opens):
     assert import_past(app).summary == "Claude Code left no sessions of this project."
     with pytest.raises(NotFound, match="There is no nowhere"):
         import_past(app, "nowhere")
-    with pytest.raises(BadInput, match="not a day"):
+    with pytest.raises(BadInput, match="not a date"):
         import_past(app, since="yesterday")
     with pytest.raises(NoProject):
         import_past(open_app(Path.home()))

@@ -60,8 +60,9 @@ def record_outcomes(app: App, part: SessionPart) -> Writes | None:
 
     def write() -> None:
         new = [outcome for outcome in found if record(app, outcome)]
-        for outcome in new:
-            mark(app, outcome)
+        for id, ending in [(id, one.kind) for one in new for id in one.shown]:
+            if (known := app.exact(id)) is not None:
+                app.writer(known[0]).use([id], partial(strength.add_outcome, well=_WENT_WELL[ending]))
         if any(outcome.kind is Ending.REFUSAL for outcome in new):
             _propose(app)
         if new:
@@ -110,13 +111,6 @@ def find_used(app: App, ended: Ended) -> tuple[str, ...]:
         return ()
     shown = [(id, app.exact(id)) for id in ended.outcome.shown]
     return tuple(id for id, found in shown if found is not None and _was_used(app, found[1], ended))
-
-
-def mark(app: App, outcome: Outcome) -> None:
-    """`outcome.shown`: those that were used."""
-    for id in outcome.shown:
-        if (found := app.exact(id)) is not None:
-            app.writer(found[0]).use([id], partial(strength.add_outcome, well=_WENT_WELL[outcome.kind]))
 
 
 def _was_used(app: App, memory: Memory, ended: Ended) -> bool:

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 
 from recollect.app import notices
 from recollect.app.core import App
+from recollect.app.rule_keeping import new_rule
 from recollect.app.states import SESSION_ENDS
 from recollect.base.moment import Moment
-from recollect.base.text import counted, first_line_title
+from recollect.base.text import counted
 from recollect.capture.learnings import LAST_ACTS, Learning, Says, find_learnings
 from recollect.capture.lesson_evidence import FADES_DAYS
 from recollect.capture.rule_relations import Relation, relation
 from recollect.jobs import outcomes
 from recollect.jobs.transcripts import Writes
 from recollect.model.act import SessionPart
-from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, RuleType, Status
+from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, RuleType, Status
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -102,7 +103,12 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
         for one in found:
             old = next((rule for rule in rules if relation(one.text, rule.body) is Relation.SAME), None)
             if old is None and new < room:
-                changes.append(Create(_learning_rule(app, one, session, now)))
+                rule_type = RuleType.FAILURE if one.says is Says.CAUSE else RuleType.DEVOPS
+                rule = new_rule(
+                    app, one.text, rule_type=rule_type, origin=_LEARNING, lane=one.lane, tags=(LEARNING_TAG,),
+                    group=session, status=Status.CANDIDATE,
+                )  # fmt: skip
+                changes.append(Create(rule))
                 new += 1
             elif old is not None and old not in old_ones and old.group != session and LEARNING_TAG in old.tags:
                 changes.append(Update.between(old, replace(old, seen=old.seen + 1, last_active_at=now)))
@@ -112,11 +118,3 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
     summary = f"Learnings of session {session}"
     app.commit(Scope.PROJECT, _LEARNING, make, lambda plan: f"{summary}: {len(plan.changes)}.", actor=actor)
     return new
-
-
-def _learning_rule(app: App, one: Learning, session: str, now: Moment) -> Rule:
-    return Rule(
-        id=app.mint.draw("rule"), title=first_line_title(one.text), body=one.text, tags=(LEARNING_TAG,),
-        rule_type=RuleType.FAILURE if one.says is Says.CAUSE else RuleType.DEVOPS, lane=one.lane, group=session,
-        status=Status.CANDIDATE, origin=_LEARNING, created_at=now, reinforced_at=now, last_active_at=now,
-    )  # fmt: skip

@@ -111,9 +111,9 @@ def cursor_key(path: str) -> str:
     return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
 
 
-def last_read(store: Store) -> tuple[str, str] | None:
-    """The transcript that was read last, and its session; of no subagent."""
-    return next(((one.path, one.session) for one in reversed(live_transcripts(store)) if not one.agent), None)
+def last_read(store: Store) -> ReadTranscript | None:
+    """The transcript that was read last; of no subagent."""
+    return next((one for one in reversed(live_transcripts(store)) if not one.agent), None)
 
 
 def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:

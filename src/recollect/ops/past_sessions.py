@@ -31,6 +31,7 @@ from recollect.model.codec import Json
 from recollect.model.memory import Kind, Rule, RuleType, Status
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Scope, Summary
+from recollect.ops.recall import read_day
 from recollect.ops.table import Arg
 
 _MAX_TITLES = 3
@@ -60,8 +61,7 @@ def import_past(
         raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
     if not all:
         app.require_project()
-    day = parse_day(since)
-    chosen = choose(app, path, day, all=all, host=host)
+    chosen = choose(app, path, read_day("since", since), all=all, host=host)
     sessions = sum(len(found) for _, found in chosen.by_project.values())
     total = sum(one.size for _, found in chosen.by_project.values() for one in found)
     step = show_progress(app, total, f"MB of {counted(sessions, 'session')}")
@@ -107,13 +107,6 @@ def _project_finder() -> Callable[[str], Project | None]:
         return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
 
     return find
-
-
-def parse_day(since: str | None) -> Moment | None:
-    try:
-        return Moment.parse(since) if since else None
-    except (ValueError, OverflowError):
-        raise BadInput(f"--since {since!r} is not a day.", hint="Write it as 2026-01-31.") from None
 
 
 def choose(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from recollect.app.core import App
 from recollect.app.memory_search import redact_question
 from recollect.app.memory_search import search as search_memory
+from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import read_reference
 from recollect.base.moment import Moment
@@ -56,10 +57,9 @@ def recall(
     statuses += (Status.ARCHIVED,) if archived else ()
     most = at_least_one("limit", limit)
     asked = Query(text=text, statuses=statuses, limit=most, turns=most)
-    reference = read_reference(text)
-    answer = look_up(app, *reference) if reference else with_bridges(app, search_memory(app, asked))
-    record_recall(app, answer.found)
-    return answer
+    found = answer(app, asked)
+    record_recall(app, found.found)
+    return found
 
 
 def search(
@@ -90,8 +90,8 @@ def search(
         topic=storable(topic or ""),
         tag=storable(tag or ""),
         group=storable(group or ""),
-        since=_read_day("since", since),
-        until=_read_day("until", until, days_later=1),
+        since=read_day("since", since),
+        until=read_day("until", until, days_later=1),
         limit=at_least_one("limit", limit),
     )
     found = search_memory(app, asked, scope)
@@ -122,7 +122,16 @@ def why(
     return Reasons(found, memory.id, now, priority.is_muted(memory), numbers=numbers)
 
 
-def look_up(app: App, id: str, offset: int = 0) -> Recalled:
+def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
+    """`until_s`: when the answer has to be there, by the monotonic clock."""
+    reference = read_reference(query.text)
+    if reference is not None:
+        return _look_up(app, *reference)
+    timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
+    return _with_bridges(app, search_memory(app, query, timed=timed))
+
+
+def _look_up(app: App, id: str, offset: int = 0) -> Recalled:
     """One memory whole. Reading on in a long one is not counted again."""
     shown = show(app, id)
     memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
@@ -131,10 +140,10 @@ def look_up(app: App, id: str, offset: int = 0) -> Recalled:
     hit = Hit(memory, 1.0, parts, put_away=stored.status is Status.ARCHIVED)
     listed = (Recollection(scope, hit, strength),)
     found = Found(app.mint.draw("recall"), id, app.clock.now(), listed, (), "by id")
-    return replace(with_bridges(app, found), whole=shown, offset=offset)
+    return replace(_with_bridges(app, found), whole=shown, offset=offset)
 
 
-def with_bridges(app: App, found: Found) -> Recalled:
+def _with_bridges(app: App, found: Found) -> Recalled:
     """With the links of what was found; sleeping threads that came near enough are awake now."""
     nearest: dict[tuple[Scope, str], Recollection] = {}
     for one in sorted(found.found, key=_similarity, reverse=True):
@@ -227,13 +236,13 @@ def _recalls(app: App, *, limit: int, **filters: object) -> tuple[dict[str, Json
     return tuple(sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit])
 
 
-def _read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:
+def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:
     """`days_later`: for a day without a time."""
     if text is None:
         return None
     try:
         found = Moment.parse(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise BadInput(f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15.") from None
     is_midnight = found.micros % 86_400_000_000 == 0
     return found.plus(days=days_later) if is_midnight else found

@@ -33,6 +33,7 @@ from recollect.model.query import Hit
 from recollect.model.result import Scope, Summary
 from recollect.ops import past_sessions
 from recollect.ops.prompt_recall import search_unasked
+from recollect.ops.recall import read_day
 from recollect.ops.table import Arg
 
 _FILLED_AT_ONCE = 256
@@ -79,7 +80,7 @@ def replay(
 ) -> Summary:
     if show is not None and show < 0:
         raise BadInput(f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`")
-    first_day = past_sessions.parse_day(since)
+    first_day = read_day("since", since)
     at = projects.find(Path(project), user_home(environment())) if project else app.require_project()
     if at is None:
         raise NotFound(f"{project} is not a project folder.", hint="`recollect projects` lists those that are known.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, TypeVar
 
@@ -67,9 +66,9 @@ def start_session(request: HookRequest) -> HookReply:
         [rule for id, (_, rule) in rules.items() if id not in seen],
         nonce=fresh_key()[:8],
         now=app.clock.now(),
-        always=_memories(notes),
+        always=[note for _, note in notes.values()],
         heart=None if is_resumed or is_compacted else beat_state.load(app),
-        threads=_memories(threads),
+        threads=[thread for _, thread in threads.values()],
         is_resumed=is_resumed,
         is_compacted=is_compacted,
     )
@@ -78,10 +77,6 @@ def start_session(request: HookRequest) -> HookReply:
     )
     notice = (injection.notice, "" if is_compacted else withheld)
     return hook_reply.inject(request, injection, key, listed=listed, notice=notice)
-
-
-def _memories(kept: Mapping[str, tuple[Scope, M]]) -> list[M]:
-    return [memory for _, memory in kept.values()]
 
 
 def _begin(request: HookRequest) -> LedgerKey:

@@ -8,10 +8,10 @@ from functools import partial
 
 from recollect.app import session_ledger
 from recollect.app.core import App
-from recollect.app.memory_search import rules_in_force, search
+from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import UnknownId
-from recollect.base.ids import fresh_key, read_reference
+from recollect.base.ids import fresh_key
 from recollect.model.evidence import NO_BACKGROUND
 from recollect.model.memory import Rule
 from recollect.model.query import ABOUT_CALL, REACHED, Hit, Query
@@ -53,13 +53,9 @@ def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookRep
 
 def _recall(request: HookRequest, question: str) -> Recalled:
     app = request.app
-    reference = read_reference(question)
-    if reference is None:
-        query = Query(text=question, statuses=REACHED, limit=recall.RECALLED, turns=recall.RECALLED)
-        found = search(app, query, timed=TimedQuestion(app, question, request.until_s))
-        return recall.with_bridges(app, found)
+    query = Query(text=question, statuses=REACHED, limit=recall.RECALLED, turns=recall.RECALLED)
     try:
-        return recall.look_up(app, *reference)
+        return recall.answer(app, query, request.until_s)
     except UnknownId:
         return Recalled(Found(app.mint.draw("recall"), question, app.clock.now(), (), (), "by id"), (), 0)
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from recollect.agents import DEFAULT_HOST
 from recollect.app import language_model, notices, rule_keeping, session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import search as search_memory
@@ -155,10 +154,8 @@ def review(
     found = transcripts.last_read(app.reader(app.scope))
     if found is None:
         return Summary("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
-    path, session = found
-    known = session_ledger.find_session(app.reader(app.scope), session)
-    last = Question(Use.REVIEW, known.host if known else DEFAULT_HOST, session, path)
-    acts = transcript_reader.read_end(app, last.host, path)
+    session, last = found.session, Question(Use.REVIEW, found.host, found.session, found.path)
+    acts = transcript_reader.read_end(app, last.host, last.transcript)
     if app.dry_run:
         count = len(model_questions.last_messages(acts))
         told = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
