@@ -1,4 +1,4 @@
-"""`install` at a terminal asks which of the agents that are here shall call us; elsewhere it asks nobody."""
+"""`install` at a terminal asks which of the agents found here shall call us."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run import run
 from tests.cli.terminal import needs_pty, with_keys
 
 
@@ -27,27 +26,10 @@ def calls_us(name: str) -> bool:
 
 
 @needs_pty
-def test_those_that_a_person_chooses_are_installed():
-    code, shown = with_keys("install", keys=[b"n\n", b"y\n"])
-    assert code == 0, shown
-    assert "Codex was found" in shown
-    assert (calls_us(".codex/hooks.json"), calls_us(".gemini/settings.json")) == (False, True)
-    assert not calls_us(".claude/settings.json")
-    assert run("uninstall").code == 0
-
-
-@needs_pty
-def test_where_all_are_declined_nothing_is_written():
-    code, shown = with_keys("install", keys=[b"n\n", b"n\n"])
-    assert code == 130, shown
-    assert not calls_us(".claude/settings.json")
-    assert not (Path.home() / ".recollect" / "bin").exists()
-
-
-def test_without_a_terminal_it_is_the_usual_one_and_the_others_are_mentioned():
-    done = run("install")
-    assert done.code == 0
-    assert calls_us(".claude/settings.json")
-    assert not calls_us(".codex/hooks.json")
-    assert "--agent codex --agent gemini" in done.out
-    assert run("uninstall").code == 0
+@pytest.mark.parametrize(("keys", "ends"), [([b"n\n", b"y\n"], 0), ([b"n\n", b"n\n"], 130)])
+def test_only_those_that_a_person_chooses_are_installed(keys: list[bytes], ends: int):
+    code, shown = with_keys("install", keys=keys)
+    assert (code, "Codex was found" in shown) == (ends, True), shown
+    called = [calls_us(name) for name in (".codex/hooks.json", ".gemini/settings.json", ".claude/settings.json")]
+    assert called == [False, ends == 0, False]
+    assert (Path.home() / ".recollect" / "bin").exists() is (ends == 0)

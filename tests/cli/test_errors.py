@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -23,87 +22,22 @@ def store() -> Path:
     return next((Path.home() / ".recollect" / "projects").glob("*/memory.db"))
 
 
-def bad_import() -> tuple[str, ...]:
-    Path("x.jsonl").write_text("{}")
-    return ("import", "jsonl", "x.jsonl")
-
-
-def no_project() -> tuple[str, ...]:
-    os.chdir("/")
-    return ("pin", "x")
-
-
-def refused() -> tuple[str, ...]:
-    (Path.home() / ".recollect").write_text("a file")
-    return ("pin", "x")
-
-
-def conflict() -> tuple[str, ...]:
-    pinned("x")
-    change = run("log", "--json").json[0]["change"]
-    run("edit", run("threads", "--json").json[0]["id"], "--body", "y")
-    return ("undo", change)
-
-
-def damaged() -> tuple[str, ...]:
-    pinned("x")
-    store().write_bytes(b"\x00" * 8192)
-    return ("threads",)
-
-
-def foreign() -> tuple[str, ...]:
-    pinned("x")
-    path = store()
-    path.unlink()
-    db = apsw.Connection(str(path))
-    db.execute("CREATE TABLE songs (title)")
-    db.close()
-    return ("threads",)
-
-
-def too_new() -> tuple[str, ...]:
-    pinned("x")
-    db = apsw.Connection(str(store()))
-    db.execute("PRAGMA user_version = 99")
-    db.close()
-    return ("pin", "y")
-
-
-Case = Callable[[], tuple[str, ...]]
-CASES: dict[str, Case] = {
-    "2 BadInput": lambda: ("pin", "  "),
-    "2 BadImport": bad_import,
-    "3 UnknownId": lambda: ("show", NO_ID),
-    "3 NoProject": no_project,
-    "4 Conflict": conflict,
-    "5 StoreDamaged": damaged,
-    "5 StoreForeign": foreign,
-    "6 StoreTooNew": too_new,
-    "9 StoreReadOnly": lambda: ("export", "no/such/folder/x.jsonl"),
-    "10 HomeRefused": refused,
-}
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize("case", CASES)
-def test_an_error_has_its_exit_code_and_says_what_to_do(case: str, as_json: bool, restored_cwd: None):
-    code, name = case.split()
-
-    ran = run(*CASES[case](), *(["--json"] if as_json else []))
-
-    assert (ran.code, ran.out) == (int(code), "")
-    if as_json:
-        assert (ran.error["type"], ran.error["exit_code"]) == (name, int(code))
-        assert ran.error["message"]
-        assert ran.error["hint"]
-    else:
-        first, hint = ran.err.splitlines()
-        assert (first[:11], hint[:2]) == ("recollect: ", "  ")
-
-
-@pytest.fixture
-def restored_cwd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path.cwd())
+@pytest.mark.parametrize(
+    ("code", "name", "args"),
+    [
+        (2, "BadInput", ("pin", "  ")),
+        (3, "UnknownId", ("show", NO_ID)),
+        (9, "StoreReadOnly", ("export", "no/such/x")),
+    ],
+)
+def test_an_error_has_its_exit_code_and_says_what_to_do(code: int, name: str, args: tuple[str, ...]):
+    as_text, as_json = run(*args), run(*args, "--json")
+    assert (as_text.code, as_text.out, as_json.code, as_json.out) == (code, "", code, "")
+    first, hint = as_text.err.splitlines()
+    assert (first[:11], hint[:2]) == ("recollect: ", "  ")
+    assert (as_json.error["type"], as_json.error["exit_code"]) == (name, code)
+    assert as_json.error["message"]
+    assert as_json.error["hint"]
 
 
 def tree(top: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:
@@ -121,9 +55,9 @@ def test_every_error_of_the_tree_ends_with_its_own_code(error: type[RecollectErr
 
     monkeypatch.setattr(op_command, "_run", fails)
 
-    ran = run("status")
-
-    assert ran == Ran(error.exit_code, "", "recollect: It did not work.\n  Try again.\n")
+    assert run("status") == Ran(error.exit_code, "", "recollect: It did not work.\n  Try again.\n")
+    told = run("status", "--json").error
+    assert (told["type"], told["exit_code"], told["hint"]) == (error.__name__, error.exit_code, "Try again.")
 
 
 def test_what_nobody_foresaw_is_one_line_and_exit_code_1(monkeypatch: pytest.MonkeyPatch):

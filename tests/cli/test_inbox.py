@@ -29,8 +29,8 @@ def in_force() -> set[str]:
 
 
 @needs_pty
-def test_one_key_decides(waiting: list[str]):
-    code, shown = with_keys("inbox", keys=[b"a", b"r", b"q"])
+def test_one_key_decides_and_others_do_nothing(waiting: list[str]):
+    code, shown = with_keys("inbox", keys=[b"x", b"a", b"r", b"s"])
     assert (code, in_force()) == (0, {waiting[0]})
     assert [card["body"] for card in run("inbox", "--json").json] == waiting[2:]
     assert "2 decided, 1 left." in shown
@@ -40,13 +40,6 @@ def test_one_key_decides(waiting: list[str]):
 def test_a_rule_is_put_in_other_words(waiting: list[str]):
     with_keys("inbox", keys=[b"e", b"Write commits as Conventional Commits.\n", b"q"])
     assert in_force() == {"Write commits as Conventional Commits."}
-
-
-@needs_pty
-def test_other_keys_do_nothing(waiting: list[str]):
-    _, shown = with_keys("inbox", keys=[b"x", b"s", b"q"])
-    assert in_force() == set()
-    assert "0 decided, 3 left." in shown
 
 
 def test_without_a_terminal_it_is_a_list(waiting: list[str]):

@@ -79,12 +79,6 @@ def test_colours_know_when_to_stay_away():
 
 
 @needs_pty
-def test_a_narrow_terminal_cuts_no_id():
-    id = pinned("A title that is much longer than a narrow terminal is wide, and then some.")
-    assert id[-6:].encode() in at_terminal("threads", env={"COLUMNS": "50"})[1]
-
-
-@needs_pty
 def test_a_purge_asks_a_person():
     id = pinned("x")
     code, shown = at_terminal("purge", id, typed=b"n\n")

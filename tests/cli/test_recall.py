@@ -14,48 +14,31 @@ LINE = "2 archived memories also match: --archived"
 REINSTALL = "pip install --force-reinstall recollect"
 
 
-@pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The shipped file is gone; returns the command that mends it."""
-    folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)
-    return REINSTALL
-
-
-@pytest.fixture
-def misnamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("MEMORY_EMBEDDING_MODEL", str(tmp_path / "none.safetensors"))
-    return "`shipped`"
-
-
-def check_words_alone(repair: str) -> None:
+@pytest.mark.parametrize("fault", ["the shipped file is gone", "the setting names no model"])
+def test_without_a_model_words_answer_and_doctor_says_what_to_mend(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    is_misnamed = fault == "the setting names no model"
+    if is_misnamed:
+        monkeypatch.setenv("MEMORY_EMBEDDING_MODEL", str(tmp_path / "none.safetensors"))
+    else:
+        folders.shipped_without_weights(tmp_path / "shipped", monkeypatch)
     id = pinned("Zeppelins fly on helium.")
 
     for command in ("recall", "search"):
         shown, listed = run(command, "zeppelins"), run(command, "zeppelins", "--json")
-
-        assert (shown.code, listed.code) == (0, 0), shown.err + listed.err
+        assert (shown.code, listed.code, listed.err) == (0, 0, ""), shown.err
         assert "Zeppelins fly on helium." in shown.out
         assert (shown.out + shown.err).lower().count("searched by words alone") == 1
+        assert ("MEMORY_EMBEDDING_MODEL" in shown.out + shown.err) is is_misnamed
         assert [hit["id"] for hit in listed.json["hits"]] == [id]
         assert listed.json["how"].startswith("words alone: ")
-        assert listed.err == ""
     doctor = run("doctor", "--json")
     [check] = [check for check in doctor.json["checks"] if check["name"] == "model"]
-    assert doctor.code == 0, "words serve: it is no failure"
-    assert check["mark"] == "warn"
+    assert (doctor.code, check["mark"]) == (0, "warn"), "words serve: it is no failure"
     assert "words alone" in check["detail"]
-    assert repair in check["repair"]
-    assert repair in run("doctor").out
-
-
-def test_with_a_model_file_that_is_missing_words_answer(broken: str):
-    check_words_alone(broken)
-
-
-def test_with_a_setting_that_names_no_model_words_answer_and_the_setting_is_to_be_mended(misnamed: str):
-    check_words_alone(misnamed)
-    assert REINSTALL not in run("doctor").out, "the installation is whole"
-    assert "MEMORY_EMBEDDING_MODEL" in run("recall", "zeppelins").out
+    assert ("`shipped`" in check["repair"], REINSTALL in check["repair"]) == (is_misnamed, not is_misnamed)
+    assert check["repair"] in run("doctor").out
 
 
 @pytest.mark.parametrize("command", ["recall", "search"])
