@@ -47,6 +47,9 @@ def test_a_project_has_the_name_that_the_client_gives_it(root: str, name: str):
 def test_the_agent_s_own_variable_moves_its_memory():
     assert claude.own_memory(places()).folder == HOME / ".claude/projects/-work-shop/memory"
     moved = claude.own_memory(places(CLAUDE_CONFIG_DIR="/etc/claude"))
+    for find in (claude.own_memory, claude.skills_folder):
+        with pytest.raises(NoProject):
+            find(places(None))
     assert (moved.base, moved.folder) == (Path("/etc/claude"), Path("/etc/claude/projects/-work-shop/memory"))
 
 
@@ -57,13 +60,6 @@ def test_a_folder_that_the_user_chose_is_taken(tmp_path: Path):
         assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder == folder
     settings.write_text('{"autoMemoryDirectory": "relative"}')
     assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder.is_relative_to(tmp_path)
-
-
-def test_without_a_project_there_is_no_such_memory():
-    with pytest.raises(NoProject):
-        claude.own_memory(places(None))
-    with pytest.raises(NoProject):
-        claude.skills_folder(places(None))
 
 
 # One rule
@@ -101,11 +97,8 @@ def test_a_memory_stays_within_what_the_client_shows(words: str):
     assert len(line) <= 200
     assert "\n" not in line
     assert claude.is_rule_file_name(claude.rule_file_name(one))
-
-
-@pytest.mark.parametrize("name", ["MEMORY.md", "recollect.md", "recollect-notes.txt", "user_role.md", "recollect-a.md"])
-def test_other_files_do_not_have_a_name_of_ours(name: str):
-    assert not claude.is_rule_file_name(name)
+    others = ("MEMORY.md", "recollect.md", "recollect-notes.txt", "user_role.md", "recollect-a.md")
+    assert not any(map(claude.is_rule_file_name, others))
 
 
 def test_words_make_the_client_neither_run_nor_read_anything():
@@ -124,17 +117,3 @@ def test_the_room_in_an_index_is_what_others_leave():
     every = [copy(f"Rule {number}") for number in range(30)]
     found = [len(claude.index_lines(own, every)) for own in ("", "a\n" * 170, "a\n" * 300, "ä" * 11_900, "ä" * 12_000)]
     assert found == [30, 17, 0, 3, 0]
-
-
-# Skills
-
-
-def test_a_skill_says_what_it_was_made_of():
-    text = claude.skill_text("corrections", "Corrections", ("Use pnpm", "Tabs, not !`spaces`"), NOW)
-
-    assert text.startswith("---\nname: auto-corrections\ndescription: ")
-    assert "\nsource: recollect\n---\n\n# Corrections\n\n" in text
-    assert (
-        "\n\nAuto-generated from 2 memories. Last updated: 2026-02-01.\n\n## Rules\n\n- Use pnpm\n- Tabs, not !" in text
-    )
-    assert "!`" not in text

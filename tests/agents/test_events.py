@@ -256,7 +256,10 @@ def test_nothing_is_to_be_allowed_once_each_hook_is(tmp_path: Path):
 
 
 def test_a_variable_moves_an_agent_s_folder(tmp_path: Path):
-    at = Places(tmp_path, None, {"CODEX_HOME": str(tmp_path / "x"), "PI_CODING_AGENT_DIR": "~/elsewhere"})
+    moved = {"CODEX_HOME": str(tmp_path / "x"), "PI_CODING_AGENT_DIR": "~/elsewhere", "CLAUDE_CONFIG_DIR": "/etc/c"}
+    at = Places(tmp_path, None, moved)
+    assert agent("claude-code").settings_path(Level.USER, at) == Path("/etc/c/settings.json")
+    assert agent("claude-code").server_place(Level.USER, at).path == Path("/etc/c/.claude.json")
     assert agent("codex").settings_path(Level.USER, at) == tmp_path / "x" / "hooks.json"
     assert agent("pi").plugin(Level.USER, at, tmp_path)[0] == tmp_path / "elsewhere" / "extensions" / "recollect.ts"
     with pytest.raises(NoProject):

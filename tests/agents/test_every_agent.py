@@ -51,10 +51,6 @@ def test_an_agent_calls_us_in_one_way(host: str):
     assert len(agent(host).ABILITIES & {Ability.HOOKS, Ability.PLUGIN}) == 1
 
 
-def test_only_the_usual_one_keeps_a_memory_of_its_own_and_reads_skills():
-    assert hosts(Ability.OWN_MEMORY) == hosts(Ability.SKILLS) == ("claude-code",)
-
-
 def rows() -> list[list[str]]:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
@@ -163,6 +159,8 @@ def test_a_call_is_described_in_neutral_words(host: str, asked: ToolCall, use: T
 
 @pytest.mark.parametrize("host", hosts(Ability.HOOKS))
 def test_context_goes_to_the_model_and_a_notice_to_the_person(host: str):
+    misread = {"Stop", "SubagentStop", "PreCompact", "SessionEnd", "PermissionDenied", "AfterAgent"}
+    assert not misread & set(agent(host).INJECTS)
     for event in (*agent(host).EVENTS, "Unknown"):
         printed = render(host, event, Reply(context="Carts live in the session.", notice="1 memory"))
         if event in agent(host).INJECTS:
@@ -174,10 +172,3 @@ def test_context_goes_to_the_model_and_a_notice_to_the_person(host: str):
         else:  # at Stop context makes the agent go on; at PreCompact it becomes an instruction for the summary
             assert printed == b""
         assert render(host, event, Reply()) == b""
-
-
-@pytest.mark.parametrize(
-    "event", ["Stop", "SubagentStop", "PreCompact", "SessionEnd", "PermissionDenied", "AfterAgent"]
-)
-def test_there_are_events_at_which_an_answer_would_be_misread(event: str):
-    assert not any(event in agent(host).INJECTS for host in hosts(Ability.HOOKS))

@@ -56,14 +56,11 @@ def test_no_line_is_passed_over_in_which_something_is_said(
     assert SPEAKS.may_speak(raw) or not list(SPEAKS.utterances(line))
 
 
-def test_what_is_only_kept_for_the_client_is_passed_over():
-    for name in ("transcript-compacted.jsonl", "transcript-subagent.jsonl"):
-        lines = (PAYLOADS / name).read_bytes().splitlines()
-        silent = [raw for raw in lines if not list(SPEAKS.utterances(json.loads(raw)))]
-        passed = [raw for raw in silent if not SPEAKS.may_speak(raw)]
-
-        assert not [raw for raw in lines if not SPEAKS.may_speak(raw) and raw not in silent]
-        assert len(passed) > 0.8 * len(silent)
+@pytest.mark.parametrize("name", ["transcript-compacted.jsonl", "transcript-subagent.jsonl"])
+def test_what_is_only_kept_for_the_client_is_passed_over(name: str):
+    lines = (PAYLOADS / name).read_bytes().splitlines()
+    silent = [raw for raw in lines if not list(SPEAKS.utterances(json.loads(raw)))]
+    assert sum(not SPEAKS.may_speak(raw) for raw in silent) > 0.8 * len(silent)
 
 
 def test_a_tail_passes_over_unwanted_lines_and_its_cursor_with_them(tmp_path: Path):
@@ -120,11 +117,3 @@ def test_what_cannot_be_read_is_named_with_the_reason(left: Path, tmp_path: Path
         "linked.jsonl": "a link", "linked": "a link", "folder.jsonl": "not a file", "empty.jsonl": "empty",
         "pipe.jsonl": "not a file",
     }  # fmt: skip
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_a_transcript_that_may_not_be_read_is_named(left: Path, tmp_path: Path):
-    (left / "private.jsonl").write_text("{}\n")
-    (left / "private.jsonl").chmod(0)
-    (found,) = listed(tmp_path)
-    assert found.problem == "Permission denied"

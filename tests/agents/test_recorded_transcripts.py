@@ -131,26 +131,22 @@ def results(text: str, **more: object) -> list[Utterance]:
 
 
 @pytest.mark.parametrize(
-    ("text", "refused"),
+    ("text", "more", "refused"),
     [
-        (REJECTED, True),
-        ("This command requires approval", True),
-        ("Claude requested permissions to write to b.txt, but you haven't granted it yet.", True),
-        ("Exit code 1\nPermission denied", False),
+        (REJECTED, {}, True),
+        ("This command requires approval", {}, True),
+        ("Claude requested permissions to write to b.txt, but you haven't granted it yet.", {}, True),
+        ("Exit code 1\nPermission denied", {}, False),
+        ("Some words", {"toolDenialKind": "user-rejected"}, True),
+        ("Some words", {"toolDenialKind": "permission-rule"}, True),
+        ("Some words", {"toolDenialKind": "automode-blocked"}, True),
+        ("Some words", {"toolDenialKind": "interrupted"}, False),
     ],
 )
-def test_a_refusal_is_known_by_its_text(text: str, refused: bool):
-    assert claude_code.is_refused(text) is refused
-
-
-@pytest.mark.parametrize(
-    ("kind", "refused"),
-    [("user-rejected", True), ("permission-rule", True), ("automode-blocked", True), ("interrupted", False)],
-)
-def test_a_refusal_is_known_by_what_stands_beside_it(kind: str, refused: bool):
-    [said] = results("Some words", toolDenialKind=kind)
+def test_a_refusal_is_known_by_its_text_or_by_what_stands_beside_it(text: str, more: dict[str, object], refused: bool):
+    said = results(text, **more)[0]
     assert said.call
-    assert said.call.refused is refused
+    assert (claude_code.is_refused(text) or said.call.refused) is refused
 
 
 @pytest.mark.parametrize(
@@ -169,12 +165,6 @@ def test_what_a_person_says_with_a_refusal_is_said_by_the_person(text: str, more
     assert [(one.voice, one.text, one.machine_made) for one in said] == (
         [(Voice.PROMPT, words, False)] if words else []
     )
-
-
-def test_that_a_request_was_interrupted_is_not_said_by_the_person():
-    content = [{"type": "text", "text": "[Request interrupted by user for tool use]"}]
-    [said] = claude_code.utterances({"type": "user", "uuid": "u1", "message": {"role": "user", "content": content}})
-    assert (said.voice, said.machine_made) == (Voice.PROMPT, True)
 
 
 def test_a_notification_tells_how_a_subagent_ended():

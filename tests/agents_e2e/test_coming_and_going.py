@@ -6,10 +6,9 @@ from pathlib import Path
 
 from tests.agents_e2e.conftest import driven
 from tests.agents_e2e.programs import Agent, Codex
-from tests.e2e.client import World
+from tests.e2e.client import RULE, World
 from tests.e2e.stand_in import says, use
 
-RULE = "Write every commit subject in the imperative mood"
 # As each spells the name of a server's tool.
 RECALLS = {
     "codex": "mcp__recollect__ai_recall", "gemini": "mcp_recollect_ai_recall", "opencode": "recollect_ai_recall",

@@ -7,38 +7,20 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench import hook_crowd, hook_pace, hook_trials, processes
 from bench.fault import Arrange, Call, Fault
-from bench.hook_crowd import Crowd, Soak
 from bench.hook_faults import FAULTS
-from bench.hook_pace import Bulk, First, Pace, Spread, Warm
-from bench.hook_trials import Trial, run_faults
-from bench.hooks import HooksReport
+from bench.hook_trials import run_faults
 from bench.house import House, payload
-from bench.processes import Body
 from recollect.wire import stub
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 FEW = 20
-SPREAD = Spread(1, 2, 3, 4)
-BODY = Body(memory_mb=90.0, descriptors=16, threads=6, children=0)
-WARM = Warm(1, "words alone", 1, SPREAD, 12.0, 9.0, 10.0, 1.2, SPREAD, 8.0, 90.0, past_deadline=0)
-GOOD = HooksReport(
-    memories=FEW,
-    pace=(
-        Pace(memories=FEW, database_mb=0.5, warm=WARM, first=First(1, SPREAD, answered=1, spooled=0, past_deadline=0)),
-    ),
-    bulk=Bulk(WARM, vectors_given=2),
-    crowd=Crowd(2, 3, 0, 6, 0, 0, SPREAD, 20.0, non_zero_exits=0, malformed=0, past_deadline=0),
-    faults=(Trial("payload empty", 3),),
-    soak=Soak(9, 0, 50.0, BODY, BODY, 0.1, 1.0, 2.0),
-)
 
 
 def silent(_more: int) -> None:
@@ -131,22 +113,3 @@ def test_a_hook_that_does_wrong_is_found_out(house: House, monkeypatch: pytest.M
     assert (trial.non_zero_exits, trial.malformed, trial.stderr_bytes) == (1, 1, 3)
     assert (trial.past_deadline, trial.left_behind) == (1, 1)
     assert not trial.passed
-
-
-@pytest.mark.parametrize(
-    "spoilt",
-    [
-        replace(GOOD, crowd=replace(GOOD.crowd, lost=1)),  # type: ignore[type-var]
-        replace(GOOD, crowd=replace(GOOD.crowd, malformed=1)),  # type: ignore[type-var]
-        replace(GOOD, soak=replace(GOOD.soak, not_taken=1)),  # type: ignore[type-var]
-        replace(GOOD, pace=(replace(GOOD.pace[0], first=First(1, SPREAD, 1, 0, past_deadline=1)),)),
-        replace(GOOD, faults=(Trial("payload empty", 3, non_zero_exits=1),)),
-        replace(GOOD, faults=(Trial("payload empty", 3, malformed=1),)),
-        replace(GOOD, pace=(replace(GOOD.pace[0], warm=replace(WARM, past_deadline=1)),)),
-        replace(GOOD, faults=(Trial("payload empty", 3, past_deadline=1),)),
-        replace(GOOD, faults=(Trial("payload empty", 3, left_behind=1),)),
-    ],
-)
-def test_a_spoilt_report_does_not_pass(spoilt: HooksReport):
-    assert GOOD.passed
-    assert not spoilt.passed

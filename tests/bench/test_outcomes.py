@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
-import pytest
-
-from bench.injections import InjectionReport, run_injections
+from bench.injections import run_injections
 from bench.pairs import Script, run_pairs
 from bench.payloads import payloads
 from recollect.store.database import silent
@@ -39,15 +36,3 @@ def test_a_few_payloads_neither_become_rules_nor_leave_the_fence(tmp_path: Path)
     assert (report.rules_with_payload, report.outside_fence, report.broken_fences) == (0, 0, 0)
     assert report.recalled > 0
     assert report.rules > 0, "lessons are made all the same"
-
-
-@pytest.mark.parametrize("bad", ["rules_with_payload", "outside_fence", "broken_fences", "notices_with_payload"])
-def test_a_payload_that_gets_through_fails_the_benchmark(bad: str):
-    fine = InjectionReport(
-        payloads=500, sessions=1, rules=1, rules_with_payload=0, texts=1, recalled=1, outside_fence=0, broken_fences=0,
-        notices_with_payload=0,
-    )  # fmt: skip
-
-    assert fine.passed
-    assert not InjectionReport(**{**asdict(fine), bad: 1}).passed
-    assert not InjectionReport(**{**asdict(fine), "payloads": 499}).passed

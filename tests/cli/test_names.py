@@ -88,9 +88,7 @@ def test_lists_fit_the_terminal_and_no_cell_takes_a_second_line(columns: int, mo
     monkeypatch.setenv("COLUMNS", str(columns))
     ids = []
     for number in range(3):
-        ids.append(
-            pinned(f"A title that is much longer than the terminal is wide: {number} " + "word " * 20)
-        )
+        ids.append(pinned(f"A title that is much longer than the terminal is wide: {number} " + "word " * 20))
         run("rule", "add", f"Never use the tool number {number}, which is older than the other one and slower " * 2)
         run("note", "save", "Words.", "--title", f"A note with a title that goes on and on, number {number}")
 

@@ -135,18 +135,16 @@ class World:
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def session(
-        self, *script: Turn, args: Iterable[str] = (), model: str = "", environ: Mapping[str, str] | None = None
-    ) -> Session:
+    def session(self, *script: Turn, args: Iterable[str] = (), environ: Mapping[str, str] | None = None) -> Session:
         """The client in the project, where the model will say just what the script says."""
-        return Session(self, script, ["--model", model or self.model, *args], environ or {})
+        return Session(self, script, ["--model", self.model, *args], environ or {})
 
-    def run(
-        self, prompt: str, *script: Turn, args: Iterable[str] = (), model: str = "",
-        environ: Mapping[str, str] | None = None,
-    ) -> Session:  # fmt: skip
+    def pin(self, text: str, *options: str) -> str:
+        return str(self.json("pin", text, *options)["ids"][0])
+
+    def run(self, prompt: str, *script: Turn, **options: Any) -> Session:
         """A session of one prompt, from its start to its end."""
-        with self.session(*script, args=args, model=model, environ=environ) as session:
+        with self.session(*script, **options) as session:
             session.say(prompt)
         return session
 
@@ -302,8 +300,10 @@ class Session(Piped):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         super().__exit__(kind, error, at)
-        failed = [run for run in self.hooks if run.code]
+        failed = [run for run in self.hooks if run.code or run.err or not isinstance(json.loads(run.out or "{}"), dict)]
         assert error or not failed, f"hooks that failed: {failed}"
+        answered = {"SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart"}
+        assert {run.event for run in self.hooks if run.out} <= answered, "what is only listened to is not answered"
 
     def say(self, prompt: str) -> str:
         """The client's answer to a prompt, all its tools used and its hooks run."""

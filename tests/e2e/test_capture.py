@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.daemon.real import soon
-from tests.e2e.client import RULE, SECRET, World, one_model
+from tests.e2e.client import SECRET, World, one_model
 from tests.e2e.stand_in import Use, says, use
 
 BROKEN, FIXED = "./build.sh --fast", "./build.sh --fast --no-cache"
@@ -42,13 +42,6 @@ def holding(folder: Path, text: str) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
 
-def test_what_a_person_corrects_is_in_the_first_request_of_the_next_session(installed: World):
-    first = installed.run("no, we use pnpm here, not npm", says("I see."))
-    second = installed.run("hello", says("Good day."))
-    assert any("Recollect: noted" in run.out for run in first.hooks if run.event == "UserPromptSubmit")
-    assert second.asked[0].holds("Use pnpm, not npm.") == 1
-
-
 @one_model
 def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(installed: World):
     script(installed)
@@ -63,16 +56,6 @@ def test_a_failure_and_its_fix_in_two_sessions_are_told_before_the_third_fails(i
     [before] = [run for run in third.hooks if run.event == "PreToolUse" and "--no-cache" in run.out]
     assert f"`{BROKEN}` fails here; `{FIXED}` works." in before.out
     assert len(learnt(installed)) == 1, "and nothing of what was injected was learnt again"
-
-
-@one_model
-def test_what_was_injected_is_not_captured_again(installed: World):
-    installed.recollect("rule", "add", RULE)
-    before = installed.json("rule", "list")
-    installed.run("what do you remember?", says(f"I remember: {RULE}. We always write them so."))
-    installed.recollect("digest")
-    assert [rule["id"] for rule in installed.json("rule", "list")] == [rule["id"] for rule in before]
-    assert installed.json("inbox", "list") == []
 
 
 @one_model

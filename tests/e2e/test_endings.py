@@ -34,6 +34,7 @@ def test_a_session_leaves_a_thread_and_the_next_one_tells_what_was_kept(installe
 
     again = installed.run("hello", says("Good day."))
 
+    assert again.asked[0].holds("Use pnpm, not npm.") == 1
     printed = [json.loads(run.out) for run in (*session.hooks, *again.hooks) if run.out]
     notices = "\n".join(one.get("systemMessage", "") for one in printed)
     assert re.search(r"^💾 Recollect: preserved \d+ memor", notices, re.MULTILINE)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.e2e.client import RULE, World, one_model
 from tests.e2e.stand_in import says
 
@@ -12,11 +10,6 @@ def switch_on(world: World, *names: str) -> None:
     home = world.home / ".recollect"
     home.mkdir(mode=0o700, exist_ok=True)
     (home / "agent.conf").write_text("".join(f"{name}=on\n" for name in names), encoding="utf-8")
-
-
-def index(world: World) -> Path:
-    [found] = (world.home / ".claude" / "projects").glob("*/memory/MEMORY.md")
-    return found
 
 
 def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_it_noted_itself(world: World):
@@ -35,7 +28,7 @@ def test_a_rule_in_the_client_s_own_memory_is_in_the_first_request_beside_what_i
     assert told.asked[0].holds("keeps bees") == 1
     assert not told.hooks
     assert not told.asked[0].holds("<!-- recollect")
-    assert index(world).read_text(encoding="utf-8") == "- [Role](user_role.md) — keeps bees\n"
+    assert (folder / "MEMORY.md").read_text(encoding="utf-8") == "- [Role](user_role.md) — keeps bees\n"
 
 
 @one_model

@@ -22,18 +22,14 @@ def think(world: World, service: StandIn, **more: str) -> None:
     (world.home / ".recollect" / "agent.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def pin(world: World, text: str) -> str:
-    return str(world.json("pin", text)["ids"][0])
-
-
 def test_a_prompt_waits_for_a_model_and_gets_what_it_chose(installed: World):
     session = installed.session(says("Good day."), says("I see."))
     think(installed, session.service, MEMORY_RECALL_SCHEME="double", MEMORY_UPDATE="off")
     installed.install()  # the agent is told how long to wait
     with session:
         session.say("hello")
-        pin(installed, VALIDATORS)
-        bread = pin(installed, BREAD)
+        installed.pin(VALIDATORS)
+        bread = installed.pin(BREAD)
         for _ in range(2):
             session.service.script(says(bread, lane=Lane.ASIDE))
         session.say(ASKS)

@@ -112,15 +112,6 @@ def test_an_address_that_cannot_be_one_is_refused(setting: str):
         load(setting)
 
 
-def test_a_server_that_is_not_there_is_said_to_be(server: Server):
-    server.stop()
-
-    with pytest.raises(EndpointFailed, match="nothing listens there") as raised:
-        load(server.url)
-
-    assert "tried again" in raised.value.hint
-
-
 def of_size(size: int, *, more: int = 0) -> Callable[[list[str]], Any]:
     return lambda texts: {"data": [{"index": n, "embedding": [0.5] * (size + n * more)} for n, _ in enumerate(texts)]}
 
@@ -150,21 +141,25 @@ def test_an_answer_that_is_not_what_was_asked_for_is_never_used(server: Server, 
         embedder.embed(["one", "another"])
 
 
-def test_an_answer_without_end_is_not_read_to_its_end(server: Server, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [(401, "401.*embedding.key"), (404, "404"), (307, "307"), ("stopped", "nothing listens there"),
+     ("endless", "far too much")],
+)  # fmt: skip
+def test_a_refusal_is_told_with_its_reason(
+    server: Server, monkeypatch: pytest.MonkeyPatch, trouble: int | str, said: str
+):
     embedder = load(server.url)
-    monkeypatch.setattr(vector_server, "_MAX_ANSWER_BYTES", 1_000)
+    if isinstance(trouble, int):
+        server.status = trouble
+    elif trouble == "stopped":
+        server.stop()
+    else:
+        monkeypatch.setattr(vector_server, "_MAX_ANSWER_BYTES", 500)
 
-    with pytest.raises(EndpointFailed, match="far too much"):
-        embedder.embed(["one", "another"])
-
-
-@pytest.mark.parametrize(("status", "said"), [(401, "401.*embedding.key"), (404, "404"), (500, "500"), (307, "307")])
-def test_a_refusal_is_told_with_its_number(server: Server, status: int, said: str):
-    embedder = load(server.url)
-    server.status = status
-
-    with pytest.raises(EndpointFailed, match=said):
+    with pytest.raises(EndpointFailed, match=said) as raised:
         embedder.embed_one("one")
+    assert "tried again" in raised.value.hint
 
 
 @pytest.mark.parametrize(("waits_s", "drips_s"), [(30, 0), (0, 0.05)])

@@ -110,13 +110,6 @@ def test_doctor_says_that_restarts_are_slowed_down_and_why(installed: App):
     assert found.detail.endswith("the last one said: It cannot listen: no room")
 
 
-def test_a_script_that_is_gone_is_found(installed: App):
-    (installed.home.root / "bin" / "hook").unlink()
-    found = checks(installed)
-    assert (found["hook script"].mark, found["hook script"].repair) == (Mark.BAD, "recollect install")
-    assert "hook runs" not in found
-
-
 def test_settings_that_are_not_as_they_should_be_are_found(installed: App, settings: Path, quick: None):
     told = json.loads(settings.read_bytes())
     settings.write_text(json.dumps({**told, "disableAllHooks": True}))
@@ -133,6 +126,16 @@ def test_settings_that_are_not_as_they_should_be_are_found(installed: App, setti
     (broken,) = [check for check in agent_checks.checks(installed) if str(settings) in check.detail]
     assert (broken.mark, broken.repair.startswith(f"correct {settings}")) == (Mark.WARN, True)
     assert "line 2" in broken.detail
+
+
+def test_a_script_that_is_gone_is_found_and_a_server_is_the_second_where_the_settings_start_one(app: App):
+    assert not is_second_server(Path.cwd())
+    install.install(app)
+    assert is_second_server(Path.cwd())
+    (app.home.root / "bin" / "hook").unlink()
+    found = checks(app)
+    assert (found["hook script"].mark, found["hook script"].repair) == (Mark.BAD, "recollect install")
+    assert "hook runs" not in found
 
 
 def test_doctor_looks_at_each_that_is_installed(app: App, quick: None):
@@ -275,11 +278,3 @@ def test_doctor_says_where_both_call_and_where_versions_differ(app: App, tmp_pat
     plug(tmp_path)
     install.install(app)
     assert checks(app)["plugin"].detail.endswith("; its settings call too, and an event is answered once")
-
-
-def test_a_server_is_the_second_where_the_settings_start_one(app: App):
-    assert not is_second_server(Path.cwd())
-    install.install(app)
-    assert is_second_server(Path.cwd())
-    install.uninstall(app)
-    assert not is_second_server(Path.cwd())

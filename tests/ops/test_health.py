@@ -39,6 +39,9 @@ def test_status_counts_what_is_remembered(app: App):
 
 def test_a_new_installation_is_healthy(app: App):
     assert health.doctor(app).healthy
+    assert upkeep.verify(app).stores == ()
+    assert upkeep.reindex(app).summary == "Indexed 0 passages."
+    assert upkeep.backup(app).facts["files"] == []
     assert not app.home.root.exists(), "and looking made nothing"
 
 
@@ -90,11 +93,14 @@ def test_doctor_sees_where_hooks_can_meet_the_daemon_nowhere(app: App, monkeypat
     assert (found.mark, "TMPDIR" in found.repair) == (Mark.WARN, True)
 
 
-def test_doctor_asks_for_a_backup_until_there_is_one(app: App):
+@posix
+def test_doctor_asks_for_a_backup_until_there_is_one_which_is_private(app: App):
     pinned(app, "a")
     assert {c.name: c.repair for c in health.doctor(app).checks}["backups"] == "recollect backup"
-    upkeep.backup(app)
+    made = upkeep.backup(app).facts["files"]
     assert {c.name: c.mark for c in health.doctor(app).checks}["backups"] is Mark.GOOD
+    (copy,) = recovery.backups_of(app.store_path(Scope.PROJECT))
+    assert (made, [path.stat().st_mode & 0o777 for path in (copy, copy.parent)]) == ([str(copy)], [0o600, 0o700])
 
 
 def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
@@ -106,20 +112,3 @@ def test_verify_and_reindex_change_no_memory(app: App, open_app: Opens):
     checked.close()
     assert files(app.home.root) == before
     assert upkeep.reindex(open_app()).facts["passages"] == {"project": 1}
-
-
-def test_there_is_nothing_to_look_after_before_the_first_memory(app: App):
-    assert upkeep.verify(app).stores == ()
-    assert upkeep.reindex(app).summary == "Indexed 0 passages."
-    assert upkeep.backup(app).facts["files"] == []
-    assert not app.home.root.exists()
-
-
-@posix
-def test_a_backup_is_private_and_holds_everything(app: App):
-    pinned(app, "a")
-    made = upkeep.backup(app).facts["files"]
-    (copy,) = recovery.backups_of(app.store_path(Scope.PROJECT))
-    assert made == [str(copy)]
-    assert copy.stat().st_mode & 0o777 == 0o600
-    assert copy.parent.stat().st_mode & 0o777 == 0o700

@@ -8,7 +8,6 @@ import re
 import stat
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,15 +160,6 @@ def test_any_name_of_a_home_is_safe_in_a_shell(open_app: Opens, tmp_path: Path, 
     assert not settings.exists()
 
 
-def test_the_agents_own_variable_moves_its_files(app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
-    install.install(app)
-    assert hooks(tmp_path / "elsewhere" / "settings.json").keys() == EVENTS
-    assert "recollect" in json.loads((tmp_path / "elsewhere" / ".claude.json").read_bytes())["mcpServers"]
-    install.uninstall(app)
-    assert not (tmp_path / "elsewhere").exists()
-
-
 def test_the_skill_comes_and_goes_and_one_that_was_edited_stays(app: App, settings: Path):
     path = settings.parent / "skills" / "recollect" / "SKILL.md"
     install.install(app)
@@ -313,6 +303,7 @@ def test_hooks_of_an_older_form_are_renewed_in_place_and_go_without_a_trace(
 
 # Coming and going
 
+
 HOOK_TEXTS = {
     "missing": None,
     "empty": b"",
@@ -326,12 +317,23 @@ HOOK_TEXTS = {
 def test_a_settings_file_comes_back_byte_for_byte(app: App, settings: Path, content: bytes | None):
     if content is not None:
         settings.write_bytes(content)
+    assert install.uninstall(app).facts["changed"] is False
+    assert not app.home.root.exists(), "nothing to remove is no error"
     install.install(app)
     installed, kept = settings.read_bytes(), files(app.home.root)
     assert install.install(app).facts["changed"] is False
     assert (settings.read_bytes(), files(app.home.root)) == (installed, kept), "again changes nothing"
     install.uninstall(app)
     assert (settings.read_bytes() if settings.exists() else None) == content
+
+
+@pytest.mark.parametrize("kept", [b"no json", b'{"pieces": [{}], "made": []}'])
+def test_lost_receipts_cost_only_the_odd_space(app: App, settings: Path, kept: bytes):
+    settings.write_bytes(b'{\n  "model": "x"\n}\n')
+    install.install(app)
+    (app.home.root / "installed.json").write_bytes(kept)
+    install.uninstall(app)
+    assert settings.read_bytes() == b'{\n  "model": "x"\n}\n'
 
 
 @pytest.mark.parametrize("level", ["user", "project", "local"])
@@ -401,26 +403,7 @@ def test_what_install_made_goes_and_memories_stay(app: App, tmp_path: Path):
     assert app.home.user_store.parent.exists()
 
 
-def test_nothing_to_remove_is_no_error(app: App, settings: Path):
-    settings.write_bytes(b'{ "a":1 }')
-    assert install.uninstall(app).facts["changed"] is False
-    assert settings.read_bytes() == b'{ "a":1 }'
-    assert not app.home.root.exists()
-
-
 # After others wrote into it
-
-
-def test_only_our_hooks_go_from_a_file_that_was_edited(app: App, settings: Path):
-    settings.write_bytes(b'{\n  "model": "x"\n}\n')
-    install.install(app)
-    edited = json.loads(settings.read_bytes())
-    edited["hooks"]["Stop"].append({"hooks": [OTHER]})
-    edited["model"] = "y"
-    settings.write_text(json.dumps(edited, indent=4))
-
-    install.uninstall(app)
-    assert settings.read_text() == json.dumps({"model": "y", "hooks": {"Stop": [{"hooks": [OTHER]}]}}, indent=4)
 
 
 @every_other
@@ -432,15 +415,6 @@ def test_what_a_person_took_away_by_hand_is_not_called_still(app: App, host: str
     told = install.uninstall(app)
     assert not [note for note in told.notes if "Still called" in note]
     assert not os.path.exists(stub.script_path(str(app.home.root)))
-
-
-@pytest.mark.parametrize("kept", [b"no json", b'{"pieces": [{}], "made": []}'])
-def test_lost_receipts_cost_only_the_odd_space(app: App, settings: Path, kept: bytes):
-    settings.write_bytes(b'{\n  "model": "x"\n}\n')
-    install.install(app)
-    (app.home.root / "installed.json").write_bytes(kept)
-    install.uninstall(app)
-    assert settings.read_bytes() == b'{\n  "model": "x"\n}\n'
 
 
 # What is left alone
@@ -465,28 +439,27 @@ def test_settings_that_are_not_plain_json_are_left_alone(
     assert not (app.home.root / "bin").exists()
 
 
-@pytest.mark.parametrize("text", ['{"mcpServers": []}', "{,}"])
-def test_a_file_in_which_the_place_is_not_clear_is_left_alone_and_the_hooks_stand(app: App, state: Path, text: str):
-    state.write_text(text)
-    told = install.install(app)
-    assert "left as it is" in told.summary
-    assert state.read_text() == text
-    assert hooks(state.parent / ".claude" / "settings.json").keys() == EVENTS
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"mcpServers": []}', "left as it is"),
+        ("{,}", "left as it is"),
+        ('{"mcpServers": {"recollect": {"command": "mine"}}}', "has another 'recollect'"),
+        ("[mcp_servers.recollect]\ncommand = 'theirs'\n", "has another 'recollect'"),
+    ],
+)
+def test_where_the_servers_place_is_taken_or_not_clear_the_file_is_left_alone_and_the_hooks_stand(
+    app: App, state: Path, text: str, said: str
+):
+    host, path = ("codex", Path.home() / ".codex" / "config.toml") if text[0] == "[" else ("claude-code", state)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
 
-
-def test_a_server_of_that_name_that_is_not_ours_is_left_alone(app: App, state: Path):
-    state.write_text('{"mcpServers": {"recollect": {"command": "mine"}}}')
-    config = Path.home() / ".codex" / "config.toml"
-    config.parent.mkdir()
-    config.write_text("[mcp_servers.recollect]\ncommand = 'theirs'\n")
-    before = state.read_bytes(), config.read_bytes()
-
-    told = install.install(app, agent=("claude-code", "codex"))
-    assert told.summary.count("has another 'recollect'") == 2
-    assert tomllib.loads(config.read_text())["mcp_servers"]["recollect"] == {"command": "theirs"}
+    assert said in install.install(app, agent=(host,)).summary
+    assert agent_pieces.calls_us(app, host, Level.USER)
+    assert path.read_text() == text
     install.uninstall(app)
-
-    assert (state.read_bytes(), config.read_bytes()) == before
+    assert path.read_text() == text
 
 
 @posix

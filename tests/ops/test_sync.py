@@ -190,11 +190,13 @@ def test_once_taken_away_by_hand_it_is_not_written_again_by_itself(app: App, wri
 
 
 @both
+@pytest.mark.parametrize("there", ["", ".claude/skills"])
 def test_switching_the_setting_off_takes_it_away(
-    open_app: Opens, write: Write, lived_in: Path, monkeypatch: pytest.MonkeyPatch
-):  # fmt: skip
+    open_app: Opens, write: Write, lived_in: Path, monkeypatch: pytest.MonkeyPatch, there: str
+):
     rules.add(open_app(), "Use pnpm")
-    before = files(lived_in), files(Path.cwd())
+    (Path.cwd() / there).mkdir(parents=True, exist_ok=True)
+    before = files(lived_in), sorted(Path.cwd().rglob("*"))
     for setting in set(SETTINGS.values()) - {SETTINGS[write]}:
         monkeypatch.delenv(setting)
     sync.refresh(open_app())
@@ -203,7 +205,7 @@ def test_switching_the_setting_off_takes_it_away(
     monkeypatch.setenv(SETTINGS[write], "off")
     sync.refresh(open_app())
 
-    assert (files(lived_in), files(Path.cwd())) == before
+    assert (files(lived_in), sorted(Path.cwd().rglob("*"))) == before
     assert not (open_app().home.root / "installed.json").exists()
 
 
@@ -303,7 +305,7 @@ def test_an_agent_that_was_never_used_gets_nothing(app: App, open_app: Opens):
     assert not (Path.home() / ".claude").exists()
 
 
-@pytest.mark.parametrize("own", [b"- x\n" * 180, b"- x\n" * 200, ("ä" * 99 + "\n").encode() * 125, b"y" * 40_000])
+@pytest.mark.parametrize("own", [b"- x\n" * 180, ("ä" * 99 + "\n").encode() * 125, b"y" * 40_000])
 def test_a_full_index_is_never_pushed_over_its_limits(app: App, lived_in: Path, own: bytes):
     path = lived_in / "MEMORY.md"
     path.write_bytes(own)
@@ -424,9 +426,7 @@ def test_many_at_once_take_nothing_of_each_other_for_a_persons(open_app: Opens, 
 def test_an_index_that_cannot_be_understood_is_left_alone(app: App, lived_in: Path, own: bytes):
     (lived_in / "MEMORY.md").write_bytes(own)
     rules.add(app, "Use pnpm")
-    told = sync.sync(app)
-    assert str(lived_in / "MEMORY.md") in told.notes[0]
-    sync.sync(app, off=True)
+    assert str(lived_in / "MEMORY.md") in sync.sync(app).notes[0]
     assert (lived_in / "MEMORY.md").read_bytes() == own
 
 
@@ -535,15 +535,3 @@ def test_a_skill_is_made_again_only_when_its_rules_changed(app: App):
     sync.skills(app)
     assert files(folder("corrections")) == other
     assert not folder("preferences").exists()
-
-
-@pytest.mark.parametrize("there", ["", ".claude/skills"])
-def test_taking_skills_away_leaves_the_tree_as_it_was(app: App, there: str):
-    rules.add(app, "Use pnpm")
-    rules.add(app, "Tabs", type=RuleType.CORRECTION)
-    (Path.cwd() / there).mkdir(parents=True, exist_ok=True)
-    before = sorted(Path.cwd().rglob("*"))
-    sync.skills(app)
-    assert sorted(Path.cwd().rglob("*")) != before
-    sync.skills(app, off=True)
-    assert sorted(Path.cwd().rglob("*")) == before

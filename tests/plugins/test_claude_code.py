@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -120,8 +119,3 @@ def test_the_server_is_the_homes_own_or_else_the_programs(tmp_path: Path):
 
     script(tmp_path / ".recollect" / "bin" / "mcp", "echo own")
     assert call(tmp_path, "mcp", PATH=path).stdout == "own\n"
-
-
-def test_its_script_may_be_run_and_is_plain_shell():
-    assert os.access(CALL, os.X_OK)
-    assert subprocess.run(["/bin/sh", "-n", CALL]).returncode == 0
