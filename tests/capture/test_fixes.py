@@ -80,7 +80,7 @@ def test_what_could_do_harm_is_not_told(command: str):
 
 @pytest.mark.parametrize(("output", "command", "told"), cases("fixes", "an_error_is_told_in_our_words_alone"))
 def test_an_error_is_told_in_our_words_alone(output: str, command: str, told: str):
-    assert error_in(output).told(command) == told
+    assert error_in(output).describe(command) == told
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.capture import learnings
 from recollect.capture import lesson_evidence as evidence
-from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, Says, find_learnings, question, read_answer
+from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, find_learnings, question, read_answer
 from recollect.model.act import Act, Speaker
 from recollect.model.lesson import ORIGIN, How, Lesson, read
 from recollect.model.memory import Lane, Rule, RuleType, Status
@@ -31,10 +32,10 @@ def found(text: str, speaker: Speaker = Speaker.AGENT) -> list[str]:
     return [one.text for one in find_learnings([*FILLER, said(text, speaker)])]
 
 
-@pytest.mark.parametrize(("text", "learnt", "says"), cases("learnings", "causes_and_needs_are_learnt"))
-def test_causes_and_needs_are_learnt(text: str, learnt: str, says: Says):
+@pytest.mark.parametrize(("text", "learnt", "kind"), cases("learnings", "causes_and_needs_are_learnt"))
+def test_causes_and_needs_are_learnt(text: str, learnt: str, kind: str):
     (one,) = find_learnings([*FILLER, said(text)])
-    assert (one.text, one.says, one.lane) == (learnt, says, Lane.AGENT)
+    assert (one.text, one.kind, one.lane) == (learnt, kind, Lane.AGENT)
 
 
 @pytest.mark.parametrize("text", cases("learnings", "plans_guesses_questions_orders_and_quotes_are_not"))
@@ -68,7 +69,9 @@ def test_nothing_of_a_session_that_hardly_began_and_only_the_last_words_of_a_lon
 def test_few_are_kept_each_once_and_causes_first():
     many = [said(f"`tool{number}` needs `VAR_{number}` to be exported.", id=f"n{number}") for number in range(9)]
     kept = find_learnings([*FILLER, said(f"{CAUSE} {CAUSE}"), *many])
-    assert [one.says for one in kept] == [Says.CAUSE] + [Says.NEED] * (MAX_LEARNINGS - 1)
+    assert [one.kind for one in kept] == [learnings.LearningKind.CAUSE] + [learnings.LearningKind.NEED] * (
+        MAX_LEARNINGS - 1
+    )
     assert kept[1].text == "`tool8` needs `VAR_8` to be exported.", "the last word counts"
 
 

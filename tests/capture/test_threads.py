@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.capture import thread_choice
 from recollect.capture.records import make_record, summarize_records
-from recollect.capture.thread_choice import MAX_TURNS, Candidate, Continue, Leave, Open, Subject, leaning, turns_away
+from recollect.capture.thread_choice import MAX_TURNS, Candidate, Continue, Leave, Open, Subject, dependence, turns_away
 from recollect.capture.titles import find_topics
 from recollect.capture.turns import Turn, message_id, own_words
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
@@ -106,9 +106,9 @@ def test_files_that_everyone_touches_say_little():
 
 
 def test_cues():
-    assert leaning("fix it") == leaning("yes") == leaning("do that please") == 1.0
-    assert leaning("The Stripe webhook in handlers.py loses events on restart") == 0
-    assert 0 < leaning("and what about the timeout?") < 1
+    assert dependence("fix it") == dependence("yes") == dependence("do that please") == 1.0
+    assert dependence("The Stripe webhook in handlers.py loses events on restart") == 0
+    assert 0 < dependence("and what about the timeout?") < 1
     assert turns_away("btw the deploy failed")
     assert turns_away("ok, next thing: the deploy")
     assert not turns_away("the deploy failed")

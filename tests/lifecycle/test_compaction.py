@@ -26,7 +26,7 @@ def sketch(memory: Thread) -> Sketch:
 
 
 def chosen(threads: list[Thread], pairs: list[Pair] | None = None, figures: Figures = ALL) -> Chosen:
-    standing = compaction.standing([sketch(t) for t in threads], now=NOW, rules=AGE)
+    standing = compaction.assess([sketch(t) for t in threads], now=NOW, rules=AGE)
     return compaction.choose(standing, pairs or [], figures, now=NOW, rules=AGE)
 
 

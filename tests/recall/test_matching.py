@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.model.evidence import Nearness, Owner, Place, TermEvidence, WordEvidence
 from recollect.recall import matching
-from recollect.recall.matching import TURN_BYTES, Match, Ref, TermScores, WordMatch, fuse, in_company, score_terms
+from recollect.recall.matching import TURN_BYTES, Match, Ref, TermScores, WordMatch, fuse, raise_by_context, score_terms
 from recollect.recall.time_words import Span
 from tests.values import NOW
 
@@ -194,7 +194,7 @@ def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, clos
     span = Span.of(NOW.plus(days=start).datetime(), NOW.plus(days=start + days).datetime())
     where = {ref: one._replace(times=when.get(ref, ())) for ref, one in where.items()}
 
-    together = in_company(alone, words, where, MOST, span)
+    together = raise_by_context(alone, words, where, MOST, span)
 
     assert set(together) == set(alone), "company brings nobody new"
     for ref, match in together.items():
@@ -209,7 +209,7 @@ def test_neither_company_nor_the_asked_time_ever_lowers_a_short_turn(words, clos
 def test_a_memory_gains_by_who_stands_beside_it():
     words, found = matched(spoken(100, term("a", 1, 2), term("b", 2)))
     alone = fuse(found, {}, words.perfect)
-    together = in_company(alone, found, {(0, 1): place("talk", after=(2,))}, words.perfect)
+    together = raise_by_context(alone, found, {(0, 1): place("talk", after=(2,))}, words.perfect)
     assert together[0, 1].neighbours > 0
     assert together[0, 1].score > alone[0, 1].score
     assert together[0, 2] == alone[0, 2], "it has no place of its own here"
@@ -227,7 +227,7 @@ def test_a_memory_gains_by_who_stands_beside_it():
 def test_who_is_alone_has_no_company(where: dict[Ref, Place]):
     words, found = matched(spoken(100, term("a", 1, 2)), spoken(100, term("a", 1)))
     alone = fuse(found, {}, words.perfect)
-    assert in_company(alone, found, where, words.perfect) == alone
+    assert raise_by_context(alone, found, where, words.perfect) == alone
 
 
 def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
@@ -240,18 +240,18 @@ def test_of_two_that_are_otherwise_equal_the_one_of_the_asked_time_leads():
         (0, 3): place("talk", before=(1,), times=(yesterday,)),
     }
 
-    asked = in_company(alone, found, where, most, YESTERDAY)
+    asked = raise_by_context(alone, found, where, most, YESTERDAY)
 
     assert ranked(asked)[-1] == 1
     assert asked[0, 2].time == asked[0, 3].time == pytest.approx(matching.TIME / matching.OWN)
     assert asked[0, 1] == alone[0, 1], "one of another time loses nothing"
-    assert in_company(alone, found, where, most)[0, 2] == alone[0, 2], "nobody asked for a time"
+    assert raise_by_context(alone, found, where, most)[0, 2] == alone[0, 2], "nobody asked for a time"
 
 
 def test_time_does_not_bring_up_what_fits_much_less():
     words, found = matched(spoken(100, term("rare", 1), term("other", 1), term("common", *range(1, 60))))
     where = {(0, 2): place(times=(NOW.plus(days=-1),))}
-    assert ranked(in_company(fuse(found, {}, words.perfect), found, where, words.perfect, YESTERDAY))[0] == 1
+    assert ranked(raise_by_context(fuse(found, {}, words.perfect), found, where, words.perfect, YESTERDAY))[0] == 1
 
 
 def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
@@ -261,7 +261,7 @@ def test_a_long_turn_of_a_conversation_gives_way_to_a_short_one():
         (0, 2): place("talk", before=(1,), size=TURN_BYTES),
     }
 
-    together = in_company(fuse(found, {}, most), found, where, most)
+    together = raise_by_context(fuse(found, {}, most), found, where, most)
 
     assert ranked(together) == [2, 1]
     assert together[0, 1].length < 0 == together[0, 2].length

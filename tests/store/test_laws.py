@@ -234,7 +234,7 @@ def test_a_compaction_loses_no_message_and_undone_never_was(
     before = state(store)
     pairs = [(a.id, b.id, data.draw(st.floats(0.7, 1.0))) for a, b in combinations(threads, 2)]
     figures, sketches, near = FIGURES[strategy], store.sketches(), sorted(pairs, key=lambda pair: -pair[2])
-    chosen = compaction.choose(compaction.standing(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
+    chosen = compaction.choose(compaction.assess(sketches, now=NOW, rules=AGE), near, figures, now=NOW, rules=AGE)
     whole = {t.id: load_whole(store, t) for t in threads}
     done = act("compact")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, past_transcripts, prompts
+from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts, transcript_finder
 from recollect.agents.payload import first, inner, moment, parse_object, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.errors import BadInput, NoProject
@@ -231,9 +231,9 @@ class Agent:
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
-        return past_transcripts.find(within or self.folder(places) / self.SESSIONS, self.session_head)
+        return transcript_finder.find_transcripts(within or self.folder(places) / self.SESSIONS, self.session_head)
 
-    def session_head(self, line: Line) -> past_transcripts.Head:
+    def session_head(self, line: Line) -> transcript_finder.Head:
         """What one of the first lines says about the session."""
         raise NotImplementedError
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from recollect.agents import Places, Transcript, prompts
 from recollect.agents.base_agent import Agent, Line, as_text, blocks, joined_text
-from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import inner, moment, text
 from recollect.agents.transcript import Cursor, Tail, Utterance, Voice
+from recollect.agents.transcript_finder import Head
 from recollect.base.moment import Moment
 from recollect.base.text import storable
 from recollect.model.session import Event, ToolCall

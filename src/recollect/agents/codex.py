@@ -14,9 +14,9 @@ from typing import Any
 
 from recollect.agents import Form, Level, Places, ServerPlace
 from recollect.agents.base_agent import Agent, Line, as_text, joined_text
-from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
+from recollect.agents.transcript_finder import Head
 from recollect.base.text import counted
 from recollect.model.act import ToolAction, ToolUse
 from recollect.model.session import EventName, ToolCall

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from recollect.agents.base_agent import Agent, Line, blocks
-from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
+from recollect.agents.transcript_finder import Head
 
 
 class Copilot(Agent, host="copilot"):

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from recollect.agents import Hook, Level, Places, ServerPlace, Transcript, prompts
 from recollect.agents.base_agent import ENDED, Agent, Line, as_text, blocks, joined_text
-from recollect.agents.past_transcripts import Head
 from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
+from recollect.agents.transcript_finder import Head
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
 _READER = "read_file"

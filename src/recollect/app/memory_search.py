@@ -211,7 +211,7 @@ class _Engine:
             own = store.places([seq for which, seq in best if which == number], neighbours=WITH_NEIGHBOURS)
             places |= {(number, seq): place for seq, place in own.items()}
         time_asked = asked_time(self.query.text, self.now)
-        matches = matching.in_company(matches, by_words, places, terms.perfect, time_asked)
+        matches = matching.raise_by_context(matches, by_words, places, terms.perfect, time_asked)
         return _Candidates(matches, in_focus, terms, vector, background, missing)
 
     def _read_ranked(self, found: _Candidates, max_read: int) -> list[Hit]:

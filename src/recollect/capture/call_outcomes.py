@@ -95,7 +95,7 @@ def _call_outcome(part: SessionPart, act: Act, refusal: str, shown: tuple[str, .
     elif fixes.has_failed(act):
         if fixes.is_noise(act):
             return None
-        kind, next_state = Ending.FAILURE, error_in(act.text).told(action)
+        kind, next_state = Ending.FAILURE, error_in(act.text).describe(action)
         tags = tags if act.failed else (*tags, "printed")
     elif shown:
         kind = Ending.SUCCESS

@@ -40,7 +40,7 @@ class CommandError:
     names: tuple[str, ...] = ()  # short names out of the error: what a mending step may speak of
     cure: Pattern | None = None  # what a mending command has that the failed one had not, where that is known
 
-    def told(self, *commands: str) -> str:
+    def describe(self, *commands: str) -> str:
         for name in self.names:
             is_in_command = any(name.lower() in command.lower() for command in commands)
             is_harmless = _PATTERNS.known.fullmatch(name) or _PATTERNS.variable.fullmatch(name)
@@ -76,12 +76,12 @@ def error_at_ends(output: str) -> CommandError:
     return error_in("\n".join(lines if len(lines) <= _END_LINES else [*lines[:2], *lines[-3:]]))
 
 
-def shape_of(told: str) -> str:
+def shape_of(description: str) -> str:
     for _, shape, *_ in _kinds():
         form = re.escape(shape).replace(r"\{0\}", r"\S+")
-        if shape != "{0}" and "{0}" in shape and re.fullmatch(form, told):
+        if shape != "{0}" and "{0}" in shape and re.fullmatch(form, description):
             return shape
-    return told
+    return description
 
 
 def without_name(shape: str) -> str:

@@ -63,7 +63,7 @@ def includes(command: Command, other: Command) -> bool:
 
 def last_step(command: Command) -> str:
     """Without the branch of a git command: a hook that lints looks at every push."""
-    return f"git {command.verb}" if command.family == "git" else command.told.rpartition(" && ")[2].strip()
+    return f"git {command.verb}" if command.family == "git" else command.general.rpartition(" && ")[2].strip()
 
 
 def mends(failed: Command, worked: Command, error: CommandError) -> bool:

@@ -141,7 +141,7 @@ class _History:
     def _open_failure(self, act: Act, command: Command, at: int) -> None:
         if is_noise(act) or likeness.is_one_off(command):
             return
-        if not likeness.is_tellable(command.told) and not command.place:
+        if not likeness.is_tellable(command.general) and not command.place:
             return
         error = error_in(act.text)
         rules = error.names if error.kind is ErrorKind.LINT else ()
@@ -157,7 +157,9 @@ class _History:
         """The same command works now: find what made the difference."""
         kind = one.error.kind
         since = [step for step in self.steps if step.at > one.first]
-        ran = [step.command for step in since if step.command is not None and likeness.is_tellable(step.command.told)]
+        ran = [
+            step.command for step in since if step.command is not None and likeness.is_tellable(step.command.general)
+        ]
         akin = [command for command in ran if likeness.names_error(command, one.error)]
         changed = [step.file for step in since if step.file]
         switched_off = "\n".join(step.switched_off for step in since)
@@ -176,9 +178,9 @@ class _History:
         elif changed:
             # A failing test and a change that mends it is a day's work; more than one try is something to learn from.
             is_worth = not one.own and (one.tried > 1 or kind is not ErrorKind.TESTS)
-            if is_worth and likeness.is_tellable(one.command.told) and likeness.is_tellable_path(changed[-1]):
-                told = one.error.told(one.command.text, changed[-1])
-                yield Fix(Lesson(one.command.told, changed[-1], How.CHANGED, told), first=one.first, is_sure=False)
+            if is_worth and likeness.is_tellable(one.command.general) and likeness.is_tellable_path(changed[-1]):
+                told = one.error.describe(one.command.text, changed[-1])
+                yield Fix(Lesson(one.command.general, changed[-1], How.CHANGED, told), first=one.first, is_sure=False)
         else:
             is_lost = kind in (ErrorKind.NO_FILE, ErrorKind.NO_TARGET)
             prepared = [
@@ -192,7 +194,7 @@ class _History:
 
     def _read_edit(self, act: Act, file: str, at: int) -> Iterator[Fix]:
         if act.failed:
-            if error_in(act.text).told() == _STALE:
+            if error_in(act.text).describe() == _STALE:
                 self.missed[file] += 1
             return
         # Once is a slip of the agent; twice, and the file is not what it is taken for.
@@ -205,14 +207,14 @@ class _History:
 def _make_lesson(one: _OpenFailure, fix: Command, how: How) -> Iterator[Fix]:
     if likeness.is_workaround(one.command.text, fix.text):
         return
-    failed, works = one.command.told, fix.told
+    failed, works = one.command.general, fix.general
     folder = re.match(r"cd \S+ && ", failed)
     if folder and works.startswith(folder[0]):  # both were run in the same folder: that made no difference
         failed, works = failed[folder.end() :], works[folder.end() :]
     if one.error.kind is ErrorKind.NO_FILE and one.command.place and fix.place not in ("", one.command.place):
         failed, works = one.command.place, fix.place  # a script that lies elsewhere, whatever it is given
     if failed != works and likeness.is_tellable(failed) and likeness.is_tellable(works):
-        told = one.error.told(failed, works)
+        told = one.error.describe(failed, works)
         # Everyone knows how to mend what git itself complains about.
         is_sure = bool(one.error.shape) and one.command.family != "git"
         yield Fix(Lesson(failed, works, how, told), first=one.first, is_sure=is_sure)

@@ -27,7 +27,7 @@ _SPEAKERS = {Speaker.PERSON: Lane.USER, Speaker.AGENT: Lane.AGENT}
 _CUES = Patterns("learnings")
 
 
-class Says(StrEnum):
+class LearningKind(StrEnum):
     """The surer first."""
 
     CAUSE = "what the cause was"
@@ -37,7 +37,7 @@ class Says(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Learning:
     text: str
-    says: Says
+    kind: LearningKind
     lane: Lane
 
 
@@ -50,7 +50,7 @@ def find_learnings(acts: Sequence[Act], *, last: int = LAST_ACTS, most: int = MA
     for act in reversed(own):  # the last word on a thing counts
         for one in _learnings_in(act):
             found.setdefault(one.text.casefold(), one)
-    return tuple(sorted(found.values(), key=lambda one: list(Says).index(one.says))[:most])
+    return tuple(sorted(found.values(), key=lambda one: list(LearningKind).index(one.kind))[:most])
 
 
 def question(acts: Sequence[Act]) -> Ask | None:
@@ -71,7 +71,7 @@ def read_answer(text: str, acts: Sequence[Act]) -> tuple[Learning, ...]:
         lane = _lane(normalize(quote), _last(acts))
         words = one_line(quote if lane is Lane.USER else learnt)
         if lane is not None and len(words) in _MODEL_CHARS and not _CUES.hidden.search(words):
-            found.setdefault(words.casefold(), Learning(words, Says.NEED, lane))
+            found.setdefault(words.casefold(), Learning(words, LearningKind.NEED, lane))
     return tuple(found.values())[:MAX_LEARNINGS]
 
 
@@ -82,9 +82,9 @@ def _learnings_in(act: Act) -> Iterator[Learning]:
     text, seen = (act.text, masked(act.text)) if lane is Lane.USER else (_prose(act.text),) * 2
     for piece in sentences(text, seen):
         is_cut = lane is Lane.AGENT and _CUES.second_half.match(_CUES.list_marks.sub("", piece.text))
-        says = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
-        if says is not None:
-            yield Learning(_trim(piece.text), says, lane)
+        kind = None if BLOT in piece.seen or piece.veto or is_cut else _kind(piece.text)
+        if kind is not None:
+            yield Learning(_trim(piece.text), kind, lane)
 
 
 def _prose(text: str) -> str:
@@ -93,7 +93,7 @@ def _prose(text: str) -> str:
     return "\n".join("" if line.lstrip().startswith((">", "|", "$", "    ")) else line for line in lines)
 
 
-def _kind(sentence: str) -> Says | None:
+def _kind(sentence: str) -> LearningKind | None:
     text = _trim(sentence)
     if len(text) not in _CHARS or len(text.split()) > _MAX_WORDS or not _CUES.named.search(text):
         return None
@@ -101,7 +101,7 @@ def _kind(sentence: str) -> Says | None:
         return None
     if _CUES.leans.match(text) or any(one.search(text) for one in (_CUES.guess, _CUES.plan, _CUES.now, _CUES.vague)):
         return None
-    return Says.CAUSE if _CUES.cause.search(text) else Says.NEED if _CUES.need.search(text) else None
+    return LearningKind.CAUSE if _CUES.cause.search(text) else LearningKind.NEED if _CUES.need.search(text) else None
 
 
 def _trim(sentence: str) -> str:

@@ -74,7 +74,7 @@ def _was_printed(command: str, acts: Sequence[Act], *, strict: bool = False) -> 
     pairs = {pair for pair in _word_pairs(command) if not all(map(_is_common, pair))}
     for act in acts:
         ran = command_of(act.use.what) if act.use is not None and act.use.action is ToolAction.RUN else None
-        if not pairs or (ran is not None and ran.told.endswith(command)):
+        if not pairs or (ran is not None and ran.general.endswith(command)):
             return False  # what it prints itself, or anything after it, does not count
         if act.speaker is Speaker.PERSON:
             pairs -= set(_word_pairs(act.text))

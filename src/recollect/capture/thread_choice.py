@@ -130,7 +130,7 @@ def choose_thread(about: Subject, record: Record, candidates: Sequence[Candidate
 def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -> Candidate | None:
     """A prompt that names nothing means the current thread, whatever files it touches; so does one that names little
     and comes right after it."""
-    leans = leaning(about.prompt)
+    leans = dependence(about.prompt)
     came_of_it = record.changed or record.ran or record.said
     if leans < (LEANS_A_LITTLE if came_of_it else 1.0) or turns_away(about.prompt):
         return None
@@ -141,11 +141,11 @@ def _leans_on(about: Subject, record: Record, candidates: Sequence[Candidate]) -
 def rating(about: Subject, one: Candidate) -> float:
     """The odds that the turn belongs to it, as a logarithm: each thing that speaks for the thread, times its weight."""
     weights: dict[str, float] = table("thread_weights.json")["words alone" if one.near is None else "with vectors"]
-    is_current, leans = one.place == 0, leaning(about.prompt)
+    is_current, leans = one.place == 0, dependence(about.prompt)
     size = max(1.0, one.thread.activations / SMALL_TURNS)
     values = {
         "base": 1.0,
-        "named": named(about.prompt, one.thread),
+        "named": title_overlap(about.prompt, one.thread),
         "cover": min(1.0, one.cover / (COVERED * size)),
         "size": math.log2(size),
         "files": shared_files(about, one.thread),
@@ -159,7 +159,7 @@ def rating(about: Subject, one: Candidate) -> float:
     return sum(weights[name] * value for name, value in values.items())
 
 
-def named(prompt: str, thread: Thread) -> float:
+def title_overlap(prompt: str, thread: Thread) -> float:
     """From 0 to 1: how many words of the title occur in the prompt, in the singular or plural; two are enough."""
     said, title = (
         {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in terms.content(text)}
@@ -193,7 +193,7 @@ def turns_away(prompt: str) -> bool:
     return _CUES.switches.match(prompt) is not None
 
 
-def leaning(prompt: str) -> float:
+def dependence(prompt: str) -> float:
     """From 0 (stands alone) to 1 (says nothing without what came before)."""
     subject = len(set(terms.content(prompt))) + 2 * len(terms.names(prompt))
     if not subject:

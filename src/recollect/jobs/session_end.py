@@ -17,7 +17,7 @@ from recollect.app.rule_keeping import new_rule
 from recollect.app.states import SESSION_ENDS
 from recollect.base.moment import Moment
 from recollect.base.text import counted
-from recollect.capture.learnings import LAST_ACTS, Learning, Says, find_learnings
+from recollect.capture.learnings import LAST_ACTS, Learning, LearningKind, find_learnings
 from recollect.capture.lesson_evidence import FADES_DAYS
 from recollect.capture.rule_relations import Relation, relation
 from recollect.jobs import outcomes
@@ -103,7 +103,7 @@ def keep_learnings(app: App, session: str, found: tuple[Learning, ...]) -> int:
         for one in found:
             old = next((rule for rule in rules if relation(one.text, rule.body) is Relation.SAME), None)
             if old is None and new < room:
-                rule_type = RuleType.FAILURE if one.says is Says.CAUSE else RuleType.DEVOPS
+                rule_type = RuleType.FAILURE if one.kind is LearningKind.CAUSE else RuleType.DEVOPS
                 rule = new_rule(
                     app, one.text, rule_type=rule_type, origin=_LEARNING, lane=one.lane, tags=(LEARNING_TAG,),
                     group=session, status=Status.CANDIDATE,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from recollect.base.moment import DAY_MICROS, Moment
 from recollect.lifecycle.edits import Whole, merge_all
-from recollect.lifecycle.strength import AgeRules, after, status_at
+from recollect.lifecycle.strength import AgeRules, decayed_weight, status_at
 from recollect.model.memory import Memory, Sketch, Status
 from recollect.model.plan import Plan, Update
 
@@ -47,7 +47,7 @@ class Chosen(NamedTuple):
     after: tuple[int, float] = (0, 0.0)
 
 
-class Standing(NamedTuple):
+class ThreadState(NamedTuple):
     """A thread as it is now."""
 
     sketch: Sketch
@@ -55,21 +55,21 @@ class Standing(NamedTuple):
     status: Status
 
 
-def standing(sketches: Sequence[Sketch], *, now: Moment, rules: AgeRules) -> list[Standing]:
+def assess(sketches: Sequence[Sketch], *, now: Moment, rules: AgeRules) -> list[ThreadState]:
     """Computed once: there may be a hundred thousand, and most need no second look at their age."""
     found = []
     for one in sketches:
         strength, status = one.weight, one.status
         if not one.pinned:
-            strength = after(strength, max(0, now.micros - one.reinforced_us) / DAY_MICROS, rules)
+            strength = decayed_weight(strength, max(0, now.micros - one.reinforced_us) / DAY_MICROS, rules)
             if strength < rules.suspend_below:
                 status = status_at(one, now=now, rules=rules, known_strength=strength)
-        found.append(Standing(one, strength, status))
+        found.append(ThreadState(one, strength, status))
     return found
 
 
 def choose(
-    threads: Sequence[Standing], pairs: Sequence[Pair], figures: Figures, *, now: Moment, rules: AgeRules
+    threads: Sequence[ThreadState], pairs: Sequence[Pair], figures: Figures, *, now: Moment, rules: AgeRules
 ) -> Chosen:
     """`pairs` nearest first, of any threads; those that may not be merged are passed over."""
     awake = [one for one in threads if one.status is Status.ACTIVE]
@@ -110,7 +110,7 @@ def choose(
     )
 
 
-def _choose_merges(may_merge: Mapping[str, Standing], pairs: Sequence[Pair], above: float) -> list[Pair]:
+def _choose_merges(may_merge: Mapping[str, ThreadState], pairs: Sequence[Pair], above: float) -> list[Pair]:
     """Each thread is lost at most once, and none that took another in. What is near to a lost one goes where that
     went, if it is surely near enough to what is there: so any number of copies become one or a few at once."""
     kept: set[str] = set()

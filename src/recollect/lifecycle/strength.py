@@ -33,10 +33,10 @@ def fades(memory: Memory | Sketch) -> bool:
 def strength(memory: Memory | Sketch, *, now: Moment, rules: AgeRules) -> float:
     if not fades(memory):
         return memory.weight
-    return after(memory.weight, now.days_since(memory.reinforced_at), rules)
+    return decayed_weight(memory.weight, now.days_since(memory.reinforced_at), rules)
 
 
-def after(weight: float, age_days: float, rules: AgeRules) -> float:
+def decayed_weight(weight: float, age_days: float, rules: AgeRules) -> float:
     """What is left of a weight."""
     return float(weight * 0.5 ** (age_days / rules.half_life_days))
 

@@ -61,7 +61,7 @@ def canonical(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def take(data: Any, name: str, parse: Decoder) -> Any:
+def read_field(data: Any, name: str, parse: Decoder) -> Any:
     """One field of an object."""
     if name not in _object(data):
         raise ValueError(f"{name}: missing")
@@ -113,7 +113,7 @@ def _dataclass(kind: Any) -> Decoder:
                 raise ValueError(f"{name}: missing")
             if name not in known:
                 raise ValueError(f"{name}: no such field of a {kind.__name__.lower()}")
-        return kind(**{name: take(data, name, known[name]) for name in data})
+        return kind(**{name: read_field(data, name, known[name]) for name in data})
 
     return read
 
@@ -191,7 +191,7 @@ USAGE = frozenset(one.name for one in FIELDS.values() if one.used)
 
 
 def decode_memory(data: Mapping[str, Any]) -> Memory:
-    kind: Kind = take(data, "kind", Kind)
+    kind: Kind = read_field(data, "kind", Kind)
     read = {name: value for name, value in data.items() if name != "kind"}
     if "created_at" in read:
         read.setdefault("reinforced_at", read["created_at"])

@@ -47,7 +47,7 @@ class Command:
         return found[0] if found else ""
 
     @property
-    def told(self) -> str:
+    def general(self) -> str:
         """Its text without words that were written for one occasion."""
         return _without_speech(self.text)
 

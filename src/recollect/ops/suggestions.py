@@ -4,7 +4,6 @@ their vectors; a few passages that have none yet are embedded on the spot, and n
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.text import clip, counted, one_line, storable
 from recollect.lifecycle import compaction, edits
-from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Standing, Strategy
+from recollect.lifecycle.compaction import FIGURES, Chosen, Pair, Strategy, ThreadState
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Memory, Status, Thread
 from recollect.model.plan import Plan
@@ -44,7 +43,7 @@ def suggestions(
     apply: Annotated[bool, Arg("Do the merges and splits that are suggested, each with its own undo.")] = False,
 ) -> Suggested:
     store = app.reader(app.scope)
-    threads = compaction.standing(store.sketches(), now=app.clock.now(), rules=app.age_rules)
+    threads = compaction.assess(store.sketches(), now=app.clock.now(), rules=app.age_rules)
     awake = [one for one in threads if one.status is Status.ACTIVE]
     try:
         close, notes = _find_close(app, store, awake, edits.MERGE_ABOVE)
@@ -78,14 +77,14 @@ def compact(
         return _report(app, strategy, Chosen(), None, ())
     reader = app.reader(scope)
     now, age = app.clock.now(), app.age_rules
-    first_look = compaction.standing(reader.sketches(), now=now, rules=age)
+    first_look = compaction.assess(reader.sketches(), now=now, rules=age)
     awake = [one for one in first_look if one.status is Status.ACTIVE]
     close, notes = _find_close(app, reader, awake, figures.merge_above)
     chosen = Chosen()
 
     def make(store: Store) -> Plan:
         nonlocal chosen
-        threads = first_look if store is reader else compaction.standing(store.sketches(), now=now, rules=age)
+        threads = first_look if store is reader else compaction.assess(store.sketches(), now=now, rules=age)
         chosen = compaction.choose(threads, close, figures, now=now, rules=age)
         ids = dict.fromkeys(id for keep, lose, _ in chosen.merges for id in (keep, lose))
         whole = {memory.id: memories.load_whole(store, memory) for id in ids if (memory := store.get(id, follow=False))}
@@ -102,7 +101,7 @@ def compact(
     return _report(app, strategy, chosen, done.change, (*notes, *done.notes))
 
 
-def _find_close(app: App, store: Store, awake: Sequence[Standing], above: float) -> tuple[list[Pair], tuple[str, ...]]:
+def _find_close(app: App, store: Store, awake: list[ThreadState], above: float) -> tuple[list[Pair], tuple[str, ...]]:
     """Threads of one lane that are near to each other, without pins; and what to tell the user about it."""
     app.progress(0, _STEPS, "steps")
     threads = {one.sketch.seq: one.sketch for one in awake if not one.sketch.pinned}

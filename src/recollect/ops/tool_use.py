@@ -41,7 +41,7 @@ def answer_call(request: HookRequest) -> HookReply:
 def _answer_read(request: HookRequest, call: ToolCall, question: str) -> HookReply:
     app, event = request.app, request.event
     answer = _recall(request, question)
-    injection = inject.read(answer, nonce=fresh_key()[:8], now=app.clock.now())
+    injection = inject.requested_recall(answer, nonce=fresh_key()[:8], now=app.clock.now())
     path = virtual_files.write_answer(request.folder, event.session_id, injection.text)
     reply = Reply(read_instead=str(path), read_input=call.input) if path else Reply(context=injection.text)
     # An agent that reads on in a long memory was shown it before.

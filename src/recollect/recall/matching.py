@@ -183,7 +183,7 @@ def _lead(values: Iterable[float]) -> float:
     return max(_MIN_LEAD, *values, _MIN_LEAD)
 
 
-def in_company(
+def raise_by_context(
     matches: Mapping[Ref, Match],
     words: Mapping[Ref, WordMatch],
     places: Mapping[Ref, Place],

@@ -167,7 +167,7 @@ def reminders(rules: Sequence[Rule], *, nonce: str) -> Injection:
     return page.injection()
 
 
-def read(
+def requested_recall(
     recalled: Recalled, *, nonce: str, now: Moment, ask: str = READ, archived: str = "`recollect recall --archived`"
 ) -> Injection:
     """A recall that was asked for, by a virtual file or by a tool. `ask`: how the reader asks, with {} for the

@@ -28,7 +28,7 @@ _TITLE_CHARS = 80
 def answer(result: Result, *, now: Moment, nonce: str, offset: int = 0) -> dict[str, Json]:
     match result:
         case Recalled():
-            return _text(inject.read(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true").text)
+            return _text(inject.requested_recall(result, nonce=nonce, now=now, ask=_ASK, archived="archived=true").text)
         case Shown():
             text = partial(memory_text, result, now=now, ask=_ASK, offset=offset)
             return _text(inject.fence(nonce, lambda chars: text(max_chars=chars)))

@@ -11,7 +11,7 @@ from typing import Any, get_origin
 
 from recollect.base.errors import Conflict, IdTaken, StoreDamaged
 from recollect.model import plan as plans
-from recollect.model.codec import FIELDS, decode_memory, encode, encode_field, take
+from recollect.model.codec import FIELDS, decode_memory, encode, encode_field, read_field
 from recollect.model.memory import Memory
 from recollect.model.passage import message_spans, spans
 from recollect.model.plan import Change, Update
@@ -143,7 +143,7 @@ class Writes(Words):
                 if memory is not None:
                     cells = [*rows.cells_of(decode_memory(encode(memory) | dict(change.after)))]
                 for name in names if is_plain else ():
-                    cells[_PLACE[name]] = rows.WRITERS[name](take(change.after, name, FIELDS[name].decode))
+                    cells[_PLACE[name]] = rows.WRITERS[name](read_field(change.after, name, FIELDS[name].decode))
             except ValueError as problem:
                 raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
             written.setdefault(names, []).append((*(cells[_PLACE[name]] for name in names), rows.seal(cells), seq))

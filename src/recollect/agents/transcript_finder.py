@@ -35,7 +35,7 @@ class Head(NamedTuple):
 ReadHead = Callable[[Mapping[str, object]], Head]
 
 
-def find(within: Path, read_head: ReadHead) -> Iterator[Transcript]:
+def find_transcripts(within: Path, read_head: ReadHead) -> Iterator[Transcript]:
     """Every transcript below a folder, or one file."""
     if within.is_dir():
         yield from _find_below(within, _MAX_DEPTH, read_head)
