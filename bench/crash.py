@@ -22,7 +22,7 @@ from bench.pins import Kept, Pin, Pinner, kept
 from bench.powercut import Cuts, run_cuts
 from bench.report import Report
 from recollect.base.errors import RecollectError
-from recollect.store import Progress, Store, Tuning
+from recollect.store import Progress, SqliteStore, Tuning
 
 CUTS = 300
 _LONGEST_S = 0.03
@@ -152,7 +152,7 @@ class _Kills:
 def looked_at(path: Path, acknowledged: list[str]) -> tuple[Kept, int]:
     """What is left of what was acknowledged, and how much is wrong; a file that does not open holds nothing."""
     try:
-        store = Store(path, Tuning())
+        store = SqliteStore(path, Tuning())
     except RecollectError:
         return Kept(len(acknowledged), 0), 1
     try:
@@ -166,7 +166,7 @@ def pin_until_killed(seed: int) -> None:
     pinner = Pinner(seed, _PIN_WORDS)
     child.say("ready")
     order = child.told()
-    store = Store(Path(order["path"]), Tuning(checkpoint_pages=order["checkpoint_pages"]))
+    store = SqliteStore(Path(order["path"]), Tuning(checkpoint_pages=order["checkpoint_pages"]))
     again = order["again"]
     for number in count():
         pin = Pin.parse(again) if again and number == 0 else pinner.draw()

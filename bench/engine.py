@@ -141,9 +141,9 @@ def _last(function: Callable[..., None], *arguments: Any, say: Callable[[int], N
 
 def give_vectors(path: str) -> None:
     """The nth passage gets the nth vector, so that others can make the same ones without asking."""
-    from recollect.store import Store, Tuning
+    from recollect.store import SqliteStore, Tuning
 
-    store = Store(Path(path), Tuning())
+    store = SqliteStore(Path(path), Tuning())
     counts = store.counts()
     rows = islice((row for block in _blocks(counts.passages) for row in block), counts.vectors, None)
     given = counts.vectors
@@ -233,9 +233,9 @@ def embed_prompts(questions: int) -> None:
 
 
 def _opened(path: str) -> Store:
-    from recollect.store import Store, Tuning
+    from recollect.store import SqliteStore, Tuning
 
-    return Store(Path(path), Tuning())
+    return SqliteStore(Path(path), Tuning())
 
 
 def _answered(store: Store, prompt: str, vector: NDArray[np.float32]) -> None:

@@ -18,7 +18,7 @@ import apsw
 from bench import dump, specimen
 from bench.report import Report, share
 from recollect.base.errors import RecollectError
-from recollect.store import Progress, Store, Tuning
+from recollect.store import Progress, SqliteStore, Tuning
 
 GOAL = 0.9
 
@@ -111,7 +111,7 @@ class _Flipped:
     def verify_finds(self) -> bool:
         """To be refused at the door is to be found."""
         try:
-            store = Store(self.anew(), Tuning(synchronous="OFF"))
+            store = SqliteStore(self.anew(), Tuning(synchronous="OFF"))
         except RecollectError:
             return True
         try:

@@ -22,7 +22,7 @@ from bench.child import Child
 from bench.corpus import Corpus
 from bench.house import PROMPT, House, Ran, payload, soon
 from bench.report import digits, percentile
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Tuning
 from recollect.wire.frame import OK
 
 Step = Callable[[int], None]
@@ -139,7 +139,7 @@ def _add(place: House, standing: int, size: int, step: Step) -> None:
 
 
 def _vectors_given(place: House) -> int:
-    store = Store(place.store, Tuning(), read_only=True)
+    store = SqliteStore(place.store, Tuning(), read_only=True)
     try:
         return store.counts().vectors
     finally:
@@ -216,7 +216,7 @@ def give_vectors(path: str) -> None:
 
     from recollect.base.errors import ModelError
     from recollect.embed.embedder import load
-    from recollect.store import Store, Tuning
+    from recollect.store import SqliteStore, Tuning
 
     try:
         embedder = load()
@@ -224,7 +224,7 @@ def give_vectors(path: str) -> None:
         child.say(0)  # then words answer alone, and the report says so
         return
     chance = np.random.default_rng(_VECTOR_SEED)
-    store = Store(Path(path), Tuning())
+    store = SqliteStore(Path(path), Tuning())
     given = 0
     while missing := store.vectorless(embedder.id, _BLOCK):
         drawn = chance.standard_normal((len(missing), embedder.dim), np.float32)

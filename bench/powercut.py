@@ -21,7 +21,7 @@ import apsw
 from bench.disk import Disk
 from bench.pins import Pinner, kept
 from recollect.base.errors import RecollectError
-from recollect.store import Progress, Store, Tuning
+from recollect.store import Progress, SqliteStore, Tuning
 
 _VFS = "recollect-powercut"
 _SESSIONS = 4
@@ -81,7 +81,7 @@ def _one_life(folder: Path, tuning: Tuning, pinner: Pinner, chance: random.Rando
     try:
         with _watched(disk, step):
             for _ in range(_SESSIONS):
-                store = Store(folder / "memory.db", tuning)
+                store = SqliteStore(folder / "memory.db", tuning)
                 for _ in range(_PINS_A_SESSION):
                     pin = pinner.draw()
                     store.apply(pin.plan(), pin.act())
@@ -99,7 +99,7 @@ def _add(total: Cuts, left: dict[str, bytes], promised: tuple[str, ...], folder:
     total = replace(total, cuts=total.cuts + 1, acknowledged=total.acknowledged + len(promised))
     store = None
     try:
-        store = Store(folder / "memory.db", Tuning(synchronous="OFF"))
+        store = SqliteStore(folder / "memory.db", Tuning(synchronous="OFF"))
         found = kept(store, promised)
         damaged = bool(store.verify())
     except RecollectError:

@@ -26,7 +26,7 @@ from recollect.base.moment import Moment
 from recollect.lifecycle import timing as heart
 from recollect.model.codec import encode
 from recollect.model.session import Pointer, Session
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Tuning
 from recollect.wire import frame, pointer, stub
 from recollect.wire.place import make_private
 
@@ -52,7 +52,7 @@ def jumped(days: float) -> Arrange:
 
 def _date_store(house: House, at: Moment) -> None:
     beat = encode(replace(heart.new_heartbeat(at), beat=7, last_interaction_beat=7))
-    store = Store(house.store, Tuning())
+    store = SqliteStore(house.store, Tuning())
     try:
         store.put_state("heartbeat", json.dumps(beat))
         store.put(Session(id="dated", host="claude-code", started_at=at, last_at=at, number=1))

@@ -38,7 +38,7 @@ from recollect.base.text import first_line_title
 from recollect.model.memory import Memory, Note, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.query import REACHED, Query
-from recollect.store import ChangeHeader, Progress, Store, Tuning
+from recollect.store import ChangeHeader, Progress, SqliteStore, Store, Tuning
 
 OURS = "recollect"
 COMPARED = ("recall@5", "any@1")
@@ -127,7 +127,7 @@ def _asked(
     progress: Callable[[int], None],
     agent: RecallAgent | None,
 ) -> Iterator[tuple[str, _Answer]]:
-    store = Store(path, Tuning())
+    store = SqliteStore(path, Tuning())
     try:
         ids = _load(app, store, task.documents)
         vectors, owners = _embed(store, embeddings, ids, progress)

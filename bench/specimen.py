@@ -39,7 +39,7 @@ from recollect.model.session import (
     Way,
 )
 from recollect.ops.memories import load_whole
-from recollect.store import ChangeHeader, Store, Tuning
+from recollect.store import ChangeHeader, SqliteStore, Store, Tuning
 
 _NOW = Moment.parse("2026-02-01T08:30:00Z")
 _THREADS, _RULES, _NOTES = 40, 16, 6
@@ -60,7 +60,7 @@ class Specimen:
 
 def make(path: Path) -> Specimen:
     """Closed, with nothing left in its log."""
-    store = Store(path, Tuning(synchronous="OFF"))
+    store = SqliteStore(path, Tuning(synchronous="OFF"))
     try:
         _Filler(store).fill()
     finally:

@@ -48,9 +48,9 @@ def grow(path: str, standing: int, size: int) -> None:
     """From `standing` memories to `size`, the last of them one at a time."""
     from recollect.model.memory import Thread
     from recollect.model.plan import Create, Plan
-    from recollect.store import ChangeHeader, Store, Tuning
+    from recollect.store import ChangeHeader, SqliteStore, Tuning
 
-    store = Store(Path(path), Tuning())
+    store = SqliteStore(Path(path), Tuning())
     clock = SystemClock()
     mint = Mint(clock)
     texts = _texts(standing)
@@ -104,10 +104,10 @@ def open_and_ask(path: str, number: int) -> None:
     question = _questions(number + 1)[-1]
     began_cpu = time.process_time()
     from recollect.app.memory_search import search_stores  # noqa: F401
-    from recollect.store import Store, Tuning
+    from recollect.store import SqliteStore, Tuning
 
     imported_cpu, imported = time.process_time(), time.perf_counter()
-    store = Store(Path(path), Tuning())
+    store = SqliteStore(Path(path), Tuning())
     opened_cpu = time.process_time()
     _by_words(store, question)
     ended_cpu, ended = time.process_time(), time.perf_counter()
@@ -123,9 +123,9 @@ def open_and_ask(path: str, number: int) -> None:
 
 
 def ask(path: str, questions: int) -> None:
-    from recollect.store import Store, Tuning
+    from recollect.store import SqliteStore, Tuning
 
-    store = Store(Path(path), Tuning())
+    store = SqliteStore(Path(path), Tuning())
     child.say(_asked(questions, lambda text: _by_words(store, text)))
     store.close()
 

@@ -301,9 +301,9 @@ def give_twins(path: str, count: int) -> None:
     from recollect.model.memory import Kind, Thread
     from recollect.model.plan import Create, Plan
     from recollect.model.query import Query
-    from recollect.store import ChangeHeader, Store, Tuning
+    from recollect.store import ChangeHeader, SqliteStore, Tuning
 
-    store, clock, embedder = Store(Path(path), Tuning()), SystemClock(), load()
+    store, clock, embedder = SqliteStore(Path(path), Tuning()), SystemClock(), load()
     mint, now = Mint(clock), clock.now()
     found = store.find(Query(kinds=(Kind.THREAD,), limit=count))
     twins = [

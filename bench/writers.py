@@ -12,7 +12,7 @@ from bench.child import Child
 from bench.pins import Pin, Pinner, kept
 from bench.report import Report
 from recollect.base.errors import IdTaken, StoreBusy
-from recollect.store import Progress, Store, Tuning
+from recollect.store import Progress, SqliteStore, Store, Tuning
 
 _PIN_WORDS = 40
 _SAID_EVERY = 25
@@ -61,7 +61,7 @@ def run_writers(folder: Path, *, processes: int = 16, writes: int = 500, progres
         took_s = time.perf_counter() - began
         ends = [one.answer() for one in running]
     ids = [id for end in ends for id in end["ids"]]
-    store = Store(path, Tuning())
+    store = SqliteStore(path, Tuning())
     try:
         found = kept(store, ids)
         return WritersReport(
@@ -115,7 +115,7 @@ def _opened(path: Path) -> tuple[Store, int]:
     refused = 0
     while True:
         try:
-            return Store(path, Tuning()), refused
+            return SqliteStore(path, Tuning()), refused
         except StoreBusy:
             refused += 1
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from recollect.app import states
 from recollect.app.states import CURSORS, NOTICES, THREAD_MARKS, ReadTranscript, State, ThreadMark
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Store, Tuning
 
 STATES = [one for one in vars(states).values() if isinstance(one, State)]
 
 
 @pytest.fixture
 def store() -> Store:
-    return Store(None, Tuning())
+    return SqliteStore(None, Tuning())
 
 
 def test_every_state_has_a_name_of_its_own():
@@ -27,7 +27,7 @@ def test_every_state_has_a_name_of_its_own():
 @settings(max_examples=30)
 @given(st.from_type(ReadTranscript), st.text(max_size=20).filter(lambda key: "\x00" not in key))
 def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
-    store = Store(None, Tuning())
+    store = SqliteStore(None, Tuning())
     try:
         CURSORS.write(store, one, key)
     except (OverflowError, ValueError):

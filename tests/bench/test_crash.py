@@ -9,7 +9,7 @@ import pytest
 
 from bench.pins import Kept, Pinner, kept
 from bench.powercut import run_cuts
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Store, Tuning
 from recollect.store.database import silent
 
 
@@ -41,7 +41,7 @@ def test_a_write_that_is_there_in_part_or_twice_is_noticed(harm: str, expected: 
 
 
 def store_with_pins(folder: Path, count: int) -> tuple[Store, list[str]]:
-    store = Store(folder / "pins.db", Tuning(synchronous="OFF"))
+    store = SqliteStore(folder / "pins.db", Tuning(synchronous="OFF"))
     pinner = Pinner(1, 10)
     pins = [pinner.draw() for _ in range(count)]
     for pin in pins:

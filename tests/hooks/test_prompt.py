@@ -30,7 +30,7 @@ from recollect.ops import memories, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
-from recollect.store import Store
+from recollect.store import SqliteStore, Store
 from tests.hooks.talk import Talk, events, log_of
 from tests.ops.ask import holding, kept, made, pinned, set_to
 from tests.ops.conftest import Opens
@@ -326,7 +326,7 @@ def test_found_nothing_and_could_not_search_are_told_apart(app: App, talk: Talk,
     def refuse(*_: object) -> None:
         raise StoreBusy("Another process holds it.")
 
-    monkeypatch.setattr(Store, "words", refuse)
+    monkeypatch.setattr(SqliteStore, "words", refuse)
     refused = talk.say("deploys through staging?")
 
     assert nothing.notice == ""
@@ -342,7 +342,7 @@ def test_a_store_that_cannot_be_written_still_answers(
     def refuse(_store: Store) -> None:
         raise problem("It cannot be written.")
 
-    monkeypatch.setattr(Store, "transaction", refuse)
+    monkeypatch.setattr(SqliteStore, "transaction", refuse)
     said = talk.say("deploys through staging?", confirm=False)
 
     assert id in said.context

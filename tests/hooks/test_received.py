@@ -21,7 +21,7 @@ from recollect.hooks.answer import EVENTS, _SeenEvents
 from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import rules
-from recollect.store import Store
+from recollect.store import SqliteStore
 from recollect.wire import pointer
 from tests.hooks.talk import Talk, events
 from tests.ops.ask import holding, set_to
@@ -70,7 +70,7 @@ def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
     def refuse(*_: object, **__: object) -> None:
         raise StoreBusy("Another process holds it.")
 
-    monkeypatch.setattr(Store, "transaction", refuse)
+    monkeypatch.setattr(SqliteStore, "transaction", refuse)
     with pytest.raises(StoreBusy):
         talk.tell("Stop")
 

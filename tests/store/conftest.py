@@ -1,12 +1,18 @@
-"""A place for a store's file, and a store in it, not synced: these tests cut no power."""
+"""The tests that use the fixture `store` are the contract of `recollect.store.Store`, which every engine must pass: a
+new engine is one more entry of ENGINES. Tests that open a file themselves are about SQLite."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Store, Tuning
+
+# Not synced: these tests cut no power.
+ENGINES: dict[str, Callable[[Path], Store]] = {
+    "sqlite": lambda path: SqliteStore(path, Tuning(busy_timeout_ms=150, synchronous="OFF")),
+}
 
 
 @pytest.fixture
@@ -16,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return folder / "memory.db"
 
 
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with closing(Store(path, Tuning(busy_timeout_ms=150, synchronous="OFF"))) as opened:
+@pytest.fixture(params=ENGINES)
+def store(path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    with closing(ENGINES[request.param](path)) as opened:
         yield opened

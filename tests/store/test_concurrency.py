@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Store, Tuning
 from tests.store.helpers import do, search
 from tests.values import note
 
@@ -16,7 +16,7 @@ UNSYNCED = Tuning(synchronous="OFF")
 
 def together(count: int, work: Callable[[int, Store], object], path: Path) -> None:
     def run(number: int) -> None:
-        with closing(Store(path, UNSYNCED)) as store:
+        with closing(SqliteStore(path, UNSYNCED)) as store:
             work(number, store)
 
     with ThreadPoolExecutor(count) as pool:
@@ -25,7 +25,7 @@ def together(count: int, work: Callable[[int, Store], object], path: Path) -> No
 
 
 def titles(path: Path) -> list[str]:
-    with closing(Store(path, UNSYNCED)) as store:
+    with closing(SqliteStore(path, UNSYNCED)) as store:
         assert store.verify() == []
         return sorted(memory.title for memory, _ in store.each())
 
@@ -36,7 +36,7 @@ def test_sixteen_threads_open_a_new_store_and_write_to_it_at_once(path: Path):
 
 
 def test_readers_checks_and_backups_go_on_while_others_write(path: Path, tmp_path: Path):
-    Store(path, UNSYNCED).close()
+    SqliteStore(path, UNSYNCED).close()
     findings: list[object] = []
 
     def work(number: int, store: Store) -> None:

@@ -11,7 +11,7 @@ import pytest
 from recollect.base.errors import StoreError, StoreFull
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Tuning
 from tests.store.helpers import do, finished, start
 from tests.values import note
 
@@ -71,7 +71,7 @@ def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Not
     """What was acknowledged, and what stopped it."""
     kept: list[Note] = []
     try:
-        store = Store(path, tuning)
+        store = SqliteStore(path, tuning)
     except StoreError as problem:
         return kept, problem
     try:
@@ -88,7 +88,7 @@ def write_until_refused(path: Path, most: int, tuning: Tuning) -> tuple[list[Not
 
 
 def check_whole(path: Path, kept: list[Note]):
-    store = Store(path, Tuning())
+    store = SqliteStore(path, Tuning())
     assert store.verify() == []
     assert [memory for memory, _ in store.each()][: len(kept)] == kept
     assert len(list(store.each())) <= len(kept) + 1, "at most the write that was under way"
@@ -120,7 +120,7 @@ def test_a_disk_that_fills_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path)
 
 
 def test_writing_goes_on_in_the_same_store_once_there_is_room(disk: Disk, tmp_path: Path):
-    store = Store(tmp_path / "memory.db", TUNING)
+    store = SqliteStore(tmp_path / "memory.db", TUNING)
     first, second, third = (note(f"Note {i}", body="words " * 2_000) for i in range(3))
     do(store, Create(first))
 
@@ -152,7 +152,7 @@ def test_a_disk_that_breaks_at_any_byte_loses_nothing(disk: Disk, tmp_path: Path
 
 
 def test_no_room_for_a_backup_leaves_no_piece_of_one(disk: Disk, tmp_path: Path):
-    store = Store(tmp_path / "memory.db", TUNING)
+    store = SqliteStore(tmp_path / "memory.db", TUNING)
     do(store, Create(note("Note")))
     target = tmp_path / "copies" / "one.db"
 

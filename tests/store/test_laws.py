@@ -18,7 +18,7 @@ from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, St
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unlink, Update
 from recollect.model.query import Query
 from recollect.ops.memories import load_whole
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Store, Tuning
 from tests import values
 from tests.store.helpers import delete_plan, do, merge_plan, search, state
 from tests.values import AGE, NOW, act, bridge, messages, thread
@@ -83,7 +83,7 @@ class Mirror:
 class Life(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
-        self.store = Store(None, Tuning())
+        self.store = SqliteStore(None, Tuning())
         self.mirror = Mirror()
         self.done: list[str] = []
 
@@ -220,7 +220,7 @@ def stores(draw: st.DrawFn) -> tuple[Store, list[Thread]]:
     said = [messages(t, *(f"{t.title} said {n}" for n in range(draw(st.integers(0, 3))))) for t in threads]
     pairs = draw(st.sets(st.sampled_from(list(combinations(range(len(threads)), 2))), max_size=6))
     links = [bridge(threads[a], threads[b], draw(st.sampled_from(BridgeType))) for a, b in sorted(pairs)]
-    store = Store(None, Tuning())
+    store = SqliteStore(None, Tuning())
     do(store, *map(Create, threads, said), *map(Link, links))
     return store, threads
 

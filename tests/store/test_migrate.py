@@ -11,7 +11,7 @@ import pytest
 from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import Store, Tuning, migrate
+from recollect.store import SqliteStore, Tuning, migrate
 from tests.store.helpers import contents
 from tests.values import act, note, plan
 
@@ -53,7 +53,7 @@ def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], o
 @pytest.fixture
 def kept(path: Path) -> list[Note]:
     made = [note(f"Note {i}") for i in range(20)]
-    with closing(Store(path, Tuning())) as store:
+    with closing(SqliteStore(path, Tuning())) as store:
         store.apply(plan(*map(Create, made)), act())
     return made
 
@@ -72,7 +72,7 @@ def backups(path: Path) -> list[str]:
 
 
 def check_whole(path: Path, kept: list[Note]) -> None:
-    with closing(Store(path, Tuning())) as store:
+    with closing(SqliteStore(path, Tuning())) as store:
         assert [m for m, _ in store.each()] == kept
         assert store.verify() == []
 
@@ -92,13 +92,13 @@ def test_an_older_database_is_migrated_once_after_a_backup_and_a_new_one_needs_n
     assert version(path) == version(new) == migrate.current_version() == old + 1
     assert backups(path) == [f"memory-before-v{old + 1}.db"]
     read(path, "DROP INDEX memory_by_mood")
-    with closing(Store(path, Tuning())) as store:
+    with closing(SqliteStore(path, Tuning())) as store:
         assert [finding.key for finding in store.verify()] == ["memory_by_mood"]
 
     monkeypatch.undo()
     check_whole(path.parent / "backups" / backups(path)[0], kept)
     with pytest.raises(StoreTooNew):
-        Store(path, Tuning())
+        SqliteStore(path, Tuning())
 
 
 def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
@@ -108,7 +108,7 @@ def test_several_are_applied_in_their_order_and_what_is_derived_is_rebuilt(
     learn(monkeypatch, Steps(), lambda db: db.execute("ALTER TABLE extra ADD COLUMN b TEXT"))
     learn(monkeypatch, lambda db: db.execute("DELETE FROM term; DELETE FROM passage"))
 
-    with closing(Store(path, Tuning())) as store:
+    with closing(SqliteStore(path, Tuning())) as store:
         assert store.verify() == []
         assert store.words("Note 7").passages == len(kept)
 
@@ -123,7 +123,7 @@ def test_a_migration_that_is_stopped_anywhere_leaves_the_old_version_whole(
     learn(monkeypatch, Steps(stop_before))
     for _ in range(2):
         with pytest.raises(Killed):
-            Store(path, Tuning())
+            SqliteStore(path, Tuning())
 
     monkeypatch.undo()
     assert version(path) == old
@@ -143,7 +143,7 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
     before = contents(path.parent)
 
     with pytest.raises(StoreFull):
-        Store(path, Tuning())
+        SqliteStore(path, Tuning())
 
     assert migration.runs == 0
     assert contents(path.parent) == before

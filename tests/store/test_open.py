@@ -15,7 +15,7 @@ from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, St
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import Store, Tuning, migrate
+from recollect.store import SqliteStore, Store, Tuning, migrate
 from recollect.store.connect import APPLICATION_ID
 from tests.store.helpers import contents, do, finished, search, start
 from tests.values import note
@@ -25,7 +25,7 @@ QUICK = Tuning(busy_timeout_ms=150)
 
 def built(path: Path, notes: int = 30) -> list[Note]:
     kept = [note(f"Note {i}", body=f"words of note number {i} " * 20) for i in range(notes)]
-    with closing(Store(path, Tuning())) as store:
+    with closing(SqliteStore(path, Tuning())) as store:
         do(store, *map(Create, kept))
     return kept
 
@@ -39,7 +39,7 @@ def check_refused(path: Path, error: type[RecollectError]):
     before = contents(path.parent)
     for read_only in (True, False):
         with pytest.raises(error) as refused:
-            Store(path, QUICK, read_only=read_only)
+            SqliteStore(path, QUICK, read_only=read_only)
         assert refused.value.hint
     assert contents(path.parent) == before
 
@@ -61,7 +61,7 @@ def check_damage_is_seen(path: Path, content: bytes, *, is_sure: bool = True) ->
     """Refused, or found by `verify`; whatever is asked, no error but ours."""
     path.write_bytes(content)
     try:
-        with closing(Store(path, QUICK)) as store:
+        with closing(SqliteStore(path, QUICK)) as store:
             assert store.verify() != [] or not is_sure
             for ask in (lambda s: list(s.each()), lambda s: search(s, Query(text="number words")), write):
                 with suppress(RecollectError):
@@ -84,7 +84,7 @@ def test_garbage_anywhere_and_a_file_cut_off_anywhere_are_seen(path: Path):
 
 def test_an_empty_file_is_a_store_to_be(path: Path):
     path.touch()
-    with closing(Store(path, QUICK)) as store:
+    with closing(SqliteStore(path, QUICK)) as store:
         write(store)
         assert store.verify() == []
     assert int.from_bytes(path.read_bytes()[68:72], "big") == APPLICATION_ID
@@ -114,13 +114,13 @@ def test_a_database_of_another_program_is_not_touched(path: Path, mode: str, ver
 
 def test_a_database_that_becomes_newer_or_older_while_it_is_open_is_not_written(path: Path):
     built(path)
-    with closing(Store(path, QUICK)) as store, closing(apsw.Connection(str(path))) as other:
+    with closing(SqliteStore(path, QUICK)) as store, closing(apsw.Connection(str(path))) as other:
         other.execute("PRAGMA user_version = 0")
         with pytest.raises(errors.Conflict):
             write(store)
         other.execute(f"PRAGMA user_version = {migrate.current_version() + 1}")
         before = contents(path.parent)
-        for change in (write, Store.reindex, lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [(1, b"v")])):
+        for change in (write, lambda s: s.reindex(), lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [])):
             with pytest.raises(StoreTooNew):
                 change(store)
         assert contents(path.parent) == before
@@ -153,7 +153,7 @@ def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Pa
     missing = tmp_path / "missing" / "memory.db"
     for place, read_only, error in ((missing, False, StoreReadOnly), (path, True, errors.StoreError)):
         with pytest.raises(error):
-            Store(place, QUICK, read_only=read_only)
+            SqliteStore(place, QUICK, read_only=read_only)
         assert not place.exists()
     assert not missing.parent.exists()
 
@@ -164,7 +164,7 @@ def test_a_missing_folder_or_file_is_not_made_by_a_look(path: Path, tmp_path: Pa
 def test_any_name_of_a_file_will_do(tmp_path: Path, name: str):
     path = tmp_path / name
     kept = built(path, 2)
-    with closing(Store(path, QUICK, read_only=True)) as store:
+    with closing(SqliteStore(path, QUICK, read_only=True)) as store:
         assert [m for m, _ in store.each()] == kept
     assert [p.name for p in tmp_path.glob("*.db")] == [name]
 
@@ -175,7 +175,7 @@ def test_any_name_of_a_file_will_do(tmp_path: Path, name: str):
 def test_a_reader_reads_and_does_not_write(path: Path):
     kept = built(path)
     before = contents(path.parent)
-    with closing(Store(path, QUICK, read_only=True)) as store:
+    with closing(SqliteStore(path, QUICK, read_only=True)) as store:
         assert [m for m, _ in store.each()] == kept
         assert search(store, Query(text="number"))
         with pytest.raises(StoreReadOnly):
@@ -190,7 +190,7 @@ def test_a_reader_reads_and_does_not_write(path: Path):
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are not bits here")
 def test_every_file_is_private_whatever_the_umask(path: Path):
     os.umask(0)
-    store = Store(path, QUICK)
+    store = SqliteStore(path, QUICK)
     write(store)
     store.backup(path.parent / "backups" / "deep" / "one.db")
 
@@ -200,7 +200,7 @@ def test_every_file_is_private_whatever_the_umask(path: Path):
     assert modes == dict.fromkeys(files, "0o600") | dict.fromkeys(("backups", "backups/deep"), "0o700")
     store.close()
     path.chmod(0o644)
-    Store(path, QUICK).close()
+    SqliteStore(path, QUICK).close()
     assert path.stat().st_mode & 0o777 == 0o600, "a file that others could read is made private"
 
 
@@ -210,13 +210,13 @@ def test_every_file_is_private_whatever_the_umask(path: Path):
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_a_database_held_by_another_is_busy_after_the_wait_and_nothing_is_lost(path: Path, lock: str):
     kept = built(path, 3)
-    with closing(Store(path, QUICK)) as store, closing(apsw.Connection(str(path))) as other:
+    with closing(SqliteStore(path, QUICK)) as store, closing(apsw.Connection(str(path))) as other:
         other.execute(lock)
-        for change in (write, Store.reindex):
+        for change in (write, SqliteStore.reindex):
             with pytest.raises(errors.StoreBusy) as busy:
                 change(store)
             assert busy.value.hint
-        with closing(Store(path, QUICK)) as second:
+        with closing(SqliteStore(path, QUICK)) as second:
             for reader in (store, second):
                 assert [m for m, _ in reader.each()] == kept, "readers do not wait for writers"
 
@@ -242,6 +242,6 @@ os._exit(0)
     finished(start(killed, str(path)))
     assert path.with_name("memory.db-journal").exists()
 
-    with closing(Store(path, QUICK)) as store:
+    with closing(SqliteStore(path, QUICK)) as store:
         assert [m for m, _ in store.each()] == kept
         assert store.verify() == []

@@ -10,7 +10,7 @@ from recollect.model.memory import Kind
 from recollect.model.plan import Create, Remove, Update
 from recollect.model.query import Query
 from recollect.recall.priority import strength_factor
-from recollect.store import Store, Tuning, tokenizer, words
+from recollect.store import SqliteStore, Store, Tuning, tokenizer, words
 from tests.model.strategies import texts
 from tests.store.helpers import do, search
 from tests.values import messages, note, renamed, rule, thread
@@ -31,7 +31,7 @@ def house(store: Store) -> Store:
 
 def terms_asked(question: str, **counts: int) -> WordEvidence:
     """Of a store in which terms have counts of our choosing."""
-    store = Store(None, Tuning())
+    store = SqliteStore(None, Tuning())
     store._db.executemany("INSERT INTO term VALUES (?, ?)", counts.items())
     return store.words(question)
 
@@ -183,7 +183,7 @@ def test_the_turns_of_a_thread_and_the_memories_of_a_group_are_neighbours(house:
 @given(st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), min_size=1, max_size=4), texts)
 @settings(max_examples=40)
 def test_term_counts_are_the_indexs_own_after_any_edit(contents: list[tuple[str, str, list[str]]], title: str):
-    store = Store(None, Tuning())
+    store = SqliteStore(None, Tuning())
     for name, body, said in contents:
         memory = thread(f"{name}.", body=body, topics=tuple(said))
         do(store, Create(memory, messages(memory, *said)))
@@ -226,7 +226,7 @@ def test_a_term_is_as_strong_whatever_its_rarity(store: Store):
 @given(st.lists(st.lists(st.sampled_from("redis cache test zeppelin".split()), min_size=1), min_size=1, max_size=12))
 @settings(max_examples=40)
 def test_every_strength_is_above_zero_and_below_its_ceiling(bodies: list[list[str]]):
-    store = Store(None, Tuning())
+    store = SqliteStore(None, Tuning())
     do(store, *(Create(note(f"n{i}", body=" ".join(body))) for i, body in enumerate(bodies)))
     found = store.words("redis cache test zeppelin")
     assert all(0 < strength <= 2.2001 for term in found.terms for strength in strengths(term))

@@ -15,7 +15,7 @@ from recollect.lifecycle.edits import Whole, split
 from recollect.model.memory import BridgeType, Kind, Message, Rating, Rule, Sketch, Status, Thread
 from recollect.model.plan import Alias, Change, Create, Link, Move, Plan, Remove, Say, Unalias, Unlink, Unsay, Update
 from recollect.model.query import Query
-from recollect.store import Store, Tuning, rows
+from recollect.store import SqliteStore, Store, Tuning, rows
 from tests.store.helpers import delete_plan, do, merge_plan, search, state, traces, vector
 from tests.values import MINT, NOW, act, bridge, messages, note, plan, renamed, rule, thread
 
@@ -374,7 +374,7 @@ def test_the_parts_of_one_change_are_one_entry_undone_as_one(store: Store):
 
 
 def test_old_changes_leave_the_journal_a_few_at_a_time_and_their_memories_stay(path: Path):
-    with closing(Store(path, Tuning(journal_days=30, synchronous="OFF"))) as store:
+    with closing(SqliteStore(path, Tuning(journal_days=30, synchronous="OFF"))) as store:
         for age in (*[100] * 50, 29):
             store.apply(plan(Create(note("Note"))), act(at=NOW.plus(days=-age)))
         assert 51 - 2 * 20 <= store.counts().changes < 51, "no write pays for all of them"
@@ -473,7 +473,7 @@ def test_reindexing_changes_nothing_and_a_backup_is_whole(store: Store, house: H
     assert steps == sorted(steps)
 
     store.backup(tmp_path / "copies" / "one")
-    with closing(Store(tmp_path / "copies" / "one", Tuning())) as copy:
+    with closing(SqliteStore(tmp_path / "copies" / "one", Tuning())) as copy:
         assert (state(copy), copy.log(limit=9)) == (before, store.log(limit=9))
         assert copy.counts().vectors == store.counts().vectors
         assert copy.verify() == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recollect.base.text import one_line, storable
 from recollect.model.plan import Alias, Create, Link, Remove
 from recollect.model.query import Query
-from recollect.store import Store, Tuning
+from recollect.store import SqliteStore, Store, Tuning
 from tests.naughty import NAUGHTY
 from tests.store.helpers import do, search
 from tests.values import act, bridge, messages, plan, thread
@@ -21,7 +21,7 @@ def has_words(text: str) -> bool:
 
 
 def test_naughty_text_comes_back_byte_for_byte_and_can_be_asked_for_everywhere():
-    with closing(Store(None, Tuning())) as store:
+    with closing(SqliteStore(None, Tuning())) as store:
         kept = {}
         for raw in NAUGHTY:
             text, short = storable(raw), storable(raw)[:600]  # very long titles have their own test
@@ -55,7 +55,7 @@ def test_naughty_text_comes_back_byte_for_byte_and_can_be_asked_for_everywhere()
 @given(st.lists(st.text(max_size=60).map(storable), min_size=1, max_size=5), st.text(max_size=60).map(storable))
 @settings(max_examples=50)
 def test_any_text_is_kept_and_any_question_is_answered(contents: list[str], question: str):
-    with closing(Store(None, Tuning())) as store:
+    with closing(SqliteStore(None, Tuning())) as store:
         made = [thread(text, body=text, topics=(text,)) for text in contents]
         do(store, *(Create(m, messages(m, *contents)) for m in made))
 

@@ -17,7 +17,7 @@ from recollect.lifecycle import edits
 from recollect.model.memory import Message, Note, Thread
 from recollect.model.plan import Create, Remove, Say, Update
 from recollect.model.query import Query
-from recollect.store import Store, Tuning, vectors
+from recollect.store import SqliteStore, Store, Tuning, vectors
 from recollect.store.vectors import Means, pairs
 from tests.store.helpers import do, search, vector
 from tests.values import MINT, NOW, act, messages, note, renamed, thread
@@ -211,7 +211,7 @@ def test_similarity_is_that_of_the_nearest_passage_of_a_body_or_of_its_messages(
 def two(path: Path) -> Iterator[tuple[Store, Store]]:
     """Connections to one file: theirs and ours."""
     quick = Tuning(synchronous="OFF")
-    with closing(Store(path, quick)) as theirs, closing(Store(path, quick)) as ours:
+    with closing(SqliteStore(path, quick)) as theirs, closing(SqliteStore(path, quick)) as ours:
         yield theirs, ours
 
 

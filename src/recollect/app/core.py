@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from recollect.lifecycle.strength import AgeRules
     from recollect.model.result import Entry
     from recollect.redact import Redactor
-    from recollect.store import ChangeHeader, Store
+    from recollect.store import ChangeHeader, SqliteStore, Store
 
 MAX_TITLE_CHARS = 200
 MAX_TOPIC_CHARS = 80
@@ -63,7 +63,7 @@ class App:
         self.mint = Mint(self.clock)
         self.turn_vectors: dict[str, list[bytes]] | None = None
         """By thread, where passages get their vectors later: those of the turns that went to it, for the next turn."""
-        self._open: dict[tuple[Path | None, bool], Store] = {}
+        self._open: dict[tuple[Path | None, bool], SqliteStore] = {}
         self._found: Counter[str] = Counter()
         self._redactor: Redactor | None = None
         self._embedder: Embedder | None = None
@@ -170,8 +170,8 @@ class App:
         projects.prepare_view(self.project.root)
         return folder / "memory.db"
 
-    def _opened(self, path: Path | None, *, read_only: bool) -> Store:
-        from recollect.store import Store, Tuning
+    def _opened(self, path: Path | None, *, read_only: bool) -> SqliteStore:
+        from recollect.store import SqliteStore, Tuning
 
         key = (path, read_only)
         if key not in self._open:
@@ -180,7 +180,7 @@ class App:
             try:
                 if read_only and path is not None and path.is_file() and path.stat().st_size == 0:
                     path = None  # its first write never happened
-                self._open[key] = Store(path, tuning, read_only=read_only and path is not None)
+                self._open[key] = SqliteStore(path, tuning, read_only=read_only and path is not None)
             except StoreDamaged as problem:
                 if path is None or self.dry_run:
                     raise

@@ -121,10 +121,10 @@ def _find_id(app: App, name: str) -> tuple[Scope, str]:
 
 def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
     """False: it could not be opened, and was removed."""
-    from recollect.store import Store, Tuning
+    from recollect.store import SqliteStore, Tuning
 
     try:
-        with closing(Store(copy, Tuning())) as store:
+        with closing(SqliteStore(copy, Tuning())) as store:
             _forget_files(store, ids)
             store.purge(ids)
     except RecollectError:

@@ -5,7 +5,7 @@ connect.py opens files, migrate.py knows versions. The other parts of the store 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,12 +15,12 @@ from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Query
 from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import Tuning, connect, translated_errors, use_wal
+from recollect.store.protocol import Progress
 
 if TYPE_CHECKING:
     from recollect.store.vectors import Vectors
 
 T = TypeVar("T")
-Progress = Callable[[int, int], None]  # called with what is done and what there is to do
 AMONG = "IN (SELECT value FROM json_each(?))"  # of a list, which is bound as JSON
 _PAGE = 500
 _LIKENESS = """

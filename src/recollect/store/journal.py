@@ -6,7 +6,7 @@ A created memory is journalled by its id and content hash alone (the store has t
 import json
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from recollect.base.errors import Conflict, NotFound, StoreBusy
 from recollect.base.moment import Moment
@@ -17,21 +17,11 @@ from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
 from recollect.store.database import AMONG
+from recollect.store.protocol import ChangeHeader
 from recollect.store.writes import Writes
 
 _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
-
-
-class ChangeHeader(NamedTuple):
-    """What the journal says about a plan, beside the plan."""
-
-    change: str
-    op: str
-    actor: str
-    summary: str
-    at: Moment
-    undoes: str | None = None
 
 
 class Journal(Writes):

@@ -6,7 +6,7 @@ hashed like the rest, pruned by age and number, and hold no text that anyone sai
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
@@ -14,6 +14,7 @@ from recollect.model.memory import Memory
 from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory
 from recollect.store import rows
 from recollect.store.database import AMONG, Database
+from recollect.store.protocol import Record
 
 KEPT_DAYS = 30
 EVENTS_KEPT = 10_000
@@ -25,7 +26,6 @@ _RECALLS_KEPT = 1_000
 _ORDERS: dict[type[Any], str] = {
     Session: "id", ShownMemory: "at, memory", Outcome: "seq DESC", RecallRecord: "seq DESC", ReadAct: "key",
 }  # fmt: skip
-_Record = TypeVar("_Record", Session, ShownMemory, Outcome, RecallRecord, ReadAct)
 
 
 class SessionState(Database):
@@ -75,7 +75,7 @@ class SessionState(Database):
         self._db.execute("DELETE FROM event WHERE seq <= ?", (seq - EVENTS_KEPT,))
         return known is None
 
-    def records(self, kind: type[_Record], /, *, limit: int = -1, **filters: object) -> list[_Record]:
+    def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]:
         """Those whose fields have these values, or one of a list; None lets everything through. The ledger is given
         oldest first, outcomes and recalls newest first. `memory`: recalls in which it was."""
         conditions, values = ["1"], []

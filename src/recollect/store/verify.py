@@ -21,8 +21,9 @@ from recollect.model.passage import spans
 from recollect.model.result import Counts, Finding
 from recollect.store import migrate, rows, tokenizer
 from recollect.store.connect import translated_errors
-from recollect.store.database import Progress, silent
+from recollect.store.database import silent
 from recollect.store.journal import ids_in
+from recollect.store.protocol import Progress
 from recollect.store.words import Words
 
 _MENDS = "(`recollect reindex` repairs it)"

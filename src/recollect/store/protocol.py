@@ -1,0 +1,124 @@
+"""What every engine of the store offers, and all that the rest of the product knows of it.
+
+A memory is named by its id. In evidence it is named by its row number, a passage by its own, and what is ranked is a
+*unit*: a memory's body (the memory's number) or one message (the message's number below zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recollect.base.moment import Moment
+    from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
+    from recollect.model.memory import Bridge, Memory, Message, Sketch
+    from recollect.model.plan import Plan
+    from recollect.model.query import Query
+    from recollect.model.result import Counts, Entry, Finding
+
+Progress = Callable[[int, int], None]  # called with what is done and what there is to do
+Record = TypeVar("Record", Session, ShownMemory, Outcome, RecallRecord, ReadAct)
+
+
+class ChangeHeader(NamedTuple):
+    """What the journal says about a plan, beside the plan."""
+
+    change: str
+    op: str
+    actor: str
+    summary: str
+    at: Moment
+    undoes: str | None = None
+
+
+class Store(Protocol):
+    # Where it is kept; None: in memory.
+    @property
+    def path(self) -> Path | None: ...
+    def close(self) -> None: ...
+    # Several writes as one, all or none. Inside another transaction it is a part of that.
+    def transaction(self, *, keep: bool = True) -> AbstractContextManager[None]: ...
+
+    # All of it or nothing, journalled; Conflict where the state is not what the plan expects. False: no change.
+    def apply(self, plan: Plan, header: ChangeHeader) -> bool: ...
+    # Takes a change back and returns what that did; Conflict where something later builds upon it.
+    def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan: ...
+    # The changes, newest first.
+    def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]: ...
+    # Removes memories with every trace, for good; returns how many journal entries lost their plan.
+    def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int: ...
+
+    # A merged memory answers as what it became, unless aliases are not to be followed.
+    def get(self, id: str, *, follow: bool = True) -> Memory | None: ...
+    # By filters alone, most recently active first; with `like`, those whose names fit best first.
+    def find(self, query: Query) -> list[Memory]: ...
+    # Those of a thread, or those with these ids; oldest first.
+    def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]: ...
+    # Those that touch any of the ids; all of them when none is given.
+    def bridges(self, *ids: str) -> tuple[Bridge, ...]: ...
+    # The ids that answer as this one.
+    def aliases(self, id: str) -> tuple[str, ...]: ...
+    # Everything, oldest first; others may write meanwhile.
+    def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]: ...
+    # The active and suspended threads, as far as ageing needs them.
+    def sketches(self) -> list[Sketch]: ...
+    # Counts, without a journal; `used` may change only the fields in `codec.USAGE`.
+    def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None: ...
+
+    # Where the rarest terms of the question are, in at most `most` passages together (0: as a recall does).
+    def words(self, question: str, *, most: int = 0) -> WordEvidence: ...
+    # Memories with this id, or with the words of the topic in their title or topics; newest first.
+    def about(self, topic: str, limit: int) -> list[int]: ...
+    # The units nearest to a vector of 32-bit floats, and how near those of `also` are.
+    def nearest(
+        self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
+    ) -> VectorEvidence: ...
+    # The cosine of each of these memories that has a vector; `more`: vectors of theirs that are not stored.
+    def similarity(
+        self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
+    ) -> dict[str, float]: ...
+    # Pairs of these memories whose cosine is above this, nearest first; a few may be missed.
+    def similar_pairs(
+        self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
+    ) -> list[tuple[int, int, float]]: ...
+    # Passages (number, text) that have no vector of this model yet.
+    def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]: ...
+    # By passage; one that is gone is left out.
+    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None: ...
+    # Removes up to `most` vectors of every other model; returns how many.
+    def drop_vectors(self, keep: str, most: int) -> int: ...
+    # The memory and the unit of each passage.
+    def owners(self, passages: Sequence[int]) -> dict[int, Owner]: ...
+    # The passages of these units in the order of their text, and how near each is.
+    def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]: ...
+    # The groups and times of units; for the first `neighbours` of them also their neighbours.
+    def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]: ...
+    # Each unit with its memory, and its message where it is one; in the order asked for.
+    def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]: ...
+
+    # Returns how many were new. What is too old, or too much, is removed.
+    def put(self, *records: Session | ShownMemory | Pointer | Outcome | RecallRecord | ReadAct) -> int: ...
+    # Those whose fields have these values, or one of a list; outcomes and recalls newest first.
+    def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]: ...
+    # The queue of pointers that were put, numbered, in the order they came.
+    def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]: ...
+    # app/states.py is the table of states.
+    def state(self, name: str) -> str | None: ...
+    # Those whose names begin so.
+    def states(self, prefix: str) -> dict[str, str]: ...
+    # None removes it.
+    def put_state(self, name: str, value: str | None) -> None: ...
+
+    def counts(self) -> Counts: ...
+    # What is damaged; changes nothing.
+    def verify(self, progress: Progress = ...) -> list[Finding]: ...
+    # Builds anew what is derived; returns the number of passages.
+    def reindex(self, progress: Progress = ...) -> int: ...
+    # A whole copy, while others write.
+    def backup(self, target: Path) -> None: ...
