@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from recollect.capture import fixes
+from recollect.capture import lesson_finder
 from recollect.capture.command_errors import error_in
 from recollect.capture.command_likeness import is_tellable, is_tellable_path
 from recollect.capture.prompt_text import BLOT, masked
@@ -92,8 +92,8 @@ def _call_outcome(part: SessionPart, act: Act, refusal: str, shown: tuple[str, .
         if len(act.text) <= MIN_REPORT_CHARS:
             return None
         kind, next_state, tags = Ending.AGENT_FAILURE, act.text, ("subagent", str(SubagentState.FAILED))
-    elif fixes.has_failed(act):
-        if fixes.is_noise(act):
+    elif lesson_finder.has_failed(act):
+        if lesson_finder.is_noise(act):
             return None
         kind, next_state = Ending.FAILURE, error_in(act.text).describe(action)
         tags = tags if act.failed else (*tags, "printed")

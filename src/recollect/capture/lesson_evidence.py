@@ -16,7 +16,7 @@ from recollect.base.moment import Moment
 from recollect.base.text import first_line_title
 from recollect.capture.call_outcomes import is_re_ask
 from recollect.capture.command_errors import shape_of, without_name
-from recollect.capture.fixes import Fix
+from recollect.capture.lesson_finder import Fix
 from recollect.capture.prompt_text import masked
 from recollect.capture.tables import Patterns, Words
 from recollect.model import lesson

@@ -19,8 +19,8 @@ from recollect.app.core import App
 from recollect.base.errors import NoProject, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
-from recollect.integrations import agent_pieces, managed
-from recollect.integrations.managed import Change
+from recollect.integrations import agent_pieces, piece_installer
+from recollect.integrations.piece_installer import Change
 from recollect.integrations.pieces import Entries, Piece, Receipts
 from recollect.model.result import Check, Mark
 from recollect.wire import client, frame, place, spawn, stub
@@ -40,7 +40,7 @@ def checks(app: App) -> Iterator[Check]:
         is_server = piece.kind == agent_pieces.SERVER
         name = "tools" if is_server else _name(piece)
         try:
-            _, change, reason, _ = managed.preview(piece, receipts)
+            _, change, reason, _ = piece_installer.preview(piece, receipts)
         except RecollectError as problem:
             change, reason = Change.LEFT, problem.message
         if change in (Change.SAME, Change.RENEWED):

@@ -20,8 +20,8 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.settings import environment
 from recollect.base.text import counted
-from recollect.integrations import managed
-from recollect.integrations.managed import Change
+from recollect.integrations import piece_installer
+from recollect.integrations.piece_installer import Change
 from recollect.integrations.pieces import Entries, OwnFile, Piece, Receipts
 from recollect.integrations.settings_text import KeyPath, Tree, value_at
 from recollect.wire import stub
@@ -168,7 +168,7 @@ def calls_us(app: App, host: str, level: Level, kinds: Collection[str] = CALLING
     """Whether anything of ours is in its settings of this level."""
     receipts = Receipts(app)
     with suppress(RecollectError):
-        found = [managed.preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds]
+        found = [piece_installer.preview(piece, receipts) for piece in pieces(app, host, level) if piece.kind in kinds]
         return any(one.change in (Change.SAME, Change.RENEWED) for one in found)
     return False
 

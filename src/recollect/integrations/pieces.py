@@ -1,7 +1,7 @@
 """The three kinds of managed pieces: entries in a settings file, a section of a text, a whole file.
 
-Each knows what its file should look like with it and without it. Files of others are written in managed.py alone; here
-only the receipts are, which say what we know of our pieces because we put them there.
+Each knows what its file should look like with it and without it. Only piece_installer.py writes other programs' files.
+This file writes the receipts, which record what we added where.
 """
 
 from __future__ import annotations

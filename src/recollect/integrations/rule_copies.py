@@ -23,8 +23,8 @@ from recollect.base.errors import BadInput
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.text import counted, one_line
-from recollect.integrations import managed
-from recollect.integrations.managed import Change, Work
+from recollect.integrations import piece_installer
+from recollect.integrations.piece_installer import Change, Work
 from recollect.integrations.pieces import OwnFile, Receipt, Receipts, Section
 from recollect.model.codec import Json
 from recollect.model.lesson import SESSION_TAG
@@ -181,7 +181,7 @@ def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Sum
         )
     if (is_on or off) and not app.dry_run:
         app.home.prepare()
-    with managed.changes(app) as work:
+    with piece_installer.changes(app) as work:
         kept = work.receipts.pieces
         old = kept.get(receipt.key, receipt)
         rules = _synced_rules(app) if is_on and memory else []

@@ -20,7 +20,7 @@ from recollect.app.rule_keeping import load_rules, new_rule
 from recollect.base.errors import RecollectError
 from recollect.capture import call_outcomes, lesson_evidence, rule_relations
 from recollect.capture.call_outcomes import Ended, find_outcomes
-from recollect.capture.fixes import Fix, find_fixes
+from recollect.capture.lesson_finder import Fix, find_fixes
 from recollect.capture.turns import is_used
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle import strength

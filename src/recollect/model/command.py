@@ -1,7 +1,7 @@
 """A shell command as a value: what it does, apart from its dressing (folder, variables, runner, pager).
 
 Reads one line as people and agents write them, not a shell's grammar. Judges nothing: whether one command fixes another
-is up to capture/fixes.py, whether a rule is about one up to recall/call_rules.py.
+is up to capture/lesson_finder.py, whether a rule is about one up to recall/call_rules.py.
 """
 
 import re

@@ -21,9 +21,9 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.settings import environment
 from recollect.base.text import counted
-from recollect.integrations import agent_pieces, managed, rule_copies
+from recollect.integrations import agent_pieces, piece_installer, rule_copies
 from recollect.integrations.agent_pieces import CALLING, COMMAND, HOOKS, PLUGIN, SERVER
-from recollect.integrations.managed import Change, PieceResult, Work
+from recollect.integrations.piece_installer import Change, PieceResult, Work
 from recollect.integrations.pieces import Entries
 from recollect.model.codec import Json
 from recollect.model.result import Summary
@@ -46,9 +46,9 @@ def install(
     pieces = [piece for host in chosen for piece in agent_pieces.pieces(app, host, level)]
     if not app.dry_run:
         app.home.prepare()
-    with managed.changes(app) as work:
+    with piece_installer.changes(app) as work:
         for piece in pieces:  # if one of them cannot be added, nothing is written at all
-            _require(managed.preview(piece, work.receipts))
+            _require(piece_installer.preview(piece, work.receipts))
         has_scripts = stub.is_current(str(app.home.root), sys.executable)
         if not has_scripts and not app.dry_run:
             stub.write_hook(str(app.home.root), sys.executable)
@@ -72,7 +72,7 @@ def uninstall(
     level, chosen = _level(user, project, local), _known(agent)
     for host in chosen:
         agent_pieces.check_level(host, level)
-    with managed.changes(app) as work:
+    with piece_installer.changes(app) as work:
         for host in chosen or _calling(app, work, level):
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
             for piece in reversed(agent_pieces.pieces(app, host, level)):
@@ -130,7 +130,7 @@ def _require(outcome: PieceResult) -> None:
     piece, change, reason, _ = outcome
     if change is not Change.LEFT or piece.kind not in _REQUIRED:
         return
-    if reason.endswith(managed.UNSETTLED):
+    if reason.endswith(piece_installer.UNSETTLED):
         raise Conflict(f"{reason}.", hint="Nothing was written. Close what writes it, and try again.")
     hint = "Move it away, and try again."
     if isinstance(piece, Entries):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from recollect.capture.command_errors import ErrorKind, error_in
 from recollect.capture.command_likeness import hides_result, is_tellable, is_workaround, switched_off
-from recollect.capture.fixes import REACH_CALLS, find_fixes
 from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
+from recollect.capture.lesson_finder import REACH_CALLS, find_fixes
 from recollect.model.act import Act, ToolAction
 from recollect.model.lesson import read
 from tests.capture.acts import call, edited, failed, looked, missed, ran, refused, replied, said
@@ -42,7 +42,7 @@ def lessons(*acts: Act) -> list[str]:
     return [fix.lesson.sentence() for fix in find_fixes(acts)]
 
 
-@pytest.mark.parametrize(("why", "steps", "wanted"), cases("fixes", "sessions"))
+@pytest.mark.parametrize(("why", "steps", "wanted"), cases("lesson_finder", "sessions"))
 def test_a_session_teaches_these_lessons(why: str, steps: Steps, wanted: list[str]):
     assert lessons(*acts_of(steps)) == wanted, why
 
@@ -78,7 +78,7 @@ def test_what_could_do_harm_is_not_told(command: str):
     assert lessons(failed("npm test", MISSING), ran(command), ran("npm test")) == []
 
 
-@pytest.mark.parametrize(("output", "command", "told"), cases("fixes", "an_error_is_told_in_our_words_alone"))
+@pytest.mark.parametrize(("output", "command", "told"), cases("lesson_finder", "an_error_is_told_in_our_words_alone"))
 def test_an_error_is_told_in_our_words_alone(output: str, command: str, told: str):
     assert error_in(output).describe(command) == told
 
