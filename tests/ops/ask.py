@@ -19,6 +19,11 @@ def pinned(app: App, text: str, *, title: str | None = None, topics: tuple[str, 
     return made(memories.pin(app, text, title=title, topics=topics, user=user))
 
 
+def keep(app: App, *memories: Memory, scope: Scope = Scope.PROJECT) -> None:
+    """Without an operation."""
+    app.writer(scope).apply(plan(*map(Create, memories)), act(summary="kept"))
+
+
 def add(app: App, title: str, *contents: str, **fields: Any) -> str:
     """The id of a new thread of the project."""
     made = thread(title, **fields)

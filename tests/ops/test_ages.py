@@ -19,8 +19,8 @@ from recollect.ops import calls, health, memories, suggestions
 from recollect.ops.recall import recall, search
 from recollect.render.terminal import blocks
 from tests.hooks.talk import Talk
-from tests.ops.ask import kept, set_to
-from tests.ops.test_recall import as_object, put, text
+from tests.ops.ask import keep, kept, set_to
+from tests.ops.test_recall import as_object, text
 from tests.ops.test_recall import shown as titles
 from tests.values import NOW, note, rule, thread
 
@@ -77,7 +77,7 @@ def _by_tool(app: App, asked: str) -> str:
 def aged(app: App) -> dict[int, Memory]:
     """One thread of each age, all with their vectors."""
     found = {case.days: case.memory for case in CASES}
-    put(app, *found.values())
+    keep(app, *found.values())
     fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)  # a hook waits for none
     return found
 
@@ -97,7 +97,7 @@ def test_a_thread_of_any_age_is_found_and_a_near_match_wakes_it(
 
 def test_what_a_recall_woke_stays_awake_for_a_half_life_and_can_be_put_back_to_sleep_by_age(app: App):
     old = CASES[-1].memory
-    put(app, old)
+    keep(app, old)
     (woken,) = recall(app, (old.id,)).found.found
     assert (woken.hit.memory.status, woken.reactivated) == (ACTIVE, True)
 
@@ -135,7 +135,7 @@ def test_a_search_can_ask_for_one_status(app: App, aged: dict[int, Memory]):
 
 def test_of_equal_matches_the_fresher_comes_first(app: App):
     said = "The nightly build runs on the small machine."
-    put(app, thread("Old", body=said, group="a", days_old=9), thread("New", body=said, group="b", days_old=2))
+    keep(app, thread("Old", body=said, group="a", days_old=9), thread("New", body=said, group="b", days_old=2))
     assert titles(recall(app, ("nightly build on the small machine",))) == ["New", "Old"]
 
 
@@ -156,9 +156,9 @@ ZEPPELINS = ("The zeppelin hangar has two doors.", "The zeppelin crew lands befo
 
 @pytest.mark.parametrize("put_away", [_archived_by_a_person, _archived_by_a_compaction])
 def test_what_was_put_away_on_purpose_stays_away_and_is_counted(app: App, put_away: Callable[[App], None]):
-    put(app, *(thread(said[:14], body=said, days_old=200) for said in ZEPPELINS))
+    keep(app, *(thread(said[:14], body=said, days_old=200) for said in ZEPPELINS))
     put_away(app)
-    put(app, thread("Airships", body="Airships and balloons are listed in the same table."))
+    keep(app, thread("Airships", body="Airships and balloons are listed in the same table."))
 
     answer = recall(app, ("the zeppelin hangar and the zeppelin crew",))
     found = search(app, ("zeppelin",))
@@ -176,7 +176,7 @@ def test_what_was_put_away_on_purpose_stays_away_and_is_counted(app: App, put_aw
 
 @pytest.mark.parametrize("ask", [recall, search])
 def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(app: App, ask: Callable[..., Found | Recalled]):
-    put(app, *(thread(said[:14], body=said) for said in ZEPPELINS))
+    keep(app, *(thread(said[:14], body=said) for said in ZEPPELINS))
     _archived_by_a_person(app)
 
     answer = ask(app, ("the zeppelin hangar has two doors",), archived=True)
@@ -190,9 +190,9 @@ def test_who_asks_for_what_was_put_away_gets_it_and_wakes_nothing(app: App, ask:
 
 
 def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
-    put(app, rule("No smoking", body="Nobody smokes near the zeppelin.", status=ARCHIVED))
-    put(app, note("Hangar", body="The zeppelin hangar is closed.", status=ARCHIVED), scope=Scope.USER)
-    put(app, rule("Waiting", body="A zeppelin needs two ropes.", status=Status.CANDIDATE))
+    keep(app, rule("No smoking", body="Nobody smokes near the zeppelin.", status=ARCHIVED))
+    keep(app, note("Hangar", body="The zeppelin hangar is closed.", status=ARCHIVED), scope=Scope.USER)
+    keep(app, rule("Waiting", body="A zeppelin needs two ropes.", status=Status.CANDIDATE))
 
     found = search(app, ("zeppelin",))
 
@@ -203,15 +203,15 @@ def test_rules_and_notes_that_were_archived_are_counted_too(app: App):
 
 
 def test_only_what_the_limit_would_have_shown_is_counted(app: App):
-    put(app, *(thread(f"Away {n}", body=f"Zeppelin number {n} flies.", status=ARCHIVED) for n in range(9)))
-    put(app, thread("Hats", body="Hats are sold on Mondays."))
+    keep(app, *(thread(f"Away {n}", body=f"Zeppelin number {n} flies.", status=ARCHIVED) for n in range(9)))
+    keep(app, thread("Hats", body="Hats are sold on Mondays."))
     assert dict(recall(app, ("zeppelin",), limit=3).found.left_out) == {ARCHIVED: 3}
     assert dict(recall(app, ("hats sold on Mondays",), limit=1).found.left_out) == {}
 
 
 def test_lists_and_counts_show_what_age_has_done(app: App):
     old, awake = thread("old", days_old=20), thread("awake")
-    put(app, old, awake, rule("r", days_old=900), *(thread(f"gone {n}", days_old=90) for n in range(30)))
+    keep(app, old, awake, rule("r", days_old=900), *(thread(f"gone {n}", days_old=90) for n in range(30)))
 
     def listed(status: Status) -> list[str]:
         return [card.memory.id for card in memories.threads(app, status=status, limit=2).cards]
@@ -224,7 +224,7 @@ def test_lists_and_counts_show_what_age_has_done(app: App):
 
 def test_a_thread_that_sleeps_by_age_can_be_restored_and_the_figures_of_age_are_settings(app: App):
     old, older = thread("old", days_old=20), thread("older", days_old=41)
-    put(app, old, older)
+    keep(app, old, older)
 
     memories.restore(app, (old.id,))
 

@@ -14,7 +14,6 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import NotFound
 from recollect.model.memory import Memory
-from recollect.model.plan import Create
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Scope
 from recollect.model.session import EventName, LedgerKey, Outcome, ToolCall, Way
@@ -24,12 +23,9 @@ from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.session_start import open_threads
 from recollect.ops.tool_use import find_reminders
 from recollect.render.terminal import blocks
+from tests.ops.ask import keep
 from tests.ops.transcript import Transcript
-from tests.values import NOW, act, plan, rule, thread
-
-
-def keep(app: App, *kept: Memory, scope: Scope = Scope.PROJECT) -> None:
-    app.writer(scope).apply(plan(*(Create(one) for one in kept)), act(summary="kept"))
+from tests.values import NOW, rule, thread
 
 
 def trail(app: App, memory: Memory) -> str:

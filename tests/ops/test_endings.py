@@ -15,14 +15,14 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.jobs import job_table, session_end, transcripts
 from recollect.model.memory import LEARNING_TAG, Lane, Memory, RuleType, Status
-from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.model.session import EventName
 from recollect.ops import past_sessions, rules
 from recollect.ops.prompt_recall import search_unasked
+from tests.ops.ask import keep
 from tests.ops.transcript import Transcript
-from tests.values import act, plan, rule, thread
+from tests.values import rule, thread
 
 FACT = "The root cause was that `cookie.ts` never set SameSite."
 
@@ -163,7 +163,7 @@ def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript:
         rule(f"r{n}", tags=(LEARNING_TAG,), status=Status.CANDIDATE, last_active_at=old)
         for n in range(session_end.MAX_WAITING)
     ]
-    app.writer(Scope.PROJECT).apply(plan(*map(Create, waiting)), act(summary="kept"))
+    keep(app, *waiting)
     talk(transcript)
     end(app, transcript)
     assert len(kept(app, LEARNING_TAG)) == session_end.MAX_WAITING
@@ -182,7 +182,7 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
         "l", body="`npm test` fails here; `pnpm test` works.", rule_type=RuleType.FAILURE, origin="outcome",
         lane=Lane.TOOL, status=Status.CANDIDATE, tags=("session:a", "session:b"), seen=2,
     )  # fmt: skip
-    app.writer(Scope.PROJECT).apply(plan(Create(lesson)), act(summary="kept"))
+    keep(app, lesson)
     work(transcript)
 
     end(app, transcript)
@@ -193,8 +193,8 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
 
 def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, transcript: Transcript):
     of_it = [thread("Login", group="s-1"), rule("Use pnpm", group="s-1")]
-    app.writer(Scope.PROJECT).apply(plan(*map(Create, of_it)), act(summary="kept"))
-    app.writer(Scope.USER).apply(plan(Create(rule("Be brief", group="s-1"))), act(summary="kept"))
+    keep(app, *of_it)
+    keep(app, rule("Be brief", group="s-1"), scope=Scope.USER)
     talk(transcript)
     end(app, transcript)
     kept_last = "kept last time: Use pnpm; Be brief; Login"
@@ -207,7 +207,7 @@ def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, tr
     assert notices.waiting(app) == []
 
     new = rule("Use tabs", group="s-1", created_at=later.plus(seconds=1))
-    app.writer(Scope.PROJECT).apply(plan(Create(new)), act(summary="kept"))
+    keep(app, new)
     app.clock = FixedClock(later.plus(seconds=60))
     transcript.line("user", "and so on")
     end(app, transcript)
@@ -216,7 +216,7 @@ def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, tr
 
 
 def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript: Transcript):
-    app.writer(Scope.PROJECT).apply(plan(Create(thread("Login", group="s-1"))), act(summary="kept"))
+    keep(app, thread("Login", group="s-1"))
     transcript.replied(FACT)
     for number in range(80):
         transcript.replied(f"step {number}")

@@ -19,12 +19,12 @@ from recollect.jobs.job_table import FORGETTING
 from recollect.lifecycle.forgetting import Verdict
 from recollect.model.ask import Ask
 from recollect.model.memory import Memory, Rule, Status
-from recollect.model.plan import Create, Update
+from recollect.model.plan import Update
 from recollect.model.result import Done, Scope, Summary
 from recollect.ops import forget as forgetting
 from recollect.ops import history, memories, notes, rules
 from tests.llm.standin import StandIn
-from tests.ops.ask import files, kept, made, states
+from tests.ops.ask import files, keep, kept, made, states
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import put
 from tests.values import act, plan, rule
@@ -55,7 +55,7 @@ def done(result: Summary | Done) -> Done:
 
 def some(app: App, *titles: str) -> list[Memory]:
     made = [rule(title, days_old=30 - number) for number, title in enumerate(titles)]
-    app.writer(Scope.PROJECT).apply(plan(*map(Create, made)), act())
+    keep(app, *made)
     return [*made]
 
 
@@ -131,7 +131,7 @@ def test_what_is_pinned_or_put_away_is_not_forgotten(app: App):
     archived = made(rules.add(app, "Old"))
     memories.archive(app, (archived,))
     pinned = rule("pinned", pinned=True)
-    app.writer(Scope.PROJECT).apply(plan(Create(pinned)), act())
+    keep(app, pinned)
     for id, why in ((archived, "already"), (pinned.id, "pinned")):
         with pytest.raises(BadInput, match=why):
             forgetting.forget(app, (id,))

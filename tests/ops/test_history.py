@@ -5,12 +5,11 @@ import pytest
 from recollect.app import recovery
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict, NotFound, UnknownId
-from recollect.model.plan import Create
 from recollect.model.result import Done, Scope
 from recollect.ops import memories, rules, upkeep
 from recollect.ops.history import log, purge, undo
-from tests.ops.ask import holding, pinned, states, titles
-from tests.values import NOW, act, plan, thread
+from tests.ops.ask import holding, keep, pinned, states, titles
+from tests.values import NOW, thread
 
 
 def changed(done: Done) -> str:
@@ -124,7 +123,7 @@ def test_merged_deleted_and_user_memories_go_too(app: App):
 
 def test_everything_of_a_group_can_be_purged(app: App):
     old, new = thread(f"{CANARY} one", group="session-1"), thread("Another", group="session-2")
-    app.writer(Scope.PROJECT).apply(plan(Create(old), Create(new)), act())
+    keep(app, old, new)
 
     check_gone(app, group="session-1")
 

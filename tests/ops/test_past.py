@@ -22,16 +22,15 @@ from recollect.embed.embedder import Embedder
 from recollect.jobs import late_prompts, session_import, transcripts
 from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Kind, Memory, Rule, Status
-from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import Pointer
 from recollect.ops import history, memories, recall, upkeep
 from recollect.ops.past_sessions import catch_up, import_past
 from recollect.ops.session_start import open_threads
-from tests.ops.ask import holding
+from tests.ops.ask import holding, keep
 from tests.ops.conftest import Opens
-from tests.values import NOW, act, plan, thread
+from tests.values import NOW, thread
 
 pytestmark = pytest.mark.usefixtures("project")
 Parts = list[SessionPart]
@@ -432,7 +431,7 @@ def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_t
 def test_an_import_says_how_much_of_what_is_there_age_has_put_to_sleep_or_away(app: App):
     _tax("s-1")
     old = [thread("asleep", days_old=20), *(thread(f"archived {n}", days_old=90) for n in range(2))]
-    app.writer(Scope.PROJECT).apply(plan(*map(Create, old)), act())
+    keep(app, *old)
     assert "Now remembered here: 4 threads (1 suspended, 2 archived by age), " in import_past(app).summary
 
 

@@ -13,15 +13,15 @@ import pytest
 from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound, UnknownId
 from recollect.model.codec import encode
-from recollect.model.memory import BridgeType, Kind, Memory, Status
-from recollect.model.plan import Create, Link, Plan
+from recollect.model.memory import BridgeType, Kind, Status
+from recollect.model.plan import Link, Plan
 from recollect.model.query import Hit
 from recollect.model.result import Found, Mark, Recalled, Scope
 from recollect.ops import health, history, memories, upkeep
 from recollect.ops.recall import recall, search, why
 from recollect.render.recall_text import recall_text
 from tests.embed import folders
-from tests.ops.ask import holding, kept, pinned, states
+from tests.ops.ask import holding, keep, kept, pinned, states
 from tests.ops.conftest import Opens
 from tests.values import NOW, act, bridge, note, rule, thread
 
@@ -29,10 +29,6 @@ COMPONENTS = {
     "match", "words", "cover", "near", "neighbours", "group", "length", "time", "strength", "relevance", "focus"
 }  # fmt: skip
 LOGIN = "OAuth login: users sign in with their Google account and get a session cookie."
-
-
-def put(app: App, *given: Memory, scope: Scope = Scope.PROJECT) -> None:
-    app.writer(scope).apply(Plan(tuple(map(Create, given))), act())
 
 
 def hits(answer: Found | Recalled) -> list[Hit]:
@@ -64,7 +60,7 @@ def vectors(app: App) -> int:
 @pytest.fixture
 def office(app: App) -> App:
     """A few memories of different subjects, all active."""
-    put(
+    keep(
         app,
         thread("Google sign-in", body=LOGIN, topics=("auth",), group="monday"),
         thread("Invoices", body="Invoices are rounded to whole cents before tax.", topics=("billing",), group="monday"),
@@ -102,8 +98,8 @@ def test_a_paraphrase_without_a_common_word_is_found_and_every_component_stands_
     ],
 )
 def test_words_and_meaning_find_every_kind_in_every_script_and_store(office: App, question: str, title: str):
-    put(office, note("Japanese", body="設定は日本語です"), note("Russian", body="Мы используем табуляцию"))
-    put(office, rule("Everywhere", body="Sign every commit."), scope=Scope.USER)
+    keep(office, note("Japanese", body="設定は日本語です"), note("Russian", body="Мы используем табуляцию"))
+    keep(office, rule("Everywhere", body="Sign every commit."), scope=Scope.USER)
     assert shown(search(office, (question,)))[0] == title
 
 
@@ -139,7 +135,7 @@ def test_bridges_of_what_was_found_come_along_the_heaviest_first(app: App):
 )
 def test_a_bridge_tells_no_title_that_must_not_surface(app: App, hidden: dict[str, Any]):
     found, seen, unseen = thread("Zeppelin"), thread("Helium"), thread("Hydrogen", **hidden)
-    put(app, found, seen, unseen)
+    keep(app, found, seen, unseen)
     store = app.writer(Scope.PROJECT)
     store.apply(Plan((Link(bridge(found, seen)), Link(bridge(unseen, found, weight=0.9)))), act())
 
@@ -155,8 +151,8 @@ def test_a_bridge_tells_no_title_that_must_not_surface(app: App, hidden: dict[st
 def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app: App):
     ours = thread("Zeppelin here", body="The zeppelin of this project flies on helium.", days_old=15)
     theirs = replace(ours, title="Zeppelin everywhere", body="Every zeppelin of the world flies on helium.")
-    put(app, ours)
-    put(app, theirs, scope=Scope.USER)
+    keep(app, ours)
+    keep(app, theirs, scope=Scope.USER)
 
     found = recall(app, ("the zeppelin flies on helium",)).found.found
 
@@ -175,7 +171,7 @@ def test_one_id_that_sleeps_in_both_stores_keeps_its_scope_and_wakes_in_each(app
 def decided(app: App) -> App:
     """Three decisions alike in words, of different times; today is a Sunday."""
     for title, days in (("today", 0), ("last week", 9), ("December", 45)):
-        put(app, note(f"Of {title}", body=f"We decided on the release, number {days}.", days_old=days))
+        keep(app, note(f"Of {title}", body=f"We decided on the release, number {days}.", days_old=days))
     return app
 
 
@@ -199,7 +195,7 @@ def test_a_time_in_the_question_brings_up_the_memory_of_that_time(decided: App, 
 
 def test_a_question_about_oneself_brings_up_what_one_said(app: App):
     mine = note("Mine", body="I moved the cache to Redis, and I keep my session keys in it as we said.")
-    put(app, mine, note("Guide", body="A cache moved to Redis keeps the session keys in it, as everybody knows."))
+    keep(app, mine, note("Guide", body="A cache moved to Redis keeps the session keys in it, as everybody knows."))
 
     own = {hit.memory.title: hit for hit in hits(search(app, ("which cache did I move",)))}
     other = {hit.memory.title: hit for hit in hits(search(app, ("which cache was moved",)))}
@@ -214,9 +210,9 @@ def test_a_question_about_oneself_brings_up_what_one_said(app: App):
 
 def test_what_is_superseded_archived_or_in_the_inbox_neither_surfaces_nor_hides_the_live_one(app: App):
     statuses = (Status.SUPERSEDED, Status.ARCHIVED, Status.CANDIDATE)
-    put(app, *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses))
-    put(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(420)))
-    put(app, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
+    keep(app, *(thread(str(status), body=f"Zeppelin, {status}.", status=status) for status in statuses))
+    keep(app, *(thread(f"Z {i}", body=f"Zeppelin zeppelin {i}", status=Status.ARCHIVED) for i in range(420)))
+    keep(app, thread("live", body="We settled on a zeppelin after a long talk about many other things."))
 
     assert shown(recall(app, ("zeppelin",))) == ["live"]
     assert shown(search(app, ("zeppelin",))) == ["live"]
@@ -254,7 +250,7 @@ def test_a_search_can_be_narrowed(office: App, filters: dict[str, Any], titles: 
 def asleep(app: App) -> str:
     """A thread that has faded so far that it sleeps: 0.5 to the fifth of its weight."""
     sleeping = thread("Google sign-in", body=LOGIN, days_old=15)
-    put(app, sleeping)
+    keep(app, sleeping)
     return sleeping.id
 
 
@@ -364,7 +360,7 @@ def test_vectors_come_with_the_next_recall_whoever_wrote(open_app: Opens):
 
 
 def many(app: App, count: int) -> None:
-    put(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(count)))
+    keep(app, *(note(f"Note {i}", body=f"Zeppelin {i} flies.") for i in range(count)))
 
 
 def test_a_recall_makes_a_few_vectors_says_how_many_are_missing_and_finds_the_rest_by_words(app: App):
@@ -418,7 +414,7 @@ def without_model(request: pytest.FixtureRequest, app: App, tmp_path: Path, monk
 
 def test_without_its_model_words_answer_and_wake_and_the_repair_is_named(without_model: App):
     app = without_model
-    put(app, thread("Google sign-in", body=LOGIN, days_old=15))
+    keep(app, thread("Google sign-in", body=LOGIN, days_old=15))
 
     answer = recall(app, ("OAuth login users sign Google account session cookie",))
     told = upkeep.reindex(app)

@@ -11,12 +11,12 @@ from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.ask import Ask
 from recollect.model.memory import Memory, Status
-from recollect.model.plan import Create, Plan
 from recollect.model.result import Found, Scope
 from recollect.ops import memories, recall_agent
 from tests.llm.standin import StandIn
+from tests.ops.ask import keep
 from tests.ops.conftest import Opens
-from tests.values import act, note, rule, thread
+from tests.values import note, rule, thread
 
 PROMPT = "how do we ship the shop to production?"
 
@@ -33,7 +33,7 @@ QUEUE = thread("The queue", body="Redis, because of streams.")
 
 
 def kept(app: App, *memories: Memory) -> App:
-    app.writer(Scope.PROJECT).apply(Plan.of([Create(one) for one in memories]), act())
+    keep(app, *memories)
     return app
 
 
@@ -170,7 +170,7 @@ def test_stored_words_cannot_close_the_prompt_or_hide_a_line(model: StandIn, ope
 
 def test_a_note_of_the_same_path_in_both_vaults_is_named_by_its_id(app: App, model: StandIn):
     mine = note("Mine", path="memory/deploy.md")
-    app.writer(Scope.USER).apply(Plan.of([Create(mine)]), act())
+    keep(app, mine, scope=Scope.USER)
     asked(app)
     assert all(f"\n{one.id}: {one.title}" in model.texts[0] for one in (mine, DEPLOY))
 

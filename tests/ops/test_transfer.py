@@ -18,7 +18,7 @@ from recollect.model.result import Scope
 from recollect.ops import history, memories, notes, rules, transfer
 from recollect.ops.transfer import Shape, checksum, export, import_jsonl
 from tests.naughty import NAUGHTY
-from tests.ops.ask import files, kept, made, pinned, states
+from tests.ops.ask import files, keep, kept, made, pinned, states
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import all_notes, put
 from tests.values import NOW, act, bridge, messages, note, plan, thread
@@ -71,7 +71,7 @@ def test_an_export_comes_back_the_same_in_another_home_once_and_can_be_undone(
 
 def test_an_import_can_be_trusted_less(app: App, open_app: Opens, tmp_path: Path):
     mine, theirs = thread("mine"), thread("theirs", lane=Lane.WEB)
-    app.writer(Scope.PROJECT).apply(plan(Create(mine), Create(theirs)), act())
+    keep(app, mine, theirs)
     export(app, FILE)
     other = open_app(home=tmp_path / "other")
 

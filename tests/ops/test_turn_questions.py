@@ -15,7 +15,6 @@ from recollect.capture import model_questions
 from recollect.jobs import job_table, transcripts
 from recollect.model.ask import Ask
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, Status
-from recollect.model.plan import Create, Plan
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
 from recollect.model.session import EventName
@@ -23,10 +22,10 @@ from recollect.ops import history, memories, notes, past_sessions, rules, turn_q
 from tests.hooks.talk import log_of
 from tests.jobs.work import run_model_jobs
 from tests.llm.standin import StandIn
-from tests.ops.ask import holding, kept, made
+from tests.ops.ask import holding, keep, kept, made
 from tests.ops.conftest import Opens
 from tests.ops.transcript import Transcript
-from tests.values import act, thread
+from tests.values import thread
 
 UNSURE = "I'd rather have snake case in the column names of the new tables"
 FACT = "The staging database is only reachable through the bastion host."
@@ -70,7 +69,7 @@ def waiting(app: App) -> list[Memory]:
 
 
 def put(app: App, memory: Memory) -> Memory:
-    app.writer(Scope.PROJECT).apply(Plan.of([Create(memory)]), act())
+    keep(app, memory)
     return memory
 
 

@@ -18,15 +18,14 @@ from recollect.base.errors import StoreBusy
 from recollect.jobs import session_schedule
 from recollect.jobs.job_table import VALIDATION
 from recollect.model.memory import Lane, Rule, Status
-from recollect.model.plan import Create
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.ops import health, history, memories, notes, rules, validate
 from tests.llm.standin import StandIn
-from tests.ops.ask import files, kept, made, states
+from tests.ops.ask import files, keep, kept, made, states
 from tests.ops.conftest import Opens
 from tests.ops.test_vault_sync import put
-from tests.values import act, plan, rule
+from tests.values import rule
 
 TAGGED = """<memory-metadata>
 {"frequency": 0}
@@ -44,7 +43,7 @@ Before deploys to staging, ask Anna for her approval.
 
 def kept_rule(app: App, body: str, **fields: Any) -> Rule:
     one = rule(fields.pop("title", "x"), body=body, days_old=9, **fields)
-    app.writer(Scope.PROJECT).apply(plan(Create(one)), act())
+    keep(app, one)
     return one
 
 
