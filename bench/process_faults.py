@@ -25,7 +25,7 @@ from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
 from recollect.lifecycle import timing as heart
 from recollect.model.codec import encode
-from recollect.model.session import Pointer, Session
+from recollect.model.session import Pointer, Session, StateRecord
 from recollect.store import SqliteStore, Tuning
 from recollect.wire import frame, pointer, stub
 from recollect.wire.place import make_private
@@ -54,7 +54,7 @@ def _date_store(house: House, at: Moment) -> None:
     beat = encode(replace(heart.new_heartbeat(at), beat=7, last_interaction_beat=7))
     store = SqliteStore(house.store, Tuning())
     try:
-        store.put_state("heartbeat", json.dumps(beat))
+        store.put(StateRecord("heartbeat", json.dumps(beat)))
         store.put(Session(id="dated", host="claude-code", started_at=at, last_at=at, number=1))
         store.put(Pointer(name="prompt", host="claude-code", session="dated", at=at))
     finally:

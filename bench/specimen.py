@@ -36,6 +36,7 @@ from recollect.model.session import (
     RecallRecord,
     Session,
     ShownMemory,
+    StateRecord,
     Way,
 )
 from recollect.ops.memories import load_whole
@@ -123,7 +124,7 @@ class _Filler:
 
     def _sessions(self, ids: list[str]) -> None:
         sessions = self._store
-        sessions.put_state("heartbeat", '{"beat": 847}')
+        sessions.put(StateRecord("heartbeat", '{"beat": 847}'))
         for number in range(8):
             id, now = f"session-{number}", self._clock.now()
             sessions.put(Session(id=id, host="bench", started_at=now, last_at=now, number=number))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.app import states
 from recollect.app.states import CURSORS, NOTICES, THREAD_MARKS, ReadTranscript, State, ThreadMark
+from recollect.model.session import StateRecord
 from recollect.store import SqliteStore, Store, Tuning
 
 STATES = [one for one in vars(states).values() if isinstance(one, State)]
@@ -42,7 +43,7 @@ def test_a_state_is_read_back_as_it_was_written(one: ReadTranscript, key: str):
 @pytest.mark.parametrize("state", STATES, ids=lambda one: one.name)
 @pytest.mark.parametrize("text", ["", "{", "null", "7.5", '["x", {}]', '{"x": [1]}', "[" * 100_000])
 def test_what_cannot_be_read_is_not_there(store: Store, state: State[Any], text: str):
-    store.put_state(state.name, text)
+    store.put(StateRecord(state.name, text))
     assert state.find(store) is None
     assert state.find_all(store) == {}
 

@@ -23,7 +23,7 @@ import pytest
 
 from recollect.app import notices
 from recollect.app.core import App
-from recollect.app.states import CAPTURED, SESSIONS
+from recollect.app.states import CAPTURED, SESSIONS, read_text
 from recollect.base import project as projects
 from recollect.base.clock import SystemClock
 from recollect.base.moment import Moment
@@ -222,7 +222,7 @@ class Scene:
 
             def is_read() -> bool:
                 last = store.events(limit=10_000)
-                return bool(last) and int(store.state("digested") or 0) >= last[-1][0]
+                return bool(last) and int(read_text(store, "digested") or 0) >= last[-1][0]
 
             assert soon(is_read), self.house.log()[-3000:]
         finally:

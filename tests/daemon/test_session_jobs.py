@@ -14,6 +14,7 @@ from recollect.jobs.session_schedule import read_record, run_due
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
+from recollect.model.session import StateRecord
 from recollect.ops import history
 from tests.daemon.real import FORKS, LINUX, House, soon
 from tests.daemon.test_service import Session
@@ -34,7 +35,7 @@ def opened(tmp_path: Path, *names: str) -> Apps:
 
 def count_to(apps: Apps, folder: Path, number: int) -> None:
     with apps.app(str(folder), "", {}) as app:
-        app.writer(Scope.PROJECT).put_state("sessions", str(number))
+        app.writer(Scope.PROJECT).put(StateRecord("sessions", str(number)))
 
 
 def statuses(app: App) -> list[Status]:
@@ -69,9 +70,9 @@ def test_a_real_daemon_runs_what_the_count_of_sessions_owes(house: House, tmp_pa
     app = session.app()
     store = app.writer(Scope.PROJECT)
     store.apply(plan(Create(rule("old", days_old=60))), act())
-    store.put_state("sessions", "200")
+    store.put(StateRecord("sessions", "200"))
     assert [*run_due(app, FORGETTING), *run_due(app, VALIDATION)] == []
-    store.put_state("sessions", "399")
+    store.put(StateRecord("sessions", "399"))
     app.close()
     house.start()
 

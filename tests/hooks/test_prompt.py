@@ -17,6 +17,7 @@ from recollect.app import question_vector, session_ledger
 from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
 from recollect.app.session_ledger import find_session
+from recollect.app.states import read_text
 from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
@@ -25,7 +26,7 @@ from recollect.model.memory import Message, Rule, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
-from recollect.model.session import ShownMemory, Way, memory_of, turn_mark
+from recollect.model.session import ShownMemory, StateRecord, Way, memory_of, turn_mark
 from recollect.ops import memories, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
@@ -152,12 +153,12 @@ def test_a_session_stays_with_its_project_wherever_the_agent_goes(app: App):
 def test_the_users_memories_go_by_a_count_of_all_projects(app: App, talk: Talk, another: Callable[[str], Talk]):
     id = pinned(app, "Everywhere deploys go through staging", user=True)
     user = app.writer(Scope.USER)
-    user.put_state("sessions", "41")
+    user.put(StateRecord("sessions", "41"))
 
     talk.say("deploys through staging?")
     another("s-2").say("deploys through staging?")
 
-    assert user.state("sessions") == "43"
+    assert read_text(user, "sessions") == "43"
     assert (kept(app, id).frequency, kept(app, id).last_session) == (2, 43)
 
 

@@ -12,11 +12,12 @@ from recollect.base.errors import BadInput
 from recollect.jobs.job_table import FORGETTING, VALIDATION, EverySessions, Job
 from recollect.jobs.session_schedule import Run, run_due
 from recollect.model.result import Scope
+from recollect.model.session import StateRecord
 from tests.ops.conftest import Opens
 
 
 def counted_to(app: App, number: int, scope: Scope = Scope.PROJECT) -> None:
-    app.writer(scope).put_state("sessions", str(number))
+    app.writer(scope).put(StateRecord("sessions", str(number)))
 
 
 Ran = list[tuple[str, Scope, int]]

@@ -15,7 +15,7 @@ import pytest
 from recollect.agents import Cursor
 from recollect.app import rule_keeping
 from recollect.app.core import App
-from recollect.app.states import CURSORS, ReadPart, ReadTranscript
+from recollect.app.states import CURSORS, ReadPart, ReadTranscript, read_text
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
@@ -470,10 +470,10 @@ def test_what_a_person_put_away_since_is_not_brought_back(app: App):
 
 def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
     assert late_prompts.claim_prompt(app, "today", "said today")
-    before = app.reader(Scope.PROJECT).state("heard")
+    before = read_text(app.reader(Scope.PROJECT), "heard")
     Past("s-1").said("one", "two")
     import_past(app)
-    assert app.reader(Scope.PROJECT).state("heard") == before
+    assert read_text(app.reader(Scope.PROJECT), "heard") == before
 
 
 # Undo

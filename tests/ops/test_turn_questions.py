@@ -10,6 +10,7 @@ import pytest
 
 from recollect.app import language_model, notices, rule_keeping
 from recollect.app.core import App
+from recollect.app.states import read_text
 from recollect.base.errors import BadInput
 from recollect.capture import model_questions
 from recollect.jobs import job_table, transcripts
@@ -17,7 +18,7 @@ from recollect.model.ask import Ask
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Done, Scope, Summary
-from recollect.model.session import EventName
+from recollect.model.session import EventName, StateRecord
 from recollect.ops import history, memories, notes, past_sessions, rules, turn_questions
 from tests.hooks.talk import log_of
 from tests.jobs.work import run_model_jobs
@@ -92,7 +93,7 @@ def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule_in_the_persons_
 ):
     transcript.line("user", "please run the tests")
     spoke(transcript, UNSURE)
-    state = app.reader(app.scope).state("questions") or ""
+    state = read_text(app.reader(app.scope), "questions") or ""
     assert (str(transcript.path) in state, "snake" in state) == (True, False), "a pointer is kept, never words"
 
     run_model_jobs(app)
@@ -132,7 +133,7 @@ def test_what_is_days_old_or_cannot_be_read_again_asks_nobody(quoting: StandIn, 
     app.clock.at = app.clock.now().plus(seconds=4 * 86_400)  # type: ignore[attr-defined]
     run_model_jobs(app)
     for state in ("{", "[[1]]", "null", '{"waiting": 1}'):
-        app.writer(app.scope).put_state("questions", state)
+        app.writer(app.scope).put(StateRecord("questions", state))
         assert not turn_questions.ask_next(app)
     assert quoting.calls == []
 
@@ -289,7 +290,7 @@ def test_switched_off_nothing_is_noted(
     monkeypatch.setenv(name, "off")
     app = open_app(actor="agent")
     spoke(Transcript(app, tmp_path), UNSURE if name == "MEMORY_LLM" else "the queue is Redis now")
-    assert app.reader(app.scope).state("questions") is None
+    assert read_text(app.reader(app.scope), "questions") is None
     run_model_jobs(app)
     assert model.calls == []
 

@@ -20,6 +20,7 @@ from recollect.jobs.job_table import VALIDATION
 from recollect.model.memory import Lane, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
+from recollect.model.session import StateRecord
 from recollect.ops import health, history, memories, notes, rules, validate
 from tests.llm.standin import StandIn
 from tests.ops.ask import files, keep, kept, made, states
@@ -141,7 +142,7 @@ def test_a_look_finds_what_is_gone_and_writes_nothing(app: App):
 def test_a_run_without_a_model_flags_tells_and_keeps_a_log(app: App):
     (Path.cwd() / "src").mkdir()
     stale = kept_rule(app, "Look at `src/gone.py`")
-    app.writer(Scope.PROJECT).put_state("sessions", "175")
+    app.writer(Scope.PROJECT).put(StateRecord("sessions", "175"))
     before = states(app)[Scope.PROJECT]
 
     validate.validate(app, run=True)

@@ -16,7 +16,7 @@ from recollect.jobs import vault_sync
 from recollect.lifecycle import strength
 from recollect.model.memory import Lane, Note, Status
 from recollect.model.result import Scope
-from recollect.model.session import EventName, LedgerKey, ShownMemory, Way
+from recollect.model.session import EventName, LedgerKey, ShownMemory, StateRecord, Way
 from recollect.ops import history, memories, notes, past_sessions, recall
 from recollect.vault import tags
 from tests.ops.ask import files, titles
@@ -158,7 +158,7 @@ def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there
     put(vault, "a.md", "See [[Zoe|her]] and [[people/ben]] and [[a]].\n")
     put(vault, "b.md", "See [[zoe]].\n")
     looked(app)
-    waiting = app.reader(Scope.USER).states("vault-wanted:")
+    waiting = app.reader(Scope.USER).records(StateRecord, under="vault-wanted:")
     assert (links(app), len(waiting)) == (set(), 2)
     assert not any(name in str(waiting).lower() for name in ("zoe", "ben"))
     put(vault, "b.md", "See nobody.\n")
@@ -169,7 +169,7 @@ def test_a_wikilink_links_notes_while_it_stands_and_as_soon_as_its_note_is_there
     put(vault, "people/ben.md", "Ben.\n")
     looked(app)
     assert links(app) == {("a.md", "people/zoe.md"), ("a.md", "people/ben.md")}
-    assert app.reader(Scope.USER).states("vault-wanted:") == {}
+    assert app.reader(Scope.USER).records(StateRecord, under="vault-wanted:") == []
 
     put(vault, "a.md", "See nobody.\n")
     looked(app)
@@ -184,8 +184,8 @@ def test_nothing_is_known_of_the_file_and_links_of_a_purged_note(app: App, vault
 
     history.purge(app, (note.id,))
 
-    states = app.reader(Scope.USER).states("")
-    assert not [name for name in states if name.startswith("vault") and name != "vault-allowed"]
+    states = app.reader(Scope.USER).records(StateRecord)
+    assert not [name for name, _ in states if name.startswith("vault") and name != "vault-allowed"]
 
 
 def test_a_note_that_supersedes_another_by_name_hides_it(app: App, vault: Path):

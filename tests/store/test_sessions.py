@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.app.session_ledger import find_session, marks_shown
+from recollect.app.states import read_text
 from recollect.base.errors import Conflict
 from recollect.model.plan import Create, Update
 from recollect.model.query import Query
-from recollect.model.session import Ending, LedgerKey, Outcome, ReadAct, ShownMemory, Way, shorten
+from recollect.model.session import Ending, LedgerKey, Outcome, ReadAct, ShownMemory, StateRecord, Way, shorten
 from recollect.store import Store
 from recollect.store.sessions import KEPT_DAYS, OUTCOMES_KEPT_DAYS
 from tests.store.helpers import ME, delete_plan, do, pointer, search, session, show, traces
@@ -82,15 +83,16 @@ def test_use_is_counted_not_journalled_and_cannot_change_what_a_memory_says(stor
 
 
 def test_states_are_found_by_how_their_names_begin_and_can_be_removed(store: Store):
-    for name in ("vault:b", "vault:\U0010fffd.md", "vault:a", "vault", "vault-allowed", "Vault:c", "vaulu:", "u", "u"):
-        store.put_state(name, f"{len(store.states(''))}")
+    last = "vault:\U0010fffd.md"
+    for name in ("vault:b", last, "vault:a", "vault", "vault-allowed", "Vault:c", "vaulu:", "u", "u"):
+        store.put(StateRecord(name, f"{len(store.records(StateRecord))}"))
 
-    assert (store.state("vault"), store.state("u"), store.state("focus")) == ("3", "8", None)
-    assert list(store.states("vault:").items()) == [("vault:a", "2"), ("vault:b", "0"), ("vault:\U0010fffd.md", "1")]
-    store.put_state("vault:a", None)
-    store.put_state("never there", None)
-    assert list(store.states("vault:")) == ["vault:b", "vault:\U0010fffd.md"]
-    assert (len(store.states("")), store.states("none"), store.verify()) == (7, {}, [])
+    assert (read_text(store, "vault"), read_text(store, "u"), read_text(store, "focus")) == ("3", "8", None)
+    assert store.records(StateRecord, under="vault:") == [("vault:a", "2"), ("vault:b", "0"), (last, "1")]
+    store.put(StateRecord("vault:a", None))
+    store.put(StateRecord("never there", None))
+    assert [name for name, _ in store.records(StateRecord, under="vault:")] == ["vault:b", last]
+    assert (len(store.records(StateRecord)), store.records(StateRecord, under="none"), store.verify()) == (7, [], [])
 
 
 def test_an_event_is_received_once_and_goes_to_the_end_with_the_smaller_size_when_it_comes_again(store: Store):
@@ -178,22 +180,22 @@ def test_several_writes_are_one_or_none_and_a_part_that_fails_takes_back_its_own
 
     def fail() -> None:
         with store.transaction():
-            store.put_state("a", "1")
+            store.put(StateRecord("a", "1"))
             do(store, Create(lost))
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    assert (store.state("a"), list(store.each())) == (None, [])
+    assert (read_text(store, "a"), list(store.each())) == (None, [])
 
     with store.transaction():
         store.apply(plan(Create(kept)), made)
         with pytest.raises(Conflict):
             store.apply(plan(Create(lost), Update.between(thread("gone"), thread("gone"))), act())
-        store.put_state("a", "1")
+        store.put(StateRecord("a", "1"))
         assert store.undo(made.change, act(), dry_run=True)
 
     assert [memory.id for memory, _ in store.each()] == [kept.id]
-    assert store.state("a") == "1"
+    assert read_text(store, "a") == "1"
     assert search(store, Query(text="brewing")) == []
     assert store.verify() == []

@@ -7,7 +7,7 @@ import pytest
 
 from recollect.base.errors import StoreBusy
 from recollect.model.plan import Alias, Create, Link
-from recollect.model.session import Ending, Outcome
+from recollect.model.session import Ending, Outcome, StateRecord
 from recollect.store import Store, tokenizer
 from recollect.store.verify import salvage
 from tests.store.helpers import ME, do, pointer, session, show, state, vector
@@ -24,7 +24,7 @@ def store(store: Store) -> Store:
     store.put_vectors("small", [(seq, vector(1, 0)) for seq, _ in store.vectorless("small", 100)])
     store.put(session())
     show(store, ME, ["m1"])
-    store.put_state("a", "1")
+    store.put(StateRecord("a", "1"))
     store.put(pointer())
     store.put(Outcome(kind=Ending.FAILURE, at=NOW, session="s-1", act="toolu_1"))
     assert store.verify() == []

@@ -20,7 +20,7 @@ from recollect.base.moment import Moment
 from recollect.model.act import Act, SessionPart
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
-from recollect.model.session import Heartbeat
+from recollect.model.session import Heartbeat, StateRecord
 from recollect.recall.priority import Focus
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from recollect.store import Store
 
 T = TypeVar("T")
+
+
+def read_text(store: Store, name: str) -> str | None:
+    return next((one.value for one in store.records(StateRecord, name=name)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class State(Generic[T]):
     limit: int = 0  # how many entries of a list, tuple or dict are kept: the newest
 
     def find(self, store: Store, key: str = "") -> T | None:
-        return self._decoded(store.state(self.name + key))
+        return self._decoded(read_text(store, self.name + key))
 
     def read(self, store: Store, key: str = "") -> T:
         """An empty one where there is none."""
@@ -47,7 +51,8 @@ class State(Generic[T]):
 
     def find_all(self, store: Store, under: str = "") -> dict[str, T]:
         """By key; `under`: only those whose keys begin so."""
-        read = {name: self._decoded(value) for name, value in store.states(self.name + under).items()}
+        found = store.records(StateRecord, under=self.name + under)
+        read = {one.name: self._decoded(one.value) for one in found}
         return {name.removeprefix(self.name): value for name, value in read.items() if value is not None}
 
     def write(self, store: Store, value: T, key: str = "") -> None:
@@ -55,10 +60,10 @@ class State(Generic[T]):
             value = cast(T, dict(list(value.items())[-self.limit :]))
         elif self.limit:
             value = cast(Any, value)[-self.limit :]
-        store.put_state(self.name + key, json.dumps(encode(value)))
+        store.put(StateRecord(self.name + key, json.dumps(encode(value))))
 
     def remove(self, store: Store, key: str = "") -> None:
-        store.put_state(self.name + key, None)
+        store.put(StateRecord(self.name + key, None))
 
     def _decoded(self, text: str | None) -> T | None:
         try:

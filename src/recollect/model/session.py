@@ -207,6 +207,13 @@ class ReadAct(NamedTuple):
     change: str = ""  # the import that read it; empty: it was read live
 
 
+class StateRecord(NamedTuple):
+    """A small state, as JSON (app/states.py is the table of states)."""
+
+    name: str
+    value: str | None  # None removes it
+
+
 class RecallRecord(NamedTuple):
     """What was recalled and why, as JSON."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory
+from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from recollect.model.result import Counts, Entry, Finding
 
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
-Record = TypeVar("Record", Session, ShownMemory, Outcome, RecallRecord, ReadAct)
+Record = TypeVar("Record", Session, ShownMemory, Outcome, RecallRecord, ReadAct, StateRecord)
+AnyRecord = Session | ShownMemory | Pointer | Outcome | RecallRecord | ReadAct | StateRecord
 
 
 class ChangeHeader(NamedTuple):
@@ -103,17 +104,11 @@ class Store(Protocol):
     def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]: ...
 
     # Returns how many were new. What is too old, or too much, is removed.
-    def put(self, *records: Session | ShownMemory | Pointer | Outcome | RecallRecord | ReadAct) -> int: ...
+    def put(self, *records: AnyRecord) -> int: ...
     # Those whose fields have these values, or one of a list; outcomes and recalls newest first.
     def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]: ...
     # The queue of pointers that were put, numbered, in the order they came.
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]: ...
-    # app/states.py is the table of states.
-    def state(self, name: str) -> str | None: ...
-    # Those whose names begin so.
-    def states(self, prefix: str) -> dict[str, str]: ...
-    # None removes it.
-    def put_state(self, name: str, value: str | None) -> None: ...
 
     def counts(self) -> Counts: ...
     # What is damaged; changes nothing.

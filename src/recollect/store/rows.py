@@ -15,7 +15,7 @@ from recollect.base.moment import Moment
 from recollect.model.codec import FIELDS, FIELDS_OF, canonical, decoder, encode
 from recollect.model.memory import KINDS, Bridge, Count, Kind, Memory, Message
 from recollect.model.plan import Alias
-from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory
+from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
 
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999, in microseconds
 Cell = str | int | float | bytes | None
@@ -46,7 +46,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 TABLES: dict[type[Any], str] = {
     Message: "message", Bridge: "bridge", Alias: "alias", Pointer: "event", Outcome: "outcome", Session: "session",
-    ShownMemory: "shown", RecallRecord: "recall", ReadAct: "act",
+    ShownMemory: "shown", RecallRecord: "recall", ReadAct: "act", StateRecord: "state",
     **dict.fromkeys((Memory, *KINDS.values()), "memory"),
 }  # fmt: skip
 

@@ -11,10 +11,10 @@ from typing import Any
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
 from recollect.model.memory import Memory
-from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory
+from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
 from recollect.store import rows
 from recollect.store.database import AMONG, Database
-from recollect.store.protocol import Record
+from recollect.store.protocol import AnyRecord, Record
 
 KEPT_DAYS = 30
 EVENTS_KEPT = 10_000
@@ -25,11 +25,16 @@ _RECALLS_KEPT = 1_000
 
 _ORDERS: dict[type[Any], str] = {
     Session: "id", ShownMemory: "at, memory", Outcome: "seq DESC", RecallRecord: "seq DESC", ReadAct: "key",
+    StateRecord: "name",
 }  # fmt: skip
+_CONDITIONS = {
+    "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
+    "under": "name >= ? AND name < ? || char(1114111)",  # by the index; no name begins with the last character there is
+}
 
 
 class SessionState(Database):
-    def put(self, *records: Session | ShownMemory | Pointer | Outcome | RecallRecord | ReadAct) -> int:
+    def put(self, *records: AnyRecord) -> int:
         """Returns how many were new. What is too old, or too much, is removed."""
         with self.transaction():
             return sum(map(self._put_record, records))
@@ -50,6 +55,8 @@ class SessionState(Database):
                 listed = [(id, seq) for id in record.memories]
                 self._db.executemany("INSERT OR IGNORE INTO recall_memory VALUES (?, ?)", listed)
                 self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - _RECALLS_KEPT,))
+            case StateRecord(name, None):
+                self._db.execute("DELETE FROM state WHERE name = ?", (name,))
             case _:
                 self._insert(rows.table_of(record), rows.cells_of(record), replace=True)
                 if isinstance(record, Session):
@@ -77,15 +84,16 @@ class SessionState(Database):
 
     def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]:
         """Those whose fields have these values, or one of a list; None lets everything through. The ledger is given
-        oldest first, outcomes and recalls newest first. `memory`: recalls in which it was."""
-        conditions, values = ["1"], []
+        oldest first, outcomes and recalls newest first. `memory`: recalls in which it was; `under`: states
+        whose names begin so."""
+        conditions: list[str] = ["1"]
+        values: list[object] = []
         for name, value in filters.items():
             if value is None:
                 continue
-            by_memory = "seq IN (SELECT seq FROM recall_memory WHERE id = ?)"
             plain = f'"{name}" {AMONG}' if isinstance(value, list) else f'"{name}" = ?'
-            conditions.append(by_memory if name == "memory" else plain)
-            values.append(str(value) if isinstance(value, str) else value)
+            conditions.append(_CONDITIONS.get(name, plain))
+            values += [str(value) if isinstance(value, str) else value] * conditions[-1].count("?")
         rest = f"WHERE {' AND '.join(conditions)} ORDER BY {_ORDERS[kind]} LIMIT ?"
         return self._read(kind, rest, *values, limit)
 
@@ -105,21 +113,3 @@ class SessionState(Database):
                 if content_hash(after) != content_hash(memory):
                     raise ValueError(f"the use of {id} would change what it says")
                 self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), id))
-
-    def state(self, name: str) -> str | None:
-        """app/states.py is the table of states."""
-        row = self._first("SELECT value FROM state WHERE name = ?", name)
-        return str(row[0]) if row else None
-
-    def states(self, prefix: str) -> dict[str, str]:
-        # By the index; no name begins with the last character there is.
-        sql = "SELECT name, value FROM state WHERE name >= ?1 AND name < ?1 || char(1114111) ORDER BY name"
-        return {str(name): str(value) for name, value in self._every(sql, prefix)}
-
-    def put_state(self, name: str, value: str | None) -> None:
-        """None removes it."""
-        with self.transaction():
-            if value is None:
-                self._db.execute("DELETE FROM state WHERE name = ?", (name,))
-            else:
-                self._insert("state", (name, value), replace=True)
