@@ -210,7 +210,7 @@ def _began_s() -> float:
     """When this process began: starting the interpreter counts towards the deadline, and on a busy machine it takes
     longer than its CPU time shows."""
     now = time.monotonic()
-    if sys.platform == "win32":
+    if sys.platform != "linux":
         return now - time.process_time()
     try:
         file = system.open("/proc/self/stat", system.O_RDONLY)
@@ -218,7 +218,7 @@ def _began_s() -> float:
         system.close(file)
         ticks = int(stat[stat.rindex(b")") + 2 :].split()[19])
         ago = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / system.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):  # not Linux
+    except (OSError, ValueError, IndexError):  # no /proc
         ago = 0.0
     return now - max(time.process_time(), ago if ago < 1 else 0.0)
 
