@@ -180,7 +180,11 @@ class Server:
         elif len(self._connections) > MAX_CONNECTIONS:
             self._refuse_as_busy(sock)
         elif received := self._receive(sock):
-            self._answer(sock, *received)
+            try:
+                self._answer(sock, *received)
+            finally:
+                with self._lock:
+                    self._buffered_bytes -= len(received[1])
 
     def _count(self, name: str) -> None:
         with self._lock:
@@ -214,7 +218,10 @@ class Server:
             return chunk
 
         try:
-            return frame.read_request(receive) if not self._place.tcp or self._is_admitted(sock, receive) else None
+            if not self._place.tcp or self._is_admitted(sock, receive):
+                header, body = frame.read_request(receive)
+                size -= len(body)  # which counts until it is answered
+                return header, body
         except TimeoutError:
             self._count("slow")
         except _Busy:
