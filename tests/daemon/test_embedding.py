@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from recollect.embed import shipped_id
 from recollect.jobs import job_table
 from recollect.jobs.runner import Task
 from recollect.model.result import Scope
-from recollect.ops import health, memories, recall
+from recollect.ops import health, memories, recall, upkeep
+from tests.daemon.real import FORKS, LINUX, House, soon
+from tests.daemon.test_service import Session
 from tests.embed import folders
 from tests.embed.server import Server, serving
 
@@ -189,3 +192,36 @@ def test_an_endpoint_that_ends_half_way_is_waited_for(work: Work, server: Server
     assert counts[shipped_id()] == len(PINS)
     assert sum(counts.values()) == len(PINS) + 8
     assert "503" in work.how()
+
+
+@pytest.mark.skipif(not LINUX, reason="looks at processes in /proc")
+@FORKS
+def test_a_daemon_that_is_killed_half_way_leaves_nothing_wrong_and_the_next_goes_on(
+    house: House, server: Server, tmp_path: Path
+):
+    session = Session(house, tmp_path / "shop")
+    app = session.app()
+    for number in range(60):
+        memories.pin(app, f"Thing number {number} of the deploy to staging")
+    upkeep.reindex(app)
+    house.home.conf.write_text(f"MEMORY_EMBEDDING_MODEL={server.url}\n")
+    store = app.reader(Scope.PROJECT)
+
+    def counts() -> tuple[int, int]:
+        """Of the model before, and of the new one."""
+        found = dict(store.counts().vectors_by_model)
+        return found.pop(shipped_id(), 0), sum(found.values())
+
+    for waits_s in (0.3, 0.0):
+        server.waits_s = waits_s
+        pid = house.start()
+        session.hook("UserPromptSubmit", prompt="how do we deploy to staging?")
+        if waits_s:
+            assert soon(lambda: 0 < counts()[1] < 60), house.log()
+            os.kill(pid, signal.SIGKILL)
+            assert soon(house.is_gone)
+            assert (counts()[0], 0 < counts()[1] < 60) == (60, True)
+        else:
+            assert soon(lambda: counts() == (0, 60)), house.log()
+        assert app.writer(Scope.PROJECT).verify() == []
+    app.close()

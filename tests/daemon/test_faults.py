@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -316,6 +316,16 @@ def hook_killed(scene: Scene) -> None:
     scene.tell("Stop")
 
 
+def eight_busy_processes(scene: Scene) -> None:
+    scene.start()
+    with ExitStack() as stack:
+        for _ in range(8):
+            busy = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            stack.callback(busy.kill)
+        for _ in range(3):
+            scene.turn()
+
+
 def clock_set_back(scene: Scene) -> None:
     """An hour ago it was an hour later: what was written then is of the future now."""
     scene.shift_s = 3_600
@@ -328,6 +338,13 @@ def clock_set_back(scene: Scene) -> None:
     scene.turn()
     scene.shift_s = 0
     scene.turn()
+
+
+def written_before_the_event(scene: Scene) -> None:
+    scene.start()
+    scene.turn(written_before=True)
+    with scene.no_daemon():
+        scene.turn(written_before=True)
 
 
 def written_long_after_the_event(scene: Scene) -> None:
@@ -421,6 +438,7 @@ AIDED = (
     (resumed, compacted),
     (forked,),
     (clock_set_back,),
+    (eight_busy_processes, written_before_the_event),
 )
 
 

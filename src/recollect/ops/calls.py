@@ -49,8 +49,8 @@ class Work:
 
     def __call__(self, done: float, total: float, what: str = "") -> None:
         self.done, self.total = int(done), int(total)
-        if self.is_cancelled:
-            raise Stopped("It was cancelled. Nothing was written.")
+        if self.is_cancelled and done < total:
+            raise Stopped("It was cancelled.", hint="`recollect log` shows what was finished.")
 
 
 def parse_call(body: bytes) -> Call:
