@@ -85,7 +85,7 @@ def test_whatever_stands_in_the_socket_s_place_is_replaced(house: House, left: s
 ENDINGS: dict[str, tuple[Callable[[House, int], object], str]] = {
     "its socket is removed": (lambda house, pid: os.unlink(house.place.socket), ""),
     "its lock file is deleted": (lambda house, pid: os.unlink(house.place.lock), "gone or was replaced"),
-    "it is asked to stop": (lambda house, pid: house.ask("stop"), "asked to stop"),
+    "it is asked to stop": (lambda house, pid: house.ask("stop"), "stop requested"),
     "a newer version's hook comes": (lambda house, pid: house.ask("hook", b"{}", event="Stop", version="99.0.0"), ""),
     "a newer protocol's hook comes": (lambda house, pid: house.ask("hook", b"{}", event="Stop", protocol="99"), ""),
     "SIGTERM": (lambda house, pid: os.kill(pid, signal.SIGTERM), ""),
@@ -195,7 +195,7 @@ def test_idle_it_ends_by_itself(house: House):
     house.home.conf.write_text("MEMORY_DAEMON_IDLE_MINUTES=0.02\n")
     pid = house.start()
     assert soon(lambda: pid not in house.alive())
-    assert "nobody asked" in house.log()
+    assert "why=idle" in house.log()
 
 
 def test_another_version_s_hook_script_is_renewed(house: House):
