@@ -144,7 +144,7 @@ def hosts(able: Ability | None = None) -> tuple[str, ...]:
 
 
 def callers() -> tuple[str, ...]:
-    """Those that can be made to call us; of the others only past sessions are read."""
+    """Agents that can be made to call us; for the others only past sessions are read."""
     return hosts(Ability.PROMPT)
 
 

@@ -203,7 +203,7 @@ class Agent:
         raise NotImplementedError
 
     def may_speak(self, line: bytes) -> bool:
-        """By a look at a raw line: False only where `utterances` would surely find nothing in it."""
+        """A quick look at a raw line: False only where `utterances` would surely find nothing in it."""
         return any(kind in line for kind in self.SPEAKING)
 
     def line_fields(self, line: Line) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def encode(answer: Mapping[str, object]) -> bytes:
 
 
 def joined_text(content: object) -> str:
-    """Of a text, or of a list of blocks that hold some."""
+    """The text itself, or the texts in a list of blocks."""
     if isinstance(content, str):
         return content
     return "\n".join(found for block in blocks(content) if (found := text(block, "text")))

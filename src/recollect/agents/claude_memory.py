@@ -87,7 +87,7 @@ class ClaudeMemory(Agent):
         return text
 
     def index_lines(self, own: str, copies: Sequence[RuleCopy]) -> list[str]:
-        """As many as the agent still reads beside what others wrote into its index."""
+        """As many lines as the agent still reads, beside what others wrote into its index."""
         mine = own.strip()
         lines = _INDEX_LINES - _SPARE_LINES - (mine.count("\n") + 1 if mine else 0)
         room = _INDEX_BYTES - _SPARE_BYTES - len(mine.encode("utf-8"))
@@ -140,7 +140,7 @@ class ClaudeMemory(Agent):
 
 
 def project_name(root: str) -> str:
-    """As the client names the folder of a project. It counts, and sums, in UTF-16."""
+    """The client's name for a project's folder. It counts, and sums, in UTF-16."""
     units = root.encode("utf-16-le", "surrogatepass")
     codes = [int.from_bytes(units[i : i + 2], "little") for i in range(0, len(units), 2)]
     name = "".join(chr(code) if code < 128 and chr(code).isalnum() else "-" for code in codes)

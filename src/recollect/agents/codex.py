@@ -121,7 +121,7 @@ def _result(output: object) -> tuple[str, bool | None]:
 
 
 def _command(call: ToolCall) -> str:
-    """Of a list, what the shell is told to run."""
+    """The command itself, where a list names the shell first."""
     match call.input.get("command"):
         case str() as command:
             return command

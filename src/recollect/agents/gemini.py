@@ -129,5 +129,5 @@ class Gemini(Agent, host="gemini"):
 
 
 def _without_added(written: str) -> str:
-    """Without what hooks put there. What a person wrote cannot be told from it if he writes the same tags."""
+    """Removes what hooks added. A person's text in the same tags cannot be told from it."""
     return _ADDED.sub("", written)

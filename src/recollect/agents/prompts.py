@@ -159,7 +159,7 @@ def _is_prose(args: str) -> bool:
 
 
 def _without_blocks(text: str, tags: frozenset[str]) -> str:
-    """Without the blocks of these tags that have their lines for themselves."""
+    """Removes blocks in these tags, where the tags stand on lines of their own."""
     kept, at, unclosed = [], 0, set[str]()
     for opening in _LINE_OPENING.finditer(text):
         if opening.start() < at or opening[1] not in tags - unclosed:

@@ -51,13 +51,13 @@ def _with_anchors(app: App, change: Change) -> Change:
 
 
 def _hashed(app: App, anchors: tuple[Anchor, ...]) -> tuple[Anchor, ...]:
-    """Those that have no hash yet, as they are now."""
+    """Adds hashes to the anchors that have none, from the files as they are now."""
     found = anchors_for(app, [one.path for one in anchors if not one.hash])
     return tuple({one.path: one for one in (*anchors, *found)}.values())
 
 
 def anchors_for(app: App, files: Iterable[str]) -> tuple[Anchor, ...]:
-    """Those of the files that are in the project's tree, as they are now."""
+    """Anchors for the files that are in the project's tree, as they are now."""
     if app.project is None:
         return ()
     root = os.path.realpath(app.project.root)

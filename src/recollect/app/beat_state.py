@@ -24,7 +24,7 @@ def current(app: App) -> Heartbeat:
 
 
 def load(app: App) -> Heartbeat | None:
-    """As it stands now; None where nobody ever spoke."""
+    """The heartbeat now; None if nobody ever spoke."""
     if app.store_path(app.scope) is None:
         return None
     found = HEARTBEAT.find(app.reader(app.scope))

@@ -70,7 +70,7 @@ class App:
 
     @classmethod
     def open(cls, cwd: Path, **options: object) -> App:
-        """For the folder a command was called in, with the user's settings."""
+        """The App for the folder a command was called in, with the user's settings."""
         environ = environment()
         place = Home(home(environ))
         place.check()
@@ -223,7 +223,7 @@ class App:
         return self._embedder
 
     def question_for_model(self, text: str) -> str:
-        """As the model may see it: without its secrets where the text leaves this process."""
+        """The text as the model may see it: without secrets if it leaves this process."""
         return self.redactor.clean(text).text if "://" in self.settings.text("MEMORY_EMBEDDING_MODEL") else text
 
     @property

@@ -110,7 +110,7 @@ def read_again(app: App, scope: Scope, memory: Memory) -> Memory | None:
 
 
 def check(app: App) -> Check:
-    """For `doctor`: whether a model could be asked. None is."""
+    """For `doctor`: whether a model could be asked. Asks none."""
     name = "language models"
     if not is_on(app):
         return Check(name, Mark.GOOD, "off")

@@ -86,7 +86,7 @@ def _find_last(app: App) -> tuple[Scope, Memory] | None:
 
 
 def remember_shown(app: App, listed: Sequence[str] = (), last: str = "") -> None:
-    """From now on numbers stand for `listed`, and `last` for the one that was shown by itself."""
+    """From now on numbers stand for `listed`, and `last` for the one that was shown alone."""
     if app.dry_run or not app.home.root.exists():
         return
     known = _shown_by_project(app)

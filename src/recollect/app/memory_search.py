@@ -106,7 +106,7 @@ def load_focus(app: App) -> tuple[Focus, ...]:
 
 
 def rules_in_force(app: App) -> dict[str, tuple[Scope, Rule]]:
-    """By id, the ones that proved themselves first; without muted ones."""
+    """Rules by id, the most useful first, without muted ones."""
     query = Query(kinds=(Kind.RULE,), statuses=(Status.ACTIVE,), limit=_MAX_RULES)
     found = [
         (scope, rule)

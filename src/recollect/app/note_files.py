@@ -130,7 +130,7 @@ class KnownFiles:
         return known is not None and known.hash == file.hash and known.stamp != NO_FILE
 
     def put(self, store: Store | None, files: Mapping[str, KnownFile]) -> None:
-        """Without a store it is not written down."""
+        """Without a store nothing is written."""
         for path, one in files.items():
             old = self._lost.get(one.id)
             if old is not None and old != path:

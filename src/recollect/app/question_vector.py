@@ -85,7 +85,7 @@ class TimedQuestion:
 
 
 def question_vector(app: App, text: str) -> tuple[QuestionVector | None, str]:
-    """For a question that nobody is in a hurry for, and how it is searched."""
+    """The vector of a question that nobody waits for, and how it is searched."""
     try:
         embedder = app.embedder
         vector = embedder.embed_one(app.question_for_model(text))

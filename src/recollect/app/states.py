@@ -50,7 +50,7 @@ class State(Generic[T]):
         return self.type() if found is None else found
 
     def find_all(self, store: Store, under: str = "") -> dict[str, T]:
-        """By key; `under`: only those whose keys begin so."""
+        """All values by key. `under`: only keys that begin with this."""
         found = store.records(StateRecord, under=self.name + under)
         read = {one.name: self._decoded(one.value) for one in found}
         return {name.removeprefix(self.name): value for name, value in read.items() if value is not None}
@@ -190,7 +190,7 @@ def count_captured(app: App, reason: str) -> None:
 
 
 def write_project_view(app: App, name: str, shown: Mapping[str, Json]) -> None:
-    """Beside the project's files, where there is a project and a place for it; else nowhere."""
+    """Writes a copy beside the project's files, if there is a project and a place for it."""
     if app.project is None or app.dry_run:
         return
     with suppress(OSError, HomeRefused):

@@ -106,7 +106,7 @@ def sync_folder(folder: int | None) -> None:
 
 
 def spare_name(path: Path) -> Path:
-    """Beside it, and free."""
+    """An unused name in the same folder."""
     while True:
         spare = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{next(_serial)}.tmp")
         if not os.path.lexists(spare):

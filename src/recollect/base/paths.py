@@ -43,7 +43,7 @@ def user_home(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def _listed_home() -> str:
-    """From the system's list of users; empty where they are in none."""
+    """From the system's list of users; empty if the user is not in it."""
     if sys.platform == "win32":
         return ""
     import pwd

@@ -231,7 +231,7 @@ def canonical(setting: Setting, text: str) -> str | None:
 
 
 def expected(setting: Setting) -> str:
-    """In words, what values the setting can have."""
+    """The values that the setting can have, in words."""
     words = _KINDS[setting.kind][1].format(low=setting.low, high=setting.high)
     return " or ".join(filter(None, (words, *setting.choices)))
 

@@ -52,7 +52,7 @@ class FileSnapshot:
 
 
 def digest(content: bytes | None) -> str:
-    """Of a file's content; empty where there is no file."""
+    """A hash of the file's content; empty if there is no file."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 

@@ -28,7 +28,7 @@ def storable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """For a terminal: every control becomes an escape that can be read and does nothing."""
+    """For a terminal: every control character becomes a visible, harmless escape."""
     return _UNSAFE.sub(_escape, text)
 
 

@@ -71,7 +71,7 @@ def prints_failure(output: str) -> bool:
 
 
 def error_at_ends(output: str) -> CommandError:
-    """By its first lines or its last ones: what stands between may be a log."""
+    """Judges by the first and the last lines: the middle may be a log."""
     lines = [line for line in output.splitlines() if line.strip()]
     return error_in("\n".join(lines if len(lines) <= _END_LINES else [*lines[:2], *lines[-3:]]))
 

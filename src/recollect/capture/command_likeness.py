@@ -62,7 +62,7 @@ def includes(command: Command, other: Command) -> bool:
 
 
 def last_step(command: Command) -> str:
-    """Without the branch of a git command: a hook that lints looks at every push."""
+    """The last command of a chain; of a git command only its verb, since a lint hook checks every push."""
     return f"git {command.verb}" if command.family == "git" else command.general.rpartition(" && ")[2].strip()
 
 
@@ -162,7 +162,7 @@ def is_workaround(failed: str, fix: str) -> bool:
 
 
 def hides_result(text: str) -> bool:
-    """Nothing can be said of how it went: errors are thrown away, or only some lines are looked at."""
+    """Whether its result is unknown: errors are discarded, or only some lines are shown."""
     return _PATTERNS.unseen.search(text) is not None
 
 

@@ -69,7 +69,7 @@ def read_rule(text: str, draft: Draft) -> Draft:
 
 
 def normalize(text: str) -> str:
-    """Without differences of case and spacing."""
+    """Evens out case, spacing and apostrophes."""
     return " ".join(text.casefold().replace("\u2019", "'").split())
 
 

@@ -135,5 +135,5 @@ def is_talk(text: str) -> bool:
 
 
 def is_wide_script(text: str) -> bool:
-    """In a script that does not separate words by spaces."""
+    """Whether it has letters of a script that does not separate words by spaces."""
     return bool(CUES.wide_script.search(text))

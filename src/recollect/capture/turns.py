@@ -111,7 +111,7 @@ def matters(command: str) -> bool:
 
 
 def shortened(command: str) -> str:
-    """Without the folder it ran in and what its output was piped through."""
+    """The command without the folder it ran in and without pipes at its end."""
     subject = commit_subject(command)
     if subject:
         pushed = " && git push" if re.search(r"\bgit push\b", command) else ""

@@ -39,7 +39,7 @@ EXTRAS = (
 )
 PARENTS = {
     "import": "Read past sessions, or what another memory kept.",
-    "inbox": "Decide on rules that were heard and wait for you.",
+    "inbox": "Decide on the rules that wait for you.",
     "note": "Write, show and archive notes.",
     "rule": "Add a rule; `recollect rules` lists them.",
 }
@@ -147,7 +147,7 @@ def _closed_pipe_is_no_error() -> Iterator[None]:
 
 
 def _find_op(path: tuple[str, ...]) -> tuple[Op, list[str]] | None:
-    """By its name or an alias, with the options that an alias implies (`delete --delete`)."""
+    """Finds it by its name or an alias, with the options that an alias implies (`delete --delete`)."""
     for op in OPS:
         for alias in (op.name, *op.aliases):
             name, *implied = alias.split(" --")

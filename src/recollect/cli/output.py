@@ -69,7 +69,7 @@ def _table_lines(table: Table, width: int) -> Iterator[tuple[str, Tone]]:
 
 
 def _width(text: str) -> int:
-    """In columns of a terminal."""
+    """The width in terminal columns."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 

@@ -104,7 +104,7 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """Those whose request, or whose confirmation, is still to come."""
+        """Connections whose request, or whose confirmation, is still to come."""
         return len(self._connections) - self.active
 
     def stop(self, reason: str) -> None:

@@ -93,7 +93,7 @@ def load(setting: str = "shipped", key_file: Path | None = None) -> Embedder:
 
 
 def mean_similarity(vectors: Floats) -> float:
-    """Of all pairs of these vectors of length one."""
+    """The mean cosine of all pairs of these vectors, which have length one."""
     count = len(vectors)
     total = float(np.square(vectors.sum(0)).sum())
     return (total - count) / (count * (count - 1))

@@ -55,7 +55,7 @@ class Folder:
 
     @property
     def id(self) -> str:
-        """Made from everything that was read so far."""
+        """A hash of everything that was read so far."""
         if self._is_shipped:
             return f"{self.config.get('name')}:{str(self.config.get('sha256'))[:12]}"
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.path.resolve().name).strip("-") or "model"

@@ -34,7 +34,7 @@ _SPINNER = "Recalling memories..."
 
 
 def pieces(app: App, host: str, level: Level) -> list[Piece]:
-    """In the order in which they are added. NoProject where the level needs a project and there is none."""
+    """The agent's pieces, in the order they are added. NoProject if the level needs a project and there is none."""
     check_level(host, level)
     at, served, is_shared = app.places, agent(host), level is Level.PROJECT
     ours: dict[str, Any] = {"host": host, "level": level}
@@ -154,7 +154,7 @@ def short_command_at(path: Path) -> OwnFile:
 
 
 def agents_here(app: App) -> tuple[str, ...]:
-    """Those whose program is on the PATH, or which left a folder in the home folder."""
+    """Agents whose program is on the PATH, or which left a folder in the home folder."""
     at = app.places
     path = at.environ.get("PATH", os.defpath)
     return tuple(

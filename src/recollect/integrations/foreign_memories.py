@@ -119,7 +119,7 @@ DATABASES = {
 
 
 def entity_or_relation(line: Any) -> ForeignMemory | ForeignLink | None:
-    """None for what is neither."""
+    """None for anything else."""
     match line:
         case {"type": "entity", **fields}:
             seen = fields.get("observations")

@@ -120,7 +120,7 @@ class Work:
             try:
                 os.mkdir(one, 0o700 if piece.mode == 0o600 else 0o755)
             except OSError as error:
-                raise BadInput(f"{one} cannot be made: {error.strerror}.") from error
+                raise BadInput(f"{one} cannot be created: {error.strerror}.") from error
             self.receipts.made.append(str(one))
 
     def finish(self) -> None:
@@ -150,7 +150,7 @@ def _plan(piece: Piece, receipts: Receipts, *, wanted: bool) -> tuple[Change, Fi
 
 
 def _diff(found: FileSnapshot, edit: Edit) -> str:
-    """As `diff -u` would show it."""
+    """The change as `diff -u` would show it."""
     before, after = found.text.splitlines(), (edit.content or b"").decode("utf-8").splitlines()
     return "\n".join(difflib.unified_diff(before, after, str(found.path), f"{found.path} (after)", lineterm="", n=2))
 

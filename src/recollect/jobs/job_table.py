@@ -17,20 +17,20 @@ T = TypeVar("T")
 
 
 class Every(NamedTuple):
-    """In each open project, so often."""
+    """Runs in each open project at this interval."""
 
     seconds: float
 
 
 class AfterTalk(NamedTuple):
-    """In each open project once its sessions have been quiet for a moment, and in every project now and then."""
+    """Runs in each open project shortly after its sessions went quiet, and in every project now and then."""
 
     quiet_s: float
     everywhere_s: float
 
 
 class EverySessions(NamedTuple):
-    """In each store, by its count of sessions. The settings that switch it on and hold its schedule."""
+    """Runs in each store, by its count of sessions. Names the settings that switch it on and hold its schedule."""
 
     switch: str
     schedule: str
@@ -38,7 +38,7 @@ class EverySessions(NamedTuple):
 
 
 class PerTurn(NamedTuple):
-    """For each turn that is read in a transcript, in the order of the table."""
+    """Runs for each turn that is read in a transcript, in the order of the table."""
 
     seconds: float = float("inf")  # the runner never starts it
 

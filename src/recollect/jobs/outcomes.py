@@ -106,7 +106,7 @@ def _plan_rule(app: App, proposal: call_outcomes.RefusalRule, store: Store) -> P
 
 
 def find_used(app: App, ended: Ended) -> tuple[str, ...]:
-    """Of what was shown before it, the memories that get a mark for how it went."""
+    """The memories shown before it that get a mark for how it went."""
     if ended.outcome.kind not in _WENT_WELL:
         return ()
     shown = [(id, app.exact(id)) for id in ended.outcome.shown]

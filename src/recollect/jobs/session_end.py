@@ -64,7 +64,7 @@ def _prepare_compaction(app: App, part: SessionPart, found: tuple[Learning, ...]
 
 
 def _captured(app: App, session: str) -> list[Memory]:
-    """Of this session, as it stands in the midst of this transaction; nothing that was put away."""
+    """This session's memories as this transaction sees them, without archived ones."""
     query = Query(group=session, limit=_MAX_LOADED)
     found = [*app.writer(Scope.PROJECT).find(query), *app.reader(Scope.USER).find(query)]
     return [one for one in found if one.status not in (Status.SUPERSEDED, Status.ARCHIVED)]

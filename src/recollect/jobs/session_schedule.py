@@ -48,7 +48,7 @@ def run_due(app: App, job: Job) -> Iterator[str]:
 
 
 def run_by_hand(app: App, job: Job) -> list[str]:
-    """In every store, whatever the schedule says. Returns the lines that it said."""
+    """Runs the job in every store, whatever the schedule says. Returns its lines."""
     scopes = [scope for scope, _ in app.scopes()]
     return [line for scope in scopes for line in _run(app, job, scope, by_hand=True)]
 

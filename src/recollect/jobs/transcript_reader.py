@@ -148,7 +148,7 @@ def _act(app: App, host: str, reading: Reading, utterance: Utterance) -> Act | N
 
 
 def _out_of_queue(reading: Reading, utterance: Utterance) -> Utterance:
-    """As a prompt, where it is sent now; else as an empty prompt, which is left out."""
+    """A prompt if it is sent now; otherwise an empty one, which is left out."""
     reading.sent = ""
     if utterance.voice is Voice.QUEUED:
         reading.queued.append(utterance)
@@ -170,7 +170,7 @@ def _is_refused_by_person(call: ToolCall, asked: ToolCall | None) -> bool:
 
 
 def clean(app: App, text: str, reading: Reading | None = None) -> str:
-    """Without secrets and without what we injected, and not too long."""
+    """The text without secrets and our own injections, shortened."""
     text = _shorten(inject.without_ours(_redact(app, text, reading)).strip(), MAX_CHARS)
     if reading is not None and reading.printed:
         lines = text.splitlines()
@@ -215,7 +215,7 @@ def act_key(act: Act) -> int:
 
 
 def new_acts(store: Store, acts: Iterable[Act]) -> dict[int, Act]:
-    """Those that were not recorded yet, or by an import that was undone."""
+    """Messages that were not recorded yet, or only by an import that was undone."""
     by_key = {act_key(act): act for act in acts}
     recorded = {one.key: one.change for one in store.records(ReadAct, key=list(by_key))}
     undone = {change for change in set(recorded.values()) if is_undone(store, change)}

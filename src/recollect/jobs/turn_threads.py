@@ -97,7 +97,7 @@ def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
 
 
 def _own_act(act: Act, told: Sequence[str], roots: Sequence[str]) -> Act:
-    """In the agent's own words, and with files as they are called inside the project."""
+    """The act without quotes from memory, and with file names relative to the project."""
     if told and act.speaker is Speaker.AGENT:
         act = replace(act, text=turns.own_words(act.text, told))
     if act.use is None or not act.use.files:

@@ -188,7 +188,7 @@ def update_notes(
 
 
 def new_note_id(app: App, file: NoteFile, taken: set[str]) -> str:
-    """The id that stands in the file, where no other memory has it; else a new one."""
+    """The id in the file if no other memory has it, otherwise a new one."""
     named = file.page.id
     if is_id(named) and named.startswith("note_") and named not in taken and app.exact(named) is None:
         return named
@@ -198,7 +198,7 @@ def new_note_id(app: App, file: NoteFile, taken: set[str]) -> str:
 def _supersede(
     store: Store, files: list[NoteFile], known: dict[str, KnownFile], before: dict[str, Note], after: dict[str, Note]
 ) -> None:
-    """Some notes say which older one they take the place of."""
+    """Some notes name the older note that they replace."""
     for file in files:
         names = set(file.page.supersedes) if page.place_of(file.path).status is Status.ACTIVE else set()
         new = known[file.path].id

@@ -73,7 +73,7 @@ def restore(memory: Memory, *, now: Moment, rules: AgeRules) -> Plan:
 
 
 def revive(memory: Memory) -> Plan:
-    """As if nobody had ever judged it."""
+    """Clears its marks, as if nobody had ever judged it."""
     return Plan.of([Update.between(memory, replace(memory, ratings=(), outcomes=""))])
 
 

@@ -65,7 +65,7 @@ def status_at(memory: Memory | Sketch, *, now: Moment, rules: AgeRules, known_st
 
 
 def apply_age(memory: Memory, *, now: Moment, rules: AgeRules) -> Memory:
-    """With the status that it has at this moment."""
+    """The memory with the status it has now."""
     status = status_at(memory, now=now, rules=rules)
     return memory if status is memory.status else replace(memory, status=status)
 

@@ -21,7 +21,7 @@ def new_heartbeat(now: Moment) -> Heartbeat:
 
 
 def tick(heart: Heartbeat, now: Moment) -> Heartbeat:
-    """With the beats that the clock says have passed."""
+    """Adds the beats that have passed since."""
     if now < heart.last_beat_at:
         heard = min(heart.last_interaction_at, now)
         return replace(heart, last_beat_at=now, last_interaction_at=heard, started_at=min(heart.started_at, now))

@@ -87,7 +87,7 @@ def _start(
 
 
 def _read(process: subprocess.Popen[bytes], deadline_s: float) -> Run:
-    """Until the end, the limit or the deadline."""
+    """Reads until the end, the limit or the deadline."""
     assert process.stdout is not None  # noqa: S101 for the type: it was asked for
     read, fd = bytearray(), process.stdout.fileno()
     while select.select([fd], [], [], max(0.0, deadline_s - time.monotonic()))[0]:

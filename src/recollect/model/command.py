@@ -67,7 +67,7 @@ class Command:
 
 @lru_cache(maxsize=1024)
 def command_of(text: str) -> Command | None:
-    """None: there is no program in it."""
+    """None if there is no program in it."""
     shown = undressed_end(text[:MAX_CHARS].strip())
     ends = [found.span() for found in _PARTS.finditer(_veiled(shown))]
     parts = [shown[a:z] for (_, a), (z, _) in zip([(0, 0), *ends], [*ends, (len(shown), 0)], strict=True)]

@@ -47,7 +47,7 @@ def rule_list(names: Iterable[str]) -> str:
 
 
 def read(text: str) -> Lesson | None:
-    """None: it is not a lesson."""
+    """None if it is not a lesson."""
     for how, shape in _SHAPES.items():
         if found := shape.fullmatch(text):
             return Lesson(found["failed"], found.groupdict().get("fix", found["failed"]), how, found["error"] or "")

@@ -32,7 +32,7 @@ def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
 
 
 def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
-    """Of these messages alone."""
+    """The passages of these messages alone."""
     added = (message for message in messages if message.content not in memory.body)
     return tuple(span for message in added for span in _spans(message.id, message.content))
 

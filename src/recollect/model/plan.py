@@ -136,7 +136,7 @@ class Plan:
 
     @classmethod
     def of(cls, changes: Iterable[Change]) -> Plan:
-        """Without the updates that would change nothing."""
+        """The plan without updates that would change nothing."""
         return cls(tuple([c for c in changes if not (isinstance(c, Update) and not c.after)]))
 
     @classmethod
@@ -203,7 +203,7 @@ def ids_of(change: Change) -> tuple[str, ...]:
 
 
 def change_json(change: Change) -> dict[str, Json]:
-    """As a person reads it: how many messages, not which."""
+    """The change as a person reads it: how many messages, not which."""
     data: dict[str, Json]
     match change:
         case Create(memory, messages) | Remove(memory, messages):

@@ -76,6 +76,6 @@ def parts(text: str) -> Iterator[Part]:
 
 
 def read(text: str) -> Record | None:
-    """None: it is not a record."""
+    """None if it is not a record."""
     found = {part.role.value: text[part.start : part.end] for part in parts(text)}
     return Record(**found) if found else None

@@ -65,7 +65,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A memory and what is true of it now."""
+    """A memory and its current state."""
 
     memory: Memory
     strength: float
@@ -114,7 +114,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """One hit of a recall and what is true of it now."""
+    """One hit of a recall and its current state."""
 
     scope: Scope
     hit: Hit

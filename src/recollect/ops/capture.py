@@ -29,7 +29,9 @@ _SENTENCES = {
 
 def capture(
     app: App,
-    text: Annotated[str, Arg("What was said; standard input if none is given.", metavar="[TEXT]", stdin=True)] = "-",
+    text: Annotated[
+        str, Arg("What was said; by default read from standard input.", metavar="[TEXT]", stdin=True)
+    ] = "-",
     *,
     explain: Annotated[bool, Arg("Say what happens to each sentence, and why; store nothing.")] = False,
     numbers: Annotated[bool, Arg("With --explain: show the scores, too.")] = False,
@@ -73,7 +75,7 @@ def _outcome(app: App, kept: KeptRule) -> str:
 
 
 def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
-    """In sentences; with `numbers`, the scores of each sentence below it."""
+    """Explains in sentences; with `numbers`, with the scores of each."""
     if not draft.found:
         yield f"Nothing would be kept: {draft.verdict.reason}."
     for one in draft.found:

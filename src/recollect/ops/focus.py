@@ -55,7 +55,7 @@ def focus(
 
 
 def unfocus(
-    app: App, topic: Annotated[str | None, Arg("The topic; all of them if none is given.", metavar="[TOPIC]")] = None
+    app: App, topic: Annotated[str | None, Arg("The topic; by default all of them.", metavar="[TOPIC]")] = None
 ) -> Summary:
     points, left = load_focus(app), []
     summary = "All focus cleared. Returning to similarity-based injection."

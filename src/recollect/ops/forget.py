@@ -75,7 +75,7 @@ def appreciate(
     if memory.kind is Kind.THREAD:
         raise BadInput(
             f"{memory.id} is a thread, and threads fade by the clock.",
-            hint=f"`recollect forget {memory.id}` puts it away, `recollect pin` keeps something.",
+            hint=f"`recollect forget {memory.id}` archives it, `recollect pin` keeps something.",
         )
     return _add_appreciation(app, scope, memory, float(found[1]))
 
@@ -190,7 +190,7 @@ def _archive(app: App, scope: Scope, memory: Memory) -> Done:
 
 
 def _add_appreciation(app: App, scope: Scope, memory: Memory, by: float) -> Done:
-    """In the note's own file, if it has a place for it; else in the store."""
+    """Writes it to the note's own file if that has a place for it, otherwise to the store."""
     now = forgetting.raise_appreciation(memory, by)
     summary = f"The appreciation of {memory.id} is {now:g}."
     if notes.has_own_tags(app, scope, memory):

@@ -66,7 +66,7 @@ def status(app: App) -> Overview:
 
 
 def _counts_now(app: App, store: Store) -> Counts:
-    """With each thread where age has put it, which is never written."""
+    """Counts each thread under the status that its age gives, which is never written."""
     counts, now = store.counts(), app.clock.now()
     fading = {(str(Kind.THREAD), str(status)) for status in REACHED}
     by = Counter({(kind, status): n for kind, status, n in counts.by_kind_and_status if (kind, status) not in fading})

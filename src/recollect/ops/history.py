@@ -136,7 +136,7 @@ def _purge_copy(copy: Path, ids: tuple[str, ...]) -> bool:
 
 
 def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
-    """What is known of notes' files."""
+    """Removes what is known of their files, links and flags."""
     from recollect.ops import validate
 
     for forget in (note_files.forget, note_links.forget, validate.remove_flags):

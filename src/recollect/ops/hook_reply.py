@@ -45,7 +45,7 @@ class SubagentTasks:
                 self._tasks.append((session, kind if isinstance(kind, str) else "", task[:_TASK_CHARS]))
 
     def pop(self, session: str, kind: str) -> str:
-        """The session's oldest task for this kind of agent; else its oldest. Empty: none is known."""
+        """The session's oldest task for this kind of agent, or its oldest at all. Empty if none is known."""
         with self._guard:
             own = [one for one in self._tasks if one[0] == session]
             for found in [one for one in own if one[1] == kind] or own:
@@ -107,7 +107,7 @@ class PromptSearch:
         return tuple(one.hit for one in self.found.found) if self.found else ()
 
     def with_remark(self, remark: str) -> PromptSearch:
-        """With something more about how it was searched."""
+        """The same, with a remark about how it was searched."""
         return replace(self, found=replace(self.found, how=f"{self.found.how}; {remark}")) if self.found else self
 
 

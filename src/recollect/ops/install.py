@@ -226,7 +226,7 @@ def _past_sessions(app: App) -> Iterator[str]:
 
 
 def _end_daemon(app: App) -> None:
-    """And removes what it left. One that does not end in time keeps what it needs; nothing calls it any more."""
+    """Also removes its files. A daemon that does not end in time keeps them; nothing calls it any more."""
     at = place.follow(place.find_place(str(app.home.root), environment()))
     with suppress(client.Unanswered):
         client.ask(at, {"op": "stop"}, b"", _STOP_S)

@@ -42,8 +42,8 @@ _MOST_JUDGED = 100_000
 def threads(
     app: App,
     *,
-    status: Annotated[Status | None, Arg("Only those with this status.")] = None,
-    topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
+    status: Annotated[Status | None, Arg("Only memories with this status.")] = None,
+    topic: Annotated[str | None, Arg("Only memories with this topic.")] = None,
     muted: Muted = False,
     limit: Limit = 20,
 ) -> Cards:
@@ -67,14 +67,14 @@ def list_kind(
 
 
 def muted_memories(app: App, kind: Kind | None = None) -> list[Card]:
-    """Whatever their status."""
+    """All muted memories, whatever their status."""
     judged = Query(judged=True, limit=_MOST_JUDGED)
     found = [(scope, memory) for scope, store in app.scopes() for memory in store.find(judged)]
     return [card(app, scope, memory) for scope, memory in found if kind in (None, memory.kind) and is_muted(memory)]
 
 
 def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Status | None) -> list[Card]:
-    """By the status that age gives, which may not be stored yet: asks for more until there are enough."""
+    """Filters by the status that age gives, which may not be stored yet: reads on until there are enough."""
     while True:
         found = store.find(query)
         cards = [one for one in (card(app, scope, memory) for memory in found) if status in (None, one.memory.status)]

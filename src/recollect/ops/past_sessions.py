@@ -77,7 +77,7 @@ def import_past(
 
 
 def catch_up(app: App) -> Summary:
-    """What the daemon does by itself a moment after each turn."""
+    """Does at once what the daemon does automatically after each turn."""
     waiting = transcripts.count_waiting(app)
     if app.dry_run:
         return Summary(f"{waiting} events wait to be read.", {"waiting": waiting, "dry_run": True})
@@ -99,7 +99,7 @@ def count_past(app: App) -> tuple[int, int]:
 
 
 def _project_finder() -> Callable[[str], Project | None]:
-    """Whose a folder is; each is looked up once."""
+    """Returns a function that finds the project of a folder, and looks each folder up once."""
     home = user_home(environment())
 
     @cache
@@ -140,7 +140,7 @@ def choose(
 
 
 def show_progress(app: App, total: int, what: str) -> Step:
-    """To be called with the number of bytes after each step."""
+    """Returns a function to call with the number of bytes after each step."""
     done = 0
 
     def step(size: int) -> None:
@@ -204,7 +204,7 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
 
 
 def _format_preview(report: ImportReport) -> Iterator[str]:
-    """Of a dry run: rules, what waits, and what is dropped, by the reason."""
+    """For a dry run: counts rules, waiting rules, and dropped sentences by reason."""
     for what, many in report.prompts.most_common():
         yield f"  {many:>6,} {'prompts ' if what.startswith('dropped') else 'rules '}{what}"
     if report.copies:

@@ -68,9 +68,11 @@ def search(
     *,
     kind: Annotated[Kind | None, Arg("Only this kind.")] = None,
     status: Annotated[Status | None, Arg("Only this status (default: active, suspended, or archived by age).")] = None,
-    topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
-    tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
-    group: Annotated[str | None, Arg("Only those of this session, conversation, import or folder of notes.")] = None,
+    topic: Annotated[str | None, Arg("Only memories with this topic.")] = None,
+    tag: Annotated[str | None, Arg("Only memories with this tag.")] = None,
+    group: Annotated[
+        str | None, Arg("Only memories from this session, conversation, import or folder of notes.")
+    ] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
     since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
     until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
@@ -144,7 +146,7 @@ def _look_up(app: App, id: str, offset: int = 0) -> Recalled:
 
 
 def _with_bridges(app: App, found: Found) -> Recalled:
-    """With the links of what was found; sleeping threads that came near enough are awake now."""
+    """Adds the links of the memories found, and wakes suspended threads that match closely enough."""
     nearest: dict[tuple[Scope, str], Recollection] = {}
     for one in sorted(found.found, key=_similarity, reverse=True):
         nearest.setdefault((one.scope, one.hit.memory.id), one)

@@ -72,7 +72,7 @@ def replay(
         str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
     ] = None,
     *,
-    project: Annotated[str | None, Arg("The folder of another project than this one.", metavar="FOLDER")] = None,
+    project: Annotated[str | None, Arg("The folder of another project; by default this one.", metavar="FOLDER")] = None,
     since: Annotated[
         str | None, Arg("Count only prompts after this date; earlier sessions are still read.", "2026-01-31")
     ] = None,
@@ -105,7 +105,7 @@ def replay(
 
 
 def replay_sessions(app: App, transcripts: Sequence[Transcript]) -> list[Asked]:
-    """Into the memory of this app, which knows nothing before."""
+    """Reads them into the memory of this app, which starts empty."""
     total = sum(one.size for one in transcripts)
     step = past_sessions.show_progress(app, total, "MB of sessions")
     past = PastApp(app, app.require_project(), app.settings, "Replayed past sessions")

@@ -28,8 +28,8 @@ _MAX_RULE_CHARS = 2_000
 def listing(
     app: App,
     *,
-    status: Annotated[Status, Arg("Only those with this status.")] = Status.ACTIVE,
-    topic: Annotated[str | None, Arg("Only those with this topic.")] = None,
+    status: Annotated[Status, Arg("Only rules with this status.")] = Status.ACTIVE,
+    topic: Annotated[str | None, Arg("Only rules with this topic.")] = None,
     muted: Muted = False,
     limit: Limit = 50,
 ) -> Cards:

@@ -174,9 +174,7 @@ def withheld_notes(app: App) -> tuple[frozenset[str], str]:
     return frozenset(one.id for one in files.values() if allowed != _digest(files)), allowed
 
 
-def allow(
-    app: App, *, off: Annotated[bool, Arg("Take it back: they are not loaded until allowed again.")] = False
-) -> Summary:
+def allow(app: App, *, off: Annotated[bool, Arg("Stop loading them until you allow them again.")] = False) -> Summary:
     app.require_scope(Scope.PROJECT)
     if not app.dry_run:
         vault_sync.refresh(app, Scope.PROJECT)
@@ -195,7 +193,7 @@ def allow(
 
 
 def _always_load_files(app: App, scope: Scope) -> dict[str, KnownFile]:
-    """By path, sorted."""
+    """Sorted by path."""
     if app.store_path(scope) is None:
         return {}
     under = f"{page.MEMORY}/{page.ALWAYS}/" if scope is Scope.PROJECT else f"{page.ALWAYS}/"

@@ -40,7 +40,7 @@ def suggestions(
     app: App,
     context: Annotated[str | None, Arg("What the work is about, for hints.", metavar="[CONTEXT]")] = None,
     *,
-    apply: Annotated[bool, Arg("Do the merges and splits that are suggested, each with its own undo.")] = False,
+    apply: Annotated[bool, Arg("Apply the suggested merges and splits, each with its own undo.")] = False,
 ) -> Suggested:
     store = app.reader(app.scope)
     threads = compaction.assess(store.sketches(), now=app.clock.now(), rules=app.age_rules)

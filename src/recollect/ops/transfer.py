@@ -157,7 +157,7 @@ def import_jsonl(
     total, known = len(changes), len(changes) - len(new)
     facts: dict[str, Json] = {"lines": total, "new": len(new), "known": known, "dry_run": app.dry_run}
     if app.dry_run:
-        return Summary(f"Would import {len(new):,} of {total:,} lines; {known:,} are there already.", facts)
+        return Summary(f"Would import {len(new):,} of {total:,} lines; {known:,} were already known.", facts)
     store, change = app.writer(scope), app.mint.draw("change")
     header = app.change_header("import", f"Imported {file}", change=change, actor=IMPORT_ACTOR)
     for start in range(0, len(new), _BATCH):

@@ -242,7 +242,7 @@ def _read_again(app: App, scope: Scope, shown: Memory) -> Memory | None:
 
 
 def _save_note(app: App, one: Proposal, scope: Scope, shown: Note) -> Done | None:
-    """Into the inbox of the user's vault; a repository's files are never written unasked."""
+    """Writes to the inbox of the user's vault; a repository's files are never written unasked."""
     now = _read_again(app, scope, shown)
     if now is None or scope is not Scope.USER or now.status is not Status.ACTIVE:
         return None

@@ -294,7 +294,7 @@ def _is_missing_path(name: str, root: Path | None) -> bool:
 
 
 def _is_missing_program(name: str, _root: Path | None) -> bool:
-    """As a shell would look it up, on the PATH of this process."""
+    """Looks it up as a shell would, on the PATH of this process."""
     path = environment().get("PATH", "")
     return bool(path) and name not in _BUILT_IN and shutil.which(name, path=path) is None
 
@@ -349,7 +349,7 @@ def read_flags(store: Store) -> dict[str, str]:
 
 
 def remove_flags(store: Store, ids: Iterable[str]) -> None:
-    """Of memories that are erased."""
+    """For memories that are erased."""
     gone = set(ids)
     with store.transaction():
         if gone & (flags := OUTDATED.read(store)).keys():

@@ -70,7 +70,7 @@ def remove_answers(folder: Path, session: str, *, with_folder: bool) -> None:
 
 
 def sweep_old_answers(folder: Path, now: Moment) -> None:
-    """Those of sessions that never ended, and those from a time that the clock has not reached yet."""
+    """Removes the answers of sessions that never ended, and answers dated in the future."""
     now_s = now.micros / 1_000_000
     with suppress(OSError):
         for session in [one for one in os.scandir(folder) if one.is_dir(follow_symlinks=False)]:

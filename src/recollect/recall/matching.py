@@ -74,7 +74,7 @@ class Match(NamedTuple):
 
 
 def count_terms(evidence: Sequence[WordEvidence]) -> Counter[str]:
-    """In how many passages of all stores each term occurs."""
+    """The number of passages, in all stores, that contain each term."""
     counts: Counter[str] = Counter()
     for term in (term for one in evidence for term in one.terms):
         counts[term.term] += term.passages

@@ -51,7 +51,7 @@ class CandidateLine(NamedTuple):
 
 
 def limit_to_room(candidates: Sequence[CandidateLine]) -> tuple[CandidateLine, ...]:
-    """As many of the first as fit into the broad question."""
+    """The first candidates, as many as fit into the broad question."""
     used = accumulate(len(candidate.line) + 1 for candidate in candidates[:MAX_OFFERED])
     return tuple(candidate for candidate, chars in zip(candidates, used, strict=False) if chars <= BROAD_CHARS)
 

@@ -80,7 +80,7 @@ def decode_base64(text: bytes) -> Spelling | None:
 
 
 def _trim_run(text: bytes, start: int, end: int) -> tuple[int, int]:
-    """Without the line after it, if that is not part of the run."""
+    """Leaves out the line after it, if that is not part of the run."""
     last = text.rfind(b"\n", start, end)
     is_odd = len(text[start:end].translate(None, b"\r\n")) % 4
     return (start, last) if last >= 0 and end - last <= _LAST_LINE and is_odd else (start, end)

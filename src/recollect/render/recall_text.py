@@ -31,7 +31,7 @@ def ago(then: Moment, now: Moment) -> str:
 
 
 def time_span(minutes: int) -> str:
-    """In the largest unit that fits; empty for less than a minute."""
+    """The age in the largest unit that fits; empty for less than a minute."""
     units = ((1_440, "day"), (60, "hour"), (1, "minute"))
     return next((counted(minutes // size, unit) for size, unit in units if minutes >= size), "")
 

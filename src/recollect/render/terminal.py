@@ -35,7 +35,7 @@ def short_ids(text: str) -> str:
 
 
 def _short_ago(then: Moment, now: Moment) -> str:
-    """For a column: `5 min`, `3 h`, `12 d`."""
+    """The age for a column: `5 min`, `3 h`, `12 d`."""
     count, _, unit = time_span(int(now.days_since(then) * 1_440)).partition(" ")
     return f"{count} {'min' if unit.startswith('min') else unit[0]}" if unit else "now"
 

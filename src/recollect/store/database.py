@@ -176,12 +176,12 @@ class Database:
         return self._read(Memory, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, query.limit)
 
     def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
-        """Those of a thread, or those with these ids; oldest first."""
+        """The messages of a thread, or those with these ids; oldest first."""
         where, given = (f"id {AMONG}", list(ids)) if ids else ("thread_id = ?", thread_id)
         return tuple(self._read(Message, f"WHERE {where} ORDER BY at, id", given))
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
-        """Those that touch any of the ids; all of them when none is given."""
+        """The bridges that touch any of the ids; all bridges when none is given."""
         where = f"WHERE source {AMONG} OR target {AMONG}" if ids else ""
         given = [list(ids)] * 2 if ids else []
         return tuple(self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given))

@@ -172,7 +172,7 @@ def quoted(term: str) -> str:
 
 
 def _affordable(known: list[tuple[int, str]], most: int) -> tuple[list[tuple[int, str]], int]:
-    """Those that are asked, rarest first, and how many postings they have together."""
+    """The terms to look up, rarest first, and how many postings they have together."""
     chosen, postings = known[:1], known[0][0] if known else 0
     for count, term in known[1:MAX_TERMS]:
         if postings + count > most:

@@ -33,7 +33,7 @@ _Pair = tuple[Any, Any]  # a value before and after; None where there is none
 
 class Writes(Words):
     def _apply(self, changes: Iterable[Change]) -> list[Change]:
-        """Those that wrote anything."""
+        """Returns the changes that wrote anything."""
         done: list[Change] = []
         for run in _runs(changes):
             if isinstance(run, list):

@@ -73,7 +73,7 @@ def head_start(text: str) -> int:
 
 
 def newline_of(text: str) -> str:
-    """As the text's first line ends."""
+    """The line ending of the text's first line."""
     first = re.search(r"\r?\n", text)
     return first.group() if first else "\n"
 

@@ -185,7 +185,7 @@ def name_for(title: str) -> str:
 
 
 def _make_folders(vault: Vault, folder: Path) -> None:
-    """Those on the way that are not there yet, none of them a link."""
+    """Makes the folders on the way that do not exist yet, never through a link."""
     missing, here = [], folder
     while not here.is_dir():
         missing.append(here)

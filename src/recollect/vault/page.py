@@ -134,7 +134,7 @@ def _count(value: object) -> int:
 
 
 def _names(given: Iterable[str]) -> tuple[str, ...]:
-    """With or without `[[…]]`, with or without `.md`."""
+    """Names given with or without `[[…]]`, with or without `.md`."""
     found = (one_line((links_in(name) or (name,))[0]).removesuffix(".md") for name in given)
     return tuple(dict.fromkeys(filter(None, found)))
 

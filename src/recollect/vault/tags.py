@@ -75,7 +75,7 @@ def inner(text: str, block: Block | None) -> str:
 
 
 def metadata(text: str) -> dict[str, object] | None:
-    """None: it is there and cannot be read."""
+    """None if it is there and cannot be read."""
     try:
         held = json.loads(inner(text, find(text).get(METADATA)) or "{}", object_pairs_hook=_unique)
     except (ValueError, RecursionError):
