@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,7 +23,6 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
 from recollect.hooks import Hooks
-from recollect.model.memory import Message, Rule, Thread
 from recollect.model.plan import Create, Plan
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
@@ -31,11 +31,11 @@ from recollect.ops import memories, recall, rules
 from recollect.ops.focus import save_focus
 from recollect.recall.priority import Focus
 from recollect.render import inject
-from recollect.store import SqliteStore, Store
+from recollect.store import SqliteStore
 from tests.hooks.talk import Talk, events, log_of
 from tests.ops.ask import holding, kept, made, pinned, set_to
 from tests.ops.conftest import Opens
-from tests.values import NOW
+from tests.values import NOW, messages
 from tests.values import thread as values_thread
 
 
@@ -106,18 +106,13 @@ def test_what_is_shown_is_counted_and_what_is_asked_for_is_stronger_too(app: App
 
 
 def test_sessions_are_counted_by_their_first_message(app: App, talk: Talk, another: Callable[[str], Talk]):
-    def numbers() -> list[int]:
-        found = [find_session(app.reader(Scope.PROJECT), id) for id in ("s-1", "s-2", "s-3")]
-        return [session.number if session else -1 for session in found]
-
     talk.start()
-    assert numbers() == [0, -1, -1]
     another("s-2").start()
     another("s-3").say("hello there")
     talk.say("hello there")
     talk.say("hello again")
-
-    assert numbers() == [2, 0, 1]
+    found = [find_session(app.reader(Scope.PROJECT), id) for id in ("s-1", "s-2", "s-3")]
+    assert [session and session.number for session in found] == [2, 0, 1]
 
 
 def test_sessions_that_speak_at_once_get_numbers_of_their_own(app: App, open_app: Opens):
@@ -190,28 +185,25 @@ def test_a_pause_is_told_in_a_clause_with_what_is_shown_and_never_alone(app: App
     assert "Loaded 1 relevant memory:" in at_once.context
 
 
-@pytest.mark.parametrize("prompt", ["hi", "yes", "ok go on", "commit this", "danke, weiter", "谢谢", "/compact", "2"])
-def test_a_prompt_without_content_gets_nothing(app: App, talk: Talk, prompt: str):
-    pinned(app, f"{prompt}: deploys go through staging")
-    assert talk.say(prompt).raw == b""
-    assert events(app) == ["prompt"]
-    assert "nothing to look for" in log_of(app)
+def test_a_prompt_without_content_gets_nothing(app: App, talk: Talk):
+    prompts = ("hi", "yes", "ok go on", "commit this", "danke, weiter", "谢谢", "/compact", "2")
+    for prompt in prompts:
+        pinned(app, f"{prompt}: deploys go through staging")
+    assert [talk.say(prompt).raw for prompt in prompts] == [b""] * len(prompts)
+    assert events(app) == ["prompt"] * len(prompts)
+    assert log_of(app).count("nothing to look for") == len(prompts)
 
 
 @pytest.mark.parametrize(
     ("prompt", "reason"),
     [
-        ("write a haiku about autumn", "nothing in common"),
         ("what is the capital of Peru?", "nothing in common"),
-        ("explain monads", "nothing in common"),
         ("which cluster is the cheapest to rent?", r"below the floor \(0\.[0-4]\d < 0\.50\)"),
     ],
 )
 def test_a_prompt_that_nothing_bears_on_gets_nothing_and_why_says_so(app: App, talk: Talk, prompt: str, reason: str):
     id = pinned(app, "Deploys go through the staging cluster first")
-    pinned(app, "Use pnpm, not npm")
     fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
-
     assert talk.say(prompt).raw == b""
     (told,) = recall.why(app, id).recalls
     dropped = {drop["id"]: drop["reason"] for drop in told["dropped"]}  # type: ignore[union-attr, index, call-overload]
@@ -281,17 +273,11 @@ def two_turns(app: App) -> str:
             ran="curl -k https://localhost:8443/health",
         ),
     )
-    id = app.mint.draw("thread")
-    messages = tuple(
-        Message(app.mint.draw("message"), id, NOW.plus(days=-9), TURN, record.text()) for record in records
-    )
-    made_then = NOW.plus(days=-9)
-    thread = Thread(
-        id=id, title="Nightly work", body="", created_at=made_then, reinforced_at=made_then, last_active_at=made_then
-    )
-    app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Create(thread, messages)]), lambda _: "two turns")
+    thread = values_thread("Nightly work", body="", days_old=9)
+    said = tuple(replace(one, source=TURN) for one in messages(thread, *(record.text() for record in records)))
+    app.commit(Scope.PROJECT, "test", lambda _: Plan.of([Create(thread, said)]), lambda _: "two turns")
     fill_vectors(app.writer(Scope.PROJECT), app.embedder, 100)
-    return id
+    return thread.id
 
 
 def test_how_much_a_prompt_brings_is_a_setting(app: App, talk: Talk, another: Callable[[str], Talk]):
@@ -322,15 +308,9 @@ def test_with_little_time_words_answer_alone_and_when_it_is_over_nothing_is_said
 
 def test_found_nothing_and_could_not_search_are_told_apart(app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch):
     pinned(app, "Deploys go through staging")
-    nothing = talk.say("zzz qqq")
-
-    def refuse(*_: object) -> None:
-        raise StoreBusy("Another process holds it.")
-
-    monkeypatch.setattr(SqliteStore, "words", refuse)
+    assert talk.say("zzz qqq").notice == ""
+    monkeypatch.setattr(SqliteStore, "words", Mock(side_effect=StoreBusy("Another process holds it.")))
     refused = talk.say("deploys through staging?")
-
-    assert nothing.notice == ""
     assert refused.notice == "Recollect could not search: Another process holds it."
 
 
@@ -339,14 +319,8 @@ def test_a_store_that_cannot_be_written_still_answers(
     app: App, talk: Talk, monkeypatch: pytest.MonkeyPatch, problem: type[StoreBusy]
 ):
     id = pinned(app, "Deploys go through staging")
-
-    def refuse(_store: Store) -> None:
-        raise problem("It cannot be written.")
-
-    monkeypatch.setattr(SqliteStore, "transaction", refuse)
-    said = talk.say("deploys through staging?", confirm=False)
-
-    assert id in said.context
+    monkeypatch.setattr(SqliteStore, "transaction", Mock(side_effect=problem("It cannot be written.")))
+    assert id in talk.say("deploys through staging?", confirm=False).context
     assert "not-kept of=prompt" in log_of(app)
     assert not talk.answer("UserPromptSubmit", prompt="deploys through staging?").is_kept
 
@@ -360,13 +334,10 @@ def test_a_prompt_of_a_megabyte_is_answered_and_leaves_no_secret_behind(app: App
 
 
 def test_focus_lifts_what_the_work_is_about_and_rules_are_brought_beside_threads(app: App, talk: Talk):
-    plain = made(memories.pin(app, "Login errors are logged to stderr", topics=("logs",)))
-    lifted = made(memories.pin(app, "Login errors are counted by type", topics=("metrics",)))
+    plain = pinned(app, "Login errors are logged to stderr", topics=("logs",))
+    lifted = pinned(app, "Login errors are counted by type", topics=("metrics",))
     rule = made(rules.add(app, "Login errors are never swallowed"))
     save_focus(app, [Focus("metrics", 1.0, NOW)])
-
     context = talk.say("where do login errors go?").context
-
     assert context.index(lifted) < context.index(plain)
-    assert isinstance(kept(app, rule), Rule)
-    assert rule in context
+    assert f"- rule {rule}" in context

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.app.core import App
@@ -27,10 +28,10 @@ from tests.hooks.talk import Talk, events
 from tests.ops.ask import holding, set_to
 
 TOOL: dict[str, Any] = {
-    "tool_name": "Bash",
-    "tool_input": {"command": "make the secret thing"},
-    "tool_use_id": "toolu_1",
-}
+    "tool_name": "Bash", "tool_input": {"command": "make the secret thing"}, "tool_use_id": "toolu_1",
+}  # fmt: skip
+
+
 ONLY_KEPT: list[tuple[str, dict[str, Any]]] = [
     ("Stop", {"last_assistant_message": "the secret thing is done"}),
     ("PostToolBatch", {"tool_calls": [TOOL | {"tool_response": "the secret thing"}]}),
@@ -77,15 +78,10 @@ def test_an_event_that_cannot_be_kept_is_refused_so_that_the_hook_spools_it(
 
 def test_a_spooled_pointer_and_the_event_itself_are_one(app: App, talk: Talk):
     talk.tell("PostToolUseFailure", **TOOL, error="Exit code 3")
-    left = {
-        "host": "claude-code", "event": "PostToolUseFailure", "session": "s-1", "prompt": "p0", "cwd": str(Path.cwd()),
-        "project": str(Path.cwd()), "tools": ["toolu_1"], "transcript": "", "transcript_bytes": 0,
-        "at_ns": time.monotonic_ns(),
-    }  # fmt: skip
-
+    left = left_by_hook(talk, app.clock.now(), event="PostToolUseFailure", tools=["toolu_1"])
+    del left["mark"]
     assert talk.hooks.receive(left) is Received.KNOWN
     assert talk.hooks.receive(left | {"tools": ["toolu_2"]}) is Received.NEW
-
     assert events(app) == ["tool-failed", "tool-failed"]
 
 
@@ -98,35 +94,30 @@ def test_prompts_that_share_an_id_are_two_and_one_that_is_delivered_twice_is_one
     assert events(app) == ["prompt", "prompt"]
 
 
-def left_of_a_prompt(talk: Talk, at: Moment, size: int = 0) -> dict[str, object]:
+def left_by_hook(talk: Talk, at: Moment, **more: object) -> dict[str, object]:
     return {
         "host": "claude-code", "event": "UserPromptSubmit", "session": "s-1", "prompt": "p0", "cwd": str(Path.cwd()),
-        "project": str(Path.cwd()), "tools": [], "transcript": talk.transcript, "transcript_bytes": size,
-        "at_ns": at.micros * 1_000, "mark": "1",
+        "project": str(Path.cwd()), "tools": [], "transcript": talk.transcript, "transcript_bytes": 0,
+        "at_ns": at.micros * 1_000, "mark": "1", **more,
     }  # fmt: skip
 
 
 def test_a_pointer_waits_for_its_transcript(app: App, talk: Talk, tmp_path: Path):
     talk.transcript = str(tmp_path / "t.jsonl")
-    left = left_of_a_prompt(talk, app.clock.now())
-
-    assert talk.hooks.receive(left) is Received.NOT_YET
-    assert events(app) == []
-
+    left = left_by_hook(talk, app.clock.now())
+    assert (talk.hooks.receive(left), events(app)) == (Received.NOT_YET, [])
     Path(talk.transcript).write_bytes(b"")
-    assert talk.hooks.receive(left) is Received.NEW
-    assert events(app) == ["prompt"]
+    assert (talk.hooks.receive(left), events(app)) == (Received.NEW, ["prompt"])
 
 
-@pytest.mark.parametrize(("transcript", "away_s"), [("", 0), ("t.jsonl", -3_600), ("t.jsonl", 3_600)])
+@pytest.mark.parametrize(("transcript", "away_s"), [("", 0), ("/none/t.jsonl", -3_600), ("/none/t.jsonl", 3_600)])
 def test_a_prompt_that_stands_in_no_transcript_is_lost_and_counted_once(
-    app: App, talk: Talk, tmp_path: Path, transcript: str, away_s: int
+    app: App, talk: Talk, transcript: str, away_s: int
 ):
     """An agent that leaves none, or was killed before it did; or the clock was set back since."""
-    talk.transcript = str(tmp_path / transcript) if transcript else ""
-    left = left_of_a_prompt(talk, app.clock.now().plus(seconds=away_s))
-    assert talk.hooks.receive(left) is Received.LOST
-    assert talk.hooks.receive(left) is Received.KNOWN
+    talk.transcript = transcript
+    left = left_by_hook(talk, app.clock.now().plus(seconds=away_s))
+    assert [talk.hooks.receive(left) for _ in range(2)] == [Received.LOST, Received.KNOWN]
     assert events(app) == ["prompt"]
 
 
@@ -170,39 +161,15 @@ def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App,
 # What a person says in a prompt is kept as a rule, and they are told so in one line.
 
 
-def in_force(app: App) -> list[str]:
-    return [card.memory.body for card in rules.listing(app).cards]
-
-
 def test_a_rule_said_in_a_prompt_is_there_in_the_next_session(app: App, talk: Talk):
     talk.transcript = "/home/ada/session.jsonl"
     talk.say("we use tabs here", left_s=0.01)
-    assert in_force(app) == [], "without time it is left to the transcript"
-    said = talk.say("no, we use pnpm here, not npm")
+    talk.say("<task-notification>\nwe always use tabs here\n</task-notification>\nwe always use tabs here")
+    assert rules.listing(app).cards == (), "left to the transcript without time, and no person's words"
+    said = talk.say("<ide_selection>\nwe always use tabs here\n</ide_selection>\nno, we use pnpm here, not npm")
     assert said.notice == 'Recollect: noted "Use pnpm, not npm" \u00b7 undo: recollect undo'
+    assert [card.memory.body for card in rules.listing(app).cards] == ["Use pnpm, not npm."]
     assert "Use pnpm, not npm." in Talk(app, session="s-2").start().context
-
-
-PLAN = "Implement the following plan:\n\n# Move to pnpm\n\nwe always use tabs here\nno, we use pnpm here, not npm"
-
-
-@pytest.mark.parametrize(
-    ("prompt", "heard"),
-    [
-        ("should we use tabs?", []),
-        ("<task-notification>\nwe always use tabs here\n</task-notification>\nwe always use tabs here", []),
-        (PLAN, []),
-        (f"{PLAN}\n\nUser feedback on this plan: we use make here, not just", ["Use make, not just."]),
-        ("<ide_selection>The user selected:\nwe always use tabs here\n</ide_selection>\nno, we use pnpm here, not npm",
-         ["Use pnpm, not npm."]),
-    ],
-    ids=["a question", "no person's words", "a plan", "words added to a plan", "words beside a selection"],
-)  # fmt: skip
-def test_only_rules_that_a_person_typed_are_captured(app: App, talk: Talk, prompt: str, heard: list[str]):
-    said = talk.say(prompt)
-    assert ("noted" in said.notice) is bool(heard)
-    assert in_force(app) == heard
-    assert rules.list_inbox(app).cards == ()
 
 
 # Two ways to the same event, one answer.
@@ -212,7 +179,8 @@ SETTINGS, PLUGIN = "", "plugin"
 WAYS: tuple[dict[str, str], ...] = ({}, {"RECOLLECT_VIA": PLUGIN})
 
 
-@given(st.lists(st.sampled_from([SETTINGS, PLUGIN]), max_size=60))
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from([SETTINGS, PLUGIN]), max_size=30))
 def test_no_event_is_answered_more_often_than_the_way_that_told_most(ways: list[str]):
     once = _SeenEvents()
     answered = sum(once.is_first("e", way) for way in ways)
@@ -220,19 +188,14 @@ def test_no_event_is_answered_more_often_than_the_way_that_told_most(ways: list[
 
 
 def test_two_at_the_same_moment_are_one():
-    once, answers, start = _SeenEvents(), [], threading.Barrier(8)
+    once, start = _SeenEvents(), threading.Barrier(8)
 
-    def tell(way: str) -> None:
+    def tell(way: str) -> int:
         start.wait()
-        answers.extend([once.is_first(f"e{number}", way) for number in range(200)])
+        return sum(once.is_first(f"e{number}", way) for number in range(200))
 
-    threads = [threading.Thread(target=tell, args=(f"way {number}",)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert answers.count(True) == 200
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(tell, map(str, range(8)))) == 200
 
 
 def test_an_agent_that_calls_in_two_ways_is_told_once_and_heard_once(app: App, talk: Talk):

@@ -27,14 +27,12 @@ RULES = {
 }
 
 
-def ruled(app: App) -> dict[RuleType, str]:
+@pytest.fixture
+def ids(app: App) -> dict[RuleType, str]:
     return {kind: made(rules.add(app, text, type=kind)) for kind, text in RULES.items()}
 
 
-def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Talk):
-    assert talk.start().raw == b"", "a new place"
-    ids = ruled(app)
-
+def test_the_rules_in_force_are_loaded_in_their_sections_once(app: App, talk: Talk, ids: dict[RuleType, str]):
     context = talk.start().context
 
     lines = context.splitlines()
@@ -60,8 +58,7 @@ def test_an_open_thread_is_named_and_counts_as_told_where_its_headline_says_all(
     assert (id in talk.say("how far is the billing rewrite").context) is bool(more)
 
 
-def test_after_compaction_the_rules_come_back_and_the_person_is_told(app: App, talk: Talk):
-    ids = ruled(app)
+def test_after_compaction_the_rules_come_back_and_the_person_is_told(talk: Talk, ids: dict[RuleType, str]):
     talk.start()
     said = talk.start("compact")
     assert all(id in said.context for id in ids.values())
@@ -69,7 +66,8 @@ def test_after_compaction_the_rules_come_back_and_the_person_is_told(app: App, t
     assert said.notice == "\U0001f504 Recollect: 4 rules re-loaded after context compaction"
 
 
-def test_a_waiting_notice_is_told_once_and_without_rules_a_compaction_says_nothing(app: App, talk: Talk):
+def test_a_waiting_notice_is_told_once_and_a_new_place_or_a_compaction_without_rules_says_nothing(app: App, talk: Talk):
+    assert talk.start().raw == b""
     pinned(app, "The billing rewrite is half done")
     talk.start()
     notices.add(app, "\U0001f4be Recollect: preserved 2 memories")
@@ -77,16 +75,14 @@ def test_a_waiting_notice_is_told_once_and_without_rules_a_compaction_says_nothi
     assert talk.start("compact").raw == b""
 
 
-def test_a_resumed_session_hears_only_what_is_new(app: App, talk: Talk, another: Callable[[str], Talk]):
-    ids = ruled(app)
+def test_a_resumed_session_hears_only_what_is_new(
+    app: App, talk: Talk, another: Callable[[str], Talk], ids: dict[RuleType, str]
+):
     talk.start()
     assert talk.start("resume").raw == b""
-
     new = made(rules.add(app, "Branches are named after tickets"))
     said = talk.start("resume")
-
-    assert new in said.context
-    assert not any(id in said.context for id in ids.values())
+    assert [id in said.context for id in (new, *ids.values())] == [True, False, False, False, False]
     assert talk.start("resume").raw == b""
     assert ids[RuleType.DEVOPS] in talk.start("clear").context
     assert ids[RuleType.DEVOPS] in another("s-new").start("resume").context, "one that we never saw"
@@ -103,16 +99,20 @@ def forked(transcript: Path, *blocks: str | None) -> None:
     transcript.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
+@pytest.fixture
+def fork(app: App, tmp_path: Path) -> Talk:
+    talk = Talk(app, session="s-fork")
+    talk.transcript = str(tmp_path / "fork.jsonl")
+    return talk
+
+
 @pytest.mark.parametrize("compacted", [False, True])
 def test_a_fork_knows_from_its_transcript_what_was_shown_since_it_was_compacted(
-    app: App, talk: Talk, another: Callable[[str], Talk], tmp_path: Path, compacted: bool
+    app: App, talk: Talk, fork: Talk, ids: dict[RuleType, str], compacted: bool
 ):
-    ids = ruled(app)
     started = talk.start().context
     thread = pinned(app, "Deploys go through staging")
     prompted = talk.say("deploys through staging?").context
-    fork = another("s-fork")
-    fork.transcript = str(tmp_path / "fork.jsonl")
     forked(Path(fork.transcript), prompted, *([None] if compacted else []), started)
 
     assert fork.start("fork").raw == b""
@@ -130,36 +130,25 @@ def parent(path: Path, told: str, answered: Moment) -> None:
         file.write(json.dumps(answer) + "\n" + json.dumps(after) + "\n")
 
 
-def test_a_fork_whose_transcript_is_not_there_yet_finds_its_parent(
-    app: App, talk: Talk, another: Callable[[str], Talk], tmp_path: Path
+@pytest.mark.parametrize(
+    ("others", "is_found"),
+    [([-6.4, -60.0], True), ([], False), ([-60.0], False), ([-6.4, -5.9], False)],
+    ids=["its parent", "none", "another", "two"],
+)
+def test_a_fork_whose_transcript_is_not_there_yet_finds_its_parent_or_is_told_everything(
+    app: App, talk: Talk, fork: Talk, ids: dict[RuleType, str], tmp_path: Path, others: list[float], is_found: bool
 ):
-    ids = ruled(app)
     thread = pinned(app, "Deploys go through staging")
-    parent(tmp_path / "parent.jsonl", talk.start().context, NOW.plus(seconds=-6.4))
-    parent(tmp_path / "stranger.jsonl", "", NOW.plus(seconds=-60))
-    fork = another("s-fork")
-    fork.transcript = str(tmp_path / "fork.jsonl")
+    told = talk.start().context
+    for number, ago_s in enumerate(others):
+        parent(tmp_path / f"{number}.jsonl", told if ago_s > -60 else "", NOW.plus(seconds=ago_s))
     new = made(rules.add(app, "Branches are named after tickets"))
 
     context = fork.start("fork", seconds_since_last_response=6).context
 
     assert new in context
-    assert not any(id in context for id in ids.values())
+    assert {id in context for id in ids.values()} == {not is_found}
     assert thread not in fork.say("deploys through staging?").context
-
-
-@pytest.mark.parametrize("others", [[], [-60.0], [-6.4, -5.9]], ids=["none", "another", "two"])
-def test_a_fork_whose_parent_is_not_certain_is_told_everything(
-    app: App, talk: Talk, another: Callable[[str], Talk], tmp_path: Path, others: list[float]
-):
-    ids = ruled(app)
-    told = talk.start().context
-    for number, ago_s in enumerate(others):
-        parent(tmp_path / f"{number}.jsonl", told, NOW.plus(seconds=ago_s))
-    fork = another("s-fork")
-    fork.transcript = str(tmp_path / "fork.jsonl")
-
-    assert ids[RuleType.DEVOPS] in fork.start("fork", seconds_since_last_response=6).context
 
 
 def test_more_rules_than_fit_are_cut_whole_and_it_is_said(app: App, talk: Talk):
@@ -225,18 +214,13 @@ def test_what_was_allowed_is_this_text_and_no_other(app: App, talk: Talk, shared
     put(shared, "_always-load/a.md", "The giraffe approves.\n")
     put(shared, "_always-load/b.md", "The zebra approves.\n")
     session_start.allow(app)
-
-    match change:
-        case "edit":
-            put(shared, "_always-load/a.md", "The wolf approves.\n")
-        case "add":
-            put(shared, "_always-load/c.md", "The wolf approves.\n")
-        case "remove":
-            (shared / "_always-load/a.md").unlink()
-        case _:
-            (shared / "_always-load/a.md").rename(shared / "_always-load/x.md")
+    if change in ("edit", "add"):
+        put(shared, f"_always-load/{'a' if change == 'edit' else 'c'}.md", "The wolf approves.\n")
+    elif change == "remove":
+        (shared / "_always-load/a.md").unlink()
+    else:
+        (shared / "_always-load/a.md").rename(shared / "_always-load/x.md")
     heard = talk.start()
-
     assert "approves" not in heard.context
     assert "changed since you allowed them" in heard.notice
 

@@ -38,31 +38,17 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 
 
 def all_due(app: App, *numbers: int, scope: Scope = Scope.PROJECT) -> None:
-    """Whatever is due now, or at each of these counts of sessions."""
-    for number in numbers or (None,):
-        if number is not None:
-            counted_to(app, number, scope)
+    """Whatever is due at each of these counts of sessions."""
+    for number in numbers:
+        counted_to(app, number, scope)
         for job in (FORGETTING, VALIDATION):
             list(run_due(app, job))
 
 
-def test_over_a_thousand_sessions_each_job_runs_on_its_schedule(app: App, open_app: Opens, ran: Ran):
-    for number in range(1, 1_001):
-        if number % 25 in (0, 1) and number % 7:  # nobody looks at every session
-            all_due(app, number)
-        if number % 300 == 0:
-            app.close()  # a restart
-            app = open_app()
-
-    forgot, validated = ([number for name, _, number in ran if name == one.name] for one in (FORGETTING, VALIDATION))
-    # 200 and 75 are baselines. 175 is 25 times 7: that session nobody looked, the next one did. So with 875.
-    assert forgot == [400, 600, 800, 1_000]
-    assert validated == [176, 275, 375, 475, 575, 675, 775, 876, 975]
-
-
-def test_a_count_that_jumps_owes_one_run_and_one_that_falls_back_none(app: App, ran: Ran):
-    all_due(app, 200, 1_950, 1_951, 30, 31, 74)
-    assert ran == [("forgetting", Scope.PROJECT, 1_950), ("validation", Scope.PROJECT, 1_950)]
+def test_each_job_runs_on_its_schedule_and_a_count_that_jumps_owes_one_run(app: App, ran: Ran):
+    all_due(app, *range(25, 401, 25), 1_950, 1_951, 30, 31, 74)
+    assert [number for name, _, number in ran if name == "forgetting"] == [400, 1_950], "200 is a baseline"
+    assert [number for name, _, number in ran if name == "validation"] == [175, 275, 375, 1_950], "75 is a baseline"
 
 
 @pytest.mark.parametrize("job", [FORGETTING, VALIDATION])
@@ -74,20 +60,16 @@ def test_what_is_switched_off_never_runs_and_the_schedule_is_a_setting(
     monkeypatch.setenv("MEMORY_FORGETTING_SCHEDULE", "3/10")
     app = open_app()
     counted_to(app, 5)
-    all_due(app, *range(0, 1_001, 25), scope=Scope.USER)
-
-    assert job.name not in {one[0] for one in ran}
-    assert ran
-    assert not [one for one in ran if one[1] is Scope.PROJECT], "each store goes by its own count"
-    if job is VALIDATION:
-        assert [one[2] for one in ran[:3]] == [50, 75, 100], "the schedule is a setting"
+    all_due(app, *range(0, 301, 25), scope=Scope.USER)
+    name, first = ("validation", [175, 275]) if job is FORGETTING else ("forgetting", [50, 75])
+    assert ran[:2] == [(name, Scope.USER, number) for number in first], "each store goes by its own count"
+    assert {(one, scope) for one, scope, _ in ran} == {(name, Scope.USER)}
 
 
 def make_due(app: App) -> None:
-    for number in (200, 400):
-        counted_to(app, number)
-        if number == 200:
-            assert list(run_due(app, FORGETTING)) == []
+    counted_to(app, 200)
+    assert list(run_due(app, FORGETTING)) == [], "a baseline"
+    counted_to(app, 400)
 
 
 def test_two_never_run_one_job_at_a_time_and_what_stops_is_free_at_once(app: App, open_app: Opens, ran: Ran):

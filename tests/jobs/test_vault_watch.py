@@ -8,27 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from recollect.base.clock import SystemClock
 from recollect.base.paths import Home
 from recollect.daemon.apps import Apps
-from recollect.daemon.model_loader import Model
 from recollect.jobs import job_table, vault_sync
 from recollect.jobs.runner import Task
 from recollect.model.memory import Kind
 from recollect.model.query import Query
+from tests.jobs.work import open_apps, open_home
 
 
 @pytest.fixture
 def home() -> Home:
-    found = Home(Path(os.environ["RECOLLECT_HOME"]))
-    found.prepare()
+    found = open_home()
     found.vault.mkdir()
     return found
 
 
 @pytest.fixture
 def apps(home: Home) -> Iterator[Apps]:
-    found = Apps(home, Path.home(), SystemClock(), Model())
+    found = open_apps()
     yield found
     found.close()
 

@@ -23,17 +23,15 @@ def read(op: object, **values: object) -> dict[str, object]:
 
 
 def test_values_become_what_the_operation_takes():
-    assert read("search", query=["dark", "mode"], kind="rule", limit=3) == {
-        "query": ("dark", "mode"),
-        "kind": Kind.RULE,
-        "limit": 3,
-    }
+    taken = {"query": ("dark", "mode"), "kind": Kind.RULE, "limit": 3}
+    assert read("search", query=["dark", "mode"], kind="rule", limit=3) == taken
     assert read("search", query=["x"], kind=None) == {"query": ("x",), "kind": None}
 
 
 @pytest.mark.parametrize(
     ("op", "values"),
     [
+        *((op.name, {}) for op in OPS if op.cli_only),
         ("nonsense", {}),
         (None, {}),
         (["recall"], {}),
@@ -46,7 +44,7 @@ def test_values_become_what_the_operation_takes():
         ("search", {"query": ["x"], "kind": "nonsense"}),
     ],
 )
-def test_what_cannot_be_taken_is_refused(op: object, values: dict[str, object]):
+def test_what_is_for_a_person_alone_or_cannot_be_taken_is_refused(op: object, values: dict[str, object]):
     with pytest.raises(BadInput):
         read(op, **values)
 
@@ -55,12 +53,6 @@ def test_what_cannot_be_taken_is_refused(op: object, values: dict[str, object]):
 def test_what_is_no_question_is_refused(body: bytes):
     with pytest.raises(BadInput):
         calls.parse_call(body)
-
-
-@pytest.mark.parametrize("op", [op.name for op in OPS if op.cli_only])
-def test_what_is_for_a_person_alone_is_not_offered(op: str):
-    with pytest.raises(BadInput):
-        read(op)
 
 
 def test_a_dry_run_is_one_for_that_call_alone(app: App):

@@ -33,15 +33,6 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcripts, "JOBS", (job_table.job("session ends"),))
 
 
-def work(transcript: Transcript, asked: str = "please fix the login page in Safari") -> None:
-    transcript.line("user", asked)
-    for file in ("login", "cookie"):
-        given = {"file_path": f"/elsewhere/{file}.ts", "old_string": "a", "new_string": "b"}
-        transcript.called("Edit", given)
-    transcript.ran("npm test", "12 passed")
-    transcript.replied("The login page works in Safari now.")
-
-
 def talk(transcript: Transcript, fact: str = FACT) -> None:
     for number in range(10):
         transcript.replied(f"I read file {number}.")
@@ -63,64 +54,45 @@ def test_a_session_in_which_nothing_came_about_leaves_nothing(app: App, transcri
     transcript.replied("Hello.")
     transcript.event(EventName.COMPACTING)
     end(app, transcript)
-    assert kept(app) == []
-    assert notices.waiting(app) == []
-
-
-def test_an_end_that_is_told_twice_changes_nothing(app: App, transcript: Transcript):
-    work(transcript)
-    talk(transcript)
-    end(app, transcript)
-    before, lines = kept(app), notices.waiting(app)
-    transcript.number += 1  # another event
-
-    end(app, transcript)
-
-    assert kept(app) == before
-    assert notices.waiting(app) == lines
+    assert (kept(app), notices.waiting(app)) == ([], [])
 
 
 # Sessions whose end nobody told
 
 
-def killed(app: App, transcript: Transcript, tmp_path: Path, last: EventName = EventName.TURN_ENDED) -> None:
+def killed(app: App, transcript: Transcript, last: EventName = EventName.TURN_ENDED) -> None:
     """Another session begins, long after the first was last heard of."""
     transcript.event(last)
     past_sessions.catch_up(app)
-    if transcript.path.exists():
-        long_ago = app.clock.now().micros / 1e6 - 2 * transcripts.ABANDONED_S
-        os.utime(transcript.path, (long_ago, long_ago))
-    Transcript(app, tmp_path, "s-2").event(EventName.SESSION_STARTED)
+    long_ago = app.clock.now().micros / 1e6 - 2 * transcripts.ABANDONED_S
+    os.utime(transcript.path, (long_ago, long_ago))
+    Transcript(app, transcript.path.parent, "s-2").event(EventName.SESSION_STARTED)
     past_sessions.catch_up(app)
 
 
-def test_a_session_that_was_killed_is_over_when_the_next_one_starts(app: App, transcript: Transcript, tmp_path: Path):
-    work(transcript)
+def test_a_session_that_was_killed_is_over_when_the_next_one_starts(app: App, transcript: Transcript):
     talk(transcript)
-    killed(app, transcript, tmp_path)
+    killed(app, transcript)
     (learning,) = kept(app, LEARNING_TAG)
     assert learning.group == "s-1"
 
 
 def test_a_session_whose_transcript_is_gone_while_we_still_hold_it_is_told(app: App, transcript: Transcript):
     held = transcripts.ReadingState()
-    work(transcript)
     talk(transcript)
     transcript.event(EventName.TURN_ENDED)
     transcripts.read_some(app, held)
     transcript.path.unlink()
     transcript.event(EventName.SESSION_ENDED)
-
     transcripts.read_some(app, held)
-
     assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
 
 
-def test_a_subagent_s_transcript_ends_no_session(app: App, transcript: Transcript, tmp_path: Path):
+def test_a_subagent_s_transcript_ends_no_session(app: App, tmp_path: Path):
     inner = Transcript(app, tmp_path, "agent-1")
-    work(inner, "a task that the agent gave")
+    talk(inner)
     inner.session, inner.agent = "s-1", "agent-1"
-    killed(app, inner, tmp_path, EventName.SUBAGENT_ENDED)
+    killed(app, inner, EventName.SUBAGENT_ENDED)
     assert kept(app) == []
 
 
@@ -129,16 +101,16 @@ def test_a_subagent_s_transcript_ends_no_session(app: App, transcript: Transcrip
 
 def test_learnings_wait_in_the_inbox_and_reach_no_prompt(app: App, transcript: Transcript):
     talk(transcript)
-    end(app, transcript)
-
-    (one,) = kept(app, LEARNING_TAG)
-
-    assert (one.body, one.status, one.lane, one.group) == (FACT, Status.CANDIDATE, Lane.AGENT, "s-1")
-    assert [card.memory.id for card in rules.list_inbox(app).cards] == [one.id]
+    for _ in range(2):  # an end that is told twice changes nothing
+        end(app, transcript)
+        transcript.number += 1
+        (one,) = kept(app, LEARNING_TAG)
+        assert (one.body, one.status, one.lane, one.group) == (FACT, Status.CANDIDATE, Lane.AGENT, "s-1")
+        assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]
+    assert [card.memory.body for card in rules.list_inbox(app).cards] == [FACT]
     assert rules_in_force(app) == {}
-    mind = search_unasked(app, TimedQuestion(app, "SameSite cookie.ts", time.monotonic() + 60), seen=set(), limit=5)
-    assert mind.hits == ()
-    assert notices.waiting(app) == ["Recollect: 1 waits in the inbox: recollect inbox"]
+    question = TimedQuestion(app, "SameSite cookie.ts", time.monotonic() + 60)
+    assert search_unasked(app, question, seen=set(), limit=5).hits == ()
 
 
 def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, tmp_path: Path):
@@ -146,29 +118,21 @@ def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, 
     transcript.event(EventName.COMPACTING)
     past_sessions.catch_up(app)
     end(app, transcript)
-    (one,) = kept(app, LEARNING_TAG)
-    assert one.seen == 1
+    assert [one.seen for one in kept(app, LEARNING_TAG)] == [1]
     again = Transcript(app, tmp_path, "s-2")
     talk(again)
-
     end(app, again)
-
-    (one,) = kept(app, LEARNING_TAG)
-    assert one.seen == 2
+    assert [one.seen for one in kept(app, LEARNING_TAG)] == [2]
 
 
 def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript: Transcript, tmp_path: Path):
-    old = app.clock.now()
-    waiting = [
-        rule(f"r{n}", tags=(LEARNING_TAG,), status=Status.CANDIDATE, last_active_at=old)
-        for n in range(session_end.MAX_WAITING)
-    ]
-    keep(app, *waiting)
+    numbers = range(session_end.MAX_WAITING)
+    keep(app, *(rule(f"r{number}", tags=(LEARNING_TAG,), status=Status.CANDIDATE) for number in numbers))
     talk(transcript)
     end(app, transcript)
     assert len(kept(app, LEARNING_TAG)) == session_end.MAX_WAITING
 
-    app.clock = FixedClock(old.plus(days=31))
+    app.clock = FixedClock(app.clock.now().plus(days=31))
     later = Transcript(app, tmp_path, "s-2")
     talk(later)
     end(app, later)
@@ -183,17 +147,15 @@ def test_lessons_that_were_seen_again_come_into_force_and_the_person_is_told(app
         lane=Lane.TOOL, status=Status.CANDIDATE, tags=("session:a", "session:b"), seen=2,
     )  # fmt: skip
     keep(app, lesson)
-    work(transcript)
-
+    transcript.line("user", "please fix the login page in Safari")
+    transcript.replied("The login page works in Safari now.")
     end(app, transcript)
-
     assert app.find(lesson.id)[1].status is Status.ACTIVE
     assert notices.waiting(app) == ["Recollect: kept last time: l"]
 
 
 def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, transcript: Transcript):
-    of_it = [thread("Login", group="s-1"), rule("Use pnpm", group="s-1")]
-    keep(app, *of_it)
+    keep(app, thread("Login", group="s-1"), rule("Use pnpm", group="s-1"))
     keep(app, rule("Be brief", group="s-1"), scope=Scope.USER)
     talk(transcript)
     end(app, transcript)
@@ -206,8 +168,7 @@ def test_the_person_is_told_what_was_kept_rules_first_and_only_once(app: App, tr
     end(app, transcript)
     assert notices.waiting(app) == []
 
-    new = rule("Use tabs", group="s-1", created_at=later.plus(seconds=1))
-    keep(app, new)
+    keep(app, rule("Use tabs", group="s-1", created_at=later.plus(seconds=1)))
     app.clock = FixedClock(later.plus(seconds=60))
     transcript.line("user", "and so on")
     end(app, transcript)
@@ -221,9 +182,7 @@ def test_before_compaction_everything_that_is_held_is_swept(app: App, transcript
     for number in range(80):
         transcript.replied(f"step {number}")
     transcript.event(EventName.COMPACTING)
-
     past_sessions.catch_up(app)
-
     assert [one.body for one in kept(app, LEARNING_TAG)] == [FACT]
     assert notices.waiting(app) == ["💾 Recollect: preserved 2 memories"]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from recollect.integrations.foreign_memories import ForeignMemory, why_left_out,
 from recollect.model.memory import Kind, Lane, Memory, Status
 from recollect.model.result import Scope
 from recollect.ops import history, imports, rules
+from tests.ops.ask import files
 from tests.ops.conftest import Opens
 from tests.values import NOW
 
@@ -34,9 +34,13 @@ def facts(told: Any) -> dict[str, Any]:
     return dict(told.facts)
 
 
-def claude_mem(path: Path, *, project: str, wal: bool = False) -> sqlite3.Connection:
+@pytest.fixture
+def theirs(app: App, tmp_path: Path) -> Iterator[Path]:
+    """A database of claude-mem that is open elsewhere, with all that it holds in its log."""
+    path, project = tmp_path / "theirs" / "m.db", app.require_project().root.name
+    path.parent.mkdir()
     db = sqlite3.connect(path, isolation_level=None)
-    db.execute(f"PRAGMA journal_mode = {'wal' if wal else 'delete'}")
+    db.execute("PRAGMA journal_mode = wal")
     db.execute(
         "CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, type TEXT,"
         " title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_modified TEXT,"
@@ -46,30 +50,33 @@ def claude_mem(path: Path, *, project: str, wal: bool = False) -> sqlite3.Connec
         "CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT, request TEXT, learned TEXT,"
         " completed TEXT, next_steps TEXT, created_at TEXT)"
     )
+    login = ("Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late.")
     rows = [
-        (project, "Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late."),
+        (project, *login),
         (project, "Key in the log", "", "[]", f"The deploy script prints {TOKEN} into its log."),
         ("elsewhere", "Not ours", "", "[]", "Another project's thoughts about billing."),
         (project, "", "", "", ""),
-        (project, "Login uses cookies", "No tokens", '["The cookie lives a day"]', "The session cookie is set late."),
+        (project, *login),
     ]
-    for at, (where, title, subtitle, said, narrative) in enumerate(rows):
+    for at, row in enumerate(rows):
         db.execute(
             "INSERT INTO observations VALUES (NULL, 's', ?, 'discovery', ?, ?, ?, ?, '[\"auth\"]', '[]', ?)",
-            (where, title, subtitle, said, narrative, DAY_MS + at),
+            (*row, DAY_MS + at),
         )
     db.execute(
         "INSERT INTO session_summaries VALUES (1, ?, 'Fix the login', 'Cookies are set late', 'It works', '', ?)",
         (project, "2026-01-02T10:00:00.000Z"),
     )
-    return db
+    path.with_name("m.db-shm").unlink(missing_ok=True)
+    yield path
+    db.close()
 
 
-def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App, tmp_path: Path):
-    name = app.require_project().root.name
-    claude_mem(tmp_path / "m.db", project=name).close()
+def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App, theirs: Path):
+    before = files(theirs.parent)
+    assert before["m.db-wal"]
 
-    told = facts(imports.claude_mem(app, str(tmp_path / "m.db")))
+    told = facts(imports.claude_mem(app, str(theirs)))
 
     memories = {memory.title: memory for memory in kept(app)}
     assert set(memories) == {"Login uses cookies", "Key in the log", "Fix the login"}
@@ -83,43 +90,21 @@ def test_what_claude_mem_observed_becomes_threads_of_this_project_alone(app: App
     assert (told["read"], told["new"], told["duplicates"], told["junk"]) == (6, 3, 1, {"empty": 1})
     assert told["other_projects"] == {"elsewhere": 1}
     assert sum(told["secrets"].values()) == 1
+    assert files(theirs.parent) == before, "not a byte of theirs changes"
 
 
-def test_twice_is_once_and_one_undo_takes_all_of_it_back(app: App, tmp_path: Path):
-    claude_mem(tmp_path / "m.db", project=app.require_project().root.name).close()
-    imports.claude_mem(app, str(tmp_path / "m.db"))
-    again = facts(imports.claude_mem(app, str(tmp_path / "m.db")))
+def test_a_dry_run_writes_nothing_twice_is_once_and_one_undo_takes_all_of_it_back(
+    app: App, open_app: Opens, theirs: Path
+):
+    told = imports.claude_mem(open_app(dry_run=True), str(theirs))
+    assert (facts(told)["new"], kept(app)) == (3, [])
+    assert "Would import 3 memories of 6" in told.summary
+    assert "Secrets removed" in told.summary
+    imports.claude_mem(app, str(theirs))
+    again = facts(imports.claude_mem(app, str(theirs)))
     assert (again["new"], again["change"]) == (0, None)
     history.undo(app)
     assert kept(app) == []
-
-
-def test_what_stands_in_their_log_is_read_and_not_a_byte_of_theirs_changes(app: App, tmp_path: Path):
-    folder = tmp_path / "theirs"
-    folder.mkdir()
-    db = claude_mem(folder / "m.db", project=app.require_project().root.name, wal=True)
-    (folder / "m.db-shm").unlink(missing_ok=True)
-
-    def bytes_there() -> dict[str, str]:
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-
-    before = bytes_there()
-    assert (folder / "m.db-wal").stat().st_size > 0
-
-    assert facts(imports.claude_mem(app, str(folder / "m.db")))["new"] == 3
-
-    assert bytes_there() == before
-    db.close()
-
-
-def test_a_dry_run_tells_all_and_writes_nothing(open_app: Opens, tmp_path: Path):
-    dry = open_app(dry_run=True)
-    claude_mem(tmp_path / "m.db", project=dry.require_project().root.name).close()
-    told = imports.claude_mem(dry, str(tmp_path / "m.db"))
-    assert facts(told)["new"] == 3
-    assert "Would import 3 memories of 6" in told.summary
-    assert "Secrets removed" in told.summary
-    assert kept(open_app()) == []
 
 
 def claude_recall(path: Path, *rows: tuple[str, object, str, str | None]) -> None:
@@ -159,16 +144,14 @@ def test_rules_of_claude_recall_wait_in_the_inbox(app: App):
 
 
 def test_entities_and_their_relations_become_threads_and_bridges(app: App, tmp_path: Path):
-    lines = [
-        {
-            "type": "entity",
-            "name": "Checkout",
-            "entityType": "service",
-            "observations": ["Runs on three machines", "Go"],
-        },
-        {"type": "entity", "name": "Ledger", "entityType": "service", "observations": ["Keeps every payment for ever"]},
-        {"type": "relation", "from": "Checkout", "to": "Ledger", "relationType": "depends_on"},
-        {"type": "relation", "from": "Checkout", "to": "Nobody", "relationType": "knows"},
+    entities = {"Checkout": ["Runs on three machines", "Go"], "Ledger": ["Keeps every payment for ever"]}
+    relations = {"Ledger": "depends_on", "Nobody": "knows"}
+    lines: list[dict[str, object]] = [
+        {"type": "entity", "name": name, "entityType": "service", "observations": said}
+        for name, said in entities.items()
+    ]
+    lines += [
+        {"type": "relation", "from": "Checkout", "to": to, "relationType": kind} for to, kind in relations.items()
     ]
     (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +35,7 @@ def prompt(model: StandIn, open_app: Opens) -> None:
     (folder / "own.md").write_text("Is this a rule?\n<said>{{said}}</said>\n", encoding="utf-8")
 
 
-def test_an_answer_comes_back_and_its_cost_is_shown(model: StandIn, open_app: Opens):
+def test_an_answer_comes_back_its_cost_is_shown_and_no_secret_is_sent(model: StandIn, open_app: Opens):
     app = open_app()
     before = language_model.summarize_spending(app)
     assert ask(app, QUESTION) == "yes"
@@ -45,13 +44,9 @@ def test_an_answer_comes_back_and_its_cost_is_shown(model: StandIn, open_app: Op
     assert (spent["calls"], spent["jobs"]) == (1, {"classify": {"calls": 1, "tokens": len(model.texts[0]) // 4}})
     assert (before["on"], before["by"], before["calls"], before["jobs"]) == (True, "command", 0, {})
     assert (spent["calls_per_day"], spent["tokens_per_day"]) == (50, 500_000)
-
-
-def test_no_secret_is_sent(model: StandIn, open_app: Opens):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    ask(open_app(), Ask(Use.CLASSIFY, (("said", f"use {token} for pushes"),), prompt="own"))
-    assert token not in model.texts[0]
-    assert "use " in model.texts[0]
+    ask(app, Ask(Use.CLASSIFY, (("said", f"use {token} for pushes"),), prompt="own"))
+    assert ("use " in model.texts[1], token in model.texts[1]) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +69,7 @@ def log_of(app: App) -> list[str]:
 
 def program(folder: Path, code: str) -> str:
     path = folder / "other"
-    path.write_text(f"#!{sys.executable} -I\n" + textwrap.dedent(code), encoding="utf-8")
+    path.write_text(f"#!{sys.executable} -I\n{code}", encoding="utf-8")
     path.chmod(0o700)
     return str(path)
 
@@ -88,17 +83,12 @@ def result(**more: object) -> str:
     ("code", "said"),
     [
         ("print('hello')", "cannot be read"),
-        ("print('[1]')", "is not a result"),
         ("print('{}')", "is not a result"),
-        ("import os; os.write(1, bytes(range(256)))", "cannot be read"),
-        ("pass", "cannot be read"),
-        (result(result=None), "it said: nothing"),
         (result(is_error=True, subtype="error_max_turns"), "it said: error_max_turns"),
         (
             result(is_error=True, result="Not logged in", usage={"input_tokens": 0}) + "\nraise SystemExit(1)",
             "exit code 1; it said: Not logged in",
         ),
-        ("raise SystemExit(1)", "exit code 1"),
         (result() + "\nraise SystemExit(1)", "exit code 1"),
         ("import os\nwhile True: os.write(1, b'x' * 65536)", "bytes of output"),
         ("import time; time.sleep(600)", "no answer in time"),
@@ -109,7 +99,7 @@ def test_what_is_no_answer_is_none_and_one_line_in_the_log(
 ):
     monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, code))
     app = open_app()
-    assert ask(app, Ask(Use.CLASSIFY, prompt="own", seconds=2 if "sleep" in code else 30)) is None
+    assert ask(app, Ask(Use.CLASSIFY, prompt="own", seconds=0.5 if "sleep" in code else 30)) is None
     [line] = log_of(app)
     assert said in line
     assert "Not logged in" not in said or health.status(app).llm["tokens"] == 0
@@ -124,7 +114,9 @@ def test_a_program_or_a_prompt_that_is_not_there_costs_nothing(
     app = open_app()
     assert ask(app, QUESTION) is None
     assert (model.calls, health.status(app).llm["calls"]) == ([], 0)
-    assert ["no prompt nosuch" in log_of(app)[0], "names no program" in log_of(app)[1]] == [True, True]
+    no_prompt, no_program = log_of(app)
+    assert "no prompt nosuch" in no_prompt
+    assert "names no program" in no_program
 
 
 @pytest.mark.parametrize("use", list(Use))
@@ -207,23 +199,19 @@ def test_each_day_has_a_budget_of_its_own_and_the_last_is_not_forgotten(
     assert len(model.calls) == 2
 
 
-def test_tokens_are_counted_as_they_were_told_and_end_the_day_too(
+def test_tokens_are_counted_as_they_were_told_or_estimated_and_end_the_day_too(
     model: StandIn, open_app: Opens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    usage = {"input_tokens": 9_000, "cache_read_input_tokens": 500, "output_tokens": 500}
-    monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, result(usage=usage)))
-    monkeypatch.setenv("MEMORY_LLM_TOKENS_PER_DAY", "12500")
-    app = open_app()
-    assert [ask(app, QUESTION) for _ in range(3)] == ["yes", "yes", None]
-    assert health.status(app).llm["tokens"] == 20_000
-
-
-def test_an_estimate_stands_where_nobody_says_what_it_took(model: StandIn, open_app: Opens):
-    model.path.write_text("#!/bin/sh\nexit 1\n")
+    monkeypatch.setenv("MEMORY_LLM_TOKENS_PER_DAY", "15000")
+    monkeypatch.setenv("MEMORY_LLM_COMMAND", program(tmp_path, "raise SystemExit(1)"))
     app = open_app()
     ask(app, QUESTION)
     spent: Any = health.status(app).llm
-    assert (spent["calls"], spent["tokens"] > 2_000) == (1, True)
+    assert (spent["calls"], 2_000 < spent["tokens"] < 5_000) == (1, True), "nobody said what it took"
+    usage = {"input_tokens": 9_000, "cache_read_input_tokens": 500, "output_tokens": 500}
+    program(tmp_path, result(usage=usage))
+    assert [ask(app, QUESTION) for _ in range(3)] == ["yes", "yes", None]
+    assert health.status(app).llm["tokens"] == spent["tokens"] + 20_000
 
 
 def test_those_who_ask_at_once_never_spend_more_than_there_is(open_app: Opens, monkeypatch: pytest.MonkeyPatch):
@@ -247,12 +235,9 @@ def test_an_endpoint_is_asked_where_that_is_set(model: StandIn, open_app: Opens,
         app = open_app()
         assert ask(app, Ask(Use.CLASSIFY, (("said", "tabs"),), prompt="own", model="opus")) == "yes"
         assert ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(Path.cwd()))) is None
-
     [(_, headers, body)] = found.asked
-    assert body["model"] == "tiny"  # an endpoint has names of its own
-    assert "authorization" not in headers
-    assert model.calls == []
-    assert health.status(app).llm["tokens"] == 9
+    assert (body["model"], "authorization" in headers) == ("tiny", False), "an endpoint has names of its own"
+    assert (model.calls, health.status(app).llm["tokens"]) == ([], 9)
 
 
 def test_the_service_itself_is_asked_only_with_a_key(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):

@@ -74,13 +74,10 @@ def test_no_secret_of_a_question_leaves_the_process(open_app: Opens, server: Ser
 def test_an_endpoint_that_stops_answering_leaves_words_and_why_says_so(open_app: Opens, server: Server):
     app = choosing(open_app, server.url)
     id = pinned(app, "The deploy goes through staging")
-    recall.recall(app, ("staging",))
+    assert app.embedder.dim == DIM
     server.status = 500
-
     found = recall.recall(app, ("staging",)).found
-
     assert found.how.startswith("words alone: The embedding endpoint")
-    assert "500" in found.how
     assert [one.hit.memory.id for one in found.found] == [id]
     assert "500" in str(recall.why(app).recalls[0]["how"])
 
@@ -113,7 +110,7 @@ def test_a_model_that_cannot_be_used_is_said_by_status_and_doctor_and_recall(ope
     assert any("words alone" in line for line in shown(overview))
 
 
-def test_doctor_says_where_texts_are_sent(open_app: Opens, server: Server, monkeypatch: pytest.MonkeyPatch):
+def test_doctor_says_where_texts_are_sent(open_app: Opens, server: Server):
     app = choosing(open_app, "https://vectors.example.com/v1#m")
     app._embedder = load(server.url)
     [check] = [check for check in health.doctor(app).checks if check.name == "model"]
@@ -156,5 +153,4 @@ def shown(overview: Overview) -> list[str]:
 def test_status_shows_how_far_a_change_is_until_all_is_done(waiting: int):
     embedding = Embedding("/m", "m:1", 1_200, 1_200 - waiting, waiting)
     lines = shown(Overview("1", "/h", None, None, (), 0, (), 0, embedding=embedding))
-    assert any("words alone" in line for line in lines) is bool(waiting)
     assert any("900 of 1,200 passages are found by their words alone so far" in line for line in lines) is bool(waiting)

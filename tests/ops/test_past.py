@@ -6,8 +6,10 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,12 +17,12 @@ import pytest
 from recollect.agents import Cursor
 from recollect.app import rule_keeping
 from recollect.app.core import App
-from recollect.app.states import CURSORS, ReadPart, ReadTranscript, read_text
+from recollect.app.states import CURSORS, ReadPart, ReadTranscript
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
-from recollect.jobs import late_prompts, session_import, transcripts
-from recollect.model.act import Act, SessionPart, Speaker
+from recollect.jobs import session_import, transcripts
+from recollect.model.act import SessionPart, Speaker
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
@@ -30,12 +32,11 @@ from recollect.ops.past_sessions import catch_up, import_past
 from recollect.ops.session_start import open_threads
 from tests.ops.ask import holding, keep
 from tests.ops.conftest import Opens
+from tests.ops.transcript import Parts, texts, told
 from tests.values import NOW, thread
 
 pytestmark = pytest.mark.usefixtures("project")
-Parts = list[SessionPart]
 PNPM = "no, we use pnpm here, not npm"
-PAYLOADS = Path(__file__).parent.parent / "agents" / "payloads"
 SPRING = NOW.plus(days=-200)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -53,7 +54,7 @@ class Past:
         self.lines: list[dict[str, object]] = []
         self.write()
 
-    def line(self, type: str, content: object, **more: object) -> Past:
+    def line(self, type: str, content: object, /, **more: object) -> Past:
         self.at = self.at.plus(seconds=60)
         self.lines.append(
             {
@@ -119,14 +120,6 @@ def other(project: Path) -> Path:
     return folder
 
 
-def told(parts: Parts) -> list[Act]:
-    return [act for part in parts for act in part.new]
-
-
-def texts(parts: Parts) -> list[str]:
-    return [act.text for act in told(parts)]
-
-
 def import_texts(app: App, parts: Parts) -> list[str]:
     import_past(app)
     return texts(parts)
@@ -148,39 +141,18 @@ def one_project(told: Summary) -> dict[str, Any]:
 def test_a_session_is_shown_whole_and_then_as_over_at_its_own_time(
     project: Path, app: App, monkeypatch: pytest.MonkeyPatch
 ):
-    seen: Parts = []
-    times: list[tuple[Moment, Moment]] = []
+    seen: list[tuple[SessionPart, Moment, Moment]] = []
 
     def look(app: App, part: SessionPart) -> None:
-        seen.append(part)
-        times.append((app.clock.now(), app.change_header("x", "y").at))
+        seen.append((part, app.clock.now(), app.change_header("x", "y").at))
 
     monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("look", look)])
     session = Past("s-1").said("please test").ran("pytest", "1 failed", failed=True).said("and again")
-
     import_past(app)
-
-    (part,) = seen
-    assert texts(seen) == ["please test", "1 failed", "and again"]
+    ((part, *times),) = seen
+    assert texts([part]) == ["please test", "1 failed", "and again"]
     assert (part.session, part.past, part.ended, part.cwd) == ("s-1", True, True, str(project))
-    assert (times, app.clock.now()) == ([(session.at, NOW)], NOW)
-
-
-def test_recorded_transcripts_are_read_whatever_lines_they_hold(project: Path, app: App, parts: Parts):
-    folder = Past("s-0").path.parent
-    (folder / "s-0.jsonl").unlink()
-    for name in ("transcript-compacted.jsonl", "transcript-subagent.jsonl"):
-        text = (PAYLOADS / name).read_text(encoding="utf-8").replace("/home/dev/proj", str(project))
-        text = text.replace("{", f'{{"cwd": {json.dumps(str(project))}, ', 1)
-        (folder / name.replace("transcript-subagent", "agent-ad8")).write_text(text, encoding="utf-8")
-
-    answer = import_past(app)
-
-    prompts = [act.text for act in told(parts) if act.speaker == "person" and not act.agent]
-    assert prompts == ["first prompt", "second prompt", "third prompt", "after compact"]
-    assert [bool(part.agent) for part in parts] == [True, False]
-    assert not any("being continued" in act.text for act in told(parts))
-    assert one_project(answer)["damaged_lines"] == 0
+    assert (times, app.clock.now()) == ([session.at, NOW], NOW)
 
 
 TASK = '{"task_id":"a1","description":"look"}'
@@ -205,24 +177,21 @@ def test_what_was_typed_while_the_agent_worked_is_read_once(
 ):
     session = Past("s-1").said("look at the logs").ran("make logs", "none")
     for operation, text in queue:
-        match operation:
-            case "user":
-                session.said(text or "")
-            case "attachment":
-                sent = {"type": "queued_command", "prompt": text, "commandMode": "prompt"}
-                session.line("attachment", "", attachment=sent)
-            case _:
-                session.line("queue-operation", "", operation=operation)
-                session.lines[-1]["content"] = text
-                session.write()
+        if operation == "user":
+            session.said(text or "")
+        elif operation == "attachment":
+            sent = {"type": "queued_command", "prompt": text, "commandMode": "prompt"}
+            session.line("attachment", "", attachment=sent)
+        else:
+            session.line("queue-operation", "", operation=operation, content=text)
     assert import_texts(app, parts) == ["look at the logs", "none", *typed]
     assert all(one.speaker is Speaker.PERSON for one in told(parts)[2:])
 
 
-def test_sessions_come_oldest_first(app: App, parts: Parts):
+def test_sessions_come_oldest_first_and_the_same_words_said_again_are_no_copy(app: App, parts: Parts):
     for name, days in (("a", 30), ("b", 10), ("c", 20)):
-        Past(name, NOW.plus(days=-days)).said(f"in {name}")
-    assert import_texts(app, parts) == ["in a", "in c", "in b"]
+        Past(name, NOW.plus(days=-days)).said("go on", "go on", f"in {name}")
+    assert import_texts(app, parts) == [text for name in "acb" for text in ("go on", "go on", f"in {name}")]
 
 
 def test_a_long_transcript_is_shown_in_pieces_that_know_what_went_before(
@@ -236,14 +205,6 @@ def test_a_long_transcript_is_shown_in_pieces_that_know_what_went_before(
     assert len(parts) > 3
     assert [part.ended for part in parts] == [False] * (len(parts) - 1) + [True]
     assert parts[1].acts[0].text == "prompt 0"
-
-
-def test_results_that_share_a_line_are_all_read_where_a_piece_ends(
-    app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(session_import, "PIECE_BYTES", 10)
-    Past("s-1").line("assistant", [{"type": "text", "text": f"part {number}"} for number in range(3)]).said("next")
-    assert import_texts(app, parts) == ["part 0", "part 1", "part 2", "next"]
 
 
 # Once
@@ -276,13 +237,6 @@ def test_names_of_transcripts_may_be_anything(project: Path, app: App, name: str
     assert [rule.seen for rule in rules(app).values()] == [1]
 
 
-def test_a_transcript_that_is_another_file_now_is_read_anew(app: App, parts: Parts):
-    Past("s-1").said("one, which was rather long", "two")
-    import_past(app)
-    Past("s-1", SPRING.plus(days=3)).said("three")
-    assert import_texts(app, parts) == ["one, which was rather long", "two", "three"]
-
-
 def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, parts: Parts):
     first = Past("s-1").said("one").ran("make", "built")
     import_past(app)
@@ -296,21 +250,17 @@ def test_what_a_fork_copied_is_taken_once_also_by_a_later_import(app: App, parts
     assert [act.text for act in parts[-1].acts] == ["one", "built", "two", "three"]
 
 
-def test_the_same_words_said_again_are_no_copy(app: App, parts: Parts):
-    Past("s-1").said("go on", "go on")
-    Past("s-2", NOW.plus(days=-3)).said("go on")
-    assert import_texts(app, parts) == ["go on"] * 3
-
-
-def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was(
+def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was_and_tells_how_far_it_is(
     open_app: Opens, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(session_import, "PIECE_BYTES", 600)
     prompts = {name: [f"{name} {number}" for number in range(10)] for name in "abc"}
     for name in prompts:
         Past(name, SPRING.plus(days=ord(name))).said(*prompts[name])
+    steps: list[tuple[float, float]] = []
 
     def stop(done: float, total: float, what: str = "") -> None:
+        steps.append((done, total))
         if not next(steps_left):
             raise KeyboardInterrupt
 
@@ -318,22 +268,19 @@ def test_an_import_that_is_stopped_anywhere_goes_on_where_it_was(
         steps_left = iter(range(after, -1, -1))
         app = open_app()
         app.progress = stop
-        try:
+        with suppress(KeyboardInterrupt):
             import_past(app)
             break
-        except KeyboardInterrupt:
-            continue
 
     assert texts(parts) == [text for name in "abc" for text in prompts[name]]
+    assert steps[-1][0] == steps[-1][1] > 0
+    assert all(done <= total for done, total in steps)
 
 
 def test_nothing_is_marked_as_read_whose_writing_failed(app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_: object) -> None:
-        raise Conflict("not now")
-
     Past("s-1").said("one")
     with monkeypatch.context() as broken:
-        broken.setattr(session_import.Importer, "_write_cursor", refuse)
+        broken.setattr(session_import.Importer, "_write_cursor", Mock(side_effect=Conflict("not now")))
         with pytest.raises(Conflict):
             import_past(app)
     parts.clear()
@@ -373,15 +320,9 @@ def test_what_was_imported_and_goes_on_live_is_read_once_and_live_transcripts_ar
     hear_of(app, session)
 
     assert [act.text for act in parts[-1].acts] == ["long ago", "ok", "today"], "it is known what went before"
+    session.fork("s-2").said("in a copy")
     session.said("tomorrow")
-    assert import_texts(app, parts) == ["long ago", "ok", "today"], "the digest will read it"
-
-
-def test_what_was_read_while_it_was_said_is_not_imported_again_from_a_copy(app: App, parts: Parts):
-    session = Past("s-1").said("one")
-    hear_of(app, session)
-    session.fork("s-2").said("two")
-    assert import_texts(app, parts) == ["one", "two"]
+    assert import_texts(app, parts) == ["long ago", "ok", "today", "in a copy"], "the digest will read the rest"
 
 
 def test_a_session_that_may_still_go_on_is_not_told_to_be_over(app: App, parts: Parts):
@@ -403,27 +344,22 @@ def _threads(app: App) -> list[Memory]:
 
 
 def test_a_thread_of_long_ago_begins_to_fade_when_it_is_imported(app: App):
-    session = _tax("s-1")
+    session = _tax("s-1").said(PNPM)
 
     told = import_past(app)
 
-    (thread,) = _threads(app)
-    assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at) == (True, session.at)
+    (thread,), (rule,) = _threads(app), rules(app).values()
+    assert (rule.created_at, rule.last_active_at, rule.group) == (session.at, session.at, "s-1")
+    assert (thread.created_at.days_since(SPRING) < 1, thread.last_active_at < session.at) == (True, True)
     (card,) = memories.threads(app).cards
     assert (card.memory.status, card.strength) == (Status.ACTIVE, 1.0)
-    assert "Now remembered here: 1 thread, 0 rules" in told.summary
+    assert "Now remembered here: 1 thread, 1 rule" in told.summary
     assert one_project(told)["remembers"]["threads_by_status"] == {"active": 1}
     recalled = recall.recall(app, ("wrong tax for customers in Quebec",)).found.found[0]
     assert (recalled.hit.memory.id, recalled.strength) == (thread.id, 1.0)
     assert open_threads(app) == {}, "nobody has worked on it for months"
-
-
-def test_a_thread_that_a_later_past_session_went_on_with_fades_from_its_import_too(app: App):
-    _tax("s-1")
-    later = _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well").said(PNPM)
+    _tax("s-2", SPRING.plus(days=60), "Shipping is taxed as well")
     import_past(app)
-    (rule,) = rules(app).values()
-    assert (rule.created_at, rule.last_active_at, rule.group) == (later.at, later.at, "s-2")
     assert max(one.last_active_at for one in _threads(app)) > SPRING.plus(days=60)
     assert {one.reinforced_at for one in _threads(app)} == {NOW}
 
@@ -456,24 +392,6 @@ def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app:
     by_age = sorted(rules(app).values(), key=lambda rule: rule.created_at)
     assert [rule.status for rule in by_age] == [Status.SUPERSEDED, Status.ACTIVE]
     assert by_age[0].superseded_by == by_age[1].id
-
-
-def test_what_a_person_put_away_since_is_not_brought_back(app: App):
-    rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, PNPM), session="live")
-    (rule,) = rules(app).values()
-    memories.archive(app, (rule.id,))
-    Past("s-1").said(PNPM)
-    import_past(app)
-    (after,) = rules(app).values()
-    assert (after.id, after.status) == (rule.id, Status.ARCHIVED)
-
-
-def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
-    assert late_prompts.claim_prompt(app, "today", "said today")
-    before = read_text(app.reader(Scope.PROJECT), "heard")
-    Past("s-1").said("one", "two")
-    import_past(app)
-    assert read_text(app.reader(Scope.PROJECT), "heard") == before
 
 
 # Undo
@@ -537,29 +455,21 @@ def test_damaged_transcripts_cost_their_damage_alone(app: App, parts: Parts):
     before, after = session.path.read_bytes().splitlines(keepends=True)
     bad = [b'{"type":"user","message":\n', b"\xff\xfe\x00\n", b"null\n", b"\n"]
     session.path.write_bytes(before + b"".join(bad) + after + b'{"type":"user","message":{"content":"half')
-    (session.path.parent / "empty.jsonl").touch()
-    (session.path.parent / "linked.jsonl").symlink_to("/etc/passwd")
-
-    answer = import_past(app)
-
+    assert one_project(import_past(app))["damaged_lines"] == 3
     assert texts(parts) == ["before", "after"]
-    assert one_project(answer)["damaged_lines"] == 3
-    assert answer.facts["left_out"] == {"empty": 1, "a link": 1}
 
 
-def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(app: App, monkeypatch: pytest.MonkeyPatch):
+def test_a_job_that_fails_is_named_and_keeps_no_other_from_its_work(
+    app: App, parts: Parts, monkeypatch: pytest.MonkeyPatch
+):
     def breaks(_app: App, _part: SessionPart) -> None:
         raise ZeroDivisionError
 
-    seen: Parts = []
-    jobs = [("threads", breaks), ("look", lambda _app, part: lambda: seen.append(part))]
-    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: jobs)
+    (look,) = transcripts._turn_jobs()
+    monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("threads", breaks), look])
     Past("s-1").said("one")
-
-    answer = import_past(app)
-
-    assert texts(seen) == ["one"]
-    assert any("threads failed on 1 piece" in note for note in answer.notes)
+    assert any("threads failed on 1 piece" in note for note in import_past(app).notes)
+    assert texts(parts) == ["one"]
 
 
 # Whose they are
@@ -594,20 +504,16 @@ def test_every_project_gets_its_own(other: Path, project: Path, app: App, open_a
     assert answer.facts["left_out"] == {"of folders that are gone": 1, "of no project": 1}
 
 
-def test_transcripts_from_another_machine_can_be_named(other: Path, app: App, tmp_path: Path, parts: Parts):
+def test_transcripts_from_another_machine_can_be_named_and_old_ones_left_for_another_time(
+    other: Path, app: App, tmp_path: Path, parts: Parts
+):
     box = tmp_path / "box"
-    Past("s-1", cwd=Path("/elsewhere/shop"), folder=box).said("from far away")
+    Past("s-1", NOW.plus(days=-100), cwd=Path("/elsewhere/shop"), folder=box).said("from far away")
     Past("s-2", cwd=other, folder=box).said("of a project that is here")
-    import_past(app, str(box))
-    assert texts(parts) == ["from far away"]
-
-
-def test_sessions_that_ended_before_a_day_are_left_for_another_time(app: App, parts: Parts):
-    Past("s-1", NOW.plus(days=-100)).said("old")
-    Past("s-2", NOW.plus(days=-5)).said("young")
-    import_past(app, since=NOW.plus(days=-30).iso()[:10])
-    assert texts(parts) == ["young"]
-    assert import_texts(app, parts) == ["young", "old"]
+    Past("s-3", NOW.plus(days=-5), cwd=Path("/elsewhere/shop"), folder=box).said("young")
+    for since, read in ((NOW.plus(days=-30).iso()[:10], ["young"]), (None, ["young", "from far away"])):
+        import_past(app, str(box), since=since)
+        assert texts(parts) == read
 
 
 def test_what_cannot_be_done_is_said_with_what_to_do(app: App, open_app: Opens):
@@ -632,17 +538,6 @@ def test_it_says_what_is_remembered_now(app: App):
     assert len(rules(app, Scope.USER)) == 1
     assert any(note.endswith("takes the rules for every project back.") for note in answer.notes)
     assert any(note.startswith("`recollect undo change_") for note in answer.notes)
-
-
-def test_progress_ends_where_it_should(app: App, parts: Parts):
-    for name in "abc":
-        Past(name).said("one", "two")
-    seen: list[tuple[float, float]] = []
-    app.progress = lambda done, total, what="": seen.append((done, total))
-    import_past(app)
-    import_past(app)
-    assert seen[-1][0] == seen[-1][1] > 0
-    assert all(done <= total for done, total in seen)
 
 
 def test_the_clock_of_the_past_is_never_ahead(app: App, parts: Parts):

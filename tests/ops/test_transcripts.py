@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from recollect.app.core import App
@@ -12,10 +14,8 @@ from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
 from recollect.model.session import EventName
 from recollect.ops.past_sessions import catch_up
 from recollect.render import inject
-from tests.ops.transcript import Transcript, told
+from tests.ops.transcript import Parts, Transcript, texts, told
 from tests.values import NOW, rule
-
-Parts = list[SessionPart]
 
 
 def breaks(_app: App, _part: SessionPart) -> transcripts.Writes:
@@ -29,10 +29,6 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
     look = ("look", lambda _app, part: lambda: seen.append(part))
     monkeypatch.setattr(transcripts, "_turn_jobs", lambda: [("breaks", breaks), look])
     return seen
-
-
-def texts(parts: Parts) -> list[str]:
-    return [act.text for act in told(parts)]
 
 
 def say(transcript: Transcript, *prompts: str, event: EventName | None = EventName.TURN_ENDED) -> None:
@@ -104,7 +100,7 @@ def test_all_of_a_long_piece_that_nobody_told_of_is_read(
 ):
     monkeypatch.setattr(transcripts, "MOST_BYTES", 500)
     held = transcripts.ReadingState()
-    before, after = [f"before {n}" for n in range(10)], [f"after {n}" for n in range(20)]
+    before, after = [f"before {n}" for n in range(4)], [f"after {n}" for n in range(8)]
     say(transcript, *before)
     read_all(app, held)
     if is_written_anew:
@@ -172,14 +168,8 @@ def test_two_acts_are_one_only_where_they_say_the_same_at_the_same_time():
     said = Act(id="a", at=NOW, speaker=Speaker.PERSON, text="go on")
     ran = Act(id="t1", at=NOW, speaker=Speaker.TOOL, use=ToolUse(ToolAction.RUN, what="make"))
     others = [
-        said, ran, Act(id="a", at=NOW.plus(seconds=1), speaker=Speaker.PERSON, text="go on"),
-        Act(id="a", at=NOW, speaker=Speaker.PERSON, text="stop"),
-        Act(id="t2", at=NOW, speaker=Speaker.TOOL, use=ran.use),
-        Act(id="a", at=Moment(0), speaker=Speaker.PERSON, text="go on"),
-        Act(id="b", at=Moment(0), speaker=Speaker.PERSON, text="go on"),
+        said, ran, replace(said, at=NOW.plus(seconds=1)), replace(said, text="stop"), replace(ran, id="t2"),
+        replace(said, at=Moment(0)), replace(said, at=Moment(0), id="b"),
     ]  # fmt: skip
-
     assert len({transcript_reader.act_key(act) for act in others}) == len(others)
-    assert transcript_reader.act_key(said) == transcript_reader.act_key(
-        Act(id="copy", at=NOW, speaker=Speaker.PERSON, text="go on")
-    )
+    assert transcript_reader.act_key(said) == transcript_reader.act_key(replace(said, id="copy"))

@@ -23,7 +23,7 @@ from recollect.ops import history, memories, notes, past_sessions, rules, turn_q
 from tests.hooks.talk import log_of
 from tests.jobs.work import run_model_jobs
 from tests.llm.standin import StandIn
-from tests.ops.ask import holding, keep, kept, made
+from tests.ops.ask import keep, kept, made, pinned
 from tests.ops.conftest import Opens
 from tests.ops.transcript import Transcript
 from tests.values import thread
@@ -69,11 +69,6 @@ def waiting(app: App) -> list[Memory]:
     return [card.memory for card in rules.list_inbox(app).cards]
 
 
-def put(app: App, memory: Memory) -> Memory:
-    keep(app, memory)
-    return memory
-
-
 # Unsure prompts
 
 
@@ -84,8 +79,8 @@ def quoting(model: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     return model
 
 
-def quote(words: str, *, rule: bool = True) -> str:
-    return json.dumps({"rule": rule, "quote": words, "type": "preference"})
+def quote(words: str) -> str:
+    return json.dumps({"rule": True, "quote": words, "type": "preference"})
 
 
 def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule_in_the_persons_lane(
@@ -109,7 +104,7 @@ def test_an_unsure_prompt_is_asked_about_once_and_becomes_a_rule_in_the_persons_
     assert notices.waiting(app) == [notices.rules_line([rule.body])]
 
 
-@pytest.mark.parametrize("answer", ["no", quote("nobody said this"), quote("snake case in", rule=False), "{}", None])
+@pytest.mark.parametrize("answer", ["no", quote("nobody said this"), None])
 def test_an_answer_that_names_no_rule_changes_nothing(
     answer: str | None, quoting: StandIn, app: App, transcript: Transcript
 ):
@@ -138,14 +133,6 @@ def test_what_is_days_old_or_cannot_be_read_again_asks_nobody(quoting: StandIn, 
     assert quoting.calls == []
 
 
-def test_no_secret_of_a_prompt_reaches_the_model(quoting: StandIn, app: App, transcript: Transcript):
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    spoke(transcript, f"{UNSURE}, and push with {token}")
-    run_model_jobs(app)
-    assert len(quoting.calls) == 1
-    assert holding(quoting.folder, token) == []
-
-
 def test_a_hook_asks_nobody(app: App, model: StandIn):
     """What a prompt waits for never asks; the asking is the job's."""
     rule_keeping.capture_prompt(app, rule_keeping.read_prompt(app, UNSURE), session="s-1")
@@ -158,19 +145,21 @@ def test_a_hook_asks_nobody(app: App, model: StandIn):
 def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
     app: App, model: StandIn, transcript: Transcript
 ):
-    learnt = [
-        {"learning": "x", "quote": FACT},
-        {"learning": "Billing's tests need a redis that is up.", "quote": "The billing tests need redis to be up."},
-        {"learning": "Something that nobody ever said there.", "quote": "words that nobody ever said"},
-    ]
-    model.answers(json.dumps(learnt), "[]")
     transcript.line("user", FACT)
+    ends(transcript, EventName.SESSION_ENDED)
+    run_model_jobs(app)
+    assert model.calls == [], "it is too short to teach anything"
+    learnt = {
+        FACT: "x", "The billing tests need redis to be up.": "Billing's tests need a redis that is up.",
+        "words that nobody ever said": "Something that nobody ever said there.",
+    }  # fmt: skip
+    model.answers(json.dumps([{"learning": said, "quote": quoted} for quoted, said in learnt.items()]), "[]")
     for number in range(10):
         transcript.replied(f"I read file {number} of it.")
     transcript.replied("The billing tests need redis to be up.")
-    ends(transcript, EventName.SESSION_ENDED)
-
-    run_model_jobs(app)
+    for _ in range(2):
+        ends(transcript, EventName.SESSION_ENDED)
+        run_model_jobs(app)
 
     found = {(one.body, one.lane, one.status) for one in all_rules(app) if LEARNING_TAG in one.tags}
     assert found == {
@@ -178,16 +167,7 @@ def test_learnings_of_a_session_wait_in_the_inbox_in_the_lane_of_who_said_them(
         ("Billing's tests need a redis that is up.", Lane.AGENT, Status.CANDIDATE),
     }
     assert "Recollect: 2 wait in the inbox: recollect inbox" in notices.waiting(app)
-    ends(transcript, EventName.SESSION_ENDED)
-    run_model_jobs(app)
     assert len(model.calls) == 1, "nothing was said since"
-
-
-def test_a_short_session_is_not_asked_about(app: App, model: StandIn, transcript: Transcript):
-    transcript.line("user", "hello")
-    ends(transcript, EventName.SESSION_ENDED)
-    run_model_jobs(app)
-    assert model.calls == []
 
 
 # Reviews
@@ -200,12 +180,16 @@ def reviewed(transcript: Transcript, model: StandIn, *proposals: dict[str, str])
     return transcript.app
 
 
-def test_a_turn_is_reviewed_once_however_often_its_end_is_announced(app: App, transcript: Transcript, model: StandIn):
+def test_turns_are_reviewed_once_in_one_question_however_often_their_end_is_announced(
+    app: App, transcript: Transcript, model: StandIn
+):
     old = made(rules.add(app, "The queue is Kafka"))
     transcript.line("user", "the queue is Redis now, not Kafka")
     transcript.replied("Understood, I changed the configuration.")
     ends(transcript, EventName.PROMPT)
     assert not turn_questions.ask_next(app), "it is not over"
+    ends(transcript)
+    spoke(transcript, "and the cache is Valkey")
 
     for _ in range(2):
         ends(transcript)
@@ -213,19 +197,18 @@ def test_a_turn_is_reviewed_once_however_often_its_end_is_announced(app: App, tr
 
     [text] = model.texts
     assert "[person] the queue is Redis now, not Kafka\n\n[agent] Understood" in text
+    assert "Valkey" in text
     assert f"## {old} (rule): The queue is Kafka" in text
     assert notices.waiting(app) == []
 
 
-@pytest.mark.parametrize("lane", [Lane.AGENT, Lane.WEB])
 def test_a_sentence_that_is_new_waits_in_the_inbox_in_the_lane_of_what_was_read(
-    app: App, transcript: Transcript, model: StandIn, lane: Lane
+    app: App, transcript: Transcript, model: StandIn
 ):
-    if lane is Lane.WEB:
-        transcript.called("WebFetch", {"url": "https://x.example"}, "Redis is great")
+    transcript.called("WebFetch", {"url": "https://x.example"}, "Redis is great")
     reviewed(transcript, model, {"type": "devops", "content": "The queue is Redis."})
     (new,) = waiting(app)
-    assert (new.body, new.lane, new.status, new.group) == ("The queue is Redis.", lane, Status.CANDIDATE, "s-1")
+    assert (new.body, new.lane, new.status, new.group) == ("The queue is Redis.", Lane.WEB, Status.CANDIDATE, "s-1")
     assert notices.waiting(app) == ["\U0001f501 Recollect reviewed the last turn: 1 proposal in the inbox."]
 
 
@@ -239,45 +222,43 @@ def test_a_rule_in_force_stays_until_a_person_accepts_the_other(app: App, transc
 
 
 def test_words_alone_are_changed_and_one_undo_takes_everything_back(app: App, transcript: Transcript, model: StandIn):
-    old = put(app, KAFKA)
+    keep(app, KAFKA)
     meant = {"content": "Redis carries it.", "status": "archived", "pinned": "true", "topics": "x", "lane": "user"}
-    reviewed(transcript, model, {"name": old.id, **meant}, {"content": "Kafka is gone."})
-    new = kept(app, old.id)
+    reviewed(transcript, model, {"name": KAFKA.id, **meant}, {"content": "Kafka is gone."})
+    new = kept(app, KAFKA.id)
     assert (new.body, new.lane, len(waiting(app))) == ("Redis carries it.", Lane.AGENT, 1)
-    assert (new.status, new.pinned, new.topics, new.title) == (old.status, False, old.topics, old.title)
+    assert (new.status, new.pinned, new.topics, new.title) == (KAFKA.status, False, KAFKA.topics, KAFKA.title)
     (change,) = [entry for _, entry in history.log(app).entries if entry.op == "review"]
     history.undo(app, change.change)
-    assert (kept(app, old.id).body, kept(app, old.id).lane, waiting(app)) == (old.body, old.lane, [])
+    old = kept(app, KAFKA.id)
+    assert (old.body, old.lane, waiting(app)) == (KAFKA.body, KAFKA.lane, [])
 
 
 def test_what_a_person_edited_meanwhile_or_pinned_stays_as_it_is(
     app: App, transcript: Transcript, model: StandIn, monkeypatch: pytest.MonkeyPatch
 ):
-    old = put(app, KAFKA)
-    pinned = made(memories.pin(app, "The queue is Kafka, word for word"))
+    keep(app, KAFKA)
+    pin = pinned(app, "The queue is Kafka, word for word")
     ask = language_model.answer_text
 
     def and_edit(app: App, question: Ask) -> str | None:
         answer = ask(app, question)
-        memories.edit(app, old.id, body="Mine.")
+        memories.edit(app, KAFKA.id, body="Mine.")
         return answer
 
     monkeypatch.setattr(language_model, "answer_text", and_edit)
-    reviewed(transcript, model, {"name": old.id, "content": "Redis carries it."}, {"name": pinned, "content": "Redis"})
+    reviewed(transcript, model, {"name": KAFKA.id, "content": "Redis carries it."}, {"name": pin, "content": "Redis"})
 
-    assert [kept(app, id).body for id in (old.id, pinned)] == ["Mine.", "The queue is Kafka, word for word"]
+    assert [kept(app, id).body for id in (KAFKA.id, pin)] == ["Mine.", "The queue is Kafka, word for word"]
     assert ('why="changed meanwhile"' in log_of(app), "why=pinned" in log_of(app)) == (True, True)
 
 
-def test_nothing_is_asked_where_nothing_was_said_the_turn_goes_on_or_the_agent_wrote_memory_itself(
+def test_nothing_is_asked_where_nothing_was_said_or_the_agent_wrote_memory_itself(
     app: App, transcript: Transcript, model: StandIn
 ):
     transcript.ran("make", "ok")
     ends(transcript)
     spoke(transcript, "remember that", "recollect pin 'Redis'")
-    transcript.line("user", "the queue is Redis now")
-    transcript.replied("Let me see.")
-    ends(transcript, EventName.TOOLS_RAN)
     run_model_jobs(app)
     assert model.calls == []
     assert 'why="the agent wrote memory itself"' in log_of(app)
@@ -315,14 +296,6 @@ def test_what_was_said_before_or_rejected_is_not_proposed_again(app: App, transc
     run_model_jobs(app)
     assert len(model.calls) == 2
     assert waiting(app) == []
-
-
-def test_several_turns_that_wait_are_one_question(app: App, transcript: Transcript, model: StandIn):
-    spoke(transcript)
-    spoke(transcript, "and the cache is Valkey")
-    run_model_jobs(app)
-    [text] = model.texts
-    assert ("Redis now" in text, "Valkey" in text) == (True, True)
 
 
 def test_for_a_note_of_ones_own_a_note_waits_in_the_vaults_inbox(app: App, transcript: Transcript, model: StandIn):

@@ -8,6 +8,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -42,8 +43,8 @@ Before deploys to staging, ask Anna for her approval.
 """
 
 
-def kept_rule(app: App, body: str, **fields: Any) -> Rule:
-    one = rule(fields.pop("title", "x"), body=body, days_old=9, **fields)
+def kept_rule(app: App, body: str, title: str = "x") -> Rule:
+    one = rule(title, body=body, days_old=9)
     keep(app, one)
     return one
 
@@ -84,18 +85,13 @@ def missing(app: App, text: str, scope: Scope = Scope.PROJECT) -> tuple[str, ...
     [
         ("Look at `src/there.py`", ()),
         ("Look at `src/gone.py`", ("src/gone.py is not there",)),
-        ("Look at src/gone.py and src/gone.py", ("src/gone.py is not there",)),
         ("`npm run build`", ()),
         ("`npm run deploy`", ("package.json has no script deploy",)),
         ("`make lint`, `make test`, `make all`", ()),
         ("`make release`", ("the Makefile has no target release",)),
         ("`no-such-program-here --flag`", ("there is no program no-such-program-here",)),
         ("`sh -c true`, `cd -P x`", ()),
-        # Nobody can say
-        ("`other/gone.py` of another repository", ()),
-        ("The branch `origin/main`", ()),
-        ("`../outside/gone.py`", ()),
-        ("The route `/api/users/`", ()),
+        ("`other/gone.py` of another repository, `origin/main`, `../outside/gone.py`, `/api/users/`: who knows", ()),
     ],
 )
 def test_what_is_not_there_is_told(app: App, tree: Path, text: str, found: tuple[str, ...]):
@@ -128,26 +124,20 @@ def test_of_the_users_memories_only_whole_paths_are_looked_for(app: App, tree: P
 # Free
 
 
-def test_a_look_finds_what_is_gone_and_writes_nothing(app: App):
+def test_a_look_writes_nothing_and_a_run_without_a_model_tells_and_keeps_a_log(app: App):
     (Path.cwd() / "src").mkdir()
     stale, sound = kept_rule(app, "Look at `src/gone.py`"), kept_rule(app, "Prefer tabs")
-    before = files(app.home.root)
+    app.writer(Scope.PROJECT).put(StateRecord("sessions", "175"))
+    before, state = files(app.home.root), states(app)[Scope.PROJECT]
     told = validate.validate(app)
     assert findings(told) == {stale.id: ["src/gone.py is not there"]}
     assert sound.id not in str(told.notes)
     assert "2 of 2 would be drawn" in told.notes[0]
     assert files(app.home.root) == before
 
-
-def test_a_run_without_a_model_flags_tells_and_keeps_a_log(app: App):
-    (Path.cwd() / "src").mkdir()
-    stale = kept_rule(app, "Look at `src/gone.py`")
-    app.writer(Scope.PROJECT).put(StateRecord("sessions", "175"))
-    before = states(app)[Scope.PROJECT]
-
     validate.validate(app, run=True)
 
-    assert states(app)[Scope.PROJECT] == before
+    assert states(app)[Scope.PROJECT] == state
     log = app.home.logs / "validation-175.log"
     assert f"{stale.id} (x): src/gone.py is not there" in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
@@ -170,17 +160,13 @@ def test_nothing_that_a_memory_says_is_run(app: App, tree: Path, monkeypatch: py
     (tree / "run.sh").chmod(0o755)
     said = "`make all`, `npm run build`, `./run.sh now`, `sh -c 'touch RAN'`, $(touch RAN)\n```\n$ touch RAN\n```"
     kept_rule(app, f"Always run {said}")
-
-    def refused(*given: object, **more: object) -> None:
-        raise AssertionError(f"started {given}")
-
-    monkeypatch.setattr(subprocess, "Popen", refused)
-    monkeypatch.setattr("os.system", refused)
-
+    starts = Mock(side_effect=AssertionError("started"))
+    monkeypatch.setattr(subprocess, "Popen", starts)
+    monkeypatch.setattr("os.system", starts)
     validate.validate(app)
     validate.validate(app, run=True)
-
     assert not (tree / "RAN").exists()
+    assert not starts.called
 
 
 # The first phase
@@ -197,14 +183,20 @@ def test_the_model_may_read_the_project_and_no_users_memory_is_judged_by_it(app:
     assert reading["argv"][reading["argv"].index("--tools") + 1] == "Read,Glob"
 
 
-def test_what_is_stale_is_flagged_until_it_is_changed(app: App, model: StandIn):
-    one = kept_rule(app, "The port is 8080")
-    model.answers(check(one.id, "stale", why="config.toml says otherwise"))
+def test_what_is_stale_is_flagged_until_it_is_changed_and_a_projects_file_is_never_written(app: App, model: StandIn):
+    put(Path.cwd() / ".ai/memory", "port.md", TAGGED)
+    notes.sync(app)
+    note, one = find_note(app, "port").id, kept_rule(app, "The port is 8080")
+    model.answers(
+        json.dumps([{"id": one.id, "state": "stale"}, {"id": note, "state": "fix", "body": "other"}]),
+        json.dumps([{"id": note, "description": "Before deploys ask Anna"}]),
+    )
     validate.validate(app, run=True)
     assert kept(app, one.id) == one
-    assert findings(validate.validate(app)) == {one.id: ["flagged by a review"]}
+    assert (Path.cwd() / ".ai/memory/port.md").read_text() == TAGGED
+    assert findings(validate.validate(app)) == {id: ["flagged by a review"] for id in (one.id, note)}
     memories.edit(app, one.id, body="The port is 9090")
-    assert findings(validate.validate(app)) == {}
+    assert findings(validate.validate(app)) == {note: ["flagged by a review"]}
 
 
 def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_word(app: App, model: StandIn):
@@ -227,24 +219,12 @@ def test_a_rule_that_reads_otherwise_waits_for_a_person_and_supersedes_on_his_wo
     assert (waiting(app), kept(app, one.id)) == ([], one)
 
 
-def test_a_projects_note_is_flagged_and_its_file_never_written(app: App, model: StandIn):
-    put(Path.cwd() / ".ai/memory", "port.md", TAGGED)
-    notes.sync(app)
-    id = find_note(app, "port").id
-    model.answers(check(id, "fix", body="other"), json.dumps([{"id": id, "description": "Before deploys ask Anna"}]))
-    validate.validate(app, run=True)
-    assert (Path.cwd() / ".ai/memory/port.md").read_text() == TAGGED
-    assert findings(validate.validate(app)) == {id: ["flagged by a review"]}
-
-
 def test_once_nobody_answers_nobody_is_asked_again(model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MEMORY_LLM_CALLS_PER_DAY", "1")
     app = open_app()
-    for number in range(12):
-        kept_rule(app, f"rule {number}")
+    keep(app, *(rule(f"rule {number}", days_old=9) for number in range(12)))
     validate.validate(app, run=True)
-    assert len(model.calls) == 1
-    assert health.status(app).llm["calls"] == 1
+    assert len(model.calls) == health.status(app).llm["calls"] == 1
 
 
 # The second phase
@@ -258,8 +238,8 @@ def titled(app: App, model: StandIn, memory_id: str, line: str) -> None:
 def test_a_title_that_serves_as_well_is_kept_and_can_be_undone(app: App, model: StandIn):
     one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
     titled(app, model, one.id, "Before deploys to staging ask Anna")
-    assert kept(app, one.id).title == "Before deploys to staging ask Anna"
-    assert (kept(app, one.id).body, kept(app, one.id).lane) == (one.body, one.lane)
+    new = kept(app, one.id)
+    assert (new.title, new.body, new.lane) == ("Before deploys to staging ask Anna", one.body, one.lane)
     history.undo(app)
     assert kept(app, one.id).title == "Anna"
 
@@ -300,19 +280,10 @@ def test_of_the_users_tagged_note_the_condition_is_written_and_nothing_else(app:
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt, StoreBusy("busy", hint="again")])
 def test_a_title_that_could_not_be_measured_is_taken_back(
-    model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch, problem: BaseException
+    app: App, model: StandIn, monkeypatch: pytest.MonkeyPatch, problem: BaseException
 ):
-    app = open_app()
     one = kept_rule(app, "Before deploys to staging, ask Anna.", title="Anna")
-    measured: list[int] = []
-
-    def measure(*_given: object) -> list[int]:
-        if measured:
-            raise problem
-        measured.append(1)
-        return [1]
-
-    monkeypatch.setattr(validate, "_ranks", measure)
+    monkeypatch.setattr(validate, "_ranks", Mock(side_effect=[[1], problem]))
     with suppress(KeyboardInterrupt):
         titled(app, model, one.id, "Before deploys ask Anna")
 

@@ -48,5 +48,12 @@ class Transcript:
         self.app.writer(self.app.scope).put(pointer)
 
 
-def told(parts: list[SessionPart]) -> list[Act]:
+Parts = list[SessionPart]
+
+
+def told(parts: Parts) -> list[Act]:
     return [act for part in parts for act in part.new]
+
+
+def texts(parts: Parts) -> list[str]:
+    return [act.text for act in told(parts)]
