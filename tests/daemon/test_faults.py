@@ -283,6 +283,13 @@ def paused_in_mid_request(scene: Scene) -> None:
         scene.tell("Stop")
 
 
+def paused_before_the_request(scene: Scene) -> None:
+    scene.start()
+    scene.signal(signal.SIGSTOP)
+    scene.turn()
+    scene.signal(signal.SIGCONT)
+
+
 def killed_in_mid_request(scene: Scene) -> None:
     for pause_s in (0.0, 0.02, 0.06):
         scene.start()
@@ -438,7 +445,7 @@ AIDED = (
     (resumed, compacted),
     (forked,),
     (clock_set_back,),
-    (eight_busy_processes, written_before_the_event),
+    (eight_busy_processes, written_before_the_event, paused_before_the_request),
 )
 
 

@@ -229,9 +229,10 @@ def test_what_is_done_without_the_daemon_loads_no_numpy():
         import sys
         from recollect.mcp import link
         link._START_S = 0.2
-        for call in ({"op": "recall", "values": {"query": ["staging cluster"]}}, {"op": "suggestions"}):
-            reply = link.Link().ask(call, "n", 30)
-            assert not reply.failed and ("Deploys 1" in reply.text or reply.data), reply
+        values = {"pin": {"text": "x"}, "recall": {"query": ["staging cluster"]}, "status": {}, "suggestions": {}}
+        for op in values:
+            reply = link.Link().ask({"op": op, "values": values[op]}, "this call", 30)
+            assert not reply.failed, reply
         assert "numpy" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", script], check=True)
