@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.agents_e2e.programs import AGENT_TYPES, Agent, lacking
+from tests.agents_e2e.programs import AGENT_TYPES, Agent, found
 from tests.e2e.client import World, scratch_world
 
 
@@ -25,6 +25,6 @@ def other(request: pytest.FixtureRequest, world: World) -> Agent:
 
 
 def driven(kind: type[Agent], world: World) -> Agent:
-    if reason := lacking(kind):
-        pytest.skip(reason)
+    if found(kind) is None:
+        pytest.skip(f"{kind.name} is not here: tools/get_agents {kind.name} gets it")
     return kind(world)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -176,10 +175,3 @@ AGENT_TYPES: tuple[type[Agent], ...] = (Codex, Gemini, OpenCode)
 
 def found(kind: Agent | type[Agent]) -> Path | None:
     return next(AGENTS.glob(kind.program), None)
-
-
-def lacking(kind: type[Agent]) -> str:
-    """Why a program cannot be driven here; empty when it can."""
-    if sys.platform == "win32":
-        return "real agents are driven on Linux and macOS only"
-    return "" if found(kind) else f"{kind.name} is not here: tools/get_agents {kind.name} gets it"

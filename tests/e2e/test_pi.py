@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.real import soon
 from tests.e2e import pi
-from tests.e2e.client import ROOT, RULE, World, lacking, scratch_world
+from tests.e2e.client import ROOT, RULE, World, scratch_world
 from tests.e2e.conftest import refuse
 from tests.e2e.pi import PiSession, system
 from tests.e2e.stand_in import says, use
@@ -45,18 +45,6 @@ def test_rules_stand_in_the_system_prompt_of_every_request_and_events_go_straigh
     assert [system(asked).count(RULE) for asked in session.asked] == [1, 1, 1]
     assert [asked.holds(RULE) for asked in session.asked] == [0, 0, 0]
     assert not (installed.root / "called").exists()
-
-
-def test_what_another_agent_was_told_is_told_here(installed: World):
-    if reason := lacking():
-        refuse(reason)
-    installed.install()
-    installed.run("no, we use pnpm here, not npm", says("Noted."))
-
-    with PiSession(installed, says("Good day.")) as session:
-        session.say("hello")
-
-    assert system(session.asked[0]).count("Use pnpm, not npm") == 1
 
 
 def test_a_prompt_a_file_that_is_not_there_its_tool_and_a_call_bring_what_bears_on_them(installed: World):

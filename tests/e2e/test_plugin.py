@@ -64,7 +64,7 @@ def test_the_client_finds_nothing_wrong_with_it(world: World, what: str):
 
 
 @one_model
-def test_alone_it_brings_memory_hears_and_offers_tools(world: World):
+def test_alone_it_brings_memory_hears_offers_tools_and_goes_without_a_trace(world: World):
     plugged(world)
     given = with_the_program(world)
 
@@ -79,15 +79,7 @@ def test_alone_it_brings_memory_hears_and_offers_tools(world: World):
     assert second.asked[0].holds("Use pnpm, not npm") == 1
     assert offered == {f"{OURS}ai_recall"}
     ((told, failed),) = second.asked[-1].results()
-    assert "pnpm" in told
-    assert not failed
-
-
-@one_model
-def test_it_goes_without_a_trace_and_memories_stay(world: World):
-    plugged(world)
-    given = with_the_program(world)
-    world.run("no, we use pnpm here, not npm", says("Noted."), environ=given)
+    assert ("pnpm" in told, failed) == (True, False)
 
     still = world.recollect("uninstall").stdout
     world.client("plugin", "uninstall", NAME)
@@ -98,10 +90,9 @@ def test_it_goes_without_a_trace_and_memories_stay(world: World):
     assert world.processes() == []
     assert "recollect" not in world.settings.read_text(encoding="utf-8")
     assert not (world.home / ".recollect" / "bin").exists()
-    assert "Use pnpm, not npm" in world.recollect("rule", "list").stdout
+    assert "Use pnpm, not npm" in world.recollect("rule", "list").stdout, "memories stay"
     last = world.run("hello", says("Good day."), environ=given)
-    assert last.hooks == []
-    assert tools(last.asked[0]) == set()
+    assert (last.hooks, tools(last.asked[0])) == ([], set())
 
 
 @one_model

@@ -15,12 +15,6 @@ def tool(name: str, **given: object) -> Use:
     return Use(f"mcp__recollect__{name}", given)
 
 
-def crowd(world: World) -> None:
-    """As many open threads as a session begins with, so that what a test keeps comes by its own merit."""
-    for what in ("apples", "bricks", "clouds", "dunes", "engines", "forests"):
-        world.pin(f"Somebody once counted the {what} of the town", "--boost", "0.5")
-
-
 @one_model
 def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until_it_is_called(installed: World):
     first = installed.run("hello", says("Good day.")).asked[0]
@@ -34,8 +28,11 @@ def test_the_tools_are_there_on_the_first_turn_and_the_skill_costs_nothing_until
     assert called.asked[-1].holds("The user asked about this project's memory: why midnight?")
 
 
+@one_model
 def test_after_a_focus_its_memories_come_whatever_the_prompt_says(installed: World):
-    crowd(installed)
+    # As many open threads as a session begins with, so that what the test keeps comes by its own merit.
+    for what in ("apples", "bricks", "clouds", "dunes", "engines", "forests"):
+        installed.pin(f"Somebody once counted the {what} of the town", "--boost", "0.5")
     installed.pin(COOKIE, "--topics", "authentication", "--boost", "0")
     before = installed.run("knead the dough", says("Yes."))
     assert not before.asked[-1].holds(COOKIE)

@@ -111,29 +111,6 @@ def test_in_and_out_leaves_every_byte(text: str):
     assert cleaned(text) == text
 
 
-space = st.text(alphabet=" \t\r\n", max_size=4)
-
-
-@st.composite
-def spelt(draw: st.DrawFn, value: object) -> str:
-    """A JSON text of a value, with space wherever JSON allows it."""
-
-    def gap() -> str:
-        return draw(space)
-
-    match value:
-        case dict():
-            inner = ",".join(
-                f"{gap()}{json.dumps(key, ensure_ascii=draw(st.booleans()))}{gap()}:{gap()}{draw(spelt(v))}{gap()}"
-                for key, v in value.items()
-            )
-            return "{" + (inner or gap()) + "}"
-        case list():
-            return "[" + (",".join(f"{gap()}{draw(spelt(v))}{gap()}" for v in value) or gap()) + "]"
-        case _:
-            return json.dumps(value, ensure_ascii=draw(st.booleans()))
-
-
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
@@ -156,16 +133,14 @@ settings = st.builds(
 )
 
 
-@st.composite
-def settings_texts(draw: st.DrawFn) -> str:
-    value = draw(settings)
-    if not isinstance(value.get("hooks", {}), dict):
-        value.pop("hooks")
-    return draw(st.sampled_from(["", "\ufeff"])) + draw(space) + draw(spelt(value)) + draw(space)
-
-
-@given(settings_texts())
-def test_in_and_out_leaves_every_byte_of_any_settings(text: str):
+@given(
+    settings, st.booleans(), st.sampled_from([None, 0, 3, "\t"]), st.sampled_from([(",", ":"), ("\n,", " :\r\n")]),
+    st.sampled_from(["", "\ufeff", "\ufeff\n\t"]), st.text(alphabet=" \t\r\n", max_size=4),
+)  # fmt: skip
+def test_in_and_out_leaves_every_byte_of_any_settings(
+    value: object, ascii: bool, indent: int | str | None, separators: tuple[str, str], before: str, after_it: str
+):
+    text = before + json.dumps(value, ensure_ascii=ascii, indent=indent, separators=separators) + after_it
     after = added(text)
     assert sorted(str(way[1]) for way in ours(after)) == sorted(EVENTS)
     assert loaded(cleaned(after, containers(text))) == loaded(text)

@@ -28,30 +28,20 @@ def in_force(app: App) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("kept", "line"),
+    ("said", "line"),
     [
-        ([], ""),
-        (["Use pnpm, not npm."], NOTED),
-        (["Use tabs.", "Use make."], 'Recollect: noted "Use tabs"; "Use make" \u00b7 undo the last: recollect undo'),
-        (["a", "b", "c", "d"], 'Recollect: noted "a"; "b"; "c" (+1) \u00b7 undo the last: recollect undo'),
+        (notices.rules_line([]), ""),
+        (notices.rules_line(["Use pnpm, not npm."]), NOTED),
+        (notices.rules_line(["a.", "b."]), 'Recollect: noted "a"; "b" \u00b7 undo the last: recollect undo'),
+        (notices.rules_line(list("abcd")), 'Recollect: noted "a"; "b"; "c" (+1) \u00b7 undo the last: recollect undo'),
+        (notices.session_line([], 0), ""),
+        (notices.session_line(list("abcde"), 0), "Recollect: kept last time: a; b; c (+2)"),
+        (notices.session_line(["a"], 2), "Recollect: kept last time: a \u00b7 2 wait in the inbox: recollect inbox"),
+        (notices.session_line([], 1), "Recollect: 1 waits in the inbox: recollect inbox"),
     ],
 )
-def test_rules_are_named(kept: list[str], line: str):
-    assert notices.rules_line(kept) == line
-
-
-@pytest.mark.parametrize(
-    ("kept", "waiting", "line"),
-    [
-        ([], 0, ""),
-        (["Carts"], 0, "Recollect: kept last time: Carts"),
-        (["a", "b", "c", "d", "e"], 0, "Recollect: kept last time: a; b; c (+2)"),
-        (["Carts"], 2, "Recollect: kept last time: Carts \u00b7 2 wait in the inbox: recollect inbox"),
-        ([], 1, "Recollect: 1 waits in the inbox: recollect inbox"),
-    ],
-)
-def test_what_a_session_left_is_named_three_at_most(kept: list[str], waiting: int, line: str):
-    assert notices.session_line(kept, waiting) == line
+def test_what_was_kept_is_named_three_at_most(said: str, line: str):
+    assert said == line
 
 
 def test_undo_takes_back_what_the_line_told_of(app: App, talk: Talk, tmp_path: Path):

@@ -67,20 +67,14 @@ def test_a_note_stands_out():
 
 
 def test_status_says_what_language_models_may_cost_and_did():
-    spent: dict[str, Json] = {
-        "calls": 3,
-        "calls_per_day": 50,
-        "tokens": 12_345,
-        "tokens_per_day": 500_000,
-        "jobs": {},
-        "by": "command",
-    }
-    told = [Overview("1", "/h", None, None, (), 0, (), 0, llm={**spent, "on": on}) for on in (True, False)]
-    never = Overview("1", "/h", None, None, (), 0, (), 0, llm={**spent, "on": False, "calls": 0, "tokens": 0})
+    def told(**more: Json) -> str:
+        limits: dict[str, Json] = {"calls_per_day": 50, "tokens_per_day": 500_000, "jobs": {}, "by": "command"}
+        return text(Overview("1", "/h", None, None, (), 0, (), 0, llm={**limits, **more}))
 
-    assert "Language models: on; today 3 of 50 calls, 12,345 of 500,000 tokens." in text(told[0])
-    assert "Language models: off; today 3 of 50 calls" in text(told[1])
-    assert "Language models: off." in text(never)
+    spent = "today 3 of 50 calls, 12,345 of 500,000 tokens."
+    assert f"Language models: on; {spent}" in told(on=True, calls=3, tokens=12_345)
+    assert f"Language models: off; {spent}" in told(on=False, calls=3, tokens=12_345)
+    assert "Language models: off." in told(on=False, calls=0, tokens=0)
 
 
 # Why something was found or left out, in sentences; the numbers only for those who ask.
@@ -154,14 +148,8 @@ def test_a_search_is_explained_without_numbers_unless_they_are_asked_for():
 
 
 def test_why_says_when_it_was_shown_and_that_it_was_not_delivered():
-    hit = {
-        "id": "rule_1",
-        "title": "Use pnpm",
-        "lane": "user",
-        "score": 0.9,
-        "passage": "",
-        "components": {"near": 0.6},
-    }
+    why = {"lane": "user", "score": 0.9, "passage": "", "components": {"near": 0.6}}
+    hit = {"id": "rule_1", "title": "Use pnpm", **why}
     recall: dict[str, Any] = {
         "id": "recall_1", "at": NOW.iso(), "query": "add left-pad", "how": BOTH, "ms": 3.0, "hits": [hit],
         "dropped": [], "event": "prompt", "session": "s-1", "chars": 100, "delivered": False,

@@ -1,8 +1,9 @@
-"""The plugin for Claude Code says what the agent's own file says, and calls what is there."""
+"""The plugins for Claude Code and Pi say what the agents' own files say, and call what is there."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import __version__
-from recollect.agents import Places, agent, claude_code
+from recollect.agents import Places, agent, claude_code, pi
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = ROOT / "plugins" / "claude-code"
@@ -119,3 +120,15 @@ def test_the_server_is_the_homes_own_or_else_the_programs(tmp_path: Path):
 
     script(tmp_path / ".recollect" / "bin" / "mcp", "echo own")
     assert call(tmp_path, "mcp", PATH=path).stdout == "own\n"
+
+
+# Pi loads the extension from a clone: one file, whichever way it comes.
+
+
+def test_the_package_for_pi_has_the_programs_version_and_its_entry_is_the_extension_that_is_installed():
+    package = ROOT / "plugins" / "pi"
+    said = read(package / "package.json")
+    assert said["version"] == __version__
+    assert [(package / one).resolve() for one in said["pi"]["extensions"]] == [package / "index.ts"]
+    (named,) = re.findall(r'from "(.+)"', (package / "index.ts").read_text(encoding="utf-8"))
+    assert (package / named).resolve() == Path(pi.__file__).with_suffix(".ts").resolve()
