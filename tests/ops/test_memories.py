@@ -136,7 +136,7 @@ def test_nothing_is_done_when_one_of_many_is_unknown(app: App, put: Callable[[Ap
     before = states(app)
     with pytest.raises(UnknownId):
         put(app, (a, NOBODY))
-    with pytest.raises(BadInput, match="some to the user"):
+    with pytest.raises(BadInput, match="some in yours"):
         put(app, (a, everywhere))
     assert states(app) == before
 

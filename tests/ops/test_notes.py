@@ -123,10 +123,10 @@ def test_what_is_empty_or_done_twice_is_refused_with_a_reason(app: App):
 
     with pytest.raises(BadInput, match="empty"):
         notes.save(app, "  \n")
-    with pytest.raises(BadInput, match="in use already"):
+    with pytest.raises(BadInput, match="already in use"):
         notes.restore(app, ("zebra",))
     notes.archive(app, ("zebra",))
-    with pytest.raises(BadInput, match="archived already"):
+    with pytest.raises(BadInput, match="already archived"):
         notes.archive(app, ("zebra",))
     with pytest.raises(BadInput, match="archived"):
         notes.evolve(app, "zebra", "Text")

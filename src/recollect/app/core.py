@@ -43,7 +43,7 @@ _TRIES = 3  # a plan made from a state that another process changed meanwhile is
 
 
 Progress = Callable[..., None]
-"""Told how far a long operation is: done, total, and what is counted, its unit first."""
+"""Called with the progress of a long operation: done, total, and what is counted, its unit first."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,1 +1,1 @@
-"""What every room stands on: time, ids, errors, settings, paths, text. Knows no other room."""
+"""Basics that every other package uses: time, ids, errors, settings, paths, text. Imports none of them."""

@@ -118,5 +118,5 @@ def _refused(folder: Path, error: OSError) -> HomeRefused:
     why = error.strerror or type(error).__name__
     if isinstance(error, FileNotFoundError):
         hint = f"Make {folder.parent} first. Or: {_NAME_ANOTHER}"
-        return HomeRefused(f"{folder} cannot be made: {folder.parent} does not exist.", hint=hint)
+        return HomeRefused(f"{folder} cannot be created: {folder.parent} does not exist.", hint=hint)
     return HomeRefused(f"{folder} cannot be used: {why}.", hint=_NAME_ANOTHER)

@@ -1,4 +1,4 @@
-"""Looking at the daemon and ending it, from another process.
+"""Checks on the daemon and ends it, from another process.
 
 It is asked first. One that holds the lock and does not answer is ended by a signal, and only the process that the
 system itself names as the lock's holder: a pid from a file may belong to another by now.

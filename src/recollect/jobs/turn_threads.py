@@ -36,7 +36,7 @@ _GROUPED = frozenset({ORIGIN, "split"})
 BY_WORDS = 10
 _POSTINGS = 500  # where the rarest words stand more often than this, they tell one thread from another no more
 _MOST_TOKENS = 48
-"""Of what a turn is about: the prompt's beginning and the conclusion's end. All of it groups no better."""
+"""From the prompt's beginning and the conclusion's end. The whole text groups no better."""
 _FILLED_AT_ONCE = 32  # passages of the threads before, where no daemon fills them: about a second
 OF_SESSION = 6
 LATEST = 3

@@ -1,4 +1,4 @@
-"""How things stand: what is remembered, how it is set, and whether the installation is sound."""
+"""`status`, `config` and `doctor`: what is remembered, how it is set up, and whether the installation works."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _obstacle(folder: str) -> tuple[str, str]:
     try:
         found = os.lstat(folder)
     except OSError:
-        return "cannot be made", "set TMPDIR to a folder that you can write to"
+        return "cannot be created", "set TMPDIR to a folder that you can write to"
     if sys.platform != "win32" and found.st_uid != os.geteuid():
         return f"belongs to user {found.st_uid}", f"sudo mv {quoted} {quoted}.not-ours"
     if not stat.S_ISDIR(found.st_mode):

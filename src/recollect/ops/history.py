@@ -1,4 +1,4 @@
-"""What was done, taking it back, and erasing for good."""
+"""The journal of changes: `log`, `undo`, and `purge`, which erases for good."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _MAX_SHOWN = 3
 _NOTHING = "Nothing was imported."
 _NESTED_TYPE = re.compile(r"^\s+type:\s*[\"']?([^\"'\s]+)", re.MULTILINE)
 
-File = Annotated[str | None, Arg("Its file; the usual one if none is named.", metavar="[FILE]")]
+File = Annotated[str | None, Arg("Its file; by default the usual one.", metavar="[FILE]")]
 Called = Annotated[str | None, Arg("What this project is called there, if not by its folder.", metavar="NAME")]
 
 
@@ -101,7 +101,7 @@ def memory_folder(
     memory = None if folder else owner.own_memory(app.places)
     place = Path(folder) if folder else memory.folder if memory else Path()
     if not place.is_dir():
-        raise NotFound(f"There is no folder {place}.", hint=f"{owner.TITLE} has noted nothing of this project yet.")
+        raise NotFound(f"There is no folder {place}.", hint=f"{owner.TITLE} has no notes on this project yet.")
     found = []
     for path in sorted(place.glob("*.md")):
         if owner.is_rule_file_name(path.name) or path.name == (memory.index_file if memory else "MEMORY.md"):
@@ -119,7 +119,7 @@ def memory_folder(
 
 def rules_file(
     app: App,
-    file: Annotated[str | None, Arg("A Markdown file of rules; the agent's own if none is named.", "[FILE]")] = None,
+    file: Annotated[str | None, Arg("A Markdown file of rules; by default the agent's own.", "[FILE]")] = None,
     *,
     user: User = False,
 ) -> Summary:

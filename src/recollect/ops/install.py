@@ -212,7 +212,7 @@ def _other_agents(app: App) -> Iterator[str]:
     found = [host for host in here if not any(agent_pieces.calls_us(app, host, level) for level in Level)]
     if found:
         names, titles = " ".join(f"--agent {host}" for host in found), ", ".join(agent_of(host).TITLE for host in found)
-        yield f"Also on this machine: {titles}. `recollect install {names}` makes them call Recollect, too."
+        yield f"Also on this machine: {titles}. `recollect install {names}` connects them, too."
 
 
 def _past_sessions(app: App) -> Iterator[str]:

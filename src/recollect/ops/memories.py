@@ -83,7 +83,7 @@ def _aged_cards(app: App, scope: Scope, store: Store, query: Query, status: Stat
         query = replace(query, limit=4 * query.limit)
 
 
-def show(app: App, id: Name, *, content: Annotated[bool, Arg("Only what it says.")] = False) -> Shown:
+def show(app: App, id: Name, *, content: Annotated[bool, Arg("Print only its content.")] = False) -> Shown:
     scope, memory = app.find(id)
     store = app.reader(scope)
     whole = load_whole(store, memory)
@@ -105,7 +105,7 @@ def pin(
     app: App,
     text: Annotated[str, Arg("What to keep, word for word; - reads standard input.", metavar="TEXT", stdin=True)],
     *,
-    title: Annotated[str | None, Arg("A title; made from the text if none is given.")] = None,
+    title: Annotated[str | None, Arg("A title; by default made from the text.")] = None,
     topics: Topics = (),
     boost: Annotated[float, Arg("How far above normal, 0 to 0.5.", metavar="B")] = 0.3,
     user: User = False,
@@ -198,7 +198,7 @@ def _in_one_store(app: App, ids: tuple[str, ...], *, may_be_files: bool = False)
 def only_scope(scopes: Iterable[Scope]) -> Scope:
     scope, *others = set(scopes)
     if others:
-        raise BadInput("Some of these belong to the project and some to the user.", hint="Name those of one at a time.")
+        raise BadInput("Some of these are in the project's store and some in yours.", hint="Name those of one store.")
     return scope
 
 

@@ -28,7 +28,7 @@ Names = Annotated[
     tuple[str, ...], Arg("The notes: paths or names of files, with or without .md, or ids.", metavar="NAME", many=True)
 ]
 Text = Annotated[str, Arg("What it says, in Markdown; - reads standard input.", metavar="TEXT", stdin=True)]
-Title = Annotated[str | None, Arg("A title; made from the text if none is given.")]
+Title = Annotated[str | None, Arg("A title; by default made from the text.")]
 Tags = Annotated[tuple[str, ...], Arg("Tags, separated by commas.", metavar="A,B")]
 InProject = Annotated[
     bool, Arg("Save it in this project's .ai/memory/ (shared through git) instead of your own vault.")
@@ -59,9 +59,9 @@ def save(
 def listing(
     app: App,
     *,
-    status: Annotated[Status | None, Arg("Only those with this status; candidate is the inbox.")] = None,
-    tag: Annotated[str | None, Arg("Only those with this tag.")] = None,
-    group: Annotated[str | None, Arg("Only those of this group or folder.")] = None,
+    status: Annotated[Status | None, Arg("Only notes with this status; candidate is the inbox.")] = None,
+    tag: Annotated[str | None, Arg("Only notes with this tag.")] = None,
+    group: Annotated[str | None, Arg("Only notes of this group or folder.")] = None,
     limit: memories.Limit = 50,
 ) -> Cards:
     return memories.list_kind(app, Kind.NOTE, status or Status.ACTIVE, limit, tag=tag, group=group)
@@ -74,7 +74,7 @@ def show(app: App, name: Name) -> Shown:
 def evolve(
     app: App,
     name: Name,
-    text: Annotated[str, Arg("What holds now; - reads standard input.", metavar="TEXT", stdin=True)],
+    text: Annotated[str, Arg("What is true now; - reads standard input.", metavar="TEXT", stdin=True)],
     *,
     title: Title = None,
 ) -> Done:
@@ -184,7 +184,7 @@ def import_notes(
     word = "Would import" if app.dry_run else "Imported"
     notes = [f"Left out: {storable(path)}: {why}." for path, why in refused[:_MOST_LISTED]]
     notes += [f"`recollect undo {change}` takes it back."] if change else []
-    known_too = f"; {there:,} are there already" if there else ""
+    known_too = f"; {there:,} were already there" if there else ""
     return Summary(f"{word} {many} from {source}{known_too}.", facts, (*notes, *app.notes()))
 
 
@@ -278,14 +278,14 @@ def _original_folder(note: FoundNote, place: Place) -> str:
 def _restore_text(app: App, note: FoundNote, text: str) -> str:
     stored = app.reader(note.scope).get(note.id, follow=False)
     if place_of(note.path).status is Status.ACTIVE and not (stored and stored.status is Status.SUPERSEDED):
-        raise BadInput(f"{note.path} is in use already.", hint="There is nothing to restore.")
+        raise BadInput(f"{note.path} is already in use.", hint="There is nothing to restore.")
     return page.with_active(text)
 
 
 def _put_away_text(app: App, note: FoundNote, text: str) -> str:
     """The text with how the note was used, which is never written into a repository."""
     if place_of(note.path).status is Status.ARCHIVED:
-        raise BadInput(f"{note.path} is archived already.", hint="`recollect note restore NAME` brings it back.")
+        raise BadInput(f"{note.path} is already archived.", hint="`recollect note restore NAME` brings it back.")
     stored = app.reader(note.scope).get(note.id, follow=False)
     return page.with_usage(text, stored) if note.scope is Scope.USER and isinstance(stored, Note) else text
 

@@ -53,7 +53,7 @@ def import_past(
     ] = None,
     *,
     agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
-    all: Annotated[bool, Arg("The sessions of every project, each into its own memory.")] = False,
+    all: Annotated[bool, Arg("Import the sessions of every project, each into its own memory.")] = False,
     since: Annotated[str | None, Arg("Only sessions still active after this date.", metavar="2026-01-31")] = None,
 ) -> Summary:
     host = agent
@@ -85,7 +85,7 @@ def catch_up(app: App) -> Summary:
     while transcripts.read_some(app, state):
         pass
     read = waiting - transcripts.count_waiting(app)
-    return Summary(f"{read} events read." if read else "Everything is read.", {"read": read}, app.notes())
+    return Summary(f"{read} events read." if read else "Nothing was waiting to be read.", {"read": read}, app.notes())
 
 
 def count_past(app: App) -> tuple[int, int]:
@@ -208,7 +208,7 @@ def _format_preview(report: ImportReport) -> Iterator[str]:
     for what, many in report.prompts.most_common():
         yield f"  {many:>6,} {'prompts ' if what.startswith('dropped') else 'rules '}{what}"
     if report.copies:
-        yield f"  {report.copies:>6,} copies of what stands in another transcript"
+        yield f"  {report.copies:>6,} copies of lines in another transcript"
     if report.acts["machine"]:
         yield f"  {report.acts['machine']:>6,} prompts that no person wrote"
     yield from _format_titles("rule", report.rules)

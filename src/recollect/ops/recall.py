@@ -74,11 +74,11 @@ def search(
         str | None, Arg("Only memories from this session, conversation, import or folder of notes.")
     ] = None,
     scope: Annotated[Scope | None, Arg("Only this store.")] = None,
-    since: Annotated[str | None, Arg("Active on or after this day.", metavar="DATE")] = None,
-    until: Annotated[str | None, Arg("Active on or before this day.", metavar="DATE")] = None,
+    since: Annotated[str | None, Arg("Only memories active on or after this day.", metavar="DATE")] = None,
+    until: Annotated[str | None, Arg("Only memories active on or before this day.", metavar="DATE")] = None,
     include_inbox: Annotated[bool, Arg("Also memories that wait for review.")] = False,
     archived: Archived = False,
-    explain: Annotated[bool, Arg("Say why each was found, and what was left out and why.")] = False,
+    explain: Annotated[bool, Arg("Say why each was found, and which were left out and why.")] = False,
     numbers: Numbers = False,
     limit: Limit = 10,
 ) -> Found:
@@ -104,7 +104,7 @@ def search(
 
 def why(
     app: App,
-    id: Annotated[str | None, Arg("A recall or a memory; the last recall if none is given.", metavar="[ID]")] = None,
+    id: Annotated[str | None, Arg("A recall or a memory; by default the last recall.", metavar="[ID]")] = None,
     *,
     limit: Annotated[int, Arg("Maximum number of recalls.", metavar="N")] = 5,
     numbers: Numbers = False,

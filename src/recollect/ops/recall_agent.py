@@ -47,7 +47,7 @@ class Choice(NamedTuple):
 
 def recall_agent(
     app: App,
-    prompt: Annotated[str, Arg("The prompt; standard input if none is given.", metavar="[TEXT]", stdin=True)] = "-",
+    prompt: Annotated[str, Arg("The prompt; by default read from standard input.", metavar="[TEXT]", stdin=True)] = "-",
 ) -> Summary:
     """Names, one per line. Nothing is counted as shown."""
     text = storable(prompt).strip()
