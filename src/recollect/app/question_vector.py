@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -106,11 +107,14 @@ def _words_alone(problem: ModelError | BadInput) -> str:
 
 def fill_vectors(store: Store, embedder: Embedder, limit: int) -> int:
     """Computes missing vectors of at most `limit` passages; returns how many it computed."""
-    missing = store.vectorless(embedder.id, limit)
-    if missing:
-        vectors = embedder.embed([text for _, text in missing])
-        store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(missing, vectors, strict=True)])
-    return len(missing)
+    return embed_passages(store, embedder, store.vectorless(embedder.id, limit))
+
+
+def embed_passages(store: Store, embedder: Embedder, passages: Sequence[tuple[int, str]]) -> int:
+    if passages:
+        vectors = embedder.embed([text for _, text in passages])
+        store.put_vectors(embedder.id, [(seq, row.tobytes()) for (seq, _), row in zip(passages, vectors, strict=True)])
+    return len(passages)
 
 
 def drop_old_vectors(store: Store, model: str) -> int:
