@@ -396,7 +396,7 @@ def test_an_edit_that_comes_meanwhile_is_kept(
             index.write_bytes(index.read_bytes() + to_come.pop())
         return found
 
-    monkeypatch.setattr(swap, "look", look_while_others_write)
+    monkeypatch.setattr(swap, "read_snapshot", look_while_others_write)
     told = sync.sync(app)
 
     if edits == 2:
