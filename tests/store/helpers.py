@@ -14,7 +14,7 @@ from recollect.base.moment import Moment
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import merge
 from recollect.model.memory import Bridge, Memory, Message
-from recollect.model.plan import Change, Plan
+from recollect.model.plan import Alias, Change, Plan
 from recollect.model.query import Hit, Query
 from recollect.model.session import LedgerKey, Pointer, Session, ShownMemory, Way
 from recollect.ops.memories import load_whole
@@ -67,7 +67,7 @@ class State:
     memories: dict[str, Memory]
     messages: dict[str, tuple[Message, ...]]
     bridges: frozenset[Bridge]
-    aliases: dict[str, tuple[str, ...]]
+    aliases: dict[str, str]
     found: dict[str, dict[str, tuple[float, str]]]
 
 
@@ -78,7 +78,7 @@ def state(store: Store) -> State:
         memories={memory.id: memory for memory, _ in everything},
         messages={memory.id: said for memory, said in everything},
         bridges=frozenset(store.bridges()),
-        aliases={memory.id: store.aliases(memory.id) for memory, _ in everything},
+        aliases={alias.old: alias.new for alias in store.records(Alias)},
         found={
             asked: {hit.memory.id: (round(hit.score, 12), hit.passage) for hit in search(store, Query(text=asked))}
             for asked in QUESTIONS

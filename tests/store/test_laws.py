@@ -15,7 +15,7 @@ from recollect.lifecycle.edits import split
 from recollect.model import plan as plans
 from recollect.model.codec import decode_memory, encode
 from recollect.model.memory import Bridge, BridgeType, Lane, Memory, Message, Status, Thread
-from recollect.model.plan import Change, Create, Link, Plan, Say, Unlink, Update
+from recollect.model.plan import Alias, Change, Create, Link, Plan, Say, Unlink, Update
 from recollect.model.query import Query
 from recollect.ops.memories import load_whole
 from recollect.store import SqliteStore, Store, Tuning
@@ -76,7 +76,7 @@ class Mirror:
         everything = {memory.id: (memory, said) for memory, said in store.each()}
         assert everything == {id: (memory, self.said(id)) for id, memory in self.memories.items()}
         assert {b.key: b for b in store.bridges()} == self.bridges
-        assert {old: new for new in self.memories for old in store.aliases(new)} == self.aliases
+        assert {alias.old: alias.new for alias in store.records(Alias)} == self.aliases
         assert all(store.get(old) == self.memories[new] for old, new in self.aliases.items())
 
 

@@ -140,7 +140,10 @@ def check_refused(store: Store, attempt: Callable[[], object]) -> None:
 def test_what_was_created_can_be_read_and_an_alias_answers_as_what_it_became(store: Store, house: House):
     assert store.get(house.auth.id) == store.get(house.auth.id, follow=False) == house.auth
     assert store.get(house.old) == house.deploy
-    assert (store.get(house.old, follow=False), store.aliases(house.deploy.id)) == (None, (house.old,))
+    assert (store.get(house.old, follow=False), store.records(Alias, new=house.deploy.id)) == (
+        None,
+        [Alias(house.old, house.deploy.id)],
+    )
     assert store.messages(house.auth.id) == house.said
     assert store.messages(ids=[house.said[0].id, "message_x"]) == house.said[:1]
     strangers = [f"t{n}" for n in range(40_000)]
@@ -149,7 +152,7 @@ def test_what_was_created_can_be_read_and_an_alias_answers_as_what_it_became(sto
     )
     assert store.bridges(house.tabs.id) == ()
 
-    assert (store.get(NOBODY), store.messages(NOBODY), store.aliases(NOBODY)) == (None, (), ())
+    assert (store.get(NOBODY), store.messages(NOBODY), store.records(Alias, new=NOBODY)) == (None, (), [])
     assert store.log(limit=5, memory=NOBODY) == []
     assert not store.apply(Plan.empty(), act())
 

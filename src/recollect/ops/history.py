@@ -15,6 +15,7 @@ from recollect.app.lookup import UNASKED_OPS
 from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
 from recollect.jobs import note_links
+from recollect.model.plan import Alias
 from recollect.model.query import Query
 from recollect.model.result import Done, Entry, History, Scope, Summary
 from recollect.ops.memories import Limit, at_least_one, refuse_note_file
@@ -101,7 +102,7 @@ def _to_purge(app: App, ids: tuple[str, ...], group: str | None) -> dict[Scope, 
     if not wanted:
         raise NotFound(f"No memory came from {group!r}.", hint="`recollect show ID` names a memory's group.")
     return {
-        scope: tuple(dict.fromkeys([*found, *(old for id in found for old in app.reader(scope).aliases(id))]))
+        scope: tuple(dict.fromkeys([*found, *(one.old for one in app.reader(scope).records(Alias, new=found))]))
         for scope, found in wanted.items()
     }
 

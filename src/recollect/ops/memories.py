@@ -15,7 +15,7 @@ from recollect.lifecycle import edits
 from recollect.lifecycle.edits import Whole
 from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Status, Thread
-from recollect.model.plan import Link, Plan, Unlink
+from recollect.model.plan import Alias, Link, Plan, Unlink
 from recollect.model.query import Drop, Query
 from recollect.model.result import Card, Cards, Done, Scope, Shown
 from recollect.ops.table import Arg
@@ -207,7 +207,8 @@ def _count(ids: tuple[str, ...]) -> str:
 
 
 def load_whole(store: Store, memory: Memory) -> Whole:
-    return Whole(memory, store.messages(memory.id), store.bridges(memory.id), store.aliases(memory.id))
+    aliases = tuple(one.old for one in store.records(Alias, new=memory.id))
+    return Whole(memory, store.messages(memory.id), store.bridges(memory.id), aliases)
 
 
 def refuse_note_file(app: App, scope: Scope, memory: Memory) -> None:

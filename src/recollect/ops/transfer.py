@@ -130,9 +130,8 @@ def _values(app: App, scope: Scope) -> Iterator[dict[str, Json]]:
         yield {"type": "memory", "memory": encode(memory), "messages": encode(messages)}
     for bridge in store.bridges():
         yield {"type": "bridge", "bridge": encode(bridge)}
-    for memory, _ in store.each():
-        for old in store.aliases(memory.id):
-            yield {"type": "alias", "old": old, "new": memory.id}
+    for alias in store.records(Alias):
+        yield {"type": "alias", "old": alias.old, "new": alias.new}
 
 
 def checksum(data: dict[str, Json]) -> str:

@@ -186,10 +186,6 @@ class Database:
         given = [list(ids)] * 2 if ids else []
         return tuple(self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given))
 
-    def aliases(self, id: str) -> tuple[str, ...]:
-        """The ids that answer as this one."""
-        return tuple(old for (old,) in self._every("SELECT old FROM alias WHERE new = ? ORDER BY old", id))
-
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
         """Everything, oldest first, for exports."""
         for _, memory, messages in self._everything():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
+from recollect.model.plan import Alias, Plan
 from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
 
 if TYPE_CHECKING:
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
     from recollect.base.moment import Moment
     from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
     from recollect.model.memory import Bridge, Memory, Message, Sketch
-    from recollect.model.plan import Plan
     from recollect.model.query import Query
     from recollect.model.result import Counts, Entry, Finding
 
 Progress = Callable[[int, int], None]  # called with what is done and what there is to do
-Record = TypeVar("Record", Session, ShownMemory, Outcome, RecallRecord, ReadAct, StateRecord)
+Record = TypeVar("Record", Alias, Session, ShownMemory, Outcome, RecallRecord, ReadAct, StateRecord)
 AnyRecord = Session | ShownMemory | Pointer | Outcome | RecallRecord | ReadAct | StateRecord
 
 
@@ -63,8 +63,6 @@ class Store(Protocol):
     def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]: ...
     # Those that touch any of the ids; all of them when none is given.
     def bridges(self, *ids: str) -> tuple[Bridge, ...]: ...
-    # The ids that answer as this one.
-    def aliases(self, id: str) -> tuple[str, ...]: ...
     # Everything, oldest first; others may write meanwhile.
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]: ...
     # The active and suspended threads, as far as ageing needs them.
@@ -105,7 +103,7 @@ class Store(Protocol):
 
     # Returns how many were new. What is too old, or too much, is removed.
     def put(self, *records: AnyRecord) -> int: ...
-    # Those whose fields have these values, or one of a list; outcomes and recalls newest first.
+    # Those whose fields have these values, or one of a list, aliases included; outcomes and recalls newest first.
     def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]: ...
     # The queue of pointers that were put, numbered, in the order they came.
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]: ...

@@ -11,6 +11,7 @@ from typing import Any
 from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
 from recollect.model.memory import Memory
+from recollect.model.plan import Alias
 from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
 from recollect.store import rows
 from recollect.store.database import AMONG, Database
@@ -25,7 +26,7 @@ _RECALLS_KEPT = 1_000
 
 _ORDERS: dict[type[Any], str] = {
     Session: "id", ShownMemory: "at, memory", Outcome: "seq DESC", RecallRecord: "seq DESC", ReadAct: "key",
-    StateRecord: "name",
+    StateRecord: "name", Alias: "old",
 }  # fmt: skip
 _CONDITIONS = {
     "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
