@@ -6,12 +6,11 @@ import json
 
 import pytest
 
-from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.base.errors import BadInput
 from recollect.model.memory import Kind
 from recollect.model.result import Scope
-from recollect.model.session import LedgerKey, Session
+from recollect.model.session import LedgerKey, Session, Way
 from recollect.ops import calls
 from recollect.ops.table import OPS
 from tests.ops.ask import kept, pinned
@@ -83,6 +82,6 @@ def test_what_an_agent_recalls_counts_as_used_and_as_shown_in_its_session(app: A
     calls.run_call(app, calls.parse_call(asked.encode()))
 
     assert kept(app, id).frequency == 1
-    assert session_ledger.marks_shown(app.reader(app.scope), LedgerKey("s1")) == {f"{id}#body"}
+    assert app.reader(app.scope).marks(LedgerKey("s1"), Way.TOLD) == {f"{id}#body"}
     calls.run_call(app, calls.parse_call(asked.replace("s1", "unknown").encode()))
     assert kept(app, id).frequency == 2

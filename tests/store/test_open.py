@@ -120,7 +120,8 @@ def test_a_database_that_becomes_newer_or_older_while_it_is_open_is_not_written(
             write(store)
         other.execute(f"PRAGMA user_version = {migrate.current_version() + 1}")
         before = contents(path.parent)
-        for change in (write, lambda s: s.reindex(), lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [])):
+        writes = (SqliteStore.reindex, lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [(1, b"v")]))
+        for change in (write, *writes):
             with pytest.raises(StoreTooNew):
                 change(store)
         assert contents(path.parent) == before

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.app.session_ledger import find_session, marks_shown
+from recollect.app.session_ledger import find_session
 from recollect.app.states import read_text
 from recollect.base.errors import Conflict
 from recollect.model.plan import Create, Update
@@ -44,8 +44,8 @@ def test_a_session_is_known_until_it_was_not_heard_of_for_long(store: Store):
     store.put(session("newer"))
 
     assert find_session(store, "s-1") is None
-    assert marks_shown(store, ME) == frozenset()
-    assert marks_shown(store, LedgerKey("new"), Way.TOLD) == {"m1"}
+    assert store.marks(ME, Way.TOLD) == frozenset()
+    assert store.marks(LedgerKey("new"), Way.TOLD) == {"m1"}
 
 
 def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
@@ -55,8 +55,8 @@ def test_a_ledger_is_that_of_one_agent_in_one_epoch_and_way(store: Store):
     show(store, LedgerKey("s-1", "a1"), ["m4"], NOW.plus(seconds=3))
     show(store, LedgerKey("s-2"), ["other"])
 
-    assert marks_shown(store, ME, Way.TOLD) == {"m1", "m2"}
-    assert marks_shown(store, ME, Way.REMINDED) == marks_shown(store, LedgerKey("s-1", epoch=1)) == frozenset()
+    assert store.marks(ME, Way.TOLD) == {"m1", "m2"}
+    assert store.marks(ME, Way.REMINDED) == store.marks(LedgerKey("s-1", epoch=1), Way.TOLD) == frozenset()
     told = [ShownMemory(f"m{n + 1}", Way.TOLD, NOW.plus(seconds=n), session="s-1") for n in (0, 1)]
     own = [*told, ShownMemory("m3", Way.REMINDED, NOW.plus(seconds=2), "toolu_1", "s-1", epoch=1)]
     assert store.records(ShownMemory, session="s-1", agent="") == own
@@ -166,7 +166,7 @@ def test_a_purge_takes_ledgers_and_the_outcomes_of_the_same_sessions_along(store
 
     store.purge((lesson.id,))
 
-    assert marks_shown(store, ME) == frozenset()
+    assert store.marks(ME, Way.TOLD) == frozenset()
     assert [one.session for one in store.records(Outcome)] == ["s-3"]
     assert traces(path.parent, CANARY) == traces(path.parent, lesson.id) == []
     assert store.verify() == []

@@ -88,9 +88,9 @@ def test_vectors_of_other_models_are_never_compared_and_removed_some_at_a_time(s
     found = store.nearest("other", vector(1, 0), 10, [1, 2, 3])
     assert (dict(found.near), found.missing) == ({}, 2)
 
-    assert store.drop_vectors("small", 1) == 1
+    assert store.put_vectors("small", [], drop_others=1) == 1
     assert store.counts().vectors_by_model == {"large": 1, "small": 2}
-    assert (store.drop_vectors("small", 9), store.drop_vectors("small", 9)) == (1, 0)
+    assert (store.put_vectors("small", [], drop_others=9), store.put_vectors("small", [], drop_others=9)) == (1, 0)
     assert store.counts().vectors_by_model == {"small": 2}
     assert store.verify() == []
 

@@ -120,7 +120,7 @@ def embed_passages(store: Store, embedder: Embedder, passages: Sequence[tuple[in
 def drop_old_vectors(store: Store, model: str) -> int:
     """Once every passage has a vector of this model, removes those of other models, some at a time; returns how many
     it removed."""
-    return 0 if store.vectorless(model, 1) else store.drop_vectors(model, _DROPPED_AT_ONCE)
+    return 0 if store.vectorless(model, 1) else store.put_vectors(model, [], drop_others=_DROPPED_AT_ONCE)
 
 
 def read_vector_status(app: App) -> Embedding:

@@ -46,10 +46,6 @@ def ledger_key(app: App, event: Event) -> LedgerKey:
     return LedgerKey(event.session_id, event.agent_id, load_or_new(app, event).epoch)
 
 
-def marks_shown(store: Store, key: LedgerKey, way: Way = Way.TOLD) -> frozenset[str]:
-    return frozenset(one.mark for one in store.records(ShownMemory, **key._asdict(), way=way))
-
-
 def texts_shown(app: App, session: str) -> list[str]:
     """The texts that a session was shown in this epoch and the one before, and the headlines that sessions begin with,
     unless they are its own: when the session repeats these words, they are not captured again."""
@@ -57,7 +53,7 @@ def texts_shown(app: App, session: str) -> list[str]:
     for _, store in app.scopes():
         known = find_session(store, session)
         epochs = range(max(0, known.epoch - 1), known.epoch + 1) if known is not None else ()
-        shown = {memory_of(mark) for epoch in epochs for mark in marks_shown(store, LedgerKey(session, "", epoch))}
+        shown = {memory_of(mark) for epoch in epochs for mark in store.marks(LedgerKey(session, "", epoch), Way.TOLD)}
         found = [store.get(id, follow=False) for id in sorted(shown, reverse=True)[:_MAX_TEXTS]]
         latest = store.find(Query(kinds=(Kind.THREAD,), statuses=(Status.ACTIVE,), limit=_HEADLINES))
         found += [memory for memory in latest if memory.group != session and memory.id not in shown]

@@ -105,7 +105,7 @@ def _search_in_time(request: HookRequest, question: TimedQuestion | None, key: L
         return NOTHING_TO_SEARCH
     try:
         store = request.app.reader(request.app.scope)
-        told, own = (session_ledger.marks_shown(store, key, way) for way in (Way.TOLD, Way.OWN))
+        told, own = (store.marks(key, way) for way in (Way.TOLD, Way.OWN))
         return search_unasked(request.app, question, seen=told | own, limit=limit)
     except StoreDamaged:
         raise
@@ -118,7 +118,7 @@ def _choose_by_model(request: HookRequest, key: LedgerKey, searched: PromptSearc
     from recollect.ops import recall_agent  # only needed here
 
     app, event = request.app, request.event
-    seen = frozenset(memory_of(mark) for mark in session_ledger.marks_shown(app.reader(app.scope), key))
+    seen = frozenset(memory_of(mark) for mark in app.reader(app.scope).marks(key, Way.TOLD))
     try:
         found = recall_agent.choose_instead(app, event.asked, searched.found, seen, request.until_s)
     except Exception as problem:  # noqa: BLE001 the edge of a job: the reply that is ready is given

@@ -54,7 +54,7 @@ def start_session(request: HookRequest) -> HookReply:
     rules, source = rules_in_force(app), event.source
     is_resumed = (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, key))
     is_compacted = source == "compact"
-    seen = session_ledger.marks_shown(app.reader(app.scope), key) if is_resumed else ()
+    seen = app.reader(app.scope).marks(key, Way.TOLD) if is_resumed else ()
     notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
     threads: Kept[Memory] = {}
     if not is_resumed and not is_compacted:

@@ -63,7 +63,7 @@ def _recall(request: HookRequest, question: str) -> Recalled:
 def _remind(request: HookRequest, call: ToolCall) -> HookReply:
     app = request.app
     key = session_ledger.ledger_key(app, request.event)
-    seen = session_ledger.marks_shown(app.reader(app.scope), key, Way.REMINDED)
+    seen = app.reader(app.scope).marks(key, Way.REMINDED)
     outcome, rules = find_reminders(app, call, seen=seen, until_s=request.until_s)
     injection = inject.reminders(rules, nonce=fresh_key()[:8])
     if not injection.text:

@@ -113,7 +113,11 @@ class Search(Words):
                     ORDER BY t.seq LIMIT ?"""
         return [(int(seq), embeddable(title, body)) for seq, title, body in self._every(sql, model, limit)]
 
-    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]]) -> None:
+    def put_vectors(self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0) -> int:
+        """By passage; also removes up to so many vectors of other models, and returns how many."""
+        others = "SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0"
+        if not vectors and not self._first(others, model):
+            return 0
         from recollect.store.vectors import pack
 
         with self.transaction():
@@ -123,16 +127,12 @@ class Search(Words):
                    ON CONFLICT DO UPDATE SET data = excluded.data, hash = excluded.hash""",
                 [(seq, *rows.sealed((model, pack(vector)))) for seq, vector in vectors],
             )
-
-    def drop_vectors(self, keep: str, most: int) -> int:
-        """Removes up to `most` vectors of every other model; returns how many."""
-        if not self._first("SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0", keep):
-            return 0
-        with self.transaction():
+            if not drop_others:
+                return 0
             self._db.execute(
                 """DELETE FROM vector WHERE (passage_seq, model) IN
                    (SELECT passage_seq, model FROM vector WHERE model <> ? LIMIT ?)""",
-                (keep, most),
+                (model, drop_others),
             )
             return self._db.changes()
 

@@ -12,7 +12,17 @@ from recollect.base.moment import Moment
 from recollect.model.codec import content_hash
 from recollect.model.memory import Memory
 from recollect.model.plan import Alias
-from recollect.model.session import Outcome, Pointer, ReadAct, RecallRecord, Session, ShownMemory, StateRecord
+from recollect.model.session import (
+    LedgerKey,
+    Outcome,
+    Pointer,
+    ReadAct,
+    RecallRecord,
+    Session,
+    ShownMemory,
+    StateRecord,
+    Way,
+)
 from recollect.store import rows
 from recollect.store.database import AMONG, Database
 from recollect.store.protocol import AnyRecord, Record
@@ -97,6 +107,11 @@ class SessionState(Database):
             values += [str(value) if isinstance(value, str) else value] * conditions[-1].count("?")
         rest = f"WHERE {' AND '.join(conditions)} ORDER BY {_ORDERS[kind]} LIMIT ?"
         return self._read(kind, rest, *values, limit)
+
+    def marks(self, key: LedgerKey, way: Way) -> frozenset[str]:
+        """Those in a ledger: `records` without what no prompt waits for."""
+        sql = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
+        return frozenset(mark for (mark,) in self._every(sql, *key, str(way)))
 
     def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
         """The queue, in the order they came, numbered."""
