@@ -106,27 +106,17 @@ def test_what_a_recorded_call_says_is_read(of: tuple[str, str], name: str):
     assert getattr(recorded(of[0], name).tools[-1], of[1]) == OF_THE_CALL[of][name]
 
 
-def test_a_batch_tells_every_call_of_a_message():
+def test_what_else_recorded_events_say():
     assert [call.name for call in recorded("claude-code", "PostToolBatch-Read-Bash").tools] == ["Read", "Bash"]
-
-
-def test_a_subagent_s_words_stand_in_its_own_transcript():
     assert recorded("claude-code", "SubagentStop").transcript.endswith("/subagents/agent-a5c0ffee.jsonl")
     assert recorded("claude-code", "Stop").transcript.endswith(f"{SESSION}.jsonl")
-
-
-def test_compaction_is_not_taken_for_a_subagent_that_ended():
-    assert recorded("claude-code", "SubagentStop", agent_type="").name is EventName.OTHER
-
-
-def test_a_failed_call_says_why():
+    assert recorded("claude-code", "SubagentStop", agent_type="").name is EventName.OTHER, "a compaction"
     assert "file_not_found" in recorded("gemini", "AfterTool-read_file-error").text
     assert recorded("codex", "PostToolUse-Bash").tools[0].output.startswith("ls: cannot access")
-
-
-def test_a_transcript_elsewhere_names_no_place_for_answers():
-    payload = {"session_id": "s", "tool_name": "read_file", "transcript_path": "/etc/chats/x.jsonl"}
-    assert said("gemini", "BeforeTool", payload).reads_below == ""
+    elsewhere = {"session_id": "s", "tool_name": "read_file", "transcript_path": "/etc/chats/x.jsonl"}
+    assert said("gemini", "BeforeTool", elsewhere).reads_below == "", "no place for answers"
+    assert recorded("pi", "input", source="extension").machine_made
+    assert not recorded("pi", "input").machine_made
 
 
 # Pi
@@ -144,11 +134,6 @@ def test_an_event_that_is_heard_late_happened_when_it_did(ago_ms: object, counts
     at_ms = NOW.micros // 1_000 - ago_ms if isinstance(ago_ms, int) else ago_ms
     found = recorded("pi", "input", at_ms=at_ms)
     assert found.at == (Moment(int(str(at_ms)) * 1_000) if counts else NOW)
-
-
-def test_what_an_extension_sent_no_person_wrote():
-    assert recorded("pi", "input", source="extension").machine_made
-    assert not recorded("pi", "input").machine_made
 
 
 def test_what_a_spooled_pointer_left_is_enough():

@@ -44,22 +44,16 @@ def _flag(one: Parameter) -> str:
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_a_command_without_options_calls_its_function_with_the_functions_own_defaults(
+def test_a_command_uses_its_functions_defaults_and_every_switch_can_be_set_both_ways(
     op: Op, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("recollect.cli.op_command._from_stdin", lambda: "-")  # which `-` stands for
     taken = parsed(op)
     assert {name: taken[name] for name in function_defaults(op)} == function_defaults(op)
-
-
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-def test_every_switch_can_be_set_both_ways(op: Op, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("recollect.cli.op_command._from_stdin", lambda: "-")
     for one in op.parameters:
         if one.type is bool:
-            flag = _flag(one)
-            other = flag.replace("--", "--no-", 1) if one.default else flag
-            assert parsed(op, other)[one.name] is not one.default
+            flag = _flag(one).replace("--", "--no-", 1) if one.default else _flag(one)
+            assert parsed(op, flag)[one.name] is not one.default
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
