@@ -72,8 +72,8 @@ def read_prompt(app: App, text: str) -> Draft:
 def capture_prompt(app: App, draft: Draft, *, session: str, at: Moment | None = None, refuses: str = "") -> str:
     """Keep what a prompt states, count and log what became of it. Returns the notice. `at`: when it was said, where
     that was not just now. `refuses`: the tool call that was refused with these words."""
-    told = session_ledger.texts_shown(app, session) if draft.found else ()  # nothing is known of a past session
-    kept = keep_rules(app, draft, group=session, told=told, at=at, refuses=refuses)
+    shown = session_ledger.texts_shown(app, session) if draft.found else ()  # nothing is known of a past session
+    kept = keep_rules(app, draft, group=session, shown=shown, at=at, refuses=refuses)
     verdict = draft.verdict
     count_verdict(app, verdict)
     app.log.line("capture", session=session, action=verdict.action, type=verdict.rule_type, why=verdict.reason)
@@ -81,17 +81,17 @@ def capture_prompt(app: App, draft: Draft, *, session: str, at: Moment | None = 
 
 
 def keep_rules(
-    app: App, draft: Draft, *, group: str = "", told: Sequence[str] = (), at: Moment | None = None, refuses: str = ""
+    app: App, draft: Draft, *, group: str = "", shown: Sequence[str] = (), at: Moment | None = None, refuses: str = ""
 ) -> list[KeptRule]:
     """Each rule in the store that its wording reaches; none where there is no project to keep it in, and none that only
-    quotes what was `told` from memory. `at`: when it was said, where that was not just now."""
+    quotes what was `shown` from memory. `at`: when it was said, where that was not just now."""
     kept = []
     for found in draft.found:
         if found.scope is Scope.PROJECT and app.project is None:
             app.log.line("capture", dropped="no project here")
             continue
         standing = load_rules(app.reader(found.scope), Status.ACTIVE, Status.CANDIDATE)
-        is_quote = bool(told) and turns.is_quote(found.rule, told)
+        is_quote = bool(shown) and turns.is_quote(found.rule, shown)
         # Said again by the person, a rule that is known counts.
         if is_quote and not any(rule_relations.says_same(found.rule, old.body) for old in standing):
             app.log.line("capture", dropped="an echo")

@@ -19,7 +19,7 @@ MAX_WAITING_ACTS = 150
 """A turn with this many new acts is recorded before it ends: only part of a transcript is held in memory."""
 MAX_COMMANDS = 6
 _MAX_CHARS, _MAX_FAILURE_CHARS = 100, 220
-_QUOTED_SHARE = 0.6  # a sentence of which so many runs of three words were told is a quote
+_QUOTED_SHARE = 0.6  # a sentence of which so many runs of three words were shown is a quote
 _MIN_RUNS = 3
 _MIN_NEW_WORDS = 8  # words beside the quotes that may name a subject: fewer are only what one says around a quote
 _MIN_USED_SHARE = 0.25
@@ -133,9 +133,9 @@ def commit_subject(command: str) -> str:
 def failures(acts: Iterable[Act]) -> Iterator[str]:
     """What the failed commands that mattered printed."""
     for act, command in ran_commands(acts):
-        told = one_line(telling_lines(act.text, _MAX_FAILURE_CHARS)) if act.failed and matters(command) else ""
-        if told:
-            yield f"`{shortened(command)}` failed: {told}"
+        error = one_line(telling_lines(act.text, _MAX_FAILURE_CHARS)) if act.failed and matters(command) else ""
+        if error:
+            yield f"`{shortened(command)}` failed: {error}"
 
 
 def only_shows(command: str) -> bool:
@@ -175,9 +175,9 @@ def says_nothing(text: str) -> bool:
 # What a turn does with the memories it was shown: it repeats them, or uses them
 
 
-def own_words(text: str, told: Sequence[str]) -> str:
-    """The text without the sentences that quote what was told; empty where the rest only leads up to them."""
-    known = _runs(told)
+def own_words(text: str, shown: Sequence[str]) -> str:
+    """The text without the sentences that quote what was shown; empty where the rest only leads up to them."""
+    known = _runs(shown)
     said = list(terms.sentences(text)) if known else []
     own = [line for line in said if not _is_quote(line, known)]
     if len(own) == len(said):
@@ -187,8 +187,8 @@ def own_words(text: str, told: Sequence[str]) -> str:
     return "\n".join(own) if is_enough else ""
 
 
-def is_quote(sentence: str, told: Sequence[str]) -> bool:
-    return _is_quote(sentence, _runs(told))
+def is_quote(sentence: str, shown: Sequence[str]) -> bool:
+    return _is_quote(sentence, _runs(shown))
 
 
 def is_used(passage: str, prompt: str, did: str, files: Iterable[str] = ()) -> bool:
@@ -202,12 +202,12 @@ def is_used(passage: str, prompt: str, did: str, files: Iterable[str] = ()) -> b
     return len(own & set(terms.words(after))) >= max(_MIN_USED_WORDS, _MIN_USED_SHARE * len(own))
 
 
-def _runs(told: Sequence[str]) -> frozenset[tuple[str, ...]]:
-    return frozenset().union(*(terms.word_runs(one) for one in told))
+def _runs(shown: Sequence[str]) -> frozenset[tuple[str, ...]]:
+    return frozenset().union(*(terms.word_runs(one) for one in shown))
 
 
 def _is_quote(sentence: str, known: frozenset[tuple[str, ...]]) -> bool:
-    """A short sentence says too little to tell, unless all of it was told."""
+    """A short sentence says too little to tell, unless all of it was shown."""
     runs = terms.word_runs(_AROUND.sub(" ", sentence))
     if len(runs) < _MIN_RUNS:
         return bool(runs) and runs <= known

@@ -84,10 +84,10 @@ def record_turns(app: App, part: SessionPart) -> Writes | None:
 
 
 def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
-    told = session_ledger.texts_shown(app, part.session)
+    shown = session_ledger.texts_shown(app, part.session)
     roots = [f"{app.project.root}/"] if app.project else []
     roots += [f"{part.cwd}/"] if part.cwd else []
-    own = replace(turn, acts=tuple(_own_act(act, told, roots) for act in turn.acts))
+    own = replace(turn, acts=tuple(_own_act(act, shown, roots) for act in turn.acts))
     made = make_record(own)
     is_echo = not (made.said or made.changed or made.ran) and bool(turn.conclusion)
     entry = Entry(
@@ -96,10 +96,10 @@ def _prepare(app: App, part: SessionPart, turn: Turn) -> PreparedTurn:
     return PreparedTurn(turn, entry, is_echo)
 
 
-def _own_act(act: Act, told: Sequence[str], roots: Sequence[str]) -> Act:
+def _own_act(act: Act, shown: Sequence[str], roots: Sequence[str]) -> Act:
     """The act without quotes from memory, and with file names relative to the project."""
-    if told and act.speaker is Speaker.AGENT:
-        act = replace(act, text=turns.own_words(act.text, told))
+    if shown and act.speaker is Speaker.AGENT:
+        act = replace(act, text=turns.own_words(act.text, shown))
     if act.use is None or not act.use.files:
         return act
     files = (next((file[len(root) :] for root in roots if file.startswith(root)), file) for file in act.use.files)

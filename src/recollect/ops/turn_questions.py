@@ -114,8 +114,8 @@ def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
     verdict = judged.verdict
     app.log.line("capture", session=question.session, action=verdict.action, why=verdict.reason, by="llm")
     if verdict.action is Action.STORED:
-        told = session_ledger.texts_shown(app, question.session)
-        kept = rule_keeping.keep_rules(app, judged, group=question.session, told=told, at=act.at)
+        shown = session_ledger.texts_shown(app, question.session)
+        kept = rule_keeping.keep_rules(app, judged, group=question.session, shown=shown, at=act.at)
         notices.add(app, rule_keeping.kept_notice(kept))
 
 
@@ -158,8 +158,8 @@ def review(
     acts = transcript_reader.read_end(app, last.host, last.transcript)
     if app.dry_run:
         count = len(model_questions.last_messages(acts))
-        told = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
-        return Summary(told, {"messages": count, "session": session, "dry_run": True})
+        summary = f"{counted(count, 'message')} of session {session} would be reviewed; no model was asked."
+        return Summary(summary, {"messages": count, "session": session, "dry_run": True})
     if not language_model.is_on(app):
         raise BadInput("Language models are switched off.", hint="MEMORY_LLM=on in agent.conf; see docs/LLM.md.")
     answer = _ask_for_proposals(app, last, acts)
