@@ -155,16 +155,13 @@ def test_it_gets_no_tools_no_hooks_no_settings_and_no_session(
 
 def test_it_stands_in_an_empty_folder_unless_it_is_to_read(model: StandIn, open_app: Opens, tmp_path: Path):
     app = open_app()
-    (tmp_path / "tree").mkdir()
-
     ask(app, QUESTION)
-    ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(tmp_path / "tree"), model="opus"))
-
+    ask(app, Ask(Use.VALIDATE_CLAIMS, prompt="own", reads=str(tmp_path), model="opus"))
     plain, reading = model.calls
     assert plain["cwd"] == str(app.home.root / "llm")
     assert list((app.home.root / "llm").iterdir()) == []
     given = dict(zip(reading["argv"], [*reading["argv"][1:], ""], strict=True))
-    assert (reading["cwd"], given["--tools"]) == (str(tmp_path / "tree"), "Read,Glob")
+    assert (reading["cwd"], given["--tools"]) == (str(tmp_path), "Read,Glob")
     assert (given["--max-turns"], given["--model"]) == ("10", "opus")
 
 
@@ -284,14 +281,10 @@ def test_nothing_of_a_project_can_redirect_or_raise_what_is_spent(
 def test_doctor_says_whether_someone_could_be_asked_and_asks_nobody(
     model: StandIn, open_app: Opens, monkeypatch: pytest.MonkeyPatch
 ):
-    def doctor() -> str:
-        [check] = [one for one in health.doctor(open_app()).checks if one.name == "language models"]
-        return check.detail
-
-    details = [doctor()]
-    for name, value in (("MEMORY_LLM_COMMAND", "nosuchprogram"), ("MEMORY_LLM", "off")):
+    details = []
+    for name, value in (("MEMORY_LLM", "on"), ("MEMORY_LLM_COMMAND", "nosuchprogram"), ("MEMORY_LLM", "off")):
         monkeypatch.setenv(name, value)
-        details.append(doctor())
+        details += [one.detail for one in health.doctor(open_app()).checks if one.name == "language models"]
     assert details == ["on, by command", "on, but: MEMORY_LLM_COMMAND names no program.", "off"]
     assert model.calls == []
 

@@ -19,9 +19,9 @@ from recollect.render import terminal, tools
 from recollect.render.blocks import Line
 from tests.embed import folders
 from tests.embed.server import DIM, Server, serving
-from tests.ops.ask import pinned
+from tests.ops.ask import keep, pinned
 from tests.ops.conftest import Opens
-from tests.values import NOW
+from tests.values import NOW, note
 
 
 @pytest.fixture
@@ -122,23 +122,23 @@ def test_doctor_says_where_texts_are_sent(open_app: Opens, server: Server):
 
 def test_reindex_gives_all_passages_their_new_vector_with_a_bar_and_removes_the_old(open_app: Opens, tmp_path: Path):
     before = open_app()
-    for number in range(70):
-        pinned(before, f"Thing number {number}")
+    keep(before, *(note(f"Thing number {number}") for number in range(70)))
     upkeep.reindex(before)
     without = upkeep.reindex(choosing(open_app, str(tmp_path / "gone")))
     assert any("is not there" in note for note in without.notes)
     app = choosing(open_app, str(folders.save(tmp_path / "tiny")))
     recall.recall(app, ("thing",))
-    assert counts(before)[shipped_id()] == 70, "without a model, or by a recall with another, the old vectors stay"
+    passages = counts(before)[shipped_id()]
+    assert passages >= 70, "without a model, or by a recall with another, the old vectors stay"
     missing = tools._status(health.status(app))["passages_without_vector"]
     bar: list[tuple[float, float]] = []
     app.progress = lambda done, total, what="": bar.append((done, total))
 
     told = upkeep.reindex(app)
 
-    assert [model.partition(":")[0] for model in counts(app)] == ["tiny"]
-    assert list(counts(app).values()) == [70]
-    assert told.summary == f"Indexed 70 passages, made {missing} vectors, removed 70 of another model."
+    ((model, made),) = counts(app).items()
+    assert (model.partition(":")[0], made) == ("tiny", passages)
+    assert told.summary == f"Indexed {passages} passages, made {missing} vectors, removed {passages} of another model."
     assert bar[-1] == (missing, missing)
 
 

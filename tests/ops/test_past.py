@@ -17,11 +17,11 @@ import pytest
 from recollect.agents import Cursor
 from recollect.app import rule_keeping
 from recollect.app.core import App
-from recollect.app.states import CURSORS, ReadPart, ReadTranscript
+from recollect.app.states import CURSORS, ReadPart, ReadTranscript, read_text
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
-from recollect.jobs import session_import, transcripts
+from recollect.jobs import late_prompts, session_import, transcripts
 from recollect.model.act import SessionPart, Speaker
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
@@ -392,6 +392,14 @@ def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app:
     by_age = sorted(rules(app).values(), key=lambda rule: rule.created_at)
     assert [rule.status for rule in by_age] == [Status.SUPERSEDED, Status.ACTIVE]
     assert by_age[0].superseded_by == by_age[1].id
+
+
+def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
+    assert late_prompts.claim_prompt(app, "today", "said today")
+    before = read_text(app.reader(Scope.PROJECT), "heard")
+    Past("s-1").said("one", "two")
+    import_past(app)
+    assert read_text(app.reader(Scope.PROJECT), "heard") == before
 
 
 # Undo
