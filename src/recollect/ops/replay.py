@@ -101,7 +101,8 @@ def replay(
             asked = replay_sessions(there, transcripts)
         finally:
             there.close()
-    return _summary(at.name, [one for one in asked if first_day is None or one.at >= first_day], show or 0)
+    sessions = len({one.session for one in transcripts})
+    return _summary(at.name, sessions, [one for one in asked if first_day is None or one.at >= first_day], show or 0)
 
 
 def replay_sessions(app: App, transcripts: Sequence[Transcript]) -> list[Asked]:
@@ -118,12 +119,11 @@ def replay_sessions(app: App, transcripts: Sequence[Transcript]) -> list[Asked]:
     return player.asked
 
 
-def _summary(project: str, asked: Sequence[Asked], show: int) -> Summary:
+def _summary(project: str, sessions: int, asked: Sequence[Asked], show: int) -> Summary:
     answered = [one for one in asked if one.hits]
     hits = [(one, hit) for one in answered for hit in one.hits]
     used = sum(one.is_used(hit) for one, hit in hits)
     chars = sum(min(len(hit.passage), _PASSAGE_CHARS) for _, hit in hits)
-    sessions = len({one.session for one in asked})
     rows = (
         ("prompts", len(asked), 0),
         ("received memories", len(answered), len(asked)),

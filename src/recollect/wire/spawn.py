@@ -236,7 +236,8 @@ def _is_under_way(place: Place) -> bool:
 
 
 def _spawn(place: Place, python: str, package: str, lock: int) -> None:
-    environ = {"RECOLLECT_HOME": place.home, "RECOLLECT_RUNTIME": place.runtime}
+    # glibc would keep a pool of memory per thread: 20 to 50 MB more.
+    environ = {"RECOLLECT_HOME": place.home, "RECOLLECT_RUNTIME": place.runtime, "MALLOC_ARENA_MAX": "2"}
     for name, value in os.environ.items():  # noqa: TID251 - only to leave most of it behind
         if name in _KEPT or name.startswith(_KEPT_PREFIXES):
             environ[name] = value
