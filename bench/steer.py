@@ -332,7 +332,7 @@ def give_twins(path: str, count: int) -> None:
 
 def _prompt() -> Prompt:
     from recollect.agents import claude_code
-    from recollect.mcp.tool_list import TOOLS, instructions
+    from recollect.mcp.server import TOOLS, instructions
 
     told = [
         json.dumps({"name": t.name, "description": t.tool["description"], "input_schema": t.tool["inputSchema"]})

@@ -18,7 +18,7 @@ from recollect.base.errors import RecollectError
 from recollect.base.settings import SETTINGS, Narrow, Setting, expected
 from recollect.cli.main import group_rows, program
 from recollect.cli.op_command import command_of, flags_of
-from recollect.mcp.tool_list import TOOLS, Tool
+from recollect.mcp.server import TOOLS, Tool
 from recollect.ops.table import OPS, Group, Op, Parameter
 
 _HEAD = """\

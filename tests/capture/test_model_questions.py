@@ -11,7 +11,7 @@ from recollect.capture import model_questions as questions
 from recollect.capture.model_questions import Proposal
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action, Draft, FoundRule
-from recollect.mcp.tool_list import TOOLS
+from recollect.mcp.server import TOOLS
 from recollect.model.act import Act, Speaker, ToolAction, ToolUse
 from recollect.model.ask import Use
 from recollect.model.memory import Lane, RuleType

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.cli.op_command import command_of, values_from
-from recollect.mcp.tool_list import TOOLS, Tool, make_call
+from recollect.mcp.server import TOOLS, Tool, make_call
 from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Op, Parameter
 

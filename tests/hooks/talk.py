@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recollect.app.core import App
-from recollect.hooks import Answer, Hooks
+from recollect.hooks.answer import Answer, Hooks
 from recollect.model.result import Scope
 
 

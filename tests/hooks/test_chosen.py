@@ -13,7 +13,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.app.session_ledger import find_session
-from recollect.hooks import Answer, Hooks
+from recollect.hooks.answer import Answer, Hooks
 from recollect.model.result import Scope
 from recollect.ops import recall, rules
 from tests.hooks.talk import Talk, heard, log_of

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from recollect.app.core import App
-from recollect.mcp.tool_list import BY_NAME, make_call
+from recollect.mcp.server import BY_NAME, make_call
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Scope
 from recollect.ops import calls, notes

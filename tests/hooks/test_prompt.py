@@ -22,7 +22,7 @@ from recollect.app.states import read_text
 from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
-from recollect.hooks import Hooks
+from recollect.hooks.answer import Hooks
 from recollect.model.plan import Create, Plan
 from recollect.model.record import TURN, Record
 from recollect.model.result import Scope

@@ -17,10 +17,8 @@ from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.base.errors import BadInput, StoreBusy
 from recollect.base.moment import Moment
-from recollect.hooks import Received
-from recollect.hooks.answer import EVENTS, _SeenEvents
+from recollect.hooks.answer import Hooks, Received, open_once
 from recollect.model.result import Scope
-from recollect.model.session import EventName
 from recollect.ops import rules
 from recollect.store import SqliteStore
 from recollect.wire import pointer
@@ -140,10 +138,6 @@ def test_an_unknown_event_is_ignored_and_inside_our_own_calls_every_one(app: App
     assert events(app) == []
 
 
-def test_the_table_has_every_event_but_the_unknown_one():
-    assert EVENTS.keys() == set(EventName) - {EventName.OTHER}
-
-
 def test_of_every_recorded_event_only_those_that_inject_print_anything(app: App, talk: Talk):
     rules.add(app, "Never touch cart.py")
     set_to(app, "MEMORY_RECALL_FLOOR", "0")
@@ -182,17 +176,17 @@ WAYS: tuple[dict[str, str], ...] = ({}, {"RECOLLECT_VIA": PLUGIN})
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from([SETTINGS, PLUGIN]), max_size=30))
 def test_no_event_is_answered_more_often_than_the_way_that_told_most(ways: list[str]):
-    once = _SeenEvents()
-    answered = sum(once.is_first("e", way) for way in ways)
+    once = Hooks(open_once)
+    answered = sum(once._is_first("e", way) for way in ways)
     assert answered == max(ways.count(SETTINGS), ways.count(PLUGIN))
 
 
 def test_two_at_the_same_moment_are_one():
-    once, start = _SeenEvents(), threading.Barrier(8)
+    once, start = Hooks(open_once), threading.Barrier(8)
 
     def tell(way: str) -> int:
         start.wait()
-        return sum(once.is_first(f"e{number}", way) for number in range(200))
+        return sum(once._is_first(f"e{number}", way) for number in range(200))
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(tell, map(str, range(8)))) == 200

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recollect.base.errors import BadInput
-from recollect.mcp.tool_list import BY_NAME, TOOLS, Tool, instructions, make_call, name_arguments
+from recollect.mcp.server import BY_NAME, TOOLS, Tool, instructions, make_call, name_arguments
 from recollect.ops.calls import parse_call
 from recollect.ops.table import OPS, Effect
 from tools import mcp_tools

@@ -12,7 +12,7 @@ from recollect.app.core import App
 from recollect.app.question_vector import fill_vectors
 from recollect.base.clock import FixedClock
 from recollect.lifecycle.compaction import Strategy
-from recollect.mcp.tool_list import BY_NAME, make_call
+from recollect.mcp.server import BY_NAME, make_call
 from recollect.model.memory import Memory, Status
 from recollect.model.result import Found, Recalled, Scope
 from recollect.ops import calls, health, memories, suggestions

@@ -15,8 +15,9 @@ from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput
 from recollect.model.memory import Rating
-from recollect.ops import focus, history, recall, virtual_files
+from recollect.ops import focus, history, recall
 from recollect.ops.focus import Verdict
+from recollect.ops.hook_reply import sweep_old_answers
 from recollect.ops.prompt_recall import search_unasked
 from tests.ops.ask import add, kept
 from tests.ops.conftest import Opens
@@ -149,12 +150,13 @@ def test_of_a_long_question_only_so_much_is_embedded_and_nothing_with_too_little
 @pytest.mark.parametrize(("days", "stays"), [(-0.9, True), (0.9, True), (-1.1, False), (1.1, False), (3_650, False)])
 def test_what_is_of_another_day_goes_on_both_sides_of_now(tmp_path: Path, days: float, stays: bool):
     """On the far side stands what was written before the clock was set back."""
-    path = virtual_files.write_answer(tmp_path / "runtime" / "recalls", "s-1", "words")
-    assert path is not None
+    path = tmp_path / "recalls" / "session" / "answer.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("words", encoding="utf-8")
     at_ns = NOW.plus(days=days).micros * 1_000
     for each in (path, path.parent):
         os.utime(each, ns=(at_ns, at_ns))
 
-    virtual_files.sweep_old_answers(path.parent.parent, NOW)
+    sweep_old_answers(path.parent.parent, NOW)
 
     assert path.exists() is stays

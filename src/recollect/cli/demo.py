@@ -21,7 +21,7 @@ from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.base.paths import Home
 from recollect.base.settings import load
-from recollect.hooks import Hooks
+from recollect.hooks.answer import Hooks
 from recollect.model.result import Step, Summary, Tour
 from recollect.model.session import EventName, Pointer
 from recollect.ops.table import OPS, Arg

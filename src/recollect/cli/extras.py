@@ -90,7 +90,7 @@ def hook(event: str, host: str, record: bool, prepare: bool) -> None:
         raise click.UsageError("Missing argument 'EVENT'.")
 
     from recollect.cli.op_command import current_folder
-    from recollect.hooks import Hooks, open_once
+    from recollect.hooks.answer import Hooks, open_once
 
     given, folder = sys.stdin.buffer.read(), str(current_folder())
     deadline = time.monotonic() + _HOOK_TIMEOUT_S

@@ -18,7 +18,7 @@ from recollect.base.errors import BadInput, ModelError, ModelLoading, RecollectE
 from recollect.base.log import Log
 from recollect.daemon.apps import Apps
 from recollect.daemon.socket_server import Answer, Request
-from recollect.hooks import Hooks
+from recollect.hooks.answer import Hooks
 from recollect.wire import frame
 
 if TYPE_CHECKING:

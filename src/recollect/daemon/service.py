@@ -23,11 +23,11 @@ from recollect.daemon.model_loader import Model
 from recollect.daemon.requests import RequestHandler
 from recollect.daemon.socket_server import Answer, Request, Server
 from recollect.daemon.spool import FOLDER, SpoolDrain, count_files, count_lost
-from recollect.hooks import Hooks
+from recollect.hooks.answer import Hooks
 from recollect.jobs import job_table
 from recollect.jobs.job_table import Every, Job, PerTurn
 from recollect.jobs.runner import Runner
-from recollect.ops import virtual_files
+from recollect.ops.hook_reply import sweep_old_answers
 from recollect.wire import lockfile, spawn
 from recollect.wire.frame import PROTOCOL
 from recollect.wire.place import Place, is_usable
@@ -151,7 +151,7 @@ class Service:
 
     def _tidy(self) -> bool:
         self._apps.close_unused()
-        virtual_files.sweep_old_answers(Path(self._place.recalls), self._clock.now())
+        sweep_old_answers(Path(self._place.recalls), self._clock.now())
         return False
 
     def _begin(self) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 from recollect.base.errors import BadInput, RecollectError, StoreBusy
 from recollect.base.files import read_limited
 from recollect.base.log import Log
-from recollect.hooks import Hooks, Received
+from recollect.hooks.answer import Hooks, Received
 from recollect.wire.place import Place, make_private
 from recollect.wire.pointer import Pointer, file_size, parse_beginning
 

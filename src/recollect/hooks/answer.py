@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from importlib import import_module
@@ -21,25 +20,20 @@ from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.base.clock import Clock, SystemClock
 from recollect.base.errors import RecollectError
+from recollect.base.settings import environment
 from recollect.model.session import Event, EventName
-from recollect.ops import virtual_files
 from recollect.ops.hook_reply import HookReply, HookRequest, SubagentTasks
+from recollect.wire.place import find_place
 
-EVENTS: dict[EventName, str] = {
+_OPERATIONS = {
     EventName.SESSION_STARTED: "session_start:start_session",
     EventName.PROMPT: "prompt_recall:answer_prompt",
     EventName.TOOL_CALLED: "tool_use:answer_call",
-    EventName.TOOLS_RAN: "hook_reply:receive_event",
-    EventName.TOOL_FAILED: "hook_reply:receive_event",
-    EventName.TURN_ENDED: "hook_reply:receive_event",
     EventName.SUBAGENT_STARTED: "prompt_recall:brief_subagent",
-    EventName.SUBAGENT_ENDED: "hook_reply:receive_event",
-    EventName.COMPACTING: "hook_reply:receive_event",
-    EventName.PERMISSION_DENIED: "hook_reply:receive_event",
     EventName.SESSION_ENDED: "hook_reply:end_session",
 }
-"""The operation behind each event, in `ops`, loaded when first needed: a first prompt does not wait for what others
-need. Events not listed here are ignored."""
+"""The operations in `ops` behind events that are not only kept for later, each loaded when first needed: a first prompt
+does not wait for what others need."""
 
 _MAX_SESSIONS = 1_000
 _MAX_EVENTS = 5_000
@@ -50,14 +44,9 @@ OpenApp = Callable[[str, str, Mapping[str, str]], AbstractContextManager[App]]
 """Opens the App of a project (its folder, the current folder, the environment) for one thread."""
 
 
-@contextmanager
-def open_once(project_folder: str, cwd: str, _environ: Mapping[str, str]) -> Iterator[App]:
+def open_once(project_folder: str, cwd: str, _environ: Mapping[str, str]) -> AbstractContextManager[App]:
     """For one event: hooks without a daemon, for a person who wants to see what an agent would get."""
-    app = App.open(Path(project_folder or cwd), actor="agent")
-    try:
-        yield app
-    finally:
-        app.close()
+    return closing(App.open(Path(project_folder or cwd), actor="agent"))
 
 
 class Received(Enum):
@@ -82,13 +71,12 @@ class Hooks:
     ) -> None:
         """`folder`: where the answers of virtual files go; found from the home where none is given. `own` opens an App
         that nobody else uses, for what takes long."""
-        self._open_app = open_app
-        self._own = own or open_app
+        self._open_app, self._own = open_app, own or open_app
         self._folder = folder
         self._clock = clock or SystemClock()
         self._tasks = SubagentTasks()
-        self._seen = _SeenEvents()
-        self._places: OrderedDict[str, str] = OrderedDict()
+        self._places: dict[str, str] = {}  # by session, the latest last
+        self._counts: dict[str, dict[str, int]] = {}  # how often each route reported an event, the latest last
         self._guard = threading.Lock()
 
     def answer(
@@ -108,20 +96,20 @@ class Hooks:
             return Answer()
         host = host or agents.DEFAULT_HOST
         event = agents.parse(host, event_name, body, at=self._clock.now(), environ=environ)
-        key, route = session_ledger.make_pointer(event).key, environ.get(_ROUTE, "")
-        if event.name not in EVENTS or not self._seen.is_first(key, route):
+        key = session_ledger.make_pointer(event).key
+        if event.name is EventName.OTHER or not self._is_first(key, environ.get(_ROUTE, "")):
             return Answer()
         place = (self._place(event, cwd), event.cwd or cwd, environ)
-        module, operation = EVENTS[event.name].split(":")
+        module, operation = _OPERATIONS.get(event.name, "hook_reply:receive_event").split(":")
         with self._open_app(*place) as app:
-            folder = Path(event.reads_below or self._folder or virtual_files.answers_folder(app))
-            request = HookRequest(app, event, until_s, self._tasks, folder, transcript_bytes)
+            folder = event.reads_below or self._folder or find_place(str(app.home.root), environment()).recalls
+            request = HookRequest(app, event, until_s, self._tasks, Path(folder), transcript_bytes)
             reply: HookReply = getattr(import_module(f"recollect.ops.{module}"), operation)(request)
             shows_notices = notices.are_shown(app, event.host)
-        if reply.slower is not None and (held_s := hold(reply.slower.seconds)):
+        if reply.slower is not None and (held_s := hold(reply.slower[0])):
             # The App is free again: no other hook waits for this one.
             with suppress(RecollectError), self._own(*place) as app:
-                reply = reply.slower.make(replace(request, app=app, until_s=held_s))
+                reply = reply.slower[1](replace(request, app=app, until_s=held_s))
         stdout = agents.render(host, event_name, reply.reply if shows_notices else replace(reply.reply, notice=""))
 
         def finish(confirmed: bool) -> None:
@@ -135,46 +123,34 @@ class Hooks:
     def receive(self, pointer: Mapping[str, object]) -> Received:
         """An event that no daemon received when it happened, as the hook left it (daemon/spool.py)."""
         event = agents.parse_pointer(pointer)
-        size, mark = pointer.get("transcript_bytes"), pointer.get("mark")
         can_be_read = event.name is not EventName.PROMPT or os.path.exists(event.transcript)
         # Of an event of the future the clock was set back since: it is not waited for until then.
         is_young = abs(self._clock.now().micros - event.at.micros) < _TRANSCRIPT_WITHIN_S * 1_000_000
         if not can_be_read and event.transcript and is_young:
             return Received.NOT_YET
-        left = session_ledger.make_pointer(
-            event, size if isinstance(size, int) else 0, mark if isinstance(mark, str) else ""
-        )
+        size, mark = pointer.get("transcript_bytes"), pointer.get("mark")
+        size, mark = size if isinstance(size, int) else 0, mark if isinstance(mark, str) else ""
         with self._open_app(self._place(event, event.cwd), event.cwd, {}) as app:
-            if not app.writer(app.scope).put(left):
+            if not app.writer(app.scope).put(session_ledger.make_pointer(event, size, mark)):
                 return Received.KNOWN
         return Received.NEW if can_be_read else Received.LOST
 
     def _place(self, event: Event, cwd: str) -> str:
         """A session stays with the project that it first spoke of, wherever its agent goes."""
         with self._guard:
-            place = event.project_folder or self._places.get(event.session_id) or event.cwd or cwd
-            self._places[event.session_id] = place
-            self._places.move_to_end(event.session_id)
-            while len(self._places) > _MAX_SESSIONS:
-                self._places.popitem(last=False)
+            known = self._places.pop(event.session_id, "")
+            place = self._places[event.session_id] = event.project_folder or known or event.cwd or cwd
+            if len(self._places) > _MAX_SESSIONS:
+                del self._places[next(iter(self._places))]
             return place
 
-
-class _SeenEvents:
-    """An agent can call us by its settings and by a plugin, at the same moment, with the same event: the first call is
-    answered, the other gets nothing. Events can repeat (a turn that ends twice alike), so the events of each route are
-    counted. A route that lost a call lags behind and stays silent; the other goes on speaking. In memory alone."""
-
-    def __init__(self) -> None:
-        self._counts: OrderedDict[str, dict[str, int]] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def is_first(self, event: str, route: str) -> bool:
-        """Whether no other route has reported this one yet. `event` is the same for the same event."""
+    def _is_first(self, event: str, route: str) -> bool:
+        """Whether no other route has reported it yet. An agent can call us by its settings and by a plugin, at the same
+        moment, with the same event: the first call is answered. Events can repeat (a turn that ends twice alike), so
+        each route counts. One that lost a call lags behind and stays silent; the other goes on speaking."""
         with self._guard:
-            counts = self._counts.setdefault(event, {})
-            self._counts.move_to_end(event)
-            while len(self._counts) > _MAX_EVENTS:
-                self._counts.popitem(last=False)
+            counts = self._counts[event] = self._counts.pop(event, {})
+            if len(self._counts) > _MAX_EVENTS:
+                del self._counts[next(iter(self._counts))]
             counts[route] = counts.get(route, 0) + 1
             return all(count < counts[route] for other, count in counts.items() if other != route)

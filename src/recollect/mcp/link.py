@@ -47,15 +47,12 @@ class Link:
         self._environ = environment()
         self._home = Home(home(self._environ))
         self._cwd = folder or os.getcwd()
+        self._folder = Path(self._environ.get(PROJECT_VARIABLE) or self._cwd)
         self._works: dict[str, Work] = {}  # what is done in this process, by the call's name
 
     @property
-    def _folder(self) -> Path:
-        return Path(self._environ.get(PROJECT_VARIABLE) or self._cwd)
-
-    @property
     def _place(self) -> Place:
-        """Looked up each time: a server lives for days, and meanwhile the runtime folder may become somebody else's."""
+        """Looked up each time: a server lives for days, and its runtime folder may become somebody else's."""
         return find_place(str(self._home.root), self._environ)
 
     def is_second(self) -> bool:
@@ -73,7 +70,12 @@ class Link:
         """`name` is the call's own, for `progress` and `cancel`."""
         session = self._environ.get(SESSION_VARIABLE, "")
         body = json.dumps({**call, "for": "agent", "session": session}).encode()
-        header = {"op": "ask", "name": name, "version": __version__, "cwd": self._cwd, **self._passed()}
+        passed = [
+            (f"env-{name}", value)
+            for name, value in self._environ.items()
+            if (name.startswith(_PASSED_PREFIXES) or name == PROJECT_VARIABLE) and len(value) < _MAX_VALUE_CHARS
+        ]
+        header = {"op": "ask", "name": name, "version": __version__, "cwd": self._cwd, **dict(passed[:_MAX_PASSED])}
         until_s = time.monotonic() + within_s
         was_started = False
         while (left_s := until_s - time.monotonic()) > 0:
@@ -115,30 +117,21 @@ class Link:
             self._home.prepare()  # where there is no home yet, no daemon could be started
         except HomeRefused:
             return False
-        start_until_s = min(until_s, time.monotonic() + _START_S)
-        return spawn.ensure_daemon(self._place, sys.executable, stub.PACKAGE, start_until_s)
+        until_s = min(until_s, time.monotonic() + _START_S)
+        return spawn.ensure_daemon(self._place, sys.executable, stub.PACKAGE, until_s)
 
     def _run_alone(self, name: str, body: bytes) -> Reply:
         from recollect.ops import calls
 
         work = self._works[name] = calls.Work()
         try:
-            call = calls.parse_call(body)
             with closing(_open_without_model(self._folder)) as app:
-                reply = _parse_reply(calls.run_call(app, call, work))
+                reply = _parse_reply(calls.run_call(app, calls.parse_call(body), work))
         except RecollectError as problem:
             return _parse_reply(calls.encode_error(problem))
         finally:
             del self._works[name]
         return reply if reply.data is not None else reply._replace(text=f"{reply.text}\n{ALONE}")
-
-    def _passed(self) -> dict[str, str]:
-        passed = {
-            f"env-{name}": value
-            for name, value in self._environ.items()
-            if (name.startswith(_PASSED_PREFIXES) or name == PROJECT_VARIABLE) and len(value) < _MAX_VALUE_CHARS
-        }
-        return dict(list(passed.items())[:_MAX_PASSED])
 
 
 def _open_without_model(folder: Path) -> App:
@@ -164,12 +157,9 @@ def _open_without_model(folder: Path) -> App:
 
 def _parse_reply(body: bytes) -> Reply:
     try:
-        answer = json.loads(body)
+        answer: dict[str, Any] = json.loads(body)
     except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
         return Reply("The daemon could not answer.", failed=True)
-    problem = answer.get("error")
-    if isinstance(problem, dict):
-        return Reply(f"{problem.get('message', '')}\n{problem.get('hint') or ''}".strip(), failed=True)
+    if problem := answer.get("error"):
+        return Reply(f"{problem['message']}\n{problem['hint'] or ''}".strip(), failed=True)
     return Reply(str(answer.get("text", "")), answer.get("data"))

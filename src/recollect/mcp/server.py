@@ -1,7 +1,8 @@
-"""The server: tools and resources as the protocol spells them; each call is passed on (link.py).
+"""The server: tools, as tool_list.json lists them (made from OPS by tools/mcp_tools.py), and resources. Each call is
+passed on (link.py) to the operations, which check its values.
 
-Only this file knows the SDK. Whatever is slow to load is loaded when it is first needed: a session waits for
-`initialize`.
+Only this file knows the SDK. What is slow to load is loaded when first needed: a session waits for `initialize`. The
+list and the instructions lead every prompt: they never change within a version.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from mcp import types
 from mcp.server.context import ServerRequestContext
@@ -23,8 +25,8 @@ from mcp.shared.exceptions import MCPError
 
 from recollect import __version__
 from recollect.base.ids import fresh_key
+from recollect.base.shipped import load_table
 from recollect.mcp.link import Link, Reply
-from recollect.mcp.tool_list import BY_NAME, TOOLS, instructions, make_call, name_arguments
 
 NAME = "recollect"
 SCHEME = "recollect://memory/"
@@ -32,12 +34,56 @@ _WITHIN_S = 30.0
 _LONG_S = 300.0
 _PROGRESS_S = 0.5
 _MAX_LISTED = 50
+_MAX_HITS = 20
 _MAX_AT_ONCE = 16
 _MAX_ERROR_CHARS = 2_000
 _TEXT = "text/plain"
 
 Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
+
+
+class Tool(NamedTuple):
+    op: str
+    renamed: Mapping[str, str]  # arguments that the operation calls otherwise
+    long: bool  # goes through all memories
+    tool: Mapping[str, Any]  # as the protocol lists it
+
+    @property
+    def name(self) -> str:
+        return str(self.tool["name"])
+
+    @property
+    def arguments(self) -> dict[str, dict[str, Any]]:
+        return dict(self.tool["inputSchema"]["properties"])
+
+
+TOOLS = tuple(Tool(**entry) for entry in load_table("recollect.mcp", "tool_list.json")["tools"])
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def instructions() -> str:
+    return Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
+
+
+def make_call(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, object]:
+    values = {name: value for name, value in arguments.items() if value is not None}
+    dry_run = values.pop("dry_run", False)
+    if isinstance(query := values.get("query"), str):
+        values["query"] = [query]
+    if isinstance(limit := values.get("limit"), int):
+        values["limit"] = min(_MAX_HITS, max(1, limit))
+    if isinstance(useful := values.get("useful"), bool):
+        values["useful"] = "useful" if useful else "not-useful"
+    renamed = {tool.renamed.get(name, name): value for name, value in values.items()}
+    return {"op": tool.op, "values": renamed, "dry_run": dry_run}
+
+
+def name_arguments(tool: Tool, message: str) -> str:
+    """A message of the operation, with the names that the tool gives its arguments."""
+    for argument, name in tool.renamed.items():
+        message = message.replace(repr(name), repr(argument))
+    return message
 
 
 def main() -> None:
@@ -63,15 +109,10 @@ class Door:
 
     def server(self) -> Server[Any]:
         return Server(
-            NAME,
-            version=__version__,
-            instructions=instructions(),
-            on_list_tools=self.list_tools,
-            on_call_tool=self.call_tool,
-            on_list_resources=self.list_resources,
-            on_list_resource_templates=self.list_templates,
-            on_read_resource=self.read_resource,
-        )
+            NAME, version=__version__, instructions=instructions(), on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool, on_list_resources=self.list_resources,
+            on_list_resource_templates=self.list_templates, on_read_resource=self.read_resource,
+        )  # fmt: skip
 
     async def list_tools(self, _ctx: Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one.tool) for one in TOOLS])
@@ -97,10 +138,8 @@ class Door:
         return types.ListResourcesResult(resources=found)
 
     async def list_templates(self, _ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
-        about = "One memory whole, by its id."
-        template = types.ResourceTemplate(
-            uri_template=SCHEME + "{id}", name="memory", description=about, mime_type=_TEXT
-        )
+        uri, about = SCHEME + "{id}", "One memory whole, by its id."
+        template = types.ResourceTemplate(uri_template=uri, name="memory", description=about, mime_type=_TEXT)
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -108,8 +147,8 @@ class Door:
         id, _, offset = uri.removeprefix(SCHEME).partition("+")
         if not uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"No such resource: {uri[:200]}")
-        call = {"op": "show", "values": {"id": id}, "offset": int(offset) if offset.isdecimal() else 0}
-        reply = await self._ask(call)
+        page = int(offset) if offset.isdecimal() else 0
+        reply = await self._ask({"op": "show", "values": {"id": id}, "offset": page})
         if reply.failed:
             raise MCPError(types.INVALID_PARAMS, reply.text[:_MAX_ERROR_CHARS])
         contents = types.TextResourceContents(uri=params.uri, text=reply.text, mime_type=_TEXT)
@@ -147,6 +186,4 @@ class Door:
 def _result(reply: Reply) -> types.CallToolResult:
     text = reply.text[:_MAX_ERROR_CHARS] if reply.failed else reply.text
     content: list[Any] = [types.TextContent(type="text", text=text)]
-    if reply.data is None:
-        return types.CallToolResult(content=content, is_error=reply.failed)
-    return types.CallToolResult(content=content, structured_content=reply.data, is_error=False)
+    return types.CallToolResult(content=content, structured_content=reply.data, is_error=reply.failed)

@@ -6,23 +6,26 @@ work goes on. A damaged store is reported to the caller.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.base.errors import RecollectError, StoreDamaged
+from recollect.base.moment import DAY_SECONDS, Moment
+from recollect.model.codec import Json
 from recollect.model.memory import Memory
 from recollect.model.query import ALWAYS_LOADED, Hit
 from recollect.model.result import Found, Recollection, Scope
 from recollect.model.session import Event, LedgerKey, Reply, ToolCall, Way, memory_of
-from recollect.ops import virtual_files
 from recollect.ops.recall import record_recall
 from recollect.render.inject import Injection
 
@@ -69,6 +72,13 @@ class HookRequest:
     def left_s(self) -> float:
         return self.until_s - time.monotonic()
 
+    @property
+    def session_folder(self) -> Path:
+        """Of the answers of this session; no part of a session's id becomes a name on disk."""
+        return (
+            self.folder / hashlib.blake2b(self.event.session_id.encode("utf-8", "replace"), digest_size=12).hexdigest()
+        )
+
     def write(self, write: Callable[[], object]) -> bool:
         """One transaction. False where the store could not be written, which is logged."""
         try:
@@ -77,13 +87,11 @@ class HookRequest:
         except StoreDamaged:
             raise
         except RecollectError as problem:
-            self.log_unkept(str(self.event.name), problem)
+            event = self.event
+            self.app.log.line("not-kept", of=event.name, session=event.session_id, problem=problem.message)
             self.unwritten.append(problem.message)
             return False
         return True
-
-    def log_unkept(self, what: str, problem: RecollectError) -> None:
-        self.app.log.line("not-kept", of=what, session=self.event.session_id, problem=problem.message)
 
     def log_late(self, left_out: str) -> None:
         self.app.log.line("late", session=self.event.session_id, left_out=left_out)
@@ -107,20 +115,12 @@ class PromptSearch:
         return tuple(one.hit for one in self.found.found) if self.found else ()
 
     def with_remark(self, remark: str) -> PromptSearch:
-        """The same, with a remark about how it was searched."""
+        """About how it was searched."""
         return replace(self, found=replace(self.found, how=f"{self.found.how}; {remark}")) if self.found else self
 
 
 NOT_SEARCHED = PromptSearch(None, "not asked")
 NOTHING_TO_SEARCH = PromptSearch(None, "nothing to look for")
-
-
-class SlowerReply(NamedTuple):
-    """A better reply that takes longer than a hook usually has. It is made with an App of its own, so that no other
-    hook waits for it, and with more time."""
-
-    seconds: float
-    make: Callable[[HookRequest], HookReply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,57 +133,52 @@ class HookReply:
     waiting: Sequence[str] = ()  # notices that waited for this reply, which shows them
     after: Callable[[HookRequest, bool], None] | None = None
     """What nobody waits for: called with the same event, a fresh App, and whether the reply was printed."""
-    slower: SlowerReply | None = None  # given instead of this one, where the hook can wait for it
-
-    def finish(self, request: HookRequest, delivered: bool) -> None:
-        """Writes what depends on whether the reply was printed: the ledger, the record for `why`, the log."""
-        injection = self.injection
-        if injection is None:
-            return
-        if delivered and self.record_shown is not None:
-            self.record_shown(request.app)
-        if self.recalls or (delivered and self.waiting):
-            request.write(lambda: self._record(request, injection, delivered))
-        self._log(request, injection, delivered)
-        if self.after is not None:
-            self.after(request, delivered)
+    slower: tuple[float, Callable[[HookRequest], HookReply]] | None = None
+    """A better reply that takes this many seconds, for a hook that can wait. Made with an App of its own, so that no
+    other hook waits for it."""
 
     @property
     def recalls(self) -> list[Found]:
         listed = self.listed if self.listed and self.listed.found else None
         return [found for found in (self.outcome.found, listed) if found is not None]
 
-    def _record(self, request: HookRequest, injection: Injection, delivered: bool) -> None:
-        event, left_out = request.event, {drop.id for drop in injection.left_out}
-        for found in self.recalls:
-            kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
-            record_recall(
-                request.app,
-                replace(found, found=kept, drops=(*injection.left_out, *found.drops)),
-                {
-                    "event": str(event.name), "session": event.session_id, "agent": event.agent_id,
-                    "chars": len(injection.text), "delivered": delivered,
-                },
-            )  # fmt: skip
-        if delivered and self.waiting:
-            notices.clear(request.app, self.waiting)
+    def finish(self, request: HookRequest, delivered: bool) -> None:
+        """Writes what depends on whether the reply was printed: the ledger, the record for `why`, the log."""
+        app, event, injection = request.app, request.event, self.injection
+        if injection is None:
+            return
+        injected: dict[str, Json] = {
+            "event": str(event.name), "session": event.session_id, "agent": event.agent_id,
+            "chars": len(injection.text), "delivered": delivered,
+        }  # fmt: skip
 
-    def _log(self, request: HookRequest, injection: Injection, delivered: bool) -> None:
-        found, event = self.outcome.found, request.event
+        def write() -> None:
+            left_out = {drop.id for drop in injection.left_out}
+            for found in self.recalls:
+                kept = tuple(one for one in found.found if one.hit.memory.id not in left_out)
+                record_recall(app, replace(found, found=kept, drops=(*injection.left_out, *found.drops)), injected)
+            if delivered and self.waiting:
+                notices.clear(app, self.waiting)
+
+        if delivered and self.record_shown is not None:
+            self.record_shown(app)
+        if self.recalls or (delivered and self.waiting):
+            request.write(write)
+        found, shown = self.outcome.found, len(injection.shown)
         drops = (*(found.drops if found else ()), *injection.left_out)
         reasons = Counter(drop.reason.partition(" (")[0] for drop in drops)
         facts = {
-            "agent": event.agent_id,
-            "source": event.source,
+            "agent": event.agent_id, "source": event.source,
             **({"recall": found.id, "how": found.how} if found else {"not": self.outcome.why_not}),
-            "ms": round(found.ms, 1) if found else "",
-            "shown": len(injection.shown) if delivered else 0,
+            "ms": round(found.ms, 1) if found else "", "shown": shown if delivered else 0,
             "chars": len(injection.text) if delivered else 0,
-            "undelivered": len(injection.shown) if injection.text and not delivered else "",
+            "undelivered": shown if injection.text and not delivered else "",
             "dropped": ",".join(f"{reason}:{count}" for reason, count in sorted(reasons.items())),
-        }
+        }  # fmt: skip
         told = {name: value for name, value in facts.items() if value != ""}
-        request.app.log.line(str(event.name), session=event.session_id, **told)
+        app.log.line(str(event.name), session=event.session_id, **told)
+        if self.after is not None:
+            self.after(request, delivered)
 
 
 def inject(
@@ -227,8 +222,31 @@ def receive_event(request: HookRequest) -> HookReply:
     return HookReply()
 
 
+# Answers of virtual files (tool_use.py) stand in a private folder per session until it ends or a day has passed: agents
+# read files again after compaction.
+
+
 def end_session(request: HookRequest) -> HookReply:
     """Removes the session's runtime files; what is durable stays."""
-    event = request.event
-    virtual_files.remove_answers(request.folder, event.session_id, with_folder=bool(event.reads_below))
+    _remove_folder(request.session_folder)
+    if request.event.reads_below:  # it stands among an agent's own files, where nothing of ours stays without use
+        with suppress(OSError):
+            os.rmdir(request.folder)
+            os.rmdir(request.folder.parent)
     return receive_event(request)
+
+
+def sweep_old_answers(folder: Path, now: Moment) -> None:
+    """Removes the answers of sessions that never ended, and answers dated in the future."""
+    now_s = now.micros / 1_000_000
+    with suppress(OSError):
+        for session in [one for one in os.scandir(folder) if one.is_dir(follow_symlinks=False)]:
+            newest_s = max(os.stat(path).st_mtime for path in (session.path, *os.scandir(session.path)))
+            if abs(now_s - newest_s) > DAY_SECONDS:
+                _remove_folder(Path(session.path))
+
+
+def _remove_folder(folder: Path) -> None:
+    import shutil  # its import takes longer than all the rest of this file
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -20,10 +20,10 @@ from recollect.base.errors import RecollectError, StoreDamaged
 from recollect.base.ids import fresh_key
 from recollect.model.memory import Lane, Note
 from recollect.model.query import REACHED, Query
-from recollect.model.session import Event, Heartbeat, LedgerKey, Way, memory_of
+from recollect.model.session import Heartbeat, LedgerKey, Way, memory_of
 from recollect.model.small_talk import names_nothing
 from recollect.ops import hook_reply
-from recollect.ops.hook_reply import NOT_SEARCHED, NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch, SlowerReply
+from recollect.ops.hook_reply import NOTHING_TO_SEARCH, HookReply, HookRequest, PromptSearch
 from recollect.render import inject
 from recollect.render.harmless import plain
 from recollect.wire.pointer import checksum
@@ -49,12 +49,12 @@ def answer_prompt(request: HookRequest) -> HookReply:
     waits_for_model = app.settings.switch("MEMORY_LLM") and app.settings.text("MEMORY_RECALL_SCHEME") != "off"
     if searched is NOTHING_TO_SEARCH or not waits_for_model:
         return _reply(request, key, heart, searched, captured)
-    slower = SlowerReply(
-        app.settings.count("MEMORY_RECALL_SECONDS"),
-        lambda later: _reply(later, key, heart, _choose_by_model(later, key, searched), captured),
-    )
+
+    def reply_slower(later: HookRequest) -> HookReply:
+        return _reply(later, key, heart, _choose_by_model(later, key, searched), captured)
+
     ready = _reply(request, key, heart, searched.with_remark("no language model was asked"), captured)
-    return replace(ready, slower=slower)
+    return replace(ready, slower=(app.settings.count("MEMORY_RECALL_SECONDS"), reply_slower))
 
 
 def brief_subagent(request: HookRequest) -> HookReply:
@@ -63,7 +63,7 @@ def brief_subagent(request: HookRequest) -> HookReply:
     key = session_ledger.ledger_key(app, event)
     rules = rules_in_force(app)
     question = _start_question(request, request.tasks.pop(event.session_id, event.agent_type))
-    searched = _search_in_time(request, question, key, SUBAGENT_HITS) if question else NOT_SEARCHED
+    searched = _search_in_time(request, question, key, SUBAGENT_HITS)
     injection = inject.subagent([rule for _, rule in rules.values()], searched.hits, nonce=fresh_key()[:8])
     request.write(request.receive)
     listed = hook_reply.list_loaded(app, "the start of a subagent", rules, injection)
@@ -132,64 +132,54 @@ def _choose_by_model(request: HookRequest, key: LedgerKey, searched: PromptSearc
 
 def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
     """Before anything is answered, the disk says that someone spoke. Returns the heartbeat as it was just before, and
-    whether another host reported the same words a moment ago: they are answered here too, but counted once."""
+    whether another host reported the same words a moment ago, as when an agent runs another agent's hooks: they are
+    answered here too, but counted once. Known by a checksum, the host and the time; the words are kept nowhere. The
+    same words twice from one host are two prompts."""
     app, event = request.app, request.event
+    mark, within = checksum(" ".join(event.asked.split())), REPEATED_WITHIN_S * 1_000_000
     before: list[tuple[Heartbeat, bool]] = []
 
     def write() -> None:
+        store = app.writer(app.scope)
         session_ledger.record_message(app, event.session_id, event.host, event.at)
-        is_repeated = _is_repeated(app, event)
+        recent = [one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within]
+        RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
+        is_repeated = bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
         before.append((beat_state.current(app) if is_repeated else beat_state.record_interaction(app), is_repeated))
         request.receive()
 
     return before[0] if request.write(write) else (beat_state.current(app), False)
 
 
-def _is_repeated(app: App, event: Event) -> bool:
-    """Whether another host has just reported this prompt: an agent can run another agent's hooks. Known by a checksum,
-    the host and the time; the words are kept nowhere. The same words twice from one host are two prompts."""
-    store = app.writer(app.scope)
-    mark = checksum(" ".join(event.asked.split()))
-    within = REPEATED_WITHIN_S * 1_000_000
-    recent = [one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within]
-    RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
-    return bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
-
-
 def _capture_in_time(request: HookRequest, is_repeated: bool) -> str | None:
-    """Captures the rules that a prompt states and returns the notice. None where there was no time: they are captured
-    from the transcript, or later."""
-    if not request.event.text:
-        return ""  # a plan states no rules
+    """The notice. None where there was no time: rules are captured from the transcript, or later."""
     capturing = sys.modules.get("recollect.app.rule_keeping")  # not loaded for a first prompt
     is_ready = capturing is not None and capturing.is_english_loaded()
-    if is_repeated or request.left_s >= (_CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S):
-        return _capture(request, is_repeated=is_repeated)
-    request.log_late("capture")
-    return None
+    needed_s = _CAPTURE_NEEDS_S if is_ready else _FIRST_CAPTURE_NEEDS_S
+    if request.event.text and not is_repeated and request.left_s < needed_s:
+        request.log_late("capture")
+        return None
+    return _capture(request, is_repeated=is_repeated)
 
 
 def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
-    """A capture that fails is logged: the prompt is answered all the same. A repeated prompt is only claimed, so that
-    its transcript leaves it alone."""
+    """Captures the rules that a prompt states, and returns the notice. A repeated prompt is only claimed, so that its
+    transcript leaves it alone."""
     app, event = request.app, request.event
-    if event.agent_id:
-        return ""  # a subagent's prompt is the agent's words
+    if event.agent_id or not event.text:
+        return ""  # a subagent's prompt is the agent's words; a plan states no rules
     from recollect.app import rule_keeping  # a first prompt does not wait for them
     from recollect.jobs import late_prompts
 
-    try:
-        draft = None if is_repeated else rule_keeping.read_prompt(app, event.text)
-        with app.writer(app.scope).transaction():
-            is_first = late_prompts.claim_prompt(app, event.session_id, event.text)  # else its transcript was quicker
-            if draft is None or not is_first:
-                return ""
-            return rule_keeping.capture_prompt(app, draft, session=event.session_id)
-    except StoreDamaged:
-        raise
-    except RecollectError as problem:
-        request.log_unkept("capture", problem)
-        return ""
+    draft = None if is_repeated else rule_keeping.read_prompt(app, event.text)
+    told = []
+
+    def write() -> None:
+        is_first = late_prompts.claim_prompt(app, event.session_id, event.text)  # else its transcript was quicker
+        if draft is not None and is_first:
+            told.append(rule_keeping.capture_prompt(app, draft, session=event.session_id))
+
+    return told[0] if request.write(write) and told else ""
 
 
 # The reply

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from recollect import agents
 from recollect.agents.transcript import Voice
@@ -25,7 +25,7 @@ from recollect.model.memory import Kind, Memory, Note, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
 from recollect.model.session import LedgerKey, ShownMemory, Way
-from recollect.ops import hook_reply, virtual_files
+from recollect.ops import hook_reply
 from recollect.ops.hook_reply import HookReply, HookRequest
 from recollect.ops.table import Arg
 from recollect.recall.priority import is_muted
@@ -40,50 +40,17 @@ _VAULT_NEEDS_S = 0.15
 _MAX_FORK_BYTES = 100_000_000  # nobody reads more than that in half a second
 _MAX_NOTES = 50
 
-M = TypeVar("M", bound=Memory)
-Kept = dict[str, tuple[Scope, M]]  # by id, each with the store that keeps it
+Kept = dict[str, tuple[Scope, Memory]]  # by id, each with the store that keeps it
 
 
 def start_session(request: HookRequest) -> HookReply:
-    app, event = request.app, request.event
-    virtual_files.sweep_old_answers(request.folder, event.at)
-    is_known = session_ledger.load(app, event) is not None
-    if event.source != "compact":
+    app, event, source = request.app, request.event, request.event.source
+    hook_reply.sweep_old_answers(request.folder, event.at)
+    is_known, is_compacted = session_ledger.load(app, event) is not None, source == "compact"
+    if not is_compacted:
         toasts.show_session(app, event)
-    key = _begin(request)
-    rules, source = rules_in_force(app), event.source
-    is_resumed = (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, key))
-    is_compacted = source == "compact"
-    seen = app.reader(app.scope).marks(key, Way.TOLD) if is_resumed else ()
-    notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
-    threads: Kept[Memory] = {}
-    if not is_resumed and not is_compacted:
-        if request.left_s >= _THREADS_NEED_S:
-            threads = open_threads(app)
-        else:
-            request.log_late("open threads")
-    injection = inject.session_start(
-        [rule for id, (_, rule) in rules.items() if id not in seen],
-        nonce=fresh_key()[:8],
-        now=app.clock.now(),
-        always=[note for _, note in notes.values()],
-        heart=None if is_resumed or is_compacted else beat_state.load(app),
-        threads=[thread for _, thread in threads.values()],
-        is_resumed=is_resumed,
-        is_compacted=is_compacted,
-    )
-    listed = hook_reply.list_loaded(
-        app, f"session start ({source or 'startup'})", {**notes, **rules, **threads}, injection
-    )
-    notice = (injection.notice, "" if is_compacted else withheld)
-    return hook_reply.inject(request, injection, key, listed=listed, notice=notice)
-
-
-def _begin(request: HookRequest) -> LedgerKey:
-    """A session starts, or starts again: after compaction and clear it gets a new ledger."""
-    app, event = request.app, request.event
     session = session_ledger.load_or_new(app, event)
-    if event.source in _FORGETFUL_STARTS:
+    if source in _FORGETFUL_STARTS:  # it gets a new ledger
         session = replace(session, epoch=session.epoch + 1)
 
     def write() -> None:
@@ -91,10 +58,32 @@ def _begin(request: HookRequest) -> LedgerKey:
         request.receive()
 
     request.write(write)
-    return LedgerKey(session.id, event.agent_id, session.epoch)
+    key, rules = LedgerKey(session.id, event.agent_id, session.epoch), rules_in_force(app)
+    is_resumed = (source == "resume" and is_known) or (source == "fork" and _rebuild_ledger(request, key))
+    seen = app.reader(app.scope).marks(key, Way.TOLD) if is_resumed else ()
+    notes, withheld = _load_notes(request) if not is_resumed else ({}, "")
+    is_fresh, threads = not is_resumed and not is_compacted, {}
+    if is_fresh and request.left_s >= _THREADS_NEED_S:
+        threads = open_threads(app)
+    elif is_fresh:
+        request.log_late("open threads")
+    injection = inject.session_start(
+        [rule for id, (_, rule) in rules.items() if id not in seen],
+        nonce=fresh_key()[:8],
+        now=app.clock.now(),
+        always=[note for _, note in notes.values()],
+        heart=beat_state.load(app) if is_fresh else None,
+        threads=[thread for _, thread in threads.values()],
+        is_resumed=is_resumed,
+        is_compacted=is_compacted,
+    )
+    what, loaded = f"session start ({source or 'startup'})", {**notes, **rules, **threads}
+    listed = hook_reply.list_loaded(app, what, loaded, injection)
+    notice = (injection.notice, "" if is_compacted else withheld)
+    return hook_reply.inject(request, injection, key, listed=listed, notice=notice)
 
 
-def open_threads(app: App) -> Kept[Memory]:
+def open_threads(app: App) -> Kept:
     """The strongest of those that were active lately; not those that age suspended, nor muted ones.
     Imported history began to fade when it was imported, but the work in it was open when it was last active."""
     now, age = app.clock.now(), app.age_rules
@@ -114,10 +103,7 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
     """A fork goes on from another session's transcript: what we put in there since its last compaction is known."""
     app, event = request.app, request.event
     transcript = agents.agent(event.host).origin(event)
-    try:
-        if transcript is None or transcript.stat().st_size > _MAX_FORK_BYTES:
-            return False
-    except OSError:
+    if transcript is None or not transcript.is_file() or transcript.stat().st_size > _MAX_FORK_BYTES:
         return False
     marks: dict[str, None] = {}
     for utterance in agents.utterances(event.host, agents.Tail(transcript)):
@@ -140,7 +126,7 @@ def _rebuild_ledger(request: HookRequest, key: LedgerKey) -> bool:
 # any other way either.
 
 
-def _load_notes(request: HookRequest) -> tuple[Kept[Note], str]:
+def _load_notes(request: HookRequest) -> tuple[Kept, str]:
     """In order of their paths, the user's first, as the files are now where few of them changed (the daemon reads the
     rest); and a line about the project's that nobody allowed, which says how many, never what."""
     app = request.app
@@ -153,7 +139,7 @@ def _load_notes(request: HookRequest) -> tuple[Kept[Note], str]:
         except RecollectError as problem:
             app.log.line("vault-not-read", scope=scope, problem=problem.message)
     withheld, allowed = withheld_notes(app)
-    found: Kept[Note] = {}
+    found: Kept = {}
     for scope in (Scope.USER, Scope.PROJECT):
         for one in list(_always_load_files(app, scope).values())[:_MAX_NOTES]:
             note = app.reader(scope).get(one.id, follow=False)
@@ -185,10 +171,10 @@ def allow(app: App, *, off: Annotated[bool, Arg("Stop loading them until you all
         ALLOWED_NOTES.write(app.writer(Scope.PROJECT), "" if off else _digest(files))
         app.log.line("allow", notes=len(files), off=off)
     facts: dict[str, Json] = {"notes": list(files), "allowed": not off, "dry_run": app.dry_run}
-    many = counted(len(files), "note")
+    ours = f"{counted(len(files), 'note')} of this project will"
     if off:
-        return Summary(f"{many} of this project will no longer be loaded.", facts)
-    summary = f"{many} of this project will be loaded at every session's start, as they are now: {', '.join(files)}."
+        return Summary(f"{ours} no longer be loaded.", facts)
+    summary = f"{ours} be loaded at every session's start, as they are now: {', '.join(files)}."
     return Summary(summary, facts, ("If one is changed, they wait until you allow them again.",))
 
 
