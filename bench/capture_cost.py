@@ -22,9 +22,9 @@ from recollect.base.errors import ModelError
 from recollect.base.moment import Moment
 from recollect.capture.thread_choice import ORIGIN
 from recollect.embed.embedder import Embedder, load
-from recollect.model.act import SessionPart
 from recollect.model.memory import Anchor, Message, Thread
 from recollect.model.plan import Create, Plan
+from recollect.model.session import SessionPart
 from recollect.store import ChangeHeader, Progress
 
 SIZES = (1_000, 10_000, 100_000)

@@ -19,10 +19,9 @@ from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.jobs import late_prompts
 from recollect.jobs.transcript_reader import clean
-from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Memory, Rule, Thread
 from recollect.model.plan import Create, Plan
-from recollect.model.session import Session, ShownMemory, Way
+from recollect.model.session import Act, Session, SessionPart, ShownMemory, Speaker, Way
 from recollect.render import inject
 from recollect.store import Progress
 

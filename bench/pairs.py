@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.report import Report, share
 from bench.scripted import Stage, Step
 from recollect.base.errors import BadInput
-from recollect.model import lesson
+from recollect.model.command import Lesson
 from recollect.store import Progress
 
 SHIPPED = Path(__file__).parent / "data" / "outcomes.jsonl"
@@ -79,7 +79,7 @@ def run_pairs(folder: Path, scripts: Sequence[Script], progress: Progress) -> Pa
     for number, script in enumerate(scripts):
         with Stage(folder / f"pairs-{number}") as stage:
             stage.play_steps(script.id, script.steps)
-            learnt = [lesson.read(rule.body) for rule in stage.rules()]
+            learnt = [Lesson.read(rule.body) for rule in stage.rules()]
             told[script.id] = [(one.failed, one.fix) for one in learnt if one is not None]
         progress(number + 1, len(scripts))
     halves = [[one for one in scripts if one.half == half] for half in dict.fromkeys(one.half for one in scripts)]

@@ -36,10 +36,9 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.capture import terms
 from recollect.capture.prompt_text import Action
-from recollect.model import record
 from recollect.model.memory import Kind
+from recollect.model.passage import Record, read_record
 from recollect.model.query import Query
-from recollect.model.record import Record
 from recollect.model.result import Scope
 from recollect.ops import past_sessions, recall, upkeep
 from recollect.ops.prompt_recall import search_unasked
@@ -329,4 +328,4 @@ def _records(app: App) -> dict[Moment, Record]:
     store = app.reader(Scope.PROJECT)
     threads = store.find(Query(kinds=(Kind.THREAD,), limit=_MOST_THREADS))
     messages = (message for thread in threads for message in store.messages(thread.id))
-    return {message.at: found for message in messages if (found := record.read(message.content)) is not None}
+    return {message.at: found for message in messages if (found := read_record(message.content)) is not None}

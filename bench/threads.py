@@ -28,7 +28,7 @@ from recollect.capture.turns import message_id
 from recollect.embed.embedder import Embedder
 from recollect.embed.embedder import load as load_model
 from recollect.jobs import turn_threads
-from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
+from recollect.model.session import Act, SessionPart, Speaker, ToolAction, ToolUse
 
 SHIPPED = Path(__file__).parent / "data" / "threads.jsonl"
 HALVES = ("tune", "held")

@@ -10,8 +10,7 @@ import pytest
 from recollect.agents import Ability, Places, agent, callers, hosts, parse, render
 from recollect.agents.base_agent import Agent
 from recollect.base.errors import BadInput
-from recollect.model.act import ToolAction, ToolUse
-from recollect.model.session import EventName, Reply, ToolCall
+from recollect.model.session import EventName, Reply, ToolAction, ToolCall, ToolUse
 from tests.values import NOW
 
 PAYLOADS = Path(__file__).parent / "payloads"

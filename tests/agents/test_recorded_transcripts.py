@@ -12,8 +12,7 @@ import pytest
 from recollect.agents import Places, Tail, agent, utterances
 from recollect.agents.transcript import Utterance, Voice
 from recollect.base.moment import Moment
-from recollect.model.act import ToolAction
-from recollect.model.session import SubagentState
+from recollect.model.session import SubagentState, ToolAction
 
 PAYLOADS = Path(__file__).parent / "payloads"
 claude_code = agent("claude-code")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from recollect.capture.turns import Turn
-from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
+from recollect.model.session import Act, SessionPart, Speaker, ToolAction, ToolUse
 from tests.values import NOW
 
 _numbers = count(1)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from recollect.capture import learnings
 from recollect.capture import lesson_evidence as evidence
 from recollect.capture.learnings import LAST_ACTS, MAX_LEARNINGS, MIN_ACTS, find_learnings, question, read_answer
-from recollect.model.act import Act, Speaker
-from recollect.model.lesson import ORIGIN, How, Lesson, read
+from recollect.model.command import How, Lesson
 from recollect.model.memory import Lane, Rule, RuleType, Status
 from recollect.model.plan import Update
+from recollect.model.session import Act, Speaker
 from tests.capture.acts import failed
 from tests.cases import cases
 from tests.values import NOW, rule
@@ -150,8 +150,8 @@ BACK = Lesson("pnpm test", "npm test", How.INSTEAD)
 
 def lesson(what: Lesson = NPM, *seen_in: str, days_old: float = 0, status: Status = Status.CANDIDATE) -> Rule:
     return rule(
-        "Lesson", body=what.sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE, status=status, days_old=days_old,
-        tags=tuple(f"session:{one}" for one in seen_in), group=seen_in[0] if seen_in else "",
+        "Lesson", body=what.sentence(), origin=Lesson.ORIGIN, rule_type=RuleType.FAILURE, status=status,
+        days_old=days_old, tags=tuple(f"session:{one}" for one in seen_in), group=seen_in[0] if seen_in else "",
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ OTHER = cases("promotion", "another_fix_or_another_failure_is_another_lesson")
     ("one", "two", "is_same"), [*((*pair, True) for pair in SAME), *((*pair, False) for pair in OTHER)]
 )
 def test_the_same_failure_and_fix_are_one_lesson_whatever_they_ran_on(one: str, two: str, is_same: bool):
-    first, second = read(one), read(two)
+    first, second = Lesson.read(one), Lesson.read(two)
     assert first is not None
     assert second is not None
     assert evidence.is_same_lesson(first, second) is evidence.is_same_lesson(second, first) is is_same

@@ -13,8 +13,8 @@ from recollect.capture.command_errors import ErrorKind, error_in
 from recollect.capture.command_likeness import hides_result, is_tellable, is_workaround, switched_off
 from recollect.capture.lesson_evidence import confirmed_at, is_from_stranger
 from recollect.capture.lesson_finder import REACH_CALLS, find_fixes
-from recollect.model.act import Act, ToolAction
-from recollect.model.lesson import read
+from recollect.model.command import Lesson
+from recollect.model.session import Act, ToolAction
 from tests.capture.acts import call, edited, failed, looked, missed, ran, refused, replied, said
 from tests.cases import cases
 
@@ -113,7 +113,7 @@ _acts = st.lists(
 def test_every_lesson_can_be_read_back_and_is_found_again_however_much_follows(acts: list[Act], end: int):
     fixes = find_fixes(acts)
     for fix in fixes:
-        assert read(fix.lesson.sentence()) == fix.lesson
+        assert Lesson.read(fix.lesson.sentence()) == fix.lesson
         assert acts[fix.at].id == fix.act
         assert any(act.failed or "failed" in act.text for act in acts[: fix.at])
     before = {(fix.act, fix.lesson) for fix in find_fixes(acts[:end])}

@@ -12,10 +12,10 @@ from recollect.capture.model_questions import Proposal
 from recollect.capture.prompt_rules import find_rules
 from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.mcp.server import TOOLS
-from recollect.model.act import Act, Speaker, ToolAction, ToolUse
 from recollect.model.ask import Use
 from recollect.model.memory import Lane, RuleType
 from recollect.model.result import Scope
+from recollect.model.session import Act, Speaker, ToolAction, ToolUse
 from tests.capture.acts import call, edited, failed, ran, replied, said
 from tests.values import NOW, rule, thread
 

@@ -21,9 +21,8 @@ from recollect.capture.turns import (
     split_turns,
     telling_lines,
 )
-from recollect.model.act import Act, Speaker, ToolAction
-from recollect.model.record import Record
-from recollect.model.record import read as read_record
+from recollect.model.passage import Record, read_record
+from recollect.model.session import Act, Speaker, ToolAction
 from tests.capture.acts import call, edited, looked, ran, replied, said, turn
 from tests.cases import cases
 from tests.values import NOW

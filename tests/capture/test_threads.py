@@ -12,7 +12,7 @@ from recollect.capture.thread_choice import MAX_TURNS, Candidate, Continue, Leav
 from recollect.capture.titles import find_topics
 from recollect.capture.turns import Turn, message_id, own_words
 from recollect.model.memory import Anchor, BridgeType, Lane, Status, Thread
-from recollect.model.record import TURN, Record
+from recollect.model.passage import TURN, Record
 from tests.capture.acts import edited, looked, ran, replied, said, turn
 from tests.cases import cases
 from tests.values import messages, thread

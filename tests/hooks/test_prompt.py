@@ -23,8 +23,8 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import StoreBusy, StoreFull
 from recollect.base.ids import Mint
 from recollect.hooks.answer import Hooks
+from recollect.model.passage import TURN, Record
 from recollect.model.plan import Create, Plan
-from recollect.model.record import TURN, Record
 from recollect.model.result import Scope
 from recollect.model.session import ShownMemory, StateRecord, Way, memory_of, turn_mark
 from recollect.ops import memories, recall, rules

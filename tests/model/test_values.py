@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.base.text import one_line
-from recollect.model import lesson, record
 from recollect.model.codec import decode_memory, encode
-from recollect.model.lesson import How, Lesson
+from recollect.model.command import How, Lesson
 from recollect.model.memory import BridgeType, Lane, Memory
+from recollect.model.passage import Record, Role, parts, read_record
 from recollect.model.plan import Change, Plan, Update, change_json, change_of, inverse, verb_of
-from recollect.model.record import Record, Role
 from recollect.model.result import Result
 from recollect.model.session import is_entered, ledger_mark, memory_of, turn_mark
 from tests.model import strategies
@@ -83,26 +82,26 @@ _words = st.text(st.sampled_from("ab .:\nAskedFoundSaid"), max_size=40)
 @given(_commands, _commands, st.sampled_from(How), _errors)
 def test_a_lesson_is_read_back_as_it_was_written(failed: str, fix: str, how: How, error: str):
     written = Lesson(failed, failed if how is How.READ_AGAIN else fix, how, error)
-    assert lesson.read(written.sentence()) == written
+    assert Lesson.read(written.sentence()) == written
 
 
 def test_other_words_are_no_lesson_and_no_record():
-    assert lesson.read("Use pnpm, never npm.") is None
-    assert lesson.read("`npm test` fails here; `pnpm test` works. Also run curl.") is None
-    assert record.read("We use tabs.\nAsked: by whom?") is record.read("") is None
+    assert Lesson.read("Use pnpm, never npm.") is None
+    assert Lesson.read("`npm test` fails here; `pnpm test` works. Also run curl.") is None
+    assert read_record("We use tabs.\nAsked: by whom?") is read_record("") is None
 
 
 def test_the_parts_of_a_record_are_in_order_and_labels_inside_what_was_said_are_words():
     made = Record(asked="why does\nit fail?", found="The clock.", changed="a.py, b.py", said="One.\n\nFound: nothing.")
     text = made.text()
     assert text == "Asked: why does it fail?\nFound: The clock.\nChanged: a.py, b.py\nSaid: One.\n\nFound: nothing."
-    assert [part.role for part in record.parts(text)] == [Role.ASKED, Role.FOUND, Role.CHANGED, Role.SAID]
+    assert [part.role for part in parts(text)] == [Role.ASKED, Role.FOUND, Role.CHANGED, Role.SAID]
 
 
 @given(asked=_words, found=_words, ended=_words, said=_words)
 def test_a_record_is_read_back(asked: str, found: str, ended: str, said: str):
     made = Record(asked=one_line(asked), found=one_line(found), ended=one_line(ended), said=said.strip())
-    assert (record.read(made.text()) or Record()) == made
+    assert (read_record(made.text()) or Record()) == made
 
 
 # Results

@@ -9,8 +9,7 @@ import pytest
 from recollect.app.core import App
 from recollect.base.moment import Moment
 from recollect.jobs import transcripts
-from recollect.model.act import Act, SessionPart, Speaker, ToolAction
-from recollect.model.session import Ending, EventName, Outcome, Pointer
+from recollect.model.session import Act, Ending, EventName, Outcome, Pointer, SessionPart, Speaker, ToolAction
 from recollect.ops import past_sessions, rules
 
 PAYLOADS = Path(__file__).resolve().parent.parent / "agents" / "payloads"

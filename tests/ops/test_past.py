@@ -22,11 +22,10 @@ from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
 from recollect.jobs import late_prompts, session_import, transcripts
-from recollect.model.act import SessionPart, Speaker
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
-from recollect.model.session import Pointer
+from recollect.model.session import Pointer, SessionPart, Speaker
 from recollect.ops import history, memories, recall, upkeep
 from recollect.ops.past_sessions import catch_up, import_past
 from recollect.ops.session_start import open_threads

@@ -16,8 +16,8 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.capture.turns import message_id, split_turns
 from recollect.jobs import turn_threads
-from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
 from recollect.model.memory import Memory, Message
+from recollect.model.session import Act, SessionPart, Speaker, ToolAction, ToolUse
 from recollect.ops import history
 from tests.values import MINT, NOW
 

@@ -10,8 +10,7 @@ from recollect.app.core import App
 from recollect.base.clock import FixedClock
 from recollect.base.moment import Moment
 from recollect.jobs import transcript_reader, transcripts
-from recollect.model.act import Act, SessionPart, Speaker, ToolAction, ToolUse
-from recollect.model.session import EventName
+from recollect.model.session import Act, EventName, SessionPart, Speaker, ToolAction, ToolUse
 from recollect.ops.past_sessions import catch_up
 from recollect.render import inject
 from tests.ops.transcript import Parts, Transcript, texts, told

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from recollect.app.core import App
 from recollect.base.moment import Moment
-from recollect.model.act import Act, SessionPart
-from recollect.model.session import EventName, Pointer
+from recollect.model.session import Act, EventName, Pointer, SessionPart
 
 
 class Transcript:

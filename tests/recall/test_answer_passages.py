@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.memory import Memory, Message
-from recollect.model.passage import spans
+from recollect.model.passage import TURN, Record, spans
 from recollect.model.query import Hit, Piece
-from recollect.model.record import TURN, Record
 from recollect.recall.answer_passages import shorten, unasked_passages, with_passages
 from tests.cases import cases
 from tests.values import NOW, note, thread

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.evidence import Nearness, Owner, Place, TermEvidence, WordEvidence
+from recollect.model.query import Nearness, Owner, Place, TermEvidence, WordEvidence
 from recollect.recall import matching
 from recollect.recall.matching import TURN_BYTES, Match, Ref, TermScores, WordMatch, fuse, raise_by_context, score_terms
 from recollect.recall.time_words import Span

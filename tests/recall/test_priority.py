@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle.strength import strength
-from recollect.model.lesson import ORIGIN, How, Lesson
+from recollect.model.command import How, Lesson
 from recollect.model.memory import Rating, RuleType
 from recollect.recall.call_rules import read_call, rules_about
 from recollect.recall.priority import (
@@ -157,12 +157,14 @@ def test_a_very_long_command_is_judged_in_time():
 def test_a_lesson_bears_on_the_command_that_fails_and_not_on_the_one_that_works(
     failed: str, fix: str, how: str, command: str, bears: bool
 ):
-    learnt = rule("Lesson", body=Lesson(failed, fix, How(how)).sentence(), origin=ORIGIN, rule_type=RuleType.FAILURE)
+    learnt = rule(
+        "Lesson", body=Lesson(failed, fix, How(how)).sentence(), origin=Lesson.ORIGIN, rule_type=RuleType.FAILURE
+    )
     assert rules_about([learnt], read_call(BASH, {"command": command})) == ([learnt] if bears else [])
 
 
 def test_a_lesson_of_edits_bears_on_edits_of_that_file():
-    learnt = rule("Lesson", body=Lesson("src/a.py", "src/a.py", How.READ_AGAIN).sentence(), origin=ORIGIN)
+    learnt = rule("Lesson", body=Lesson("src/a.py", "src/a.py", How.READ_AGAIN).sentence(), origin=Lesson.ORIGIN)
     assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/a.py", "old_string": "x"})) == [learnt]
     assert rules_about([learnt], read_call("Read", {"file_path": "/p/src/a.py"})) == []
     assert rules_about([learnt], read_call("Edit", {"file_path": "/p/src/b.py", "old_string": "x"})) == []

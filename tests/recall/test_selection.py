@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.evidence import Background, TermEvidence, WordEvidence
 from recollect.model.memory import Kind, Memory, Message, Status
-from recollect.model.query import REACHED, Hit, Query
-from recollect.model.record import TURN
+from recollect.model.passage import TURN
+from recollect.model.query import REACHED, Background, Hit, Query, TermEvidence, WordEvidence
 from recollect.recall import floor
 from recollect.recall.floor import Prompt
 from recollect.recall.matching import cover

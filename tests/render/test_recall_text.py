@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from recollect.base.moment import Moment
 from recollect.model.memory import Bridge, BridgeType, Memory, Message, Status, Thread
+from recollect.model.passage import TURN
 from recollect.model.query import Hit
-from recollect.model.record import TURN
 from recollect.model.result import Card, Compacted, Found, Recalled, Recollection, Result, Scope, Shown, Suggested
 from recollect.render import tools
 from recollect.render.recall_text import MAX_CHARS, ago, recall_text

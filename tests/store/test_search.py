@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.memory import Kind
 from recollect.model.plan import Create, Remove, Update
-from recollect.model.query import Query
+from recollect.model.query import Query, TermEvidence, WordEvidence
 from recollect.recall.priority import strength_factor
 from recollect.store import SqliteStore, Store, Tuning, tokenizer, words
 from tests.model.strategies import texts

@@ -21,8 +21,7 @@ from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
 from recollect.base.text import storable
-from recollect.model.act import ToolAction, ToolUse
-from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolCall
+from recollect.model.session import Event, EventName, Reply, SubagentReport, ToolAction, ToolCall, ToolUse
 from recollect.wire.pointer import checksum
 
 _MAX_CONTEXT_CHARS = 10_000

@@ -18,8 +18,7 @@ from recollect.agents.payload import first, inner, text
 from recollect.agents.transcript import Utterance, Voice
 from recollect.agents.transcript_finder import Head
 from recollect.base.text import counted
-from recollect.model.act import ToolAction, ToolUse
-from recollect.model.session import EventName, ToolCall
+from recollect.model.session import EventName, ToolAction, ToolCall, ToolUse
 
 _BY_HOOKS = "hooks.additional_context"
 _BY_PERSON = "user.text"

@@ -22,10 +22,9 @@ from recollect.base.ids import fresh_key
 from recollect.base.moment import Moment
 from recollect.base.text import clip
 from recollect.lifecycle.strength import AgeRules, status_at, strength
-from recollect.model.evidence import NO_BACKGROUND, Background, Nearness, Place, WordEvidence
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.passage import asks_of_self
-from recollect.model.query import Hit, Piece, Query
+from recollect.model.query import NO_BACKGROUND, Background, Hit, Nearness, Piece, Place, Query, WordEvidence
 from recollect.model.result import Found, Recollection, Scope
 from recollect.recall import floor, matching, selection
 from recollect.recall.answer_passages import chars_each, unasked_passages, with_passages

@@ -17,10 +17,9 @@ from recollect.agents import DEFAULT_HOST, Cursor
 from recollect.base.errors import HomeRefused
 from recollect.base.files import write_view
 from recollect.base.moment import Moment
-from recollect.model.act import Act, SessionPart
 from recollect.model.ask import Use
 from recollect.model.codec import Json, decode, encode
-from recollect.model.session import Heartbeat, StateRecord
+from recollect.model.session import Act, Heartbeat, SessionPart, StateRecord
 from recollect.recall.priority import Focus
 
 if TYPE_CHECKING:

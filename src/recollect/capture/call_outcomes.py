@@ -16,9 +16,19 @@ from recollect.capture.command_errors import error_in
 from recollect.capture.command_likeness import is_tellable, is_tellable_path
 from recollect.capture.prompt_text import BLOT, masked
 from recollect.capture.tables import Pattern, compiled, table
-from recollect.model.act import Act, SessionPart, Speaker, ToolAction
 from recollect.model.command import command_of
-from recollect.model.session import Ending, Outcome, ShownMemory, SubagentReport, SubagentState, shorten
+from recollect.model.session import (
+    Act,
+    Ending,
+    Outcome,
+    SessionPart,
+    ShownMemory,
+    Speaker,
+    SubagentReport,
+    SubagentState,
+    ToolAction,
+    shorten,
+)
 
 ReadReport = Callable[[str], SubagentReport | None]
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from recollect.capture.command_errors import CommandError, ErrorKind
 from recollect.capture.tables import Pattern, Patterns, Words, compiled, table
-from recollect.model.command import SPEECH, Command, command_of, undressed_end
-from recollect.model.lesson import MAX_COMMAND_CHARS
+from recollect.model.command import MAX_COMMAND_CHARS, SPEECH, Command, command_of, undressed_end
 
 _REMOTE_GIT = frozenset({"push", "pull", "fetch", "clone", "submodule", "lfs"})
 _INLINE_CODE = frozenset({"-c", "-e", "-p", "--eval", "-"})

@@ -14,9 +14,9 @@ from recollect.base.text import clip, one_line
 from recollect.capture.model_questions import normalize
 from recollect.capture.prompt_text import BLOT, FENCE, masked, sentences, spoken_text
 from recollect.capture.tables import Patterns
-from recollect.model.act import Act, Speaker
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane
+from recollect.model.session import Act, Speaker
 
 MIN_ACTS, LAST_ACTS = 10, 50
 MAX_LEARNINGS = 5

@@ -19,12 +19,10 @@ from recollect.capture.command_errors import shape_of, without_name
 from recollect.capture.lesson_finder import Fix
 from recollect.capture.prompt_text import masked
 from recollect.capture.tables import Patterns, Words
-from recollect.model import lesson
-from recollect.model.act import Act, Speaker, ToolAction
-from recollect.model.command import SPEECH, Command, command_of
-from recollect.model.lesson import How, Lesson, rule_list
+from recollect.model.command import SPEECH, Command, How, Lesson, command_of, rule_list
 from recollect.model.memory import Rule, Status
 from recollect.model.plan import Change, Plan, Update
+from recollect.model.session import Act, Speaker, ToolAction
 
 MIN_SESSIONS = 2
 FADES_DAYS = 30  # a failure that nobody met for so long has gone away by itself
@@ -117,7 +115,7 @@ def _names_fix(text: str, learnt: Lesson) -> bool:
 
 
 def seen_in_sessions(rule: Rule) -> tuple[str, ...]:
-    return tuple(tag.removeprefix(lesson.SESSION_TAG) for tag in rule.tags if tag.startswith(lesson.SESSION_TAG))
+    return tuple(tag.removeprefix(Lesson.SESSION_TAG) for tag in rule.tags if tag.startswith(Lesson.SESSION_TAG))
 
 
 def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
@@ -125,13 +123,13 @@ def promotion_plan(rules: Iterable[Rule], *, now: Moment) -> Plan:
     standing = list(rules)
     changes: list[Change] = []
     for rule in standing:
-        if rule.status is not Status.CANDIDATE or rule.origin != lesson.ORIGIN:
+        if rule.status is not Status.CANDIDATE or rule.origin != Lesson.ORIGIN:
             continue
         if len(seen_in_sessions(rule)) >= MIN_SESSIONS or CONFIRMED_TAG in rule.tags:
             changes.append(Update.between(rule, replace(rule, status=Status.ACTIVE, reinforced_at=now)))
-            new = lesson.read(rule.body)
+            new = Lesson.read(rule.body)
             for old in standing:  # a lesson that says the opposite takes the place of one in force
-                known = lesson.read(old.body) if old.status is Status.ACTIVE else None
+                known = Lesson.read(old.body) if old.status is Status.ACTIVE else None
                 if new and known and (new.failed, new.fix) == (known.fix, known.failed):
                     gone = replace(old, status=Status.SUPERSEDED, superseded_by=rule.id)
                     changes.append(Update.between(old, gone))
@@ -152,11 +150,11 @@ def seen_again(rule: Rule, again: Lesson, session: str, *, now: Moment, is_confi
     """The rule after the lesson was seen again; unchanged where this session was counted before. A lesson that had
     faded, or was only counted, waits again."""
     is_new = session not in seen_in_sessions(rule)
-    told = lesson.read(rule.body)
+    told = Lesson.read(rule.body)
     words = _merge(told, again).sentence() if told and (is_new or told.how is How.RULE) else rule.body
     if not is_new and words == rule.body and (not is_confirmed or CONFIRMED_TAG in rule.tags):
         return rule
-    added = [f"{lesson.SESSION_TAG}{session}"] if is_new else []
+    added = [f"{Lesson.SESSION_TAG}{session}"] if is_new else []
     added += [CONFIRMED_TAG] if is_confirmed else []
     back = (is_new or is_confirmed) and rule.status is Status.ARCHIVED and FADED_TAG in rule.tags
     return replace(

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 from recollect.capture import command_likeness as likeness
 from recollect.capture.command_errors import CommandError, ErrorKind, error_at_ends, error_in, prints_failure
-from recollect.model.act import Act, ToolAction
-from recollect.model.command import Command, command_of, undressed_end
-from recollect.model.lesson import How, Lesson, rule_list
+from recollect.model.command import Command, How, Lesson, command_of, rule_list, undressed_end
+from recollect.model.session import Act, ToolAction
 
 _NO_FAULT = (ErrorKind.CUT_OFF, ErrorKind.SHELL)
 _STALE = "String to replace not found"

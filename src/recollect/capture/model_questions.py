@@ -15,9 +15,9 @@ from recollect.base.text import clip, one_line
 from recollect.capture import judge
 from recollect.capture.prompt_rules import scope_of, word_rule
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece, spoken_text
-from recollect.model.act import Act, Speaker, ToolAction, ToolUse
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, Memory, RuleType
+from recollect.model.session import Act, Speaker, ToolAction, ToolUse
 
 # A prompt is worth a question down to this far below the log odds for the inbox; further down the judge is sure.
 NEARLY = 2.0

@@ -16,8 +16,8 @@ from recollect.capture.prompt_text import without_pastes
 from recollect.capture.tables import Patterns
 from recollect.capture.terms import CUES, Line
 from recollect.capture.turns import Turn
-from recollect.model.act import Act, Speaker, ToolAction
-from recollect.model.record import Record
+from recollect.model.passage import Record
+from recollect.model.session import Act, Speaker, ToolAction
 
 ASKED_CHARS, FOUND_CHARS, DECIDED_CHARS, ENDED_CHARS, SAID_CHARS = 600, 400, 400, 240, 4_000
 _LAST_CHARS, _REPORT_CHARS = 3_000, 1_200  # of the agent's last message, of an earlier one or a report

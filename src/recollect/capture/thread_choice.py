@@ -18,10 +18,9 @@ from recollect.capture.records import summarize_records
 from recollect.capture.tables import Patterns, Words, table
 from recollect.capture.titles import FIRST_RECORDS, MAX_TOPICS, find_topics, make_title
 from recollect.capture.turns import Turn, says_nothing
-from recollect.model import record as records
-from recollect.model.act import ToolAction
 from recollect.model.memory import Anchor, BridgeType, Lane, Message, Status, Thread
-from recollect.model.record import TURN, Record
+from recollect.model.passage import TURN, Record, read_record
+from recollect.model.session import ToolAction
 
 NEAR_ZERO = 0.33  # the similarity of two texts about programming that have nothing to do with each other
 COVERED = 0.3  # a larger share of common words does not count more: most words of a turn are new
@@ -248,7 +247,7 @@ def continue_thread(thread: Thread, before: Sequence[Message], entry: Entry) -> 
     topics = set(map(str.casefold, thread.topics))
     moved = bool(named) and topics.isdisjoint(map(str.casefold, named[:_LEADING_TOPICS]))
     known = tuple(dict.fromkeys((*thread.topics[: MAX_TOPICS - 2], *named[:2]))) if moved else thread.topics
-    said = [found for message in others if (found := records.read(message.content))]
+    said = [found for message in others if (found := read_record(message.content))]
     early = len(said) < FIRST_RECORDS and thread.title == make_title(said, thread.topics)
     grown = replace(
         thread,

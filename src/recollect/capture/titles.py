@@ -17,7 +17,7 @@ from recollect.base.text import clip
 from recollect.capture import terms
 from recollect.capture.tables import Patterns, Words, table
 from recollect.capture.terms import PLAN, is_talk, is_wide_script
-from recollect.model.record import Record
+from recollect.model.passage import Record
 
 MIN_WORDS, MAX_WORDS, MAX_CHARS = 3, 8, 80
 _MAX_WIDE_CHARS = 30

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from recollect.base.text import clip, one_line
 from recollect.capture import terms
 from recollect.capture.tables import Patterns, Words
-from recollect.model.act import Act, Speaker, ToolAction
+from recollect.model.session import Act, Speaker, ToolAction
 from recollect.model.small_talk import is_small_talk
 
 MAX_WAITING_ACTS = 150

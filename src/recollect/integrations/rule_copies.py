@@ -27,7 +27,7 @@ from recollect.integrations import piece_installer
 from recollect.integrations.piece_installer import Change, Work
 from recollect.integrations.pieces import OwnFile, Receipt, Receipts, Section
 from recollect.model.codec import Json
-from recollect.model.lesson import SESSION_TAG
+from recollect.model.command import Lesson
 from recollect.model.memory import ACCEPTED_TAG, Lane, Rule, RuleType
 from recollect.model.result import Scope, Summary
 from recollect.render.harmless import plain
@@ -67,7 +67,7 @@ def is_trusted(rule: Rule) -> bool:
     a person's approval, or two sessions that confirm them."""
     if rule.lane in (Lane.USER, Lane.AGENT) or ACCEPTED_TAG in rule.tags:
         return True
-    return len({tag for tag in rule.tags if tag.startswith(SESSION_TAG)}) >= _LEAST_SESSIONS
+    return len({tag for tag in rule.tags if tag.startswith(Lesson.SESSION_TAG)}) >= _LEAST_SESSIONS
 
 
 def _synced_rules(app: App) -> list[RuleCopy]:

@@ -13,7 +13,7 @@ from recollect.app.states import CLAIMED_PROMPTS
 from recollect.base.errors import RecollectError
 from recollect.jobs import transcript_reader
 from recollect.jobs.transcripts import Writes
-from recollect.model.act import SessionPart, Speaker
+from recollect.model.session import SessionPart, Speaker
 from recollect.wire.pointer import checksum
 
 _NEWS_S = 86_400.0  # older words are no news: a session that is resumed is read from its beginning

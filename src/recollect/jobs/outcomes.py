@@ -24,13 +24,24 @@ from recollect.capture.lesson_finder import Fix, find_fixes
 from recollect.capture.turns import is_used
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle import strength
-from recollect.model import lesson
-from recollect.model.act import SessionPart, Speaker, ToolAction, ToolUse
+from recollect.model.command import Lesson
 from recollect.model.memory import Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Create, Plan, Update
 from recollect.model.query import ABOUT_CALL, ALWAYS_LOADED
 from recollect.model.result import Scope
-from recollect.model.session import Ending, EventName, Outcome, RecallRecord, ShownMemory, Way, shorten
+from recollect.model.session import (
+    Ending,
+    EventName,
+    Outcome,
+    RecallRecord,
+    SessionPart,
+    ShownMemory,
+    Speaker,
+    ToolAction,
+    ToolUse,
+    Way,
+    shorten,
+)
 from recollect.recall.call_rules import Call, follows_lesson, is_lesson, read_call, rules_about
 from recollect.render.harmless import plain
 
@@ -94,7 +105,7 @@ def _propose(app: App) -> None:
 def _plan_rule(app: App, proposal: call_outcomes.RefusalRule, store: Store) -> Plan:
     if any(rule_relations.says_same(proposal.rule, rule.body) for rule in load_rules(store, *Status)):
         return Plan.empty()
-    tags = tuple(f"{lesson.SESSION_TAG}{session}" for session in proposal.sessions)
+    tags = tuple(f"{Lesson.SESSION_TAG}{session}" for session in proposal.sessions)
     rule = new_rule(
         app, proposal.rule, rule_type=RuleType.PREFERENCE, origin=REFUSALS, lane=Lane.AGENT, tags=tags,
         group=proposal.sessions[-1], status=Status.CANDIDATE, seen=proposal.times,
@@ -201,10 +212,10 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
             again = lesson_evidence.seen_again(known, learnt, session, now=now, is_confirmed=confirmed)
             return Plan.of([Update.between(known, again)])
         waits = fix.is_sure or confirmed
-        tags = [f"{lesson.SESSION_TAG}{session}"]
+        tags = [f"{Lesson.SESSION_TAG}{session}"]
         tags += [lesson_evidence.CONFIRMED_TAG] if confirmed else [] if waits else [lesson_evidence.FADED_TAG]
         rule = new_rule(
-            app, words, rule_type=RuleType.FAILURE, origin=lesson.ORIGIN, lane=Lane.TOOL, group=session,
+            app, words, rule_type=RuleType.FAILURE, origin=Lesson.ORIGIN, lane=Lane.TOOL, group=session,
             tags=tuple(tags), status=Status.CANDIDATE if waits else Status.ARCHIVED,
         )  # fmt: skip
         return Plan.of([Create(rule)])
@@ -214,6 +225,6 @@ def _learn(app: App, fix: Fix, session: str, confirmed: bool) -> None:
     app.log.line("lesson", session=session, how=learnt.how, confirmed=confirmed, changed=len(done.plan.changes))
 
 
-def _says_same(words: str, learnt: lesson.Lesson, rule: Rule) -> bool:
-    known = lesson.read(rule.body)
+def _says_same(words: str, learnt: Lesson, rule: Rule) -> bool:
+    known = Lesson.read(rule.body)
     return lesson_evidence.is_same_lesson(known, learnt) if known else rule_relations.says_same(words, rule.body)

@@ -22,11 +22,11 @@ from recollect.capture.lesson_evidence import FADES_DAYS
 from recollect.capture.rule_relations import Relation, relation
 from recollect.jobs import outcomes
 from recollect.jobs.transcripts import Writes
-from recollect.model.act import SessionPart
 from recollect.model.memory import LEARNING_TAG, Kind, Lane, Memory, RuleType, Status
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import Query
 from recollect.model.result import Scope
+from recollect.model.session import SessionPart
 
 if TYPE_CHECKING:
     from recollect.store import Store

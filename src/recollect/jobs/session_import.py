@@ -27,10 +27,9 @@ from recollect.capture.prompt_text import Action
 from recollect.jobs.transcript_reader import Piece, Reading, is_undone, read_back, read_piece
 from recollect.jobs.transcripts import ABANDONED_S, changed_at, cursor_key, run_turn_jobs
 from recollect.lifecycle.strength import fades
-from recollect.model.act import SessionPart, Speaker
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.result import Scope
-from recollect.model.session import ReadAct
+from recollect.model.session import ReadAct, SessionPart, Speaker
 
 if TYPE_CHECKING:
     from recollect.store import ChangeHeader, Store

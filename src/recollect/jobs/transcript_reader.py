@@ -18,8 +18,7 @@ from recollect.app.core import App
 from recollect.app.states import ReadTranscript
 from recollect.base.moment import Moment
 from recollect.base.text import storable
-from recollect.model.act import Act, Speaker
-from recollect.model.session import ReadAct, ToolCall
+from recollect.model.session import Act, ReadAct, Speaker, ToolCall
 from recollect.render import inject
 from recollect.wire.pointer import file_size
 

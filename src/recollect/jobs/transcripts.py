@@ -22,8 +22,7 @@ from recollect.app.states import CURSORS, EVENTS_READ, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.job_table import JOBS, Memo, PerTurn
-from recollect.model.act import SessionPart
-from recollect.model.session import EventName, Pointer, ReadAct
+from recollect.model.session import EventName, Pointer, ReadAct, SessionPart
 from recollect.wire.pointer import file_size
 
 if TYPE_CHECKING:

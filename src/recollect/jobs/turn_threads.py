@@ -20,12 +20,11 @@ from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decisio
 from recollect.capture.turns import Turn, message_id, split_turns
 from recollect.jobs.transcripts import Writes
 from recollect.lifecycle.strength import reinforce
-from recollect.model import record as records
-from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.memory import Bridge, Kind, Memory, Status, Thread
+from recollect.model.passage import read_record
 from recollect.model.plan import Change, Create, Link, Plan, Say, Unsay, Update
 from recollect.model.query import REACHED, Query
-from recollect.model.session import turn_mark
+from recollect.model.session import Act, SessionPart, Speaker, turn_mark
 from recollect.recall import matching
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def _continued(store: Store, prepared: PreparedTurn, mark: ThreadMark) -> Prepar
     if prepared.turn.is_whole or not prepared.turn.new_from or not mark.turn:
         return prepared
     before = next(iter(store.messages(ids=[mark.turn])), None)
-    old = records.read(before.content) if before else None
+    old = read_record(before.content) if before else None
     if before is None or old is None:
         return prepared
     joined = join_records(old, prepared.entry.record)

@@ -2,15 +2,24 @@
 
 Reads one line as people and agents write them, not a shell's grammar. Judges nothing: whether one command fixes another
 is up to capture/lesson_finder.py, whether a rule is about one up to recall/call_rules.py.
+
+A lesson is a failure and its fix, in our own words: two commands and the kind of error. Its sentence parses back to it,
+so it is stored as the wording of a rule.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
+from typing import ClassVar
 
 from recollect.base.shipped import load_table
 
 MAX_CHARS = 4_000
+MAX_COMMAND_CHARS = 120  # of a command in a lesson
 SPEECH = "..."  # replaces words written for one occasion: a message, a query, a piece of code
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
@@ -79,7 +88,13 @@ def command_of(text: str) -> Command | None:
     program = words[0].strip("\"'").rpartition("/")[2].lower() if words else ""
     if not re.fullmatch(r"[\w.+-]{1,40}", program):
         return None
-    family, tail = _family(program, words[1:])
+    family, tail = _FAMILIES.get(program, program), words[1:]
+    if program == "docker-compose":
+        family, tail = "docker", ["compose", *tail]
+    elif family == "uv" and tail[:1] == ["pip"]:
+        family, tail = "pip", tail[1:]
+    elif family == "js" and tail[:1] in (["run"], ["run-script"]) and len(tail) > 1:
+        tail = tail[1:]
     verb, tail = _verb(family, tail)
     folder = words[0].rpartition("/")[0]
     dress += [folder] if folder not in ("", ".") else []
@@ -103,17 +118,6 @@ def _without_speech(text: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if _PLAIN.fullmatch(found[0]) else SPEECH, text)
 
 
-def _family(program: str, words: list[str]) -> tuple[str, list[str]]:
-    if program == "docker-compose":
-        return "docker", ["compose", *words]
-    family = _FAMILIES.get(program, program)
-    if family == "uv" and words[:1] == ["pip"]:
-        return "pip", words[1:]
-    if family == "js" and words[:1] in (["run"], ["run-script"]) and len(words) > 1:
-        return family, words[1:]
-    return family, words
-
-
 def _verb(family: str, words: list[str]) -> tuple[str, list[str]]:
     """A toolchain (`cargo +stable`) and options may come before it."""
     if family not in _HAS_VERB and family != "python":
@@ -129,3 +133,49 @@ def _verb(family: str, words: list[str]) -> tuple[str, list[str]]:
             return f"{word} {following}", [*words[:number], *words[number + 2 :]]
         return word, [*words[:number], *words[number + 1 :]]
     return "", words
+
+
+class How(StrEnum):
+    INSTEAD = "instead"  # another command works
+    AFTER = "after"  # the same command works once another has run
+    CHANGED = "changed"  # the same command works once a file has been changed
+    READ_AGAIN = "read again"  # an edit works once the file has been read again
+    RULE = "rule"  # a check works once the code keeps to its rules
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    ORIGIN: ClassVar = "outcome"  # of a rule that is one
+    SESSION_TAG: ClassVar = "session:"  # begins a tag that names a session it was seen in
+
+    failed: str  # the command; for an edit the file
+    fix: str  # a command, a file, or names of rules
+    how: How
+    error: str = ""
+
+    def sentence(self) -> str:
+        error = f' with "{self.error}"' if self.error else ""
+        return _SENTENCES[self.how].format(failed=self.failed, fix=self.fix, error=error)
+
+    @staticmethod
+    def read(text: str) -> Lesson | None:
+        """None if it is not a lesson."""
+        for how, shape in _SHAPES.items():
+            if found := shape.fullmatch(text):
+                return Lesson(found["failed"], found.groupdict().get("fix", found["failed"]), how, found["error"] or "")
+        return None
+
+
+_SENTENCES = {  # parsed in this order: of two that begin alike, the longer first
+    How.RULE: "`{failed}` fails here{error} where code breaks `{fix}`.",
+    How.CHANGED: "`{failed}` fails here{error}; it works after a change in `{fix}`.",
+    How.AFTER: "`{failed}` fails here{error}; it works after `{fix}`.",
+    How.INSTEAD: "`{failed}` fails here{error}; `{fix}` works.",
+    How.READ_AGAIN: "Edits of `{failed}` fail here{error}; they work once it is read again.",
+}
+_LESSON_PARTS = {"failed": "(?P<failed>[^`]+)", "fix": "(?P<fix>[^`]+)", "error": '(?: with "(?P<error>[^"]*)")?'}
+_SHAPES = {how: re.compile(said.replace(".", r"\.").format(**_LESSON_PARTS)) for how, said in _SENTENCES.items()}
+
+
+def rule_list(names: Iterable[str]) -> str:
+    return ", ".join(list(dict.fromkeys(names))[:8])

@@ -2,17 +2,78 @@
 
 A passage is a range of the body or of one message, so no text is stored twice. Long text is cut at a paragraph, else a
 sentence, else a word. A turn record is cut part by part: a passage has one role, and labels are not indexed.
+
+A turn record is what one turn of a session leaves behind. It is the text of one message (source `TURN`), one labelled
+line per part, in this order, without empty parts:
+
+    Asked: why do the nightly tests fail?
+    Found: The clock in the container is an hour behind.
+    Decided: "keep everything in UTC"
+    Changed: docker/entrypoint.sh, tests/clock.py
+    Ran: make nightly (failed); make nightly
+    Ended: Nightly tests pass again.
+    Said: ...
+
+`Asked` and `Decided` are the person's words, the rest is the agent's. `Said` is the agent's own text and may have many
+lines; long answers are found there.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
+from recollect.base.text import one_line
 from recollect.model.memory import Memory, Message
-from recollect.model.record import parts
 
+TURN = "turn"  # the source of a message that is a record
 MAX_CHARS = 250  # about 45 words: one statement
 _BREAKS = tuple(re.compile(p) for p in (r"\n\s*\n", r"\n", r"[.!?\u3002\uff01\uff1f]\s*", r"\s+"))
+_OWN = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)  # `I'm` is an `I`
+_ASKS_OF_SELF = re.compile(
+    r"\b(?:my|mine|myself)\b|\b(?:did|have|had|was|am) i\b|\bi (?:was|had|did|[a-z]+ed)\b"
+    r"|\bdo i (?:have|own|use|like|prefer|usually|currently|still)\b",
+    re.IGNORECASE,
+)
+_MAX_QUESTION_CHARS = 4_000
+
+
+class Role(StrEnum):
+    ASKED = "asked"
+    FOUND = "found"
+    DECIDED = "decided"
+    CHANGED = "changed"
+    RAN = "ran"
+    ENDED = "ended"
+    SAID = "said"
+
+
+_ORDER = list(Role)
+_LABEL = re.compile(rf"^({'|'.join(role.capitalize() for role in Role)}): ?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    asked: str = ""
+    found: str = ""
+    decided: str = ""
+    changed: str = ""
+    ran: str = ""
+    ended: str = ""
+    said: str = ""
+
+    def text(self) -> str:
+        parts = {role: one_line(getattr(self, role)) for role in Role} | {Role.SAID: self.said.strip()}
+        return "\n".join(f"{role.capitalize()}: {words}" for role, words in parts.items() if words)
+
+
+class Part(NamedTuple):
+    """Where the words of one role are in a record's text, without the label."""
+
+    role: Role
+    start: int
+    end: int
 
 
 class Span(NamedTuple):
@@ -25,10 +86,29 @@ class Span(NamedTuple):
         return text[self.start : self.start + self.length]
 
 
+def parts(text: str) -> Iterator[Part]:
+    """Nothing for a text that is not a record. A label out of order is part of what was said."""
+    found: list[tuple[Role, re.Match[str]]] = []
+    for label in _LABEL.finditer(text):
+        role = Role(label[1].lower())
+        if not found or _ORDER.index(role) > _ORDER.index(found[-1][0]):
+            found.append((role, label))
+    if not found or found[0][1].start() != 0:
+        return
+    ends = [label.start() for _, label in found[1:]]
+    for (role, label), end in zip(found, [*ends, len(text)], strict=True):
+        yield Part(role, label.end(), max(label.end(), len(text[:end].rstrip())))
+
+
+def read_record(text: str) -> Record | None:
+    """None if it is not a record."""
+    found = {part.role.value: text[part.start : part.end] for part in parts(text)}
+    return Record(**found) if found else None
+
+
 def spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
     """Never empty: a memory without text is still found by its title. A message that repeats the body is left out."""
-    found = tuple(_spans("", memory.body)) or (Span("", 0, 0),)
-    return found + message_spans(memory, messages)
+    return (tuple(_spans("", memory.body)) or (Span("", 0, 0),)) + message_spans(memory, messages)
 
 
 def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, ...]:
@@ -40,7 +120,9 @@ def message_spans(memory: Memory, messages: tuple[Message, ...]) -> tuple[Span, 
 def _spans(message_id: str, text: str) -> Iterator[Span]:
     for start, limit in [(part.start, part.end) for part in parts(text)] or [(0, len(text))]:
         while limit - start > MAX_CHARS:
-            end = _break_before(text, start, start + MAX_CHARS)
+            middle, end = start + MAX_CHARS // 2, start + MAX_CHARS
+            ends = ([found.end() for found in pattern.finditer(text, middle, end)] for pattern in _BREAKS)
+            end = next((found[-1] for found in ends if found), end)
             yield Span(message_id, start, end - start, voice(text[start:end]))
             start = end
         if text[start:limit].strip():
@@ -52,28 +134,11 @@ def embeddable(title: str, text: str) -> str:
     return text if not title or title.rstrip("\u2026") in text else f"{title}\n{text}"
 
 
-def _break_before(text: str, start: int, limit: int) -> int:
-    for pattern in _BREAKS:
-        if ends := [found.end() for found in pattern.finditer(text, start + MAX_CHARS // 2, limit)]:
-            return ends[-1]
-    return limit
-
-
-_OWN = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)  # `I'm` is an `I`
-_ASKS_OF_SELF = re.compile(
-    r"\b(?:my|mine|myself)\b|\b(?:did|have|had|was|am) i\b|\bi (?:was|had|did|[a-z]+ed)\b"
-    r"|\bdo i (?:have|own|use|like|prefer|usually|currently|still)\b",
-    re.IGNORECASE,
-)
-_FULL = 6  # one such word in six is as personal as speech gets
-_LEAST_WORDS = 8
-_MAX_QUESTION_CHARS = 4_000
-
-
 def voice(text: str) -> int:
-    """How much of a text is in the first person, in percent. What a person says (`I moved the cache`) is
-    shorter than what they are told, and answers questions about themselves (`what did I move?`). English only."""
-    return min(100, 100 * _FULL * len(_OWN.findall(text)) // max(_LEAST_WORDS, len(text.split())))
+    """How much of a text is in the first person, in percent: one such word in six is as personal as speech gets. What a
+    person says (`I moved the cache`) is shorter than what they are told, and answers questions about themselves (`what
+    did I move?`). English only."""
+    return min(100, 100 * 6 * len(_OWN.findall(text)) // max(8, len(text.split())))
 
 
 def asks_of_self(question: str) -> bool:

@@ -27,10 +27,10 @@ from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
 from recollect.capture.turns import is_used
 from recollect.jobs.session_import import Importer, PastApp
-from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.codec import Json
 from recollect.model.query import Hit
 from recollect.model.result import Scope, Summary
+from recollect.model.session import Act, SessionPart, Speaker
 from recollect.ops import past_sessions
 from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.recall import read_day

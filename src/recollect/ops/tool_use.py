@@ -16,9 +16,8 @@ from recollect.base.errors import HomeRefused, UnknownId
 from recollect.base.files import make_private_folder, write_private
 from recollect.base.ids import fresh_key
 from recollect.base.text import storable
-from recollect.model.evidence import NO_BACKGROUND
 from recollect.model.memory import Rule
-from recollect.model.query import ABOUT_CALL, REACHED, Hit, Query
+from recollect.model.query import ABOUT_CALL, NO_BACKGROUND, REACHED, Hit, Query
 from recollect.model.result import Found, Recalled, Scope
 from recollect.model.session import Reply, ToolCall, Way
 from recollect.ops import hook_reply, recall

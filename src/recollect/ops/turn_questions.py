@@ -26,12 +26,12 @@ from recollect.capture.prompt_text import Action, Draft
 from recollect.jobs import late_prompts, session_end, transcript_reader, transcripts
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import TAG
-from recollect.model.act import Act, SessionPart, Speaker
 from recollect.model.ask import Use
 from recollect.model.memory import Lane, Memory, Note, Status
 from recollect.model.plan import Change, Create, Plan, Update
 from recollect.model.query import REACHED, Query
 from recollect.model.result import Done, Scope, Summary
+from recollect.model.session import Act, SessionPart, Speaker
 from recollect.ops import notes
 from recollect.ops.table import Arg
 from recollect.render.harmless import neutral, plain

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from recollect.base.shipped import load_table
 from recollect.base.text import one_line
+from recollect.model.passage import Part, Role, parts
 from recollect.model.query import Hit, Piece
-from recollect.model.record import Part, Role, parts
 
 ASKED_CHARS, UNASKED_CHARS, SUMMARY_CHARS = 1_200, 240, 100
 _ALL_HITS_CHARS = 8_000  # of many hits less is shown of each

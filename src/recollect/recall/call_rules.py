@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from recollect.base.shipped import load_table
-from recollect.model import lesson
-from recollect.model.command import Command, command_of
-from recollect.model.lesson import How, Lesson
+from recollect.model.command import Command, How, Lesson, command_of
 from recollect.model.memory import Rule
 
 _MAX_COMMAND_CHARS = 4_000
@@ -66,7 +64,7 @@ def follows_lesson(rule: Rule, call: Call) -> bool:
 
 
 def _lesson(rule: Rule) -> Lesson | None:
-    return lesson.read(rule.body) if rule.origin == lesson.ORIGIN else None
+    return Lesson.read(rule.body) if rule.origin == Lesson.ORIGIN else None
 
 
 def _runs(call: Call, command: Command | None) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.shipped import load_table
-from recollect.model.evidence import Background, WordEvidence
+from recollect.model.query import Background, WordEvidence
 from recollect.model.small_talk import WORDS as SMALL_TALK
 from recollect.recall.matching import count_terms
 

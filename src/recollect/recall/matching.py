@@ -1,4 +1,4 @@
-"""How well each unit (model/evidence.py) matches a question: one score, every part of it named.
+"""How well each unit (model/query.py) matches a question: one score, every part of it named.
 
 Words and vectors each count twice: against the best of this question (which leads?) and against a perfect match (is the
 lead worth anything?). So words decide where the question's rare words are found, and meaning where they are not.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recollect.base.shipped import load_table
-from recollect.model.evidence import Nearness, Owner, Place, WordEvidence
+from recollect.model.query import Nearness, Owner, Place, WordEvidence
 from recollect.recall.time_words import Span
 
 KEPT = 400  # passages of a store that are looked at further; the rest cannot reach the top

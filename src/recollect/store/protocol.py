@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.base.moment import Moment
-    from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence, WordEvidence
     from recollect.model.memory import Bridge, Memory, Message, Sketch
-    from recollect.model.query import Query
+    from recollect.model.query import Owner, PassageEvidence, Place, Query, VectorEvidence, WordEvidence
     from recollect.model.result import Counts, Entry, Finding
     from recollect.model.session import LedgerKey, Way
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.base.moment import Moment
-from recollect.model.evidence import Owner, PassageEvidence, Place, VectorEvidence
 from recollect.model.memory import Memory, Message
 from recollect.model.passage import embeddable
+from recollect.model.query import Owner, PassageEvidence, Place, VectorEvidence
 from recollect.store import rows, tokenizer
 from recollect.store.database import AMONG
 from recollect.store.words import Words, quoted

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.evidence import Background, Nearness
+from recollect.model.query import Background, Nearness
 
 _ALL_EXACT = 4_096  # up to here every vector is compared by bytes: bits would save nothing
 _RESCORED = 2_000

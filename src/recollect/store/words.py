@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from recollect.base.errors import Conflict
-from recollect.model.evidence import TermEvidence, WordEvidence
 from recollect.model.passage import Span, spans
+from recollect.model.query import TermEvidence, WordEvidence
 from recollect.store import tokenizer
 from recollect.store.connect import translated_errors
 from recollect.store.database import Database
