@@ -29,9 +29,9 @@ from recollect.base.paths import Home
 from recollect.base.settings import load
 from recollect.daemon import spool
 from recollect.model.result import Scope
-from recollect.wire import client, frame, spawn, stub, transport
+from recollect.wire import client, frame, stub
 from recollect.wire.hook import DEADLINES_MS, DEFAULT_HOST, OTHER_DEADLINE_MS
-from recollect.wire.place import Place, find_place
+from recollect.wire.place import Place, connect, find_place
 
 PROMPT = "UserPromptSubmit"
 _LONGEST_S = 30.0
@@ -147,7 +147,7 @@ class House:
             "cwd": self.project,
             "env-CLAUDE_PROJECT_DIR": self.project,
         }
-        line = transport.connect(self.place, _LONGEST_S)
+        line = connect(self.place, _LONGEST_S)
         try:
             line.sendall(frame.encode_request(header, body))
             kind, reply = frame.read_reply(line.recv)
@@ -215,7 +215,7 @@ class House:
         """The daemon, at once; what it acknowledged is on the disk. The next start is measured, not the pause that
         repeated deaths bring."""
         _kill(self.daemons)
-        spawn.forget_starts(self.place)
+        client.forget_starts(self.place)
 
     def clear(self) -> None:
         """Nothing of this house is alive afterwards."""

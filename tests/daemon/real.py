@@ -15,8 +15,8 @@ import pytest
 
 from recollect.base.paths import Home
 from recollect.daemon import control
-from recollect.wire import client, spawn, stub, transport
-from recollect.wire.place import Place, find_place
+from recollect.wire import client, stub
+from recollect.wire.place import Place, connect, find_place
 
 LINUX = sys.platform == "linux"
 # Newer Pythons warn of a fork beside threads, which the test runner has; what a hook forks from has none.
@@ -65,8 +65,8 @@ class House:
 
     def start(self, within_s: float = PATIENCE_S) -> int:
         """As `recollect daemon start` does."""
-        spawn.forget_starts(self.place)
-        assert spawn.ensure_daemon(self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s)
+        client.forget_starts(self.place)
+        assert client.ensure_daemon(self.place, sys.executable, stub.PACKAGE, time.monotonic() + within_s)
         return int(self.status()["pid"])
 
     def status(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class House:
         if self.alive():
             return False
         try:
-            transport.connect(self.place, 1).close()
+            connect(self.place, 1).close()
         except OSError:
             return True
         return False

@@ -32,7 +32,7 @@ from recollect.daemon import control
 from recollect.model.memory import Kind, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
-from recollect.wire import spawn, stub
+from recollect.wire import client, stub
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, has_ended, soon
 
 pytestmark = [FORKS, pytest.mark.skipif(not LINUX, reason="looks for processes in /proc")]
@@ -144,8 +144,8 @@ class Scene:
         """One answers: what a process that is just dying takes does not count."""
 
         def answers() -> bool:
-            spawn.forget_starts(self.house.place)
-            spawn.ensure_daemon(self.house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+            client.forget_starts(self.house.place)
+            client.ensure_daemon(self.house.place, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
             return control.status(self.house.place, PATIENCE_S) is not None
 
         assert soon(answers), self.house.log()
@@ -265,7 +265,7 @@ def daemon_starting(scene: Scene) -> None:
     """Each prompt meets a daemon in another moment of its start."""
     for pause_s in (0.0, 0.1):
         scene.kill()
-        spawn.start(scene.house.place, sys.executable, stub.PACKAGE)
+        client.start(scene.house.place, sys.executable, stub.PACKAGE)
         time.sleep(pause_s)
         scene.turn()
 

@@ -16,7 +16,7 @@ import pytest
 
 import recollect
 from recollect.daemon import control
-from recollect.wire import lockfile, spawn, stub
+from recollect.wire import client, lockfile, stub
 from recollect.wire.place import expected_runtime, find_place
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 from tests.wire.test_place import squat
@@ -111,7 +111,7 @@ def test_it_ends_in_good_order_and_the_next_one_serves(house: House, end: Callab
 def test_a_pid_in_a_file_that_is_another_s_by_now_is_neither_believed_nor_signalled(house: House):
     other = subprocess.Popen(["sleep", "60"])
     try:
-        spawn.announce(house.place, other.pid, "0.0.0", 1)
+        client.announce(house.place, other.pid, "0.0.0")
         Path(house.place.lock).write_text(str(other.pid))
 
         assert control.stop(house.place) is control.Ended.NOT_RUNNING
@@ -130,7 +130,7 @@ def test_a_daemon_that_hangs_is_ended_by_proof_and_nobody_starts_a_second_meanwh
     pid = house.start()
     os.kill(pid, signal.SIGSTOP)
     try:
-        assert spawn.start(house.place, sys.executable, stub.PACKAGE) != spawn.BEGUN
+        assert client.start(house.place, sys.executable, stub.PACKAGE) != client.BEGUN
         assert house.alive() == [pid]
 
         assert control.stop(house.place) is control.Ended.KILLED
@@ -184,7 +184,7 @@ def copied_package(folder: Path) -> Path:
 
 def test_code_that_changed_ends_it(house: House, tmp_path: Path):
     package = copied_package(tmp_path / "site")
-    assert spawn.ensure_daemon(house.place, sys.executable, str(package), time.monotonic() + PATIENCE_S)
+    assert client.ensure_daemon(house.place, sys.executable, str(package), time.monotonic() + PATIENCE_S)
     pid = house.status()["pid"]
     (package / "recollect" / "__init__.py").write_text('__version__ = "0.1.1"\n')
     assert soon(lambda: pid not in house.alive())
@@ -212,23 +212,23 @@ def test_a_package_that_is_half_there_is_tried_three_times_then_after_pauses_and
 
     began = []
     for _ in range(6):
-        began.append(spawn.start(house.place, sys.executable, str(package)) == spawn.BEGUN)
+        began.append(client.start(house.place, sys.executable, str(package)) == client.BEGUN)
         assert soon(lambda: not lockfile.is_held(house.place.spawn_lock))
 
     assert began == [True, True, True, False, False, False]
     assert not os.path.exists(house.place.socket)
-    assert "3 in a row" in spawn.explain_starts(house.place)
-    assert "It cannot go on: SyntaxError" in spawn.explain_starts(house.place)
-    spawn_again = partial(spawn.start, house.place, sys.executable, str(package))
-    assert soon(lambda: spawn.read_starts(house.place).count > 3 or spawn_again() == spawn.BEGUN)
+    assert "3 in a row" in client.explain_starts(house.place)
+    assert "It cannot go on: SyntaxError" in client.explain_starts(house.place)
+    spawn_again = partial(client.start, house.place, sys.executable, str(package))
+    assert soon(lambda: client.read_starts(house.place).count > 3 or spawn_again() == client.BEGUN)
     assert soon(lambda: not lockfile.is_held(house.place.spawn_lock))
 
 
 def test_one_that_ended_in_good_order_is_no_reason_to_pause(house: House):
     house.start()
-    assert spawn.read_starts(house.place).count == 1
+    assert client.read_starts(house.place).count == 1
     assert control.stop(house.place) is control.Ended.STOPPED
-    assert spawn.read_starts(house.place).count == 0
+    assert client.read_starts(house.place).count == 0
 
 
 def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House):
@@ -240,7 +240,7 @@ def test_a_runtime_folder_that_others_can_enter_is_left_for_another(house: House
     assert "no longer private" in house.log()
     moved = find_place(str(house.home.root), os.environ)
     assert moved.runtime == f"{house.home.root}/run"
-    assert spawn.ensure_daemon(moved, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
+    assert client.ensure_daemon(moved, sys.executable, stub.PACKAGE, time.monotonic() + PATIENCE_S)
 
 
 def test_a_home_whose_name_is_too_long_for_a_socket_is_served_by_loopback(tmp_path: Path, house: House):

@@ -15,8 +15,8 @@ import pytest
 
 from recollect.daemon import socket_server as servers
 from recollect.daemon.socket_server import HOOK_GONE, STARTING, Answer, Request, Server
-from recollect.wire import frame, transport
-from recollect.wire.place import Place
+from recollect.wire import frame
+from recollect.wire.place import Place, connect, listen, remove_socket
 from tests.daemon.real import FORKS, PATIENCE_S, soon
 
 TOKEN = "0123456789abcdef" * 4
@@ -68,14 +68,12 @@ class Running:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.desk = Echo()
-        self.server = Server(place, transport.listen(place, TOKEN), TOKEN, self.desk.answer, self.desk.failed)
-        self._thread = threading.Thread(
-            target=self.server.serve, args=(lambda: "", lambda: transport.remove_socket(place))
-        )
+        self.server = Server(place, listen(place, TOKEN), TOKEN, self.desk.answer, self.desk.failed)
+        self._thread = threading.Thread(target=self.server.serve, args=(lambda: "", lambda: remove_socket(place)))
         self._thread.start()
 
     def line(self) -> socket.socket:
-        line = socket.socket(fileno=transport.connect(self.place, PATIENCE_S).detach())
+        line = socket.socket(fileno=connect(self.place, PATIENCE_S).detach())
         line.settimeout(PATIENCE_S)
         return line
 
@@ -277,7 +275,7 @@ def test_a_stop_answers_who_is_connected_and_then_ends(running: Running):
     assert done == [("ok", b"last")]
     running.end()
     with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
-        transport.connect(running.place, 1)
+        connect(running.place, 1)
 
 
 def test_some_thousands_of_requests_leave_no_descriptor_behind(running: Running):

@@ -23,7 +23,8 @@ from recollect.base.settings import load
 from recollect.model.result import Scope
 from recollect.ops import memories
 from recollect.store import Store
-from recollect.wire import frame, pointer, transport
+from recollect.wire import frame, pointer
+from recollect.wire.place import connect
 from tests.daemon.real import FORKS, LINUX, PATIENCE_S, House, soon
 from tests.wire.conftest import leave
 
@@ -51,7 +52,7 @@ class Session:
 
     def hook(self, event: str, *, body: bytes | None = None, confirm: bool = True, **fields: Any) -> tuple[str, bytes]:
         """As the hook process would: sends, takes, confirms."""
-        line = socket.socket(fileno=transport.connect(self.house.place, PATIENCE_S).detach())
+        line = socket.socket(fileno=connect(self.house.place, PATIENCE_S).detach())
         line.settimeout(PATIENCE_S)
         with line:
             request = self.payload(event, **fields) if body is None else body

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from recollect.wire import frame, stub, transport
+from recollect.wire import frame, stub
+from recollect.wire.place import connect
 from tests.daemon.real import FORKS, LINUX, House, soon
 from tests.daemon.test_service import Session
 from tests.llm.standin import StandIn
@@ -46,7 +47,7 @@ class Site(Session):
 
     def line(self, event: str, session: str, **fields: Any) -> socket.socket:
         """Of a hook that can wait."""
-        line = socket.socket(fileno=transport.connect(self.house.place, 10).detach())
+        line = socket.socket(fileno=connect(self.house.place, 10).detach())
         line.settimeout(30)
         header = {**self.header(event), "deadline_ms": "5000", "patience_ms": "60000"}
         line.sendall(frame.encode_request(header, self.payload(event, session_id=session, **fields)))

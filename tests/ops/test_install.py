@@ -23,7 +23,7 @@ from recollect.integrations import agent_pieces
 from recollect.integrations.pieces import Receipts
 from recollect.integrations.settings_text import value_at
 from recollect.ops import install
-from recollect.wire import spawn, stub
+from recollect.wire import client, stub
 from recollect.wire.place import Place, find_place
 from tests.ops.ask import at, files
 from tests.ops.conftest import Opens
@@ -537,7 +537,7 @@ def met_at(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
         os.mkdir(folder, 0o700)
     for path in (found.lock, found.spawn_lock, found.socket, found.spool + "/new/1", found.recalls + "/1"):
         Path(path).touch()
-    spawn.announce(found, 1, "0.1.0", 1)
+    client.announce(found, 1, "0.1.0")
     return found
 
 

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from recollect.wire import frame, transport
-from recollect.wire.place import Place
+from recollect.wire import frame
+from recollect.wire.place import SHOWN_CHARS, Place, listen, prove
 
 TOKEN = "t" * 32 + "p" * 32
 PATIENCE_S = 60  # Longer than any hook may take: one that waits for the end of this was not done in time
@@ -30,7 +30,7 @@ class EchoServer:
         self.shown: list[bool] = []
         self._open: list[threading.Thread] = []
         self._over = threading.Event()
-        self._line = transport.listen(place, TOKEN)
+        self._line = listen(place, TOKEN)
         self._line.settimeout(0.05)
         self._main = threading.Thread(target=self._accept)
         self._main.start()
@@ -65,7 +65,7 @@ class EchoServer:
         line.settimeout(PATIENCE_S)
         with line, suppress(OSError, frame.BadFrame):
             if self.place.tcp:
-                proof = transport.prove(line.recv(transport.SHOWN_CHARS), TOKEN)
+                proof = prove(line.recv(SHOWN_CHARS), TOKEN)
                 line.sendall(proof)
                 if not proof:
                     return

@@ -3,11 +3,10 @@
 Every test runs the installed script in a process of its own, as an agent does.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -19,9 +18,9 @@ import pytest
 
 from recollect import __version__
 from recollect.daemon import spool
-from recollect.wire import frame, spawn, stub, transport
+from recollect.wire import client, frame, stub
 from recollect.wire.hook import DEADLINES_MS, MAX_REPLY_BYTES, _arguments
-from recollect.wire.place import Place
+from recollect.wire.place import Place, listen
 from tests.wire.conftest import Ran, World
 from tests.wire.echo import EchoServer
 
@@ -222,7 +221,7 @@ NO_ANSWERS = {
 
 def test_a_stopped_daemon_is_given_up_in_time(world: World):
     """The system still accepts connections for it, and as many bytes as the socket's buffer takes."""
-    with transport.listen(world.place, "t" * 64):
+    with listen(world.place, "t" * 64):
         check_kept_at_the_end(world, sessions=["s1"])
         check_kept_at_the_end(world, body=bytes(1_000_000), sessions=["s1", ""])
 
@@ -252,7 +251,7 @@ def test_a_daemon_that_listens_elsewhere_is_found(world: World):
     """Its runtime folder may be another: started from a desktop, asked from a plain terminal."""
     elsewhere = Place(world.home, world.runtime + "/other")
     with EchoServer(elsewhere):
-        spawn.announce(elsewhere, os.getpid(), "0.1.0", 1)
+        client.announce(elsewhere, os.getpid(), "0.1.0")
         ran = world.hook(*CALM, body=b"hello")
     assert ran.out == b"hello"
 
@@ -299,7 +298,7 @@ def test_a_stdin_that_never_ends_is_left(world: World):
 
 
 SOCKETS: dict[str, Callable[[Path], object]] = {
-    "a stale socket": lambda path: transport.listen(Place("", str(path.parent)), "t" * 64).close(),
+    "a stale socket": lambda path: listen(Place("", str(path.parent)), "t" * 64).close(),
     "a file": Path.touch,
     "a folder": Path.mkdir,
     "a dangling link": lambda path: path.symlink_to("nowhere"),
@@ -420,3 +419,106 @@ def test_nobody_is_waited_for_longer_than_was_said_nor_than_the_agent_lets(
         ran = world.hook(*BRIEF, "--patience-ms", str(patience_ms))
     assert silent(ran, limit_ms)
     assert len(spooled(world.place)) == 1
+
+
+# What agents call stays harmless whatever becomes of Python or the package
+
+
+def test_what_was_written_is_private_and_writing_again_changes_nothing(world: World, tmp_path: Path):
+    package = str(tmp_path / "broken")
+    for _ in range(2):
+        assert stub.is_current(world.home, sys.executable, package)
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in Path(world.home, "bin").iterdir()}
+        assert modes == dict.fromkeys(("hook", "hook.pyc", "mcp", "recollect"), 0o700)
+        stub.write_hook(world.home, sys.executable, package)
+
+
+@pytest.mark.parametrize("change", ["python", "package", "script gone", "code gone", "code cut"])
+def test_a_hook_that_would_be_written_otherwise_is_noticed(world: World, tmp_path: Path, change: str):
+    python = "/other/python" if change == "python" else sys.executable
+    package = "/other/package" if change == "package" else str(tmp_path / "broken")
+    match change:
+        case "script gone":
+            Path(stub.script_path(world.home)).unlink()
+        case "code gone":
+            Path(stub.code_path(world.home)).unlink()
+        case "code cut":
+            Path(stub.code_path(world.home)).write_bytes(b"")
+        case _:
+            pass
+    assert not stub.is_current(world.home, python, package)
+
+
+@pytest.mark.parametrize("name", ["py thon", "py'thon", 'py"thon', "py$HOME", "py\nthon", "é"])
+def test_any_name_of_python_and_home_is_called_as_it_is(tmp_path: Path, runtime: str, name: str):
+    home = tmp_path / name
+    home.mkdir()
+    python = tmp_path / f"its {name}"
+    python.write_text('#!/bin/sh\nprintf %s "$4"\n')
+    python.chmod(0o700)
+
+    stub.write_hook(str(home), str(python))
+
+    assert subprocess.run([stub.script_path(str(home)), "Stop"], capture_output=True).stdout == b"Stop"
+
+
+NO_PYTHON = {
+    "gone": None,
+    "forbidden": (b"", 0o600),
+    "not a program": (b"\x7fELF nonsense", 0o700),
+    "crashes": (b"#!/bin/sh\necho oops >&2\nkill -SEGV $$\n", 0o700),
+}
+
+
+@pytest.mark.parametrize("fate", [*NO_PYTHON, "of another version", "half"])
+def test_no_python_no_harm(tmp_path: Path, world: World, fate: str):
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    stub.write_hook(world.home, str(python))
+    code = Path(stub.code_path(world.home))
+    if fate == "of another version":
+        code.write_bytes(b"\0\0\r\n" + code.read_bytes()[4:])
+    elif fate == "half":
+        code.write_bytes(code.read_bytes()[:1000])
+    else:
+        python.unlink()
+        if left := NO_PYTHON[fate]:
+            python.write_bytes(left[0])
+            python.chmod(left[1])
+
+    ran = world.hook("Stop", body=b"hello")
+
+    assert (ran.code, ran.out, ran.err) == (0, b"", b"")
+
+
+def test_removing_leaves_nothing_of_ours_and_what_stands_beside_it(world: World):
+    mine = Path(world.home, "bin", "mine")
+    mine.write_text("")
+    stub.remove_hook(world.home)
+    assert os.listdir(mine.parent) == ["mine"]
+    mine.unlink()
+    stub.remove_hook(world.home)
+    assert os.listdir(world.home) == []
+
+
+# What any Python has loaded before the first line, what is built into it, and one extension.
+LIGHT = set("_json binascii _socket marshal posix time sys _signal errno _thread _codecs _weakref".split())
+
+
+def test_with_a_daemon_a_hook_loads_next_to_nothing(world: World):
+    with EchoServer(world.place):
+        hook = loaded(world, stub.code_path(world.home), "Stop")
+    bare = loaded(world, "-c", "pass")
+    assert hook - bare <= LIGHT
+
+
+def loaded(world: World, *arguments: str) -> set[str]:
+    """The modules that Python says it imported."""
+    said = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=world.environ(),
+    ).stderr
+    return {line.rpartition("|")[2].strip() for line in said.splitlines()[1:]}

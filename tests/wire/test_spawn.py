@@ -1,24 +1,24 @@
 """A daemon is started by who needs it first, once, and as nobody's child."""
 
-from __future__ import annotations
-
 import errno
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recollect.daemon import spool
-from recollect.wire import lockfile, spawn, stub
+from recollect.wire import client, lockfile, stub
 from recollect.wire.place import Place
 from tests.daemon.real import has_ended, soon
 from tests.wire.conftest import World
-from tests.wire.daemon import end, make_package, parse, pids
 from tests.wire.test_place import SQUATTED, squat
 
 # Long enough for the stand-in to start on a busy machine: here it is asked whether, not how fast.
@@ -26,11 +26,80 @@ PATIENT_MS = 40_000
 PATIENT = ("SessionStart", "--deadline-ms", str(PATIENT_MS))
 
 
+# The daemon: the real locks, socket and frames, and an answer that says what it is like.
+_MAIN = """
+import fcntl, json, os, sys, time
+from recollect.wire import frame
+from recollect.wire.place import SHOWN_CHARS, TOKEN_CHARS, find_place, listen, prove
+
+home = os.environ["RECOLLECT_HOME"]
+with open(home + "/started", "a") as file:
+    file.write(f"{os.getpid()}\\n")
+if os.path.exists(home + "/broken"):
+    sys.exit(1)
+if os.path.exists(home + "/slow"):
+    time.sleep(60)
+place = find_place(home, os.environ)
+life = open(place.lock, "a")
+try:
+    fcntl.flock(life, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    sys.exit(0)
+with open(home + "/alive", "a") as file:
+    file.write(f"{os.getpid()}\\n")
+token = "t" * TOKEN_CHARS
+server = listen(place, token)
+server.settimeout(120)
+said = {
+    "pid": os.getpid(), "parent": os.getppid(), "session": os.getsid(0), "cwd": os.getcwd(),
+    "environ": dict(os.environ), "path": sys.path, "executable": sys.executable, "umask": os.umask(0o077),
+    "streams": [os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)] if os.path.exists("/proc/self/fd") else [],
+    "open": sorted(map(int, os.listdir("/proc/self/fd"))) if os.path.exists("/proc/self/fd") else [],
+}
+while True:
+    try:
+        line, _ = server.accept()
+    except TimeoutError:
+        break
+    line.settimeout(60)
+    try:
+        if place.tcp:
+            line.sendall(prove(line.recv(SHOWN_CHARS), token))
+        frame.read_request(line.recv)
+        line.sendall(frame.encode_reply(frame.OK, json.dumps(said).encode()))
+        line.recv(1)
+    except (OSError, frame.BadFrame):
+        pass
+    line.close()
+"""
+
+
 @pytest.fixture
 def startable(tmp_path: Path, make: Callable[[str], World]) -> Iterator[World]:
-    world = make(make_package(tmp_path))
+    """A world whose package `recollect` has this daemon and the real `wire`."""
+    package = tmp_path / "site" / "recollect"
+    (package / "daemon").mkdir(parents=True)
+    (package / "wire").symlink_to(Path(stub.PACKAGE, "recollect", "wire"))
+    for name, text in (("__init__.py", ""), ("daemon/__init__.py", ""), ("daemon/startup.py", _MAIN)):
+        (package / name).write_text(text)
+    world = make(str(package.parent))
     yield world
-    end(world.home)
+    for pid in pids(world.home, "started"):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert soon(lambda: all(map(has_ended, pids(world.home, "started"))))
+
+
+def pids(home: str, what: str) -> list[int]:
+    """Which processes were `started`, and which became the daemon (`alive`)."""
+    path = Path(home, what)
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def parse(out: bytes) -> dict[str, Any]:
+    said = json.loads(out)
+    assert isinstance(said, dict)
+    return said
 
 
 def kill(world: World) -> None:
@@ -39,14 +108,15 @@ def kill(world: World) -> None:
     assert soon(lambda: has_ended(pid) and not lockfile.is_held(world.place.spawn_lock))
 
 
-def keep(world: World, starts: spawn.Starts) -> None:
-    Path(world.place.spawn_lock).write_text(f"{starts.count} {starts.last_s}\n")
+def keep(world: World, count: int, age_s: float = 0) -> client.Starts:
+    Path(world.place.spawn_lock).write_text(f"{count} {time.monotonic() - age_s}\n")
+    return client.read_starts(world.place)
 
 
 def wait(world: World, seconds: float) -> None:
     """As if so much time had gone by since the last start."""
-    starts = spawn.read_starts(world.place)
-    keep(world, spawn.Starts(starts.count, starts.last_s - seconds))
+    starts = client.read_starts(world.place)
+    keep(world, starts.count, starts.age_s + seconds)
 
 
 def test_the_first_hook_starts_a_daemon_and_is_answered_and_the_next_finds_it(startable: World):
@@ -77,82 +147,79 @@ def test_a_daemon_is_nobody_s_child_and_holds_nothing_of_the_agent_s(startable: 
     said = parse(startable.hook(*PATIENT, environ=given, cwd=str(tmp_path)).out)
 
     os.close(spare)
-    environ = said["environ"]
-    assert isinstance(environ, dict)
-    assert (kept | {"RECOLLECT_HOME": startable.home}).items() <= environ.items()
-    assert not environ.keys() & left.keys()
+    assert (kept | {"RECOLLECT_HOME": startable.home}).items() <= said["environ"].items()
+    assert not said["environ"].keys() & left.keys()
     assert (said["cwd"], said["umask"], said["executable"]) == ("/", 0o077, sys.executable)
     assert said["session"] not in (said["pid"], os.getsid(0))
     assert said["streams"] == ["/dev/null"] * 3
     # Streams, the spawn lock, the lifetime lock, the socket, and the look at this folder.
-    assert said["open"] == [0, 1, 2, spawn.LOCK_FD, 4, 5, 6]
+    assert said["open"] == [0, 1, 2, client.LOCK_FD, 4, 5, 6]
     assert str(tmp_path / "site") not in str(said["path"]), "it finds its package and no other's modules"
 
 
 def test_a_daemon_that_is_killed_ten_times_in_a_row_comes_back_after_a_pause(startable: World):
     for _ in range(10):
-        wait(startable, spawn.read_starts(startable.place).pause_s(time.monotonic()))
+        wait(startable, client.read_starts(startable.place).pause_s)
         assert startable.hook(*PATIENT).out
         kill(startable)
 
     assert startable.hook(*PATIENT).out == b"", "not before the pause is over"
-    starts = spawn.read_starts(startable.place)
+    starts = client.read_starts(startable.place)
     assert starts.count == len(pids(startable.home, "alive")) == 10
-    assert 0 < starts.pause_s(time.monotonic()) <= spawn.LONGEST_PAUSE_S
-    assert "10 in a row" in spawn.explain_starts(startable.place)
+    assert 0 < starts.pause_s <= client.LONGEST_PAUSE_S
+    assert "10 in a row" in client.explain_starts(startable.place)
 
-    wait(startable, spawn.LONGEST_PAUSE_S)
+    wait(startable, client.LONGEST_PAUSE_S)
     assert parse(startable.hook(*PATIENT).out)["pid"] == pids(startable.home, "alive")[10]
 
 
 def test_what_a_person_asks_for_is_started_whatever_the_pause(startable: World, tmp_path: Path):
-    keep(startable, spawn.Starts(40, time.monotonic()))
+    keep(startable, 40)
     until = time.monotonic() + PATIENT_MS / 1000
-    assert not spawn.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
-    spawn.forget_starts(startable.place)
-    assert spawn.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
-    assert spawn.read_starts(startable.place).count == 1
+    assert not client.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
+    client.forget_starts(startable.place)
+    assert client.ensure_daemon(startable.place, sys.executable, str(tmp_path / "site"), until)
+    assert client.read_starts(startable.place).count == 1
 
 
 @pytest.mark.parametrize(
     ("count", "age_s", "pause_s"),
     [(1, 0, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2), (5, 0, 4), (6, 0, 8), (7, 0, 16), (8, 0, 30), (10_000, 0, 30),
-     (6, 5, 3), (6, 8, 0), (6, 9, 0), (10_000, spawn.STEADY_S, 0)],
+     (6, 5, 3), (6, 8, 0), (6, 9, 0)],
 )  # fmt: skip
 def test_the_pause_doubles_up_to_a_limit_and_runs_from_the_last_start(count: int, age_s: float, pause_s: float):
-    assert spawn.Starts(count, 1_000.0).pause_s(1_000.0 + age_s) == pause_s
+    assert client.Starts(count, age_s).pause_s == pause_s
 
 
 @pytest.mark.parametrize(
-    ("last_s", "now_s", "count"),
-    [(900_000.0, 20.0, 1), (100.0, 100.0 + spawn.STEADY_S, 1), (100.0, 99.0 + spawn.STEADY_S, 10)],
+    ("age_s", "count"),
+    [(-900_000.0, 0), (client.STEADY_S, 0), (client.STEADY_S - 5, 9)],
     ids=["before a reboot", "one that lasted", "one that did not"],
 )
-def test_starts_that_hold_nobody_up_are_forgotten(last_s: float, now_s: float, count: int):
-    before = spawn.Starts(9, last_s)
-    assert (before.pause_s(now_s), before.next(now_s).count) == (0, count)
+def test_starts_that_hold_nobody_up_are_forgotten(startable: World, age_s: float, count: int):
+    starts = keep(startable, 9, age_s)
+    assert (starts.count, starts.pause_s) == (count, 0)
 
 
 def test_a_count_that_cannot_be_read_is_none(startable: World):
     for said in (b"", b"\n", b"9", b"9 x", b"x 9\n", b"12.5\n13.5\n", b"1 2 3", b"\xff\xff"):
         Path(startable.place.spawn_lock).write_bytes(said)
-        assert (spawn.read_starts(startable.place).count, spawn.explain_starts(startable.place)) == (0, ""), said
+        assert (client.read_starts(startable.place).count, client.explain_starts(startable.place)) == (0, ""), said
     assert startable.hook(*PATIENT).out
 
 
 def test_why_the_last_one_failed_is_kept_and_told(startable: World):
-    keep(startable, spawn.Starts(5, time.monotonic()))
-    spawn.keep_failure(startable.place, "It cannot listen: the disk is full")
-    said = spawn.explain_starts(startable.place)
+    keep(startable, 5)
+    client.keep_failure(startable.place, "It cannot listen: the disk is full")
+    said = client.explain_starts(startable.place)
     assert "5 in a row" in said
     assert said.endswith("the last one said: It cannot listen: the disk is full")
-    assert spawn.read_starts(startable.place).next(time.monotonic()).why == ""
 
 
 def test_a_daemon_that_listened_elsewhere_is_replaced_where_it_was(startable: World):
     startable.hook(*PATIENT)
     pid = pids(startable.home, "alive")[0]
-    spawn.announce(startable.place, pid, "0.1.0", 1)
+    client.announce(startable.place, pid, "0.1.0")
     os.kill(pid, signal.SIGKILL)
 
     elsewhere = startable.environ(XDG_RUNTIME_DIR="", TMPDIR=startable.runtime)
@@ -177,13 +244,13 @@ def test_while_a_daemon_holds_its_lock_no_second_is_started(startable: World):
 def test_a_daemon_that_cannot_start_is_not_started_by_every_hook(startable: World):
     Path(startable.home, "broken").touch()
 
-    for _ in range(spawn.STARTS_AT_ONCE + 3):
+    for _ in range(client.STARTS_AT_ONCE + 3):
         ran = startable.hook(*PATIENT)
         assert (ran.code, ran.out, ran.err) == (0, b"", b"")
 
     assert soon(lambda: all(map(has_ended, pids(startable.home, "started"))))
-    assert spawn.STARTS_AT_ONCE <= len(pids(startable.home, "started")) <= spawn.STARTS_AT_ONCE + 2
-    assert len(list(spool.drain(startable.place))) == spawn.STARTS_AT_ONCE + 3
+    assert client.STARTS_AT_ONCE <= len(pids(startable.home, "started")) <= client.STARTS_AT_ONCE + 2
+    assert len(list(spool.drain(startable.place))) == client.STARTS_AT_ONCE + 3
 
 
 def test_a_home_of_another_user_s_is_left_alone(startable: World):
@@ -203,9 +270,9 @@ def test_a_package_that_is_gone_is_given_up_before_the_deadline(startable: World
 
 def test_starting_leaves_no_child(startable: World, tmp_path: Path):
     code = (
-        "import os, sys, time; from recollect.wire import place, spawn\n"
+        "import os, sys, time; from recollect.wire import client, place\n"
         "found = place.find_place(sys.argv[1], os.environ)\n"
-        "print(spawn.ensure_daemon(found, sys.executable, sys.argv[2], time.monotonic() + 60))\n"
+        "print(client.ensure_daemon(found, sys.executable, sys.argv[2], time.monotonic() + 60))\n"
         "try: print(os.waitpid(-1, os.WNOHANG))\n"
         "except ChildProcessError: print('none')"
     )
@@ -217,15 +284,12 @@ def test_starting_leaves_no_child(startable: World, tmp_path: Path):
 
 
 def test_on_a_full_disk_a_daemon_is_started_all_the_same(startable: World, monkeypatch: pytest.MonkeyPatch):
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(lockfile, "open_existing", lambda _path, mode=os.O_RDONLY: os.open("/dev/full", mode))
+    began: list[list[str]] = []
+    monkeypatch.setattr(client, "_fork", lambda command, *_: began.append(command))
 
-    began: list[str] = []
-    monkeypatch.setattr(os, "write", full)
-    monkeypatch.setattr(spawn, "_spawn", lambda place, *_: began.append(place.home))
-
-    assert spawn.start(startable.place, sys.executable, "") == spawn.BEGUN
-    assert began == [startable.home]
+    assert client.start(startable.place, sys.executable, "") == client.BEGUN
+    assert began[0][0] == sys.executable
 
 
 def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatch: pytest.MonkeyPatch):
@@ -234,7 +298,7 @@ def test_where_no_process_can_be_started_it_is_said(startable: World, monkeypatc
 
     monkeypatch.setattr(os, "fork", none_left)
 
-    assert spawn.start(startable.place, sys.executable, "") == spawn.IN_VAIN
+    assert client.start(startable.place, sys.executable, "") == client.IN_VAIN
 
 
 @SQUATTED
@@ -257,8 +321,8 @@ def test_a_pointer_is_left_and_a_daemon_started_where_nobody_else_has_been(start
 @pytest.fixture
 def as_windows(startable: World, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(lockfile, "INHERITED", False)
-    monkeypatch.setattr(spawn, "_DETACHED", 0)
-    monkeypatch.setattr(spawn, "_OUTSIDE_JOB", 0)
+    monkeypatch.setattr(client, "_DETACHED", 0)
+    monkeypatch.setattr(client, "_OUTSIDE_JOB", 0)
     monkeypatch.setenv("RECOLLECT_TRANSPORT", "tcp")
     return Place(startable.home, startable.place.runtime, tcp=True)
 
@@ -266,7 +330,7 @@ def as_windows(startable: World, monkeypatch: pytest.MonkeyPatch) -> Place:
 def test_without_inherited_locks_a_daemon_is_started_and_answers(as_windows: Place, startable: World, tmp_path: Path):
     until = time.monotonic() + PATIENT_MS / 1000
 
-    line = spawn.reach(as_windows, sys.executable, str(tmp_path / "site"), until)
+    line = client.reach(as_windows, sys.executable, str(tmp_path / "site"), until)
 
     assert line is not None
     line.close()
@@ -279,10 +343,10 @@ def test_without_inherited_locks_one_that_is_starting_is_not_started_twice(
     as_windows: Place, startable: World, tmp_path: Path
 ):
     Path(startable.home, "slow").touch()
-    start = lambda: spawn.start(as_windows, sys.executable, str(tmp_path / "site"))  # noqa: E731
-    assert [start(), start(), start()] == [spawn.BEGUN, spawn.UNDER_WAY, spawn.UNDER_WAY]
-    wait(startable, spawn.STARTING_S)
-    assert start() == spawn.BEGUN
+    start = lambda: client.start(as_windows, sys.executable, str(tmp_path / "site"))  # noqa: E731
+    assert [start(), start(), start()] == [client.BEGUN, client.UNDER_WAY, client.UNDER_WAY]
+    wait(startable, client.STARTING_S)
+    assert start() == client.BEGUN
 
 
 def test_a_job_that_holds_its_processes_is_no_obstacle(as_windows: Place, monkeypatch: pytest.MonkeyPatch):
@@ -297,8 +361,8 @@ def test_a_job_that_holds_its_processes_is_no_obstacle(as_windows: Place, monkey
                 raise PermissionError(errno.EACCES, "Access is denied")
 
     monkeypatch.setattr(subprocess, "Popen", Popen)
-    monkeypatch.setattr(spawn, "_OUTSIDE_JOB", 1)
-    monkeypatch.setattr(spawn, "_DETACHED", 2)
+    monkeypatch.setattr(client, "_OUTSIDE_JOB", 1)
+    monkeypatch.setattr(client, "_DETACHED", 2)
 
-    assert spawn.start(as_windows, sys.executable, "") == spawn.BEGUN
+    assert client.start(as_windows, sys.executable, "") == client.BEGUN
     assert asked == [3, 2]

@@ -129,13 +129,13 @@ def daemon() -> None:
 def start(as_json: bool) -> int:
     """Start it now, rather than at the next hook, and without the pause that follows repeated failures."""
     from recollect.daemon import control
-    from recollect.wire import spawn, stub
+    from recollect.wire import client, stub
 
     Home(home()).prepare()
     place = _place()
-    spawn.forget_starts(place)
-    if not spawn.ensure_daemon(place, sys.executable, stub.PACKAGE, time.monotonic() + _START_TIMEOUT_S):
-        why = spawn.read_starts(place).why
+    client.forget_starts(place)
+    if not client.ensure_daemon(place, sys.executable, stub.PACKAGE, time.monotonic() + _START_TIMEOUT_S):
+        why = client.read_starts(place).why
         message = f"The daemon did not start{': ' if why else '.'}{why}"
         raise RecollectError(message, hint="`recollect daemon run` shows more; so may the log.")
     found = control.status(place)
@@ -166,10 +166,10 @@ def stop(as_json: bool) -> int:
 def status(as_json: bool) -> int:
     """What it holds and what it did; exit code 3 if none is running."""
     from recollect.daemon import control
-    from recollect.wire import spawn
+    from recollect.wire import client
 
     found = control.status(_place())
-    slow = spawn.explain_starts(_place())
+    slow = client.explain_starts(_place())
     if found is None:
         hint = "`recollect daemon start` starts one at once." if slow else "The next hook starts one."
         raise NotFound(f"No daemon is running{f'; {slow}' if slow else ''}.", hint=hint)

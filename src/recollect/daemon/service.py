@@ -28,7 +28,7 @@ from recollect.jobs import job_table
 from recollect.jobs.job_table import Every, Job, PerTurn
 from recollect.jobs.runner import Runner
 from recollect.ops.hook_reply import sweep_old_answers
-from recollect.wire import lockfile, spawn
+from recollect.wire import client, lockfile
 from recollect.wire.frame import PROTOCOL
 from recollect.wire.place import Place, is_usable
 
@@ -74,7 +74,7 @@ class Service:
         for number in (signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)):
             signal.signal(number, lambda got, _frame: self._server.stop(signal.Signals(got).name))
         with suppress(OSError):
-            spawn.announce(self._place, os.getpid(), __version__, PROTOCOL)
+            client.announce(self._place, os.getpid(), __version__)
         self._jobs.start()
         self._slow_jobs.start()
         reason = self._server.serve(self._shutdown_reason, stop_listening)
@@ -157,7 +157,7 @@ class Service:
     def _begin(self) -> bool:
         """After an upgrade the agents' script is still the old one. Where none is installed, none is made."""
         gc.freeze()  # what is loaded by now stays
-        gc.enable()  # the process that started us had put it off (wire/spawn.py)
+        gc.enable()  # the process that started us had put it off (wire/client.py)
         self._log.line("daemon-started", pid=os.getpid(), version=__version__)
         from recollect.wire import stub  # no answer waits for it
 

@@ -22,8 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from recollect.wire import frame
-from recollect.wire.place import Place
-from recollect.wire.transport import SHOWN_CHARS, peer_uid, prove
+from recollect.wire.place import SHOWN_CHARS, Place, peer_uid, prove
 
 MAX_ANSWERING = 4  # of which mostly one runs: the rest wait for SQLite, numpy or a lock
 MAX_WAITING_THREADS = 8  # threads that wait for connections

@@ -18,8 +18,8 @@ from recollect.base.errors import HomeRefused
 from recollect.base.ids import fresh_key
 from recollect.base.paths import Home, home, user_home
 from recollect.base.settings import environment
-from recollect.wire import lockfile, spawn, transport
-from recollect.wire.place import Place, find_place
+from recollect.wire import client, lockfile
+from recollect.wire.place import Place, connect, find_place, listen, remove_socket
 
 _LOCK_WAIT_S = 3.0  # one that is ending holds the lock for two seconds at most
 _RETRY_S = 0.02
@@ -46,7 +46,7 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         if lock is None:
             return _report_failure("Another daemon serves this home already.", 0)
         token = fresh_key() + fresh_key()
-        listener = transport.listen(place, token)
+        listener = listen(place, token)
     except HomeRefused as problem:
         return _report_failure(f"{problem.message} {problem.hint}", problem.exit_code, place)
     except OSError as problem:
@@ -56,7 +56,7 @@ def run_daemon(environ: Mapping[str, str]) -> int:
         from recollect.daemon.service import Service
 
         Service(ours, user, place, listener, token, lock).run(stop_listening=lambda: _stop_listening(place, socket))
-        spawn.forget_starts(place)  # it ended in good order
+        client.forget_starts(place)  # it ended in good order
     except Exception as problem:  # noqa: BLE001 the outermost edge: half an upgrade can raise anything
         _stop_listening(place, socket)
         return _report_failure(f"It cannot go on: {type(problem).__name__}: {problem}", 1, place)
@@ -80,7 +80,7 @@ def _take_lock(place: Place) -> int | None:
     until_s = time.monotonic() + _LOCK_WAIT_S
     while (lock := lockfile.acquire(place.lock)) is None:
         with suppress(OSError):
-            transport.connect(place, 0.1).close()
+            connect(place, 0.1).close()
             return None
         if time.monotonic() > until_s:
             return None
@@ -101,7 +101,7 @@ def _stop_listening(place: Place, ours: tuple[int, int] | None) -> None:
 
     # Only while it is ours: after a home was replaced it may be another daemon's.
     if ours is not None and _find_socket(place) == ours:
-        transport.remove_socket(place)
+        remove_socket(place)
     # Whatever hangs now, the process does not: what was acknowledged is on the disk already.
     last_resort = threading.Timer(_END_WITHIN_S, os._exit, (0,))
     last_resort.daemon = True
@@ -111,7 +111,7 @@ def _stop_listening(place: Place, ours: tuple[int, int] | None) -> None:
 def _report_failure(message: str, code: int, place: Place | None = None) -> int:
     """Also where `doctor` finds it: nobody sees what a background process prints."""
     if place is not None:
-        spawn.keep_failure(place, message)
+        client.keep_failure(place, message)
     with suppress(OSError, ValueError):
         sys.stderr.write(f"recollect: {message}\n")
     return code

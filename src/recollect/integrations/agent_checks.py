@@ -23,7 +23,7 @@ from recollect.integrations import agent_pieces, piece_installer
 from recollect.integrations.piece_installer import Change
 from recollect.integrations.pieces import Entries, Piece, Receipts
 from recollect.model.result import Check, Mark
-from recollect.wire import client, frame, place, spawn, stub
+from recollect.wire import client, frame, place, stub
 
 _SHELL = "/bin/sh"
 _MAX_SHOWN_CHARS = 120
@@ -149,7 +149,7 @@ def _server(app: App, offering: Sequence[Piece]) -> Check:
 def _daemon(app: App) -> Check:
     """Checked last, because the hooks that just ran have started one."""
     at = place.find_place(str(app.home.root), environment())
-    slow = spawn.explain_starts(at)
+    slow = client.explain_starts(at)
     try:
         kind, body = client.ask(at, {"op": "status"}, b"", _ANSWER_S)
     except client.Unanswered as problem:

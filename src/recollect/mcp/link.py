@@ -19,7 +19,7 @@ from recollect import __version__
 from recollect.base.errors import HomeRefused, ModelError, NotFound, RecollectError
 from recollect.base.paths import Home, home
 from recollect.base.settings import environment
-from recollect.wire import client, frame, spawn, stub
+from recollect.wire import client, frame, stub
 from recollect.wire.frame import PROJECT_VARIABLE, SESSION_VARIABLE
 from recollect.wire.place import Place, find_place
 
@@ -118,7 +118,7 @@ class Link:
         except HomeRefused:
             return False
         until_s = min(until_s, time.monotonic() + _START_S)
-        return spawn.ensure_daemon(self._place, sys.executable, stub.PACKAGE, until_s)
+        return client.ensure_daemon(self._place, sys.executable, stub.PACKAGE, until_s)
 
     def _run_alone(self, name: str, body: bytes) -> Reply:
         from recollect.ops import calls

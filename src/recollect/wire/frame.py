@@ -89,7 +89,12 @@ def parse(found: bytearray) -> "tuple[Header, bytes, int] | None":
     lines = bytes(found[:end]).split(b"\n")[1:]
     if len(lines) > MAX_HEADERS:
         raise BadFrame("too many headers")
-    header = dict([_split_header(line) for line in lines])
+    header = {}
+    for line in lines:
+        name, colon, value = line.partition(b": ")
+        if not colon:
+            raise BadFrame("a header without a value")
+        header[_unescape(name)] = _unescape(value)
     return header, bytes(found[start : start + length]), start + length
 
 
@@ -98,13 +103,6 @@ def _escape(text: str) -> str:
         if mark in text:
             text = text.replace(mark, escape)
     return text
-
-
-def _split_header(line: bytes) -> tuple[str, str]:
-    name, colon, value = line.partition(b": ")
-    if not colon:
-        raise BadFrame("a header without a value")
-    return _unescape(name), _unescape(value)
 
 
 def _unescape(text: bytes) -> str:

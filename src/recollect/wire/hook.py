@@ -2,25 +2,22 @@
 
 Whatever happens, it exits 0, prints a whole reply or nothing, writes nothing to stderr and is gone by its deadline: a
 memory that fails must not cost the user a prompt. Its first act is to leave a pointer to the event (pointer.py), its
-last is to remove it once the daemon has acknowledged the event. So nothing is lost where no daemon answers in time, or
-where this process is killed half-way.
+last is to remove it once the daemon has acknowledged the event: nothing is lost where none answers in time, or where
+this process is killed half-way.
 
-There are two deadlines: the soft one ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm
-that ends the process in the middle of anything, a stdin that never ends and a stdout that nobody reads included. A hook
-that was installed with `--patience-ms` extends both when the daemon says that waiting is worth it.
+The soft deadline ends the waiting and leaves PRINT_S to print and to end; the hard one is an alarm that ends the
+process in the middle of anything. `--patience-ms` extends both when the daemon says that waiting is worth it.
 """
 
 import sys
 import time
 
 from recollect.wire import frame, pointer
-from recollect.wire.place import Place, find_place, follow, system
-from recollect.wire.transport import connect
+from recollect.wire.place import Place, connect, find_place, follow, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
-    from collections.abc import Callable
 
 # How long a person can wait for a prompt; the client allows 1.5 s for a session's end. The other events are only
 # delivered, and nobody should notice them.
@@ -60,13 +57,21 @@ def main(argv: list[str], *, home: str, package: str, version: str) -> None:
 
 
 def _run(argv: list[str], home: str, package: str, version: str) -> None:
-    environ = _environ()
+    if sys.platform == "win32":
+        environ = dict(system.environ)
+    else:  # in `posix`, unlike `os`, names and values are bytes
+        how = ("utf-8", "surrogateescape")
+        environ = {name.decode(*how): value.decode(*how) for name, value in system.environ.items()}
     if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
         return
     host, event, deadline_ms, patience_ms = _arguments(argv)
     hard = max(_began_s() + deadline_ms / 1000 - MARGIN_S, time.monotonic() + min(LEAST_S, deadline_ms / 1000))
-    header = {"protocol": str(frame.PROTOCOL), "version": version, "op": "hook", "home": home, "cwd": _cwd()}
+    header = {"protocol": str(frame.PROTOCOL), "version": version, "op": "hook", "home": home, "cwd": ""}
     header |= {"host": host, "event": event, "deadline_ms": str(deadline_ms)}
+    try:
+        header["cwd"] = system.getcwd()
+    except OSError:
+        pass
     if patience_ms:
         header["patience_ms"] = str(patience_ms)
     for name, value in environ.items():
@@ -75,7 +80,13 @@ def _run(argv: list[str], home: str, package: str, version: str) -> None:
             if len(header) == frame.MAX_HEADERS - 1:
                 break
     delivery = _Delivery(find_place(home, environ), header, hard, patience_ms / 1000)
-    can_print = _open_standard_streams()
+    can_print = True
+    for fd in (0, 1, 2):  # closed streams are opened, or the socket would get their number
+        try:
+            system.fstat(fd)
+        except OSError:
+            system.open("/dev/null", system.O_RDWR)
+            can_print = can_print and fd != 1
     is_whole = delivery.read_body()
     delivery.leave_pointer()
     if is_whole and delivery.send(package, can_print) and delivery.pointer:
@@ -97,7 +108,15 @@ class _Delivery:
     def _set_deadline(self, hard: float) -> None:
         self._hard = hard
         self._soft = hard - PRINT_S
-        _set_alarm(hard, self._give_up)
+        try:
+            import _signal  # type: ignore[import-not-found]
+
+            _signal.signal(_signal.SIGALRM, self._give_up)
+            _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
+            # Repeated: a signal may come just before a call that blocks.
+            _signal.setitimer(_signal.ITIMER_REAL, max(hard - time.monotonic(), 0.001), RING_S)
+        except (ImportError, AttributeError):  # Windows has only the sockets' timeouts
+            pass
 
     def _give_up(self, *_: object) -> None:
         """The alarm went off. What was read so far is enough for a pointer, if none was left yet."""
@@ -118,15 +137,14 @@ class _Delivery:
                 time.sleep(RETRY_S)
                 continue
             except OSError:
-                break
+                part = b""
             if not part:
                 break
             size += len(part)
             if size <= frame.MAX_BODY_BYTES:
                 self._body.append(part)
-            # The rest is read and dropped: the agent may take a closed pipe for a failed hook.
             elif time.monotonic() > self._soft:
-                break
+                break  # until then it is read and dropped: the agent may take a closed pipe for a failed hook
         return size <= frame.MAX_BODY_BYTES
 
     def leave_pointer(self) -> None:
@@ -142,7 +160,14 @@ class _Delivery:
         request = frame.encode_request(self._header, b"".join(self._body))
         was_cut_off = False
         while True:
-            line = self._connect(package)
+            try:
+                line: _socket.socket | None = connect(self._place, self._soft - time.monotonic())
+            except (FileNotFoundError, ConnectionRefusedError):
+                from recollect.wire import client
+
+                line = client.reach(follow(self._place), sys.executable, package, self._soft)
+            except OSError:
+                return False
             if line is None:
                 return False
             try:
@@ -167,25 +192,12 @@ class _Delivery:
                 return False
             time.sleep(RETRY_S)
 
-    def _connect(self, package: str) -> "_socket.socket | None":
-        try:
-            return connect(self._place, self._soft - time.monotonic())
-        except (FileNotFoundError, ConnectionRefusedError):
-            from recollect.wire import spawn
-
-            return spawn.reach(follow(self._place), sys.executable, package, self._soft)
-        except OSError:
-            return None
-
     def _ask(self, line: "_socket.socket", request: bytes) -> tuple[str, bytes]:
-        def limit() -> "_socket.socket":
-            line.settimeout(max(self._soft - time.monotonic(), 0.001))
-            return line
-
         def receive(most: int) -> bytes:
-            return limit().recv(most)
+            line.settimeout(max(self._soft - time.monotonic(), 0.001))
+            return line.recv(most)
 
-        limit().sendall(request)
+        line.sendall(request)  # within the time that it took to connect
         rest = bytearray()
         kind, reply = frame.read_reply(receive, rest)
         if kind == frame.WAIT and reply.isdigit():
@@ -195,15 +207,6 @@ class _Delivery:
 
 
 # The process
-
-
-def _environ() -> dict[str, str]:
-    found = system.environ
-    if sys.platform == "win32":
-        return dict(found)
-    # In `posix`, unlike `os`, names and values are bytes.
-    how = ("utf-8", "surrogateescape")
-    return {name.decode(*how): value.decode(*how) for name, value in found.items()}
 
 
 def _began_s() -> float:
@@ -237,30 +240,6 @@ def _arguments(argv: list[str]) -> tuple[str, str, int, int]:
     return host, event, given[0] or DEADLINES_MS.get(event, OTHER_DEADLINE_MS), given[1]
 
 
-def _set_alarm(hard: float, ring: "Callable[..., None]") -> None:
-    try:
-        import _signal  # type: ignore[import-not-found]
-
-        _signal.signal(_signal.SIGALRM, ring)
-        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
-        # Repeated: a signal may come just before a call that blocks.
-        _signal.setitimer(_signal.ITIMER_REAL, max(hard - time.monotonic(), 0.001), RING_S)
-    except (ImportError, AttributeError):  # Windows has only the sockets' timeouts
-        pass
-
-
-def _open_standard_streams() -> bool:
-    """Opens closed streams, or the socket would get their number. Returns whether anyone can read what we print."""
-    can_print = True
-    for fd in (0, 1, 2):
-        try:
-            system.fstat(fd)
-        except OSError:
-            system.open("/dev/null", system.O_RDWR)
-            can_print = can_print and fd != 1
-    return can_print
-
-
 def _print(reply: bytes) -> bool:
     left = memoryview(reply)
     while left:
@@ -271,10 +250,3 @@ def _print(reply: bytes) -> bool:
         except OSError:
             return False
     return True
-
-
-def _cwd() -> str:
-    try:
-        return system.getcwd()
-    except OSError:
-        return ""

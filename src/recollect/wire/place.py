@@ -1,16 +1,16 @@
-"""Where clients meet the daemon of a home: names of files and folders, and whether a folder is safely ours.
+"""Where clients meet the daemon of a home, and how they connect, on every platform.
 
-The socket and the spool are in the runtime folder, never in the home, which may be on a network mount: there a
-socket cannot be, and waiting for the disk would break a hook's deadline. `$XDG_RUNTIME_DIR` is lost at a reboot,
-and the pointers in the spool with it; what they point to is not. The locks are in the home, because processes that
-disagree about the runtime folder must still agree on one daemon; `daemon.json` tells them where it listens.
+The socket and the spool are in the runtime folder, never in the home, which may be on a network mount: there a socket
+cannot be, and waiting for the disk would break a hook's deadline. The locks are in the home: processes that disagree
+about the runtime folder must still agree on one daemon; `daemon.json` tells them where it listens. Another user of the
+machine can guess the folder's name and take it first: then, or where it cannot be made, `run` in the home is used.
 
-The name of the runtime folder can be guessed, so another user of the machine can take it first. Where it is not ours
-alone, or cannot be made, `run` in the home takes its place, even on a slower disk.
-
-Naming a place touches nothing but the status of folders.
+A Unix socket, where the system tells the other side's user; where there are none, loopback TCP with a token that only
+the user can read. A client shows its first half and the daemon answers with the second: somebody else may listen by now
+at the port of a dead daemon, and is told nothing more.
 """
 
+import _socket
 import sys
 
 if sys.platform == "win32":
@@ -18,15 +18,21 @@ if sys.platform == "win32":
 else:
     import posix as system
 
-__all__ = ["Place", "expected_runtime", "find_place", "follow", "is_private", "is_usable", "make_private", "system"]
+__all__ = ["system"]  # the one name here that is defined elsewhere
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from socket import socket
 
 MAX_SOCKET_BYTES = 100  # a little under macOS's 104, for the spare name that `listen` binds
+TOKEN_CHARS = 64
+SHOWN_CHARS = TOKEN_CHARS // 2
 _PRIME = 4_294_967_291  # the largest of 32 bits
 _KIND = 0o170000
 _FOLDER = 0o040000
+_BACKLOG = 128
+_LOOPBACK = "127.0.0.1"
+_LOCAL_PEERCRED = 1  # macOS; the value is its own and the module does not name it
 
 
 class Place:
@@ -36,27 +42,25 @@ class Place:
         self.home = home
         self.runtime = runtime
         # A home can have a name that is too long for a socket; a file's may be longer.
-        self.tcp = tcp or not _fits(runtime)
+        self.tcp = tcp or sys.platform == "win32" or not _fits(runtime)
         self.socket = runtime + "/socket"
         self.address = runtime + "/address"  # port and token, where there are no Unix sockets
         self.spool = runtime + "/spool"
         self.recalls = runtime + "/recalls"  # rendered recalls, read by the agent in place of virtual files
         self.lock = home + "/daemon.lock"  # held by the daemon as long as it lives
-        self.spawn_lock = (
-            home + "/spawn.lock"
-        )  # held by whoever starts a daemon, then by that daemon, which inherits it
+        self.spawn_lock = home + "/spawn.lock"  # held by whoever starts a daemon, then by the daemon, which inherits it
         self.daemon_file = home + "/daemon.json"  # where the last daemon listened
 
 
 def find_place(home: str, environ: "Mapping[str, str]") -> Place:
-    tcp = sys.platform == "win32" or environ.get("RECOLLECT_TRANSPORT") == "tcp"
+    """Touches nothing but the status of folders."""
     own = home + "/run"
     # The process that starts a daemon names the folder in which it waits. Only a folder of this home counts: a stranger
     # may have set the variable.
     named = environ.get("RECOLLECT_RUNTIME", "")
     is_of_home = named == own or (named.startswith("/") and named.endswith("-" + _mark(home)) and _fits(named))
     runtime = named if is_of_home else expected_runtime(home, environ)
-    return Place(home, runtime if is_usable(runtime) else own, tcp=tcp)
+    return Place(home, runtime if is_usable(runtime) else own, tcp=environ.get("RECOLLECT_TRANSPORT") == "tcp")
 
 
 def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
@@ -65,8 +69,11 @@ def expected_runtime(home: str, environ: "Mapping[str, str]") -> str:
         return environ.get("LOCALAPPDATA", home) + "/recollect-" + _mark(home)
     session = environ.get("XDG_RUNTIME_DIR", "")
     runtime = f"{session}/recollect-{_mark(home)}"
-    if session.startswith("/") and _fits(runtime) and _exists_and_is_private(session):
-        return runtime
+    try:
+        if session.startswith("/") and _fits(runtime) and is_private(session):
+            return runtime
+    except OSError:
+        pass
     own = f"recollect-{system.geteuid()}-{_mark(home)}"
     temp = environ.get("TMPDIR", "").rstrip("/")
     if temp.startswith("/") and _fits(f"{temp}/{own}"):
@@ -131,8 +138,92 @@ def _fits(runtime: str) -> bool:
     return len(runtime.encode("utf-8", "surrogateescape")) + len("/socket") <= MAX_SOCKET_BYTES
 
 
-def _exists_and_is_private(folder: str) -> bool:
+# The line between two processes
+
+
+def connect(place: Place, timeout_s: float) -> _socket.socket:
+    """A connection to the daemon. FileNotFoundError or ConnectionRefusedError: there is none. PermissionError: the
+    folder is not safely ours, or the socket is forbidden. Other OSErrors: there is one, and it does not answer."""
+    if not is_private(place.runtime):
+        raise PermissionError(place.runtime)
+    line = _socket.socket(_socket.AF_INET if sys.platform == "win32" or place.tcp else _socket.AF_UNIX)
     try:
-        return is_private(folder)
+        line.settimeout(max(timeout_s, 0.001))
+        if not place.tcp:
+            line.connect(place.socket)
+            return line
+        fd = system.open(place.address, system.O_RDONLY | getattr(system, "O_CLOEXEC", 0))
+        try:
+            port, _, token = system.read(fd, 128).partition(b" ")
+        finally:
+            system.close(fd)
+        if not port.isdigit() or len(token) != TOKEN_CHARS:
+            raise FileNotFoundError(place.address)
+        line.connect((_LOOPBACK, int(port)))
+        line.sendall(token[:SHOWN_CHARS])
+        proof = b""
+        while len(proof) < SHOWN_CHARS and (part := line.recv(SHOWN_CHARS - len(proof))):
+            proof += part
+        if proof != token[SHOWN_CHARS:]:
+            raise ConnectionRefusedError(place.address)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def listen(place: Place, token: str) -> "socket":
+    """A listening socket that nobody else can reach, in the place of whatever was left there. The caller holds the
+    lifetime lock. `token` is TOKEN_CHARS random characters; only TCP uses it."""
+    import os
+    import socket
+
+    make_private(place.runtime)
+    spare = f"{place.runtime}/b{os.getpid()}"
+    _remove(spare)
+    before = os.umask(0o177)
+    try:
+        if sys.platform == "win32" or place.tcp:
+            line = socket.create_server((_LOOPBACK, 0), backlog=_BACKLOG)
+            with open(spare, "x", encoding="ascii") as file:
+                file.write(f"{line.getsockname()[1]} {token}")
+            os.replace(spare, place.address)
+            return line
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        line.bind(spare)
+    finally:
+        os.umask(before)
+    line.listen(_BACKLOG)  # before it has its name: who finds the name finds someone
+    os.replace(spare, place.socket)
+    return line
+
+
+def prove(shown: bytes, token: str) -> bytes:
+    """The token's second half, for a client that showed the first; empty for any other."""
+    import hmac
+
+    both = token.encode("ascii")
+    return both[SHOWN_CHARS:] if hmac.compare_digest(shown, both[:SHOWN_CHARS]) else b""
+
+
+def peer_uid(line: "socket") -> int:
+    """-1 where the system does not say, which is nobody."""
+    found = b""
+    if sys.platform == "linux":
+        found = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    elif sys.platform == "darwin":
+        found = line.getsockopt(0, _LOCAL_PEERCRED, 76)
+    return int.from_bytes(found[4:8], sys.byteorder) if found else -1
+
+
+def remove_socket(place: Place) -> None:
+    """So that the next hook need not find out that nobody is there."""
+    _remove(place.socket)
+    _remove(place.address)
+
+
+def _remove(path: str) -> None:
+    try:
+        system.unlink(path)
     except OSError:
-        return False
+        pass

@@ -1,12 +1,8 @@
 """What agents call: `<home>/bin/hook`, and the precompiled copy of this room beside it.
 
 A copy, because a package that is being upgraded or was removed must not fail a prompt; one file, already compiled,
-because compiling at every start would take as long as all the rest. Parts that only a hook without a daemon needs are
-in it as bytes and are loaded when needed. The daemon rewrites everything that is not its own (`is_current`), so an
-upgrade needs no second install.
-
-The script checks first, and exits 0 whatever became of Python: without its file Python exits 2, which makes some agents
-throw the user's prompt away. That it waits for Python, instead of becoming Python, costs too little to measure.
+because compiling at every start would take as long as all the rest. The daemon rewrites what is not its own
+(`is_current`), so an upgrade needs no second install.
 """
 
 import hashlib
@@ -15,18 +11,21 @@ import marshal
 import os
 import shlex
 from contextlib import suppress
+from pathlib import Path
 from types import CodeType
 
 from recollect import __version__
 
-_ROOM = os.path.dirname(os.path.abspath(__file__))
+_ROOM = Path(os.path.abspath(__file__)).parent
 # The folder that holds the package: site-packages, or the source of a clone.
-PACKAGE = os.path.dirname(os.path.dirname(_ROOM))
+PACKAGE = str(_ROOM.parent.parent)
 
 # In the order in which they need each other.
-_AT_ONCE = ("place", "frame", "transport", "pointer", "hook")
-_PARTS = (*_AT_ONCE, "lockfile", "spawn")
+_AT_ONCE = ("place", "frame", "pointer", "hook")
+_PARTS = (*_AT_ONCE, "lockfile", "client")  # the rest is loaded by a hook without a daemon
 
+# Exits 0 whatever became of Python: without its file Python exits 2, which makes some agents throw the prompt away.
+# That it waits for Python, instead of becoming Python, costs too little to measure.
 _SCRIPT = """\
 #!/bin/sh
 # Written by Recollect for the agents that call it; written anew when Recollect changes.
@@ -37,8 +36,7 @@ exit 0
 """
 
 # The server of tools, and the program that a plugin's commands call: it knows where `bin` is, not where the program was
-# installed. As in spawn.py, the package comes from the folder that was installed, everything else from where Python
-# finds it.
+# installed. As in client.py, the package comes from the installed folder, everything else from where Python finds it.
 _PROGRAM = """\
 #!/bin/sh
 # Written by Recollect for the agents that call it; written anew when Recollect changes.
@@ -88,7 +86,10 @@ def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
     with suppress(FileExistsError):
         os.mkdir(home + "/bin", 0o700)
     # The code first: the script may not come before what it calls.
-    _write(code_path(home), _stamp(home, package) + marshal.dumps(_code(home, package)))
+    parts = {name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in _PARTS}
+    main = _MAIN.format(parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__)
+    code = marshal.dumps(_compile(main.encode("utf-8", "surrogateescape"), "hook"))
+    _write(code_path(home), _stamp(home, package) + code)
     for path, text in _scripts(home, python, package).items():
         _write(path, text)
 
@@ -96,8 +97,8 @@ def write_hook(home: str, python: str, package: str = PACKAGE) -> None:
 def is_current(home: str, python: str, package: str = PACKAGE) -> bool:
     """Whether agents call exactly what `write_hook` would write."""
     try:
-        is_same = all(_read(path) == text for path, text in _scripts(home, python, package).items())
-        return is_same and _read(code_path(home)).startswith(_stamp(home, package))
+        is_same = all(Path(path).read_bytes() == text for path, text in _scripts(home, python, package).items())
+        return is_same and Path(code_path(home)).read_bytes().startswith(_stamp(home, package))
     except OSError:
         return False
 
@@ -128,23 +129,12 @@ def _stamp(home: str, package: str) -> bytes:
     return importlib.util.MAGIC_NUMBER + bytes(4) + hashlib.sha256(given + sources).digest()[:8]
 
 
-def _code(home: str, package: str) -> CodeType:
-    parts = {name: marshal.dumps(_compile(_source(name), f"recollect/wire/{name}.py")) for name in _PARTS}
-    main = _MAIN.format(parts=parts, at_once=_AT_ONCE, home=home, package=package, version=__version__)
-    return _compile(main.encode("utf-8", "surrogateescape"), "hook")
-
-
 def _compile(source: bytes, name: str) -> CodeType:
     return compile(source, name, "exec", dont_inherit=True, optimize=2)
 
 
 def _source(name: str) -> bytes:
-    return _read(os.path.join(_ROOM, name + ".py"))
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+    return (_ROOM / f"{name}.py").read_bytes()
 
 
 def _write(path: str, content: bytes) -> None:
