@@ -41,8 +41,8 @@ from recollect.model.passage import Record, read_record
 from recollect.model.query import Query
 from recollect.model.result import Scope
 from recollect.ops import past_sessions, recall, upkeep
+from recollect.ops.past_sessions import replay_sessions, time_of
 from recollect.ops.prompt_recall import search_unasked
-from recollect.ops.replay import replay_sessions, time_of
 from recollect.render.recall_text import recall_text
 from recollect.store import Progress
 
@@ -234,7 +234,7 @@ class _Found:
                     shares.append(_covered(row[part], _part(ours, part)))
 
     def replay(self, app: App, sessions: Path, pairs: Sequence[Row]) -> None:
-        _, transcripts = next(iter(past_sessions.choose(app, str(sessions)).by_project.values()))
+        _, transcripts = next(iter(past_sessions.choose(app, str(sessions))[0].values()))
         asked = replay_sessions(app, transcripts)
         times = _times(sessions)
         told = {(one.session, one.at): one for one in asked}

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput, NotFound
-from recollect.ops.replay import replay
+from recollect.ops.past_sessions import replay
 from tests.ops.test_past import SPRING, Past
 
 

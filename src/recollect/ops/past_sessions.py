@@ -1,36 +1,47 @@
-"""Past sessions of an agent become memory, so that it is not empty on the first day; and what sessions left since then.
+"""Past sessions of an agent: `import sessions` makes memory of them, so that it is not empty on the first day;
+`catch-up` reads what sessions left since then; `replay` shows what Recollect would have told in them.
 
 Chooses the transcripts (each belongs to the project that its session was begun in), has them read
-(jobs/session_import.py), and says what is remembered now.
+(jobs/session_import.py), and says what is remembered now. Replay reads them in the order in which they began, into a
+scratch home; at each prompt memory is asked as the hook asks it, with what earlier sessions left and no more.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from recollect.agents import DEFAULT_HOST, Ability, Transcript, hosts
 from recollect.agents import agent as agent_of
 from recollect.app import question_vector
 from recollect.app.core import App
+from recollect.app.memory_search import rules_in_force
 from recollect.base import project as projects
-from recollect.base.errors import BadInput, NotFound
+from recollect.base.clock import SystemClock
+from recollect.base.errors import BadInput, ModelError, NotFound
 from recollect.base.moment import Moment
-from recollect.base.paths import user_home
+from recollect.base.paths import Home, user_home
 from recollect.base.project import Project
 from recollect.base.settings import environment, load
 from recollect.base.text import clip, counted, one_line
+from recollect.capture.turns import is_used
 from recollect.jobs import transcripts
 from recollect.jobs.session_import import Importer, ImportReport, PastApp, Step
 from recollect.lifecycle.strength import status_at
 from recollect.model.codec import Json
 from recollect.model.memory import Kind, Rule, RuleType, Status
-from recollect.model.query import REACHED, Query
+from recollect.model.query import REACHED, Hit, Query
 from recollect.model.result import Scope, Summary
+from recollect.model.session import SessionPart, Speaker
+from recollect.ops.prompt_recall import search_unasked
 from recollect.ops.recall import read_day
 from recollect.ops.table import Arg
 
@@ -39,18 +50,20 @@ _TITLE_CHARS = 70
 _MAX_THREADS = 50_000
 _MAX_RULES = 5_000
 _AGENTS = ", ".join(hosts(Ability.PAST))
+_FILLED_AT_ONCE = 256
+_NO_HURRY_S = 3_600.0
+_PROMPT_CHARS, _PASSAGE_CHARS = 160, 240
+_DID_CHARS = 40_000  # of what the agent said and ran in one turn
 
-
-class Chosen(NamedTuple):
-    by_project: dict[str, tuple[Project, list[Transcript]]]
-    left: Counter[str]  # transcripts that are not read, by the reason
+_Path = Annotated[
+    str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
+]
+Chosen = dict[str, tuple[Project, list[Transcript]]]  # by the project's key
 
 
 def import_past(
     app: App,
-    path: Annotated[
-        str | None, Arg("A transcript or a folder of them; by default where the agent leaves them.", "[PATH]")
-    ] = None,
+    path: _Path = None,
     *,
     agent: Annotated[str, Arg(f"Whose sessions: {_AGENTS}.", metavar="NAME")] = DEFAULT_HOST,
     all: Annotated[bool, Arg("Import the sessions of every project, each into its own memory.")] = False,
@@ -61,19 +74,19 @@ def import_past(
         raise BadInput(f"No past sessions of {host!r} can be read.", hint=f"Name one of {_AGENTS}.")
     if not all:
         app.require_project()
-    chosen = choose(app, path, read_day("since", since), all=all, host=host)
-    sessions = sum(len(found) for _, found in chosen.by_project.values())
-    total = sum(one.size for _, found in chosen.by_project.values() for one in found)
-    step = show_progress(app, total, f"MB of {counted(sessions, 'session')}")
-    read = [_read(app, host, project, found, step) for project, found in chosen.by_project.values()]
-    step(total)
-    facts: dict[str, Json] = {"projects": [dict(one.facts) for one in read], "left_out": dict(chosen.left)}
+    chosen, left = choose(app, path, read_day("since", since), all=all, host=host)
+    sizes = [one.size for _, found in chosen.values() for one in found]
+    step = _show_progress(app, sum(sizes), f"MB of {counted(len(sizes), 'session')}")
+    read = [_read(app, host, project, found, step) for project, found in chosen.values()]
+    step(sum(sizes))
     notes = [note for one in read for note in one.notes]
-    if chosen.left:
-        notes.append("Left out: " + ", ".join(f"{many:,} ({why})" for why, many in chosen.left.most_common()) + ".")
+    if left:
+        notes.append("Left out: " + ", ".join(f"{many:,} ({why})" for why, many in left.most_common()) + ".")
     nothing = f"{agent_of(host).TITLE} left no sessions {'here' if all or path else 'of this project'}."
     summary = "\n\n".join(one.summary for one in read) or nothing
-    return Summary(summary, {**facts, "dry_run": app.dry_run}, tuple(notes))
+    projects_read: list[Json] = [dict(one.facts) for one in read]
+    facts: dict[str, Json] = {"projects": projects_read, "left_out": dict(left), "dry_run": app.dry_run}
+    return Summary(summary, facts, tuple(notes))
 
 
 def catch_up(app: App) -> Summary:
@@ -90,33 +103,26 @@ def catch_up(app: App) -> Summary:
 
 def count_past(app: App) -> tuple[int, int]:
     """How many past sessions there are, and how many of them are this project's."""
-    listed = [one for one in agent_of(DEFAULT_HOST).transcripts(app.places) if not one.problem and not one.agent]
-    key, find = app.project.key if app.project else "", _project_finder()
-    return len(listed), sum((found := find(one.cwd)) is not None and found.key == key for one in listed)
+    chosen, _ = choose(app, None, all=True)
+    counts = {key: sum(not one.agent for one in found) for key, (_, found) in chosen.items()}
+    return sum(counts.values()), counts.get(app.project.key, 0) if app.project else 0
 
 
-# Which transcripts
-
-
-def _project_finder() -> Callable[[str], Project | None]:
-    """Returns a function that finds the project of a folder, and looks each folder up once."""
-    home = user_home(environment())
+def choose(
+    app: App, path: str | None, since: Moment | None = None, *, all: bool = False, host: str = DEFAULT_HOST
+) -> tuple[Chosen, Counter[str]]:
+    """And how many are not read, by the reason. Those that a person names are read too where nobody can say whose they
+    are: they may be from another machine."""
+    within = Path(os.path.abspath(path)) if path else None
+    if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
+        raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
+    home, unread, left = user_home(environment()), [], Counter[str]()
+    chosen: Chosen = {}
 
     @cache
     def find(cwd: str) -> Project | None:
         return projects.find(Path(cwd), home) if os.path.isabs(cwd) and "\x00" not in cwd else None
 
-    return find
-
-
-def choose(
-    app: App, path: str | None, since: Moment | None = None, *, all: bool = False, host: str = DEFAULT_HOST
-) -> Chosen:
-    """Those that a person names are read too where nobody can say whose they are: they may be from another machine."""
-    within = Path(os.path.abspath(path)) if path else None
-    if within is not None and ("\x00" in str(within) or not os.path.lexists(within)):
-        raise NotFound(f"There is no {path}.", hint="Name a transcript, or a folder of them.")
-    chosen, find, unread = Chosen({}, Counter()), _project_finder(), []
     for one in agent_of(host).transcripts(app.places, within):
         if one.problem:
             unread.append(one)
@@ -130,16 +136,16 @@ def choose(
             is_ours = (project is not None and project.key == ours.key) or (bool(path) and not is_there)
             project, why = (ours, why) if is_ours else (None, "of other projects")
         if project is None or (since and one.changed < since):
-            chosen.left[why] += 1
+            left[why] += 1
         else:
-            chosen.by_project.setdefault(project.key, (project, []))[1].append(one)
+            chosen.setdefault(project.key, (project, []))[1].append(one)
     # What cannot be read does not say whose it is: it counts beside those that do.
-    ours_at = {one.path.parent for _, found in chosen.by_project.values() for one in found}
-    chosen.left.update(one.problem for one in unread if all or path or one.path.parent in ours_at)
-    return chosen
+    ours_at = {one.path.parent for _, found in chosen.values() for one in found}
+    left.update(one.problem for one in unread if all or path or one.path.parent in ours_at)
+    return chosen, left
 
 
-def show_progress(app: App, total: int, what: str) -> Step:
+def _show_progress(app: App, total: int, what: str) -> Step:
     """Returns a function to call with the number of bytes after each step."""
     done = 0
 
@@ -157,8 +163,7 @@ def show_progress(app: App, total: int, what: str) -> Step:
 def _read(app: App, host: str, project: Project, found: list[Transcript], step: Step) -> Summary:
     is_ours = app.project is not None and project.key == app.project.key
     settings = app.settings if is_ours else load(app.home.conf, project.conf, environment())
-    past = PastApp(app, project, settings, f"Read past sessions of {agent_of(host).TITLE}")
-    try:
+    with closing(PastApp(app, project, settings, f"Read past sessions of {agent_of(host).TITLE}")) as past:
         report = Importer(past, host, step).read(found)
         if not app.dry_run:
             past.log.line(
@@ -166,17 +171,13 @@ def _read(app: App, host: str, project: Project, found: list[Transcript], step: 
                 bytes=report.bytes, acts=report.acts.total(), copies=report.copies,
             )  # fmt: skip
         return _summarize(past, project, report)
-    finally:
-        past.close()
 
 
 def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary:
-    many = len(report.sessions)
+    many, verb = len(report.sessions), "Would read" if past.dry_run else "Read"
     span = f", {report.times[0].iso()[:10]} to {report.times[1].iso()[:10]}" if report.times else ""
-    size = f"{report.bytes / 1e6:,.1f} MB{span}"
     said = f"{report.acts['person']:,} prompts, {report.acts['tool']:,} tool calls"
-    verb = "Would read" if past.dry_run else "Read"
-    head = f"{verb} {counted(many, 'past session')} of {project.name} ({size}): {said}."
+    head = f"{verb} {counted(many, 'past session')} of {project.name} ({report.bytes / 1e6:,.1f} MB{span}): {said}."
     if not many:
         head = f"Nothing new in {counted(report.known, 'transcript')} of {project.name}."
     facts: dict[str, Json] = {
@@ -184,44 +185,33 @@ def _summarize(past: PastApp, project: Project, report: ImportReport) -> Summary
         "copies": report.copies, "damaged_lines": report.damaged, "secrets": dict(report.secrets),
         "known": report.known, "failed": dict(report.failed),
     }  # fmt: skip
-    notes = [*_list_problems(report)]
+    notes = []
+    if report.secrets:
+        kinds = (f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(report.secrets.items()))
+        notes.append(f"Kept out: {', '.join(kinds)}.")
+    if report.damaged:
+        notes.append(f"{counted(report.damaged, 'line')} could not be read and were left out.")
+    for name, many in report.failed.items():
+        notes.append(f"{name} failed on {counted(many, 'piece')}; `recollect logs` says how.")
     if past.dry_run:
+        became = {f"{'prompts' if what.startswith('dropped') else 'rules'} {what}": many
+                  for what, many in report.prompts.most_common()}  # fmt: skip
+        became |= {"copies of lines in another transcript": report.copies}
+        became |= {"prompts that no person wrote": report.acts["machine"]}
+        lines = [f"  {many:>6,} {what}" for what, many in became.items() if many]
         facts |= {"prompts": dict(report.prompts), "rules": [*report.rules]}
-        return Summary("\n".join((head, *_format_preview(report))), facts, tuple(notes))
+        return Summary("\n".join((head, *lines, *_format_titles("rule", report.rules))), facts, tuple(notes))
     for scope, what in ((Scope.PROJECT, "it"), (Scope.USER, "the rules for every project")):
         if past.reader(scope).log(limit=1, change=past.changes[scope]):
             notes.append(f"`recollect undo {past.changes[scope]}` takes {what} back.")
     waiting = question_vector.read_vector_status(past).waiting
     if waiting:
-        notes.append(
-            f"{counted(waiting, 'passage')} can be found by words now, and by meaning once the daemon has made the"
-            " vectors; `recollect reindex` makes them at once."
-        )
+        later = "by meaning once the daemon has made the vectors; `recollect reindex` makes them at once."
+        notes.append(f"{counted(waiting, 'passage')} can be found by words now, and {later}")
     remembers, lines = _describe_memory(past)
     changes: dict[str, Json] = {str(scope): change for scope, change in past.changes.items()}
     facts |= {"changes": changes, "remembers": remembers, "vectors_missing": waiting}
     return Summary("\n".join((head, *lines)), facts, tuple(notes))
-
-
-def _format_preview(report: ImportReport) -> Iterator[str]:
-    """For a dry run: counts rules, waiting rules, and dropped sentences by reason."""
-    for what, many in report.prompts.most_common():
-        yield f"  {many:>6,} {'prompts ' if what.startswith('dropped') else 'rules '}{what}"
-    if report.copies:
-        yield f"  {report.copies:>6,} copies of lines in another transcript"
-    if report.acts["machine"]:
-        yield f"  {report.acts['machine']:>6,} prompts that no person wrote"
-    yield from _format_titles("rule", report.rules)
-
-
-def _list_problems(report: ImportReport) -> Iterator[str]:
-    if report.secrets:
-        kinds = (f"{kind} ({many:,})" if many > 1 else kind for kind, many in sorted(report.secrets.items()))
-        yield f"Kept out: {', '.join(kinds)}."
-    if report.damaged:
-        yield f"{counted(report.damaged, 'line')} could not be read and were left out."
-    for name, many in report.failed.items():
-        yield f"{name} failed on {counted(many, 'piece')}; `recollect logs` says how."
 
 
 def _describe_memory(past: PastApp) -> tuple[dict[str, Json], list[str]]:
@@ -248,3 +238,150 @@ def _describe_memory(past: PastApp) -> tuple[dict[str, Json], list[str]]:
 
 def _format_titles(kind: str, titles: Iterable[str]) -> list[str]:
     return [f"  {kind}: {clip(one_line(title), _TITLE_CHARS)}" for title in titles]
+
+
+# Replay
+
+
+@dataclass(slots=True)
+class Asked:
+    """One prompt, and what it would have been told."""
+
+    session: str
+    at: Moment
+    prompt: str
+    hits: tuple[Hit, ...] = ()
+    did: list[str] = field(default_factory=list)  # what the agent said and ran afterwards
+    files: set[str] = field(default_factory=set)
+
+    def is_used(self, hit: Hit) -> bool:
+        return is_used(hit.passage, self.prompt, "\n".join(self.did), self.files)
+
+
+def replay(
+    app: App,
+    path: _Path = None,
+    *,
+    project: Annotated[str | None, Arg("The folder of another project; by default this one.", metavar="FOLDER")] = None,
+    since: Annotated[
+        str | None, Arg("Count only prompts after this date; earlier sessions are still read.", "2026-01-31")
+    ] = None,
+    show: Annotated[int | None, Arg("Show up to N prompts that would have received memories.", metavar="N")] = None,
+) -> Summary:
+    if show is not None and show < 0:
+        raise BadInput(f"--show is {show}, which is less than 0.", hint="`recollect replay --show 10`")
+    first_day = read_day("since", since)
+    at = projects.find(Path(project), user_home(environment())) if project else app.require_project()
+    if at is None:
+        raise NotFound(f"{project} is not a project folder.", hint="`recollect projects` lists those that are known.")
+    with tempfile.TemporaryDirectory(prefix="recollect-replay-") as scratch:
+        # Under another root, so that nothing is written beside the project's files.
+        copy = at._replace(root=Path(scratch, "project"), common_dir=None)
+        copy.root.mkdir()
+        there = App(home=Home(Path(scratch, "home")), project=copy, settings=app.settings, clock=SystemClock(),
+                    progress=app.progress)  # fmt: skip
+        _, found = choose(there, path)[0].get(at.key, (at, []))
+        if not found:
+            left_none = f"{agent_of(DEFAULT_HOST).TITLE} left no sessions of {at.name}."
+            return Summary(left_none, {"project": at.name, "sessions": 0})
+        with closing(there):
+            asked = replay_sessions(there, found)
+    sessions = len({one.session for one in found})
+    asked = [one for one in asked if first_day is None or one.at >= first_day]
+    return _summarize_replay(at.name, sessions, asked, show or 0)
+
+
+def replay_sessions(app: App, found: Sequence[Transcript]) -> list[Asked]:
+    """Reads them into the memory of this app, which starts empty."""
+    total = sum(one.size for one in found)
+    step = _show_progress(app, total, "MB of sessions")
+    with closing(PastApp(app, app.require_project(), app.settings, "Replayed past sessions")) as past:
+        player = _Player(past)
+        Importer(past, DEFAULT_HOST, step, player.play).read(found)
+    step(total)
+    return player.asked
+
+
+def _summarize_replay(project: str, sessions: int, asked: Sequence[Asked], show: int) -> Summary:
+    answered = [one for one in asked if one.hits]
+    hits = [(one, hit) for one in answered for hit in one.hits]
+    used = sum(one.is_used(hit) for one, hit in hits)
+    chars = sum(min(len(hit.passage), _PASSAGE_CHARS) for _, hit in hits)
+    rows = (
+        ("prompts", len(asked), 0),
+        ("received memories", len(answered), len(asked)),
+        ("silent", len(asked) - len(answered), len(asked)),
+        ("memories told", len(hits), 0),
+        ("of them used in the following turn", used, len(hits)),
+        ("characters told per prompt", round(chars / len(asked)) if asked else 0, 0),
+    )
+    lines = [f"Replayed {counted(sessions, 'session')} of {project}."]
+    lines += [f"  {what:<40} {count:>7,}" + (f"  {count / of:.0%}" if of else "") for what, count, of in rows]
+    sample: list[Json] = []
+    for one in answered[:: max(1, len(answered) // show)][:show] if show else ():
+        lines += ["", f"{one.at.iso()[:16].replace('T', ' ')}  {clip(one_line(one.prompt), _PROMPT_CHARS)}"]
+        told: list[Json] = []
+        for hit in one.hits:
+            title, mark = hit.memory.title, "used    " if one.is_used(hit) else "not used"
+            said = f"{clip(one_line(title), 60)}: {clip(one_line(hit.passage), _PASSAGE_CHARS)}"
+            lines.append(f"  {hit.score:.2f} {mark} {said}")
+            told.append({"id": hit.memory.id, "title": title, "score": round(hit.score, 2), "passage": hit.passage,
+                         "used": one.is_used(hit)})  # fmt: skip
+        prompt = clip(one.prompt, _PROMPT_CHARS)
+        sample.append({"session": one.session, "at": one.at.iso(), "prompt": prompt, "told": told})
+    facts: dict[str, Json] = {
+        "project": project, "sessions": sessions, "prompts": len(asked), "told": len(answered),
+        "silent": len(asked) - len(answered), "memories": len(hits), "used": used, "chars": chars,
+        "sample": sample,
+    }  # fmt: skip
+    return Summary("\n".join(lines), facts, ("Nothing was written.",))
+
+
+class _Player:
+    """Asks memory at each prompt of the session that is about to be imported."""
+
+    def __init__(self, app: PastApp) -> None:
+        self._app = app
+        self._session, self._began = "", Moment(0)
+        self._shown: set[str] = set()  # what this session was told already; its start tells the rules
+        self.asked: list[Asked] = []
+
+    def play(self, part: SessionPart) -> None:
+        if part.agent:
+            return
+        if part.new and part.session != self._session:
+            self._begin(part.session, part.new[0].at)
+        for act in part.new:
+            if act.agent:
+                continue
+            if act.speaker is Speaker.PERSON:
+                hits = self._ask(act.text, act.at)
+                self.asked.append(Asked(part.session, act.at, act.text, hits))
+            elif self.asked and self.asked[-1].session == part.session:
+                asked, use = self.asked[-1], act.use
+                if sum(map(len, asked.did)) < _DID_CHARS:
+                    asked.did.append(act.text if act.speaker is Speaker.AGENT else use.what if use else "")
+                asked.files.update(use.files if use else ())
+
+    def _begin(self, session: str, at: Moment) -> None:
+        """Live, the daemon makes the vectors between two sessions."""
+        app, self._session, self._began = self._app, session, at
+        app.set_time(at)
+        if app.store_path(Scope.PROJECT) is not None:
+            with suppress(ModelError, BadInput):  # words answer alone, as they would have
+                while question_vector.fill_vectors(app.writer(Scope.PROJECT), app.embedder, _FILLED_AT_ONCE):
+                    pass
+        self._shown = set(rules_in_force(app))
+
+    def _ask(self, text: str, at: Moment) -> tuple[Hit, ...]:
+        self._app.set_time(at)
+        limit = self._app.settings.count("MEMORY_PROMPT_HITS")
+        question = question_vector.TimedQuestion(self._app, text, time.monotonic() + _NO_HURRY_S)
+        found = search_unasked(self._app, question, seen=self._shown, limit=limit)
+        hits = tuple(hit for hit in found.hits if time_of(hit) < self._began)
+        self._shown.update(hit.mark for hit in hits)
+        return hits
+
+
+def time_of(hit: Hit) -> Moment:
+    return hit.turn.at if hit.turn is not None else hit.memory.created_at

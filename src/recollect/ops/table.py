@@ -210,6 +210,6 @@ OPS: tuple[Op, ...] = (
        "List the memories that a language model would choose for a prompt.", 'recall-agent "how do we deploy"', _ASKS),
     Op("review", "turn_questions:review", _WRITE, _AGENTS,
        "Ask a language model what to remember of the last turn.", "review --run", _ASKS),
-    Op("replay", "replay:replay", _READ, _DEVELOPERS, "Show which memories past sessions would have seen, and used.",
-       "replay --show 10", _FILES),
+    Op("replay", "past_sessions:replay", _READ, _DEVELOPERS,
+       "Show which memories past sessions would have seen, and used.", "replay --show 10", _FILES),
 )  # fmt: skip
