@@ -21,6 +21,7 @@ from recollect.base.clock import FixedClock
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.text import storable
 from recollect.integrations import rule_copies, text_section
+from recollect.jobs.job_table import Memo
 from recollect.model.memory import Lane, RuleType, Status
 from recollect.model.plan import Create, Plan
 from recollect.model.result import Mark, Scope
@@ -183,7 +184,7 @@ def test_once_taken_away_by_hand_it_is_not_written_again_by_itself(app: App, wri
     rules.add(app, "Use pnpm")
     write(app)
     write(app, off=True)
-    sync.refresh(app)
+    sync.work(app, Memo())
     assert written(write, memory) == []
     write(app)
     assert written(write, memory) == ["Use pnpm"]
@@ -199,11 +200,11 @@ def test_switching_the_setting_off_takes_it_away(
     before = files(lived_in), sorted(Path.cwd().rglob("*"))
     for setting in set(SETTINGS.values()) - {SETTINGS[write]}:
         monkeypatch.delenv(setting)
-    sync.refresh(open_app())
+    sync.work(open_app(), Memo())
     assert written(write, lived_in) == ["Use pnpm"]
 
     monkeypatch.setenv(SETTINGS[write], "off")
-    sync.refresh(open_app())
+    sync.work(open_app(), Memo())
 
     assert (files(lived_in), sorted(Path.cwd().rglob("*"))) == before
     assert not (open_app().home.root / "installed.json").exists()
@@ -301,7 +302,7 @@ def test_an_agent_that_was_never_used_gets_nothing(app: App, open_app: Opens):
     rules.add(app, "Use pnpm")
     with pytest.raises(BadInput, match="has not been used"):
         sync.sync(open_app())
-    sync.refresh(open_app())
+    sync.work(open_app(), Memo())
     assert not (Path.home() / ".claude").exists()
 
 

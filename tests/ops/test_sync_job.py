@@ -89,7 +89,7 @@ def test_where_nothing_changed_or_all_is_off_nothing_is_looked_for(
     if is_on:
         switch(home, "MEMORY_RULES_SYNC=on")
         watch.look()
-    monkeypatch.setattr(sync, "refresh", None)  # would fail if it were called
+    monkeypatch.setattr(sync, "_folders", None)  # would fail if it were called
     watch.look()
     assert "failed" not in (home.logs / "recollect.log").read_text()
 

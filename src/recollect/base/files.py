@@ -30,6 +30,16 @@ _HAS_FOLDER_FD = os.open in os.supports_dir_fd and _FOLDER != 0
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _serial = count()
+Stamp = tuple[int, int, int, int]
+
+
+def stamp(path: str | Path | None) -> Stamp | None:
+    """Differs once a file was written or replaced; None where there is none."""
+    try:
+        found = os.stat(path) if path is not None else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev) if found else None
 
 
 def write_private(path: Path, text: str) -> None:

@@ -8,7 +8,6 @@ which then take the place of the cold ones, so that no hook waits for it.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -22,6 +21,7 @@ from recollect.app.core import App
 from recollect.base import project as projects
 from recollect.base.clock import Clock
 from recollect.base.errors import BadInput, ModelError, ModelLoading, RecollectError, StoreBusy, StoreError
+from recollect.base.files import Stamp, stamp
 from recollect.base.paths import Home
 from recollect.base.project import Project
 from recollect.base.settings import PREFIX, Settings, load
@@ -41,8 +41,6 @@ NO_PROJECT = "/"
 
 _MODEL = "MEMORY_EMBEDDING_MODEL"
 _BUSY = "MEMORY_BUSY_TIMEOUT_MS"
-
-Stamp = tuple[int, int, int, int]
 
 
 class WarmApp(App):
@@ -286,12 +284,3 @@ def _load_settings(
 ) -> Settings:
     """Loaded again only when a file changed: a daemon at rest looks at its vaults twice a second."""
     return load(home_conf, conf, dict(environ), hook=True)
-
-
-def stamp(path: str | Path | None) -> Stamp | None:
-    """Differs once a file was written or replaced; None where there is none."""
-    try:
-        found = os.stat(path) if path is not None else None
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev) if found else None

@@ -16,9 +16,10 @@ import recollect
 from recollect import __version__
 from recollect.app.core import App
 from recollect.base.clock import SystemClock
+from recollect.base.files import Stamp, stamp
 from recollect.base.paths import Home
 from recollect.base.settings import load
-from recollect.daemon.apps import Apps, Stamp, stamp
+from recollect.daemon.apps import Apps
 from recollect.daemon.model_loader import Model
 from recollect.daemon.requests import RequestHandler
 from recollect.daemon.socket_server import Answer, Request, Server

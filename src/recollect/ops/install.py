@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -57,13 +57,9 @@ def install(
             _require(work.install(piece))
     if app.dry_run:
         return _plan(work, [] if has_scripts else [("add", f"{app.home.root}/bin/", "the scripts that agents call")])
-    notes = [*_notes_about(work), *_next_steps(app, level, chosen)]
-    if not agent:
-        notes += _other_agents(app)
     if work.changed:
         app.log.line("install", hosts=",".join(chosen), level=level)
-        notes += _past_sessions(app)
-    return Summary(_sentences(work), _facts(work), tuple(notes))
+    return _summary(work, _next_steps(work, level, chosen, is_named=bool(agent)))
 
 
 def uninstall(
@@ -73,7 +69,11 @@ def uninstall(
     for host in chosen:
         agent_pieces.check_level(host, level)
     with piece_installer.changes(app) as work:
-        for host in chosen or _calling(app, work, level):
+        if not chosen:  # all that call us at this level, or did when we last looked; without any, the usual one
+            recorded = {one.host for one in work.receipts.of(*CALLING) if one.level == level}
+            found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level)]
+            chosen = tuple(found) or (DEFAULT_HOST,)
+        for host in chosen:
             # Of two pieces in one file the later one goes first, so that each finds the file as it left it.
             for piece in reversed(agent_pieces.pieces(app, host, level)):
                 taken = work.uninstall(piece)
@@ -90,18 +90,18 @@ def uninstall(
             work.uninstall(agent_pieces.short_command_at(command))
     if app.dry_run:
         return _plan(work, [])
-    notes = list(_notes_about(work))
     plugin = agent_pieces.plugin_here(app)
     if still:
-        notes.append(f"Still called from {', '.join(still)}.")
-    elif plugin:
-        notes.append(f"The plugin {plugin.name} still calls Recollect: `{plugin.remove}` removes it.")
-    else:
-        notes += rule_copies.withdraw_all(app)
-        stub.remove_hook(str(app.home.root))
-        _end_daemon(app)
-        notes.append(f"Memories stay in {app.home.root}.")
-    return Summary(_sentences(work), _facts(work), tuple(notes))
+        return _summary(work, [f"Still called from {', '.join(still)}."])
+    if plugin:
+        return _summary(work, [f"The plugin {plugin.name} still calls Recollect: `{plugin.remove}` removes it."])
+    notes = rule_copies.withdraw_all(app)
+    stub.remove_hook(str(app.home.root))
+    at = place.follow(place.find_place(str(app.home.root), environment()))
+    with suppress(client.Unanswered):
+        client.ask(at, {"op": "stop"}, b"", _STOP_S)
+    client.remove_runtime(at, time.monotonic() + _STOP_S)  # a daemon that does not end in time keeps its files
+    return _summary(work, [*notes, f"Memories stay in {app.home.root}."])
 
 
 def _level(user: bool, project: bool, local: bool) -> Level:
@@ -116,13 +116,6 @@ def _known(named: tuple[str, ...]) -> tuple[str, ...]:
     if unknown:
         raise BadInput(f"No agent is known as {unknown[0]!r}.", hint=f"Known: {', '.join(callers())}.")
     return tuple(dict.fromkeys(named))
-
-
-def _calling(app: App, work: Work, level: Level) -> tuple[str, ...]:
-    """All agents that call us at this level, or did when we last looked; without any, the usual one."""
-    recorded = {one.host for one in work.receipts.of(*CALLING) if one.level == level}
-    found = [host for host in callers() if host in recorded or agent_pieces.calls_us(app, host, level)]
-    return tuple(found) or (DEFAULT_HOST,)
 
 
 def _require(outcome: PieceResult) -> None:
@@ -152,14 +145,19 @@ _TOOLS = {
 _VERBS = {HOOKS: _CALLS, PLUGIN: _CALLS, SERVER: _TOOLS}
 
 
-def _sentences(work: Work) -> str:
-    return "\n".join(
-        f"{agent_of(piece.host).TITLE}: {reason}. It was left as it is."
-        if change is Change.LEFT
-        else f"{agent_of(piece.host).TITLE} {_VERBS[piece.kind][change]} ({piece.path})."
-        for piece, change, reason, _ in work.outcomes
-        if piece.kind in _VERBS
-    )
+def _summary(work: Work, more: Iterable[str]) -> Summary:
+    lines, notes = [], []
+    for piece, change, reason, _ in work.outcomes:
+        if piece.kind in _VERBS:
+            done = f": {reason}. It was left as it is."
+            if change is not Change.LEFT:
+                done = f" {_VERBS[piece.kind][change]} ({piece.path})."
+            lines.append(agent_of(piece.host).TITLE + done)
+        elif change is Change.LEFT:
+            notes.append(f"Left alone: {reason}.")
+        elif piece.kind == COMMAND and change is Change.ADDED:
+            notes.append(f"`{agent_pieces.SHORT_NAME}` now means `recollect`.")
+    return Summary("\n".join(lines), _facts(work), (*notes, *more))
 
 
 def _facts(work: Work) -> dict[str, Json]:
@@ -182,21 +180,14 @@ def _plan(work: Work, rows: list[tuple[str, str, str]]) -> Summary:
     rows += [(str(one.change), str(one.piece.path), one.reason) for one in work.outcomes if one.change is Change.LEFT]
     if not rows:
         return Summary("Nothing would change.", _facts(work))
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    table = [f"  {verb:<{widths[0]}}  {path:<{widths[1]}}  {what}" for verb, path, what in rows]
-    parts = ["\n".join((f"{counted(len(rows), 'change')} would be made:", *table))]
-    return Summary("\n\n".join((*parts, *(one.diff for one in work.outcomes if one.diff))), _facts(work))
+    wide, wider = (max(len(row[column]) for row in rows) for column in (0, 1))
+    table = "".join(f"\n  {verb:<{wide}}  {path:<{wider}}  {what}" for verb, path, what in rows)
+    diffs = [one.diff for one in work.outcomes if one.diff]
+    return Summary("\n\n".join((f"{counted(len(rows), 'change')} would be made:{table}", *diffs)), _facts(work))
 
 
-def _notes_about(work: Work) -> Iterator[str]:
-    for piece, change, reason, _ in work.outcomes:
-        if piece.kind == COMMAND and change is Change.ADDED:
-            yield f"`{agent_pieces.SHORT_NAME}` now means `recollect`."
-        elif change is Change.LEFT and piece.kind not in _VERBS:
-            yield f"Left alone: {reason}."
-
-
-def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str]:
+def _next_steps(work: Work, level: Level, chosen: tuple[str, ...], *, is_named: bool) -> Iterator[str]:
+    app = work.app
     yield from filter(None, (agent_of(host).unapproved(level, app.places) for host in chosen))
     plugin = agent_pieces.plugin_here(app)
     if plugin and DEFAULT_HOST in chosen:
@@ -205,29 +196,16 @@ def _next_steps(app: App, level: Level, chosen: tuple[str, ...]) -> Iterator[str
     if level is Level.PROJECT:
         others = "so they do nothing for others who share these settings; use --local to keep them private."
         yield f"The hooks point to {app.home.root}, {others}"
-
-
-def _other_agents(app: App) -> Iterator[str]:
-    here = [host for host in agent_pieces.agents_here(app) if host != DEFAULT_HOST]
+    here = [host for host in agent_pieces.agents_here(app) if host != DEFAULT_HOST and not is_named]
     found = [host for host in here if not any(agent_pieces.calls_us(app, host, level) for level in Level)]
     if found:
         names, titles = " ".join(f"--agent {host}" for host in found), ", ".join(agent_of(host).TITLE for host in found)
         yield f"Also on this machine: {titles}. `recollect install {names}` connects them, too."
+    if work.changed:
+        from recollect.ops import past_sessions
 
-
-def _past_sessions(app: App) -> Iterator[str]:
-    from recollect.ops import past_sessions
-
-    everywhere, here = past_sessions.count_past(app)
-    if here:
-        yield f"{counted(here, 'past session')} of {app.require_project().name} found: `{_IMPORT}` reads them."
-    elif everywhere:
-        yield f"{counted(everywhere, 'past session')} found: `{_IMPORT} --all` reads them."
-
-
-def _end_daemon(app: App) -> None:
-    """Also removes its files. A daemon that does not end in time keeps them; nothing calls it any more."""
-    at = place.follow(place.find_place(str(app.home.root), environment()))
-    with suppress(client.Unanswered):
-        client.ask(at, {"op": "stop"}, b"", _STOP_S)
-    client.remove_runtime(at, time.monotonic() + _STOP_S)
+        everywhere, past = past_sessions.count_past(app)
+        if past:
+            yield f"{counted(past, 'past session')} of {app.require_project().name} found: `{_IMPORT}` reads them."
+        elif everywhere:
+            yield f"{counted(everywhere, 'past session')} found: `{_IMPORT} --all` reads them."

@@ -5,14 +5,13 @@ What is written, and how it is taken away again: integrations/rule_copies.py.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from recollect.agents import default_agent
 from recollect.app.core import App
 from recollect.base.errors import RecollectError
+from recollect.base.files import stamp
 from recollect.integrations import rule_copies
 from recollect.integrations.pieces import Receipt, Receipts
 from recollect.integrations.rule_copies import KINDS, RULES_SYNC, SKILLS, Copies
@@ -52,22 +51,18 @@ def status(app: App) -> dict[str, str]:
 # The daemon's job
 
 
-@dataclass(slots=True)
-class _Seen:
-    stamp: tuple[object, ...] = ()
-
-
 def work(app: App, memo: Memo) -> bool:
     """Keeps the copies current. While nothing has changed, that costs a few looks at files."""
-    seen = memo.of(_Seen)
-    stamp = _stamp(app)
-    if stamp == seen.stamp:
+    if _stamp(app) == memo.get(tuple, ()):
         return False
-    try:
-        refresh(app)
-    except RecollectError as problem:  # tried again when something changed
-        app.log.line("rule-copies-failed", problem=problem.message)
-    seen.stamp = _stamp(app)  # our own writing is no reason to look again
+    for copies in KINDS.values():
+        is_on = app.settings.switch(copies.setting)
+        for receipt in _folders(app, copies, is_on):
+            try:
+                rule_copies.update(app, receipt, is_on=is_on)
+            except RecollectError as problem:  # tried again when something changed
+                app.log.line("rule-copies-failed", problem=problem.message)
+    memo[tuple] = _stamp(app)  # our own writing is no reason to look again
     return False
 
 
@@ -80,37 +75,13 @@ def _stamp(app: App) -> tuple[object, ...]:
     logs = [path.with_name(path.name + "-wal") for path in stores]
     memory = default_agent().own_memory(app.places)
     files = [*stores, *logs, app.home.conf, app.project.conf, memory.folder / memory.index_file]
-    return tuple(_version(path) for path in files)
-
-
-def _version(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def refresh(app: App) -> None:
-    """Both as they should be. One that fails does not keep the other from being written."""
-    problem: RecollectError | None = None
-    for copies in KINDS.values():
-        is_on = app.settings.switch(copies.setting)
-        for receipt in _folders(app, copies, is_on):
-            try:
-                rule_copies.update(app, receipt, is_on=is_on)
-            except RecollectError as refused:
-                problem = refused
-    if problem is not None:
-        raise problem
+    return tuple(map(stamp, files))
 
 
 def _folders(app: App, copies: Copies, is_on: bool) -> list[Receipt]:
     """Every folder of this project that was written to before, or the usual one if the agent was ever used here."""
-    if app.project is None:
-        return []
-    known = Receipts(app).of(copies.kind, root=app.project.root)
-    if known or not is_on:
+    known = Receipts(app).of(copies.kind, root=app.project.root) if app.project else []
+    if app.project is None or known or not is_on:
         return [one for one in known if not one.off]
     usual = rule_copies.receipt_for(app, copies)
     is_used = copies is SKILLS or rule_copies.own_memory_of(app, usual).base.is_dir()
