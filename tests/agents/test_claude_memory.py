@@ -45,21 +45,20 @@ def test_a_project_has_the_name_that_the_client_gives_it(root: str, name: str):
 
 
 def test_the_agent_s_own_variable_moves_its_memory():
-    assert claude.own_memory(places()).folder == HOME / ".claude/projects/-work-shop/memory"
+    assert claude.own_memory(places())[1] == HOME / ".claude/projects/-work-shop/memory"
     moved = claude.own_memory(places(CLAUDE_CONFIG_DIR="/etc/claude"))
-    for find in (claude.own_memory, claude.skills_folder):
-        with pytest.raises(NoProject):
-            find(places(None))
-    assert (moved.base, moved.folder) == (Path("/etc/claude"), Path("/etc/claude/projects/-work-shop/memory"))
+    assert moved == (Path("/etc/claude"), Path("/etc/claude/projects/-work-shop/memory"))
+    with pytest.raises(NoProject):
+        claude.own_memory(places(None))
 
 
 def test_a_folder_that_the_user_chose_is_taken(tmp_path: Path):
     settings = tmp_path / "settings.json"
     for chosen, folder in (("~/mem", HOME / "mem"), ("/srv/mem/", Path("/srv/mem"))):
         settings.write_text(json.dumps({"autoMemoryDirectory": chosen}))
-        assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder == folder
+        assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path)))[1] == folder
     settings.write_text('{"autoMemoryDirectory": "relative"}')
-    assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path))).folder.is_relative_to(tmp_path)
+    assert claude.own_memory(places(CLAUDE_CONFIG_DIR=str(tmp_path)))[1].is_relative_to(tmp_path)
 
 
 # One rule

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import agents
-from recollect.agents import Level, Places, agent, parse, render
+from recollect.agents import Level, Places, agent
 from recollect.base.errors import NoProject
 from recollect.base.moment import Moment
 from recollect.model.session import Event, EventName, Reply
@@ -32,7 +32,8 @@ def recorded(host: str, name: str, **changed: object) -> Event:
 
 
 def said(host: str, event: str, payload: object) -> Event:
-    return parse(host, event, json.dumps(payload).encode(), at=NOW, environ={"CLAUDE_PROJECT_DIR": "/home/ada/shop"})
+    environ = {"CLAUDE_PROJECT_DIR": "/home/ada/shop"}
+    return agent(host).parse(event, json.dumps(payload).encode(), at=NOW, environ=environ)
 
 
 # What is read of a recorded event, by the name of the field.
@@ -189,7 +190,7 @@ def test_any_prompt_comes_through(text: str):
 )
 def test_a_read_is_redirected(host: str, event: str, specific: dict[str, object]):
     asked = {"file_path": ".ai/recall/cart", "offset": 5, "limit": 10}
-    answer = json.loads(render(host, event, Reply(read_instead="/run/recalls/1.md", read_input=asked)))
+    answer = json.loads(agent(host).render(event, Reply(read_instead="/run/recalls/1.md", read_input=asked)))
     assert answer["hookSpecificOutput"] == {"hookEventName": event, **specific}
 
 
@@ -198,7 +199,7 @@ def test_a_read_is_redirected(host: str, event: str, specific: dict[str, object]
     st.builds(Reply, context=st.text(), notice=st.text(), read_instead=st.sampled_from(["", "/run/recalls/1.md"])),
 )
 def test_only_a_redirected_read_decides_a_permission(event: str, reply: Reply):
-    printed = render("claude-code", event, reply)
+    printed = agent("claude-code").render(event, reply)
 
     decides = b"permissionDecision" in printed or b"updatedInput" in printed
     assert decides == (event == "PreToolUse" and bool(reply.read_instead))
@@ -208,7 +209,7 @@ def test_only_a_redirected_read_decides_a_permission(event: str, reply: Reply):
 
 @pytest.mark.parametrize("text", ["x" * 20_000, "é" * 20_000, "\U0001f600" * 20_000, "\U0001f600" * 4_000])
 def test_context_never_passes_the_client_s_limit(text: str):
-    answer = json.loads(render("claude-code", "UserPromptSubmit", Reply(context=text)))
+    answer = json.loads(agent("claude-code").render("UserPromptSubmit", Reply(context=text)))
     context = answer["hookSpecificOutput"]["additionalContext"]
     assert len(context.encode("utf-16-le")) / 2 <= 9_999  # it counts as JavaScript does
     assert text.startswith(context)
@@ -218,11 +219,11 @@ def test_an_answer_says_what_the_extension_of_pi_reads():
     reply = Reply(context="remember", notice="Loaded 1", read_instead="/run/x")
     read = set(re.findall(r"answer\.(\w+)", EXTENSION.read_text(encoding="utf-8"))) - {"isTaken", "length", "toString"}
 
-    answer = json.loads(render("pi", "tool_call", reply))
+    answer = json.loads(agent("pi").render("tool_call", reply))
 
     assert answer == {"context": "remember", "notice": "Loaded 1", "read_instead": "/run/x"}
     assert set(answer) == read
-    assert render("pi", "agent_end", reply) == render("pi", "input", Reply()) == b""
+    assert agent("pi").render("agent_end", reply) == agent("pi").render("input", Reply()) == b""
 
 
 # Where its files are

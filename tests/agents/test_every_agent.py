@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents import Ability, Places, agent, callers, hosts, parse, render
+from recollect.agents import Ability, Places, agent, callers, hosts
 from recollect.agents.base_agent import Agent
 from recollect.base.errors import BadInput
 from recollect.model.session import EventName, Reply, ToolAction, ToolCall, ToolUse
@@ -75,11 +75,11 @@ def test_the_page_of_agents_says_what_the_code_says():
 )  # fmt: skip
 def test_what_is_no_event_is_refused_and_an_unknown_one_is_passed_on(host: str, body: bytes):
     with pytest.raises(BadInput):
-        parse(host, next(iter(agent(host).EVENTS)), body, at=NOW, environ={})
+        agent(host).parse(next(iter(agent(host).EVENTS)), body, at=NOW, environ={})
     told = b'{"session_id": "s", "brand": {"new": [1]}}'
-    assert parse(host, "BrandNew", told, at=NOW, environ={}).name is EventName.OTHER
+    assert agent(host).parse("BrandNew", told, at=NOW, environ={}).name is EventName.OTHER
     with pytest.raises(BadInput, match="someone-else"):
-        parse("someone-else", "Stop", b"{}", at=NOW, environ={})
+        agent("someone-else").parse("Stop", b"{}", at=NOW, environ={})
 
 
 @pytest.mark.parametrize("path", sorted(PAYLOADS.rglob("*.json")), ids=str)
@@ -87,7 +87,7 @@ def test_every_recorded_event_is_understood(path: Path):
     body, event, host = path.read_bytes(), path.stem.split("-")[0], host_of(path)
     told, usual = json.loads(body), agent(host).EVENTS.get(event, EventName.OTHER)
 
-    found = parse(host, event, body, at=NOW, environ={"CLAUDE_PROJECT_DIR": "/home/ada/shop"})
+    found = agent(host).parse(event, body, at=NOW, environ={"CLAUDE_PROJECT_DIR": "/home/ada/shop"})
 
     assert found.name is NAMES.get(f"{host}/{path.stem}", usual)
     assert (found.host, found.at) == (host, NOW)
@@ -151,13 +151,13 @@ def test_context_goes_to_the_model_and_a_notice_to_the_person(host: str):
     misread = {"Stop", "SubagentStop", "PreCompact", "SessionEnd", "PermissionDenied", "AfterAgent"}
     assert not misread & set(agent(host).INJECTS)
     for event in (*agent(host).EVENTS, "Unknown"):
-        printed = render(host, event, Reply(context="Carts live in the session.", notice="1 memory"))
+        printed = agent(host).render(event, Reply(context="Carts live in the session.", notice="1 memory"))
         if event in agent(host).INJECTS:
             assert json.loads(printed) == {
                 "systemMessage": "1 memory",
                 "hookSpecificOutput": {"hookEventName": event, "additionalContext": "Carts live in the session."},
             }
-            assert json.loads(render(host, event, Reply(notice="1 memory"))) == {"systemMessage": "1 memory"}
+            assert json.loads(agent(host).render(event, Reply(notice="1 memory"))) == {"systemMessage": "1 memory"}
         else:  # at Stop context makes the agent go on; at PreCompact it becomes an instruction for the summary
             assert printed == b""
-        assert render(host, event, Reply()) == b""
+        assert agent(host).render(event, Reply()) == b""

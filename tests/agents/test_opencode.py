@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import Level, Places, agent, parse, render
+from recollect.agents import Level, Places, agent
 from recollect.base.errors import NoProject
 from recollect.model.session import Event, EventName, Reply
 from tests.values import NOW
@@ -43,7 +43,7 @@ console.log(JSON.stringify({ told, reads: [await read(".ai/recall/port"), await 
 
 
 def said(event: str, payload: object) -> Event:
-    return parse("opencode", event, json.dumps(payload).encode(), at=NOW, environ={})
+    return agent("opencode").parse(event, json.dumps(payload).encode(), at=NOW, environ={})
 
 
 def places(home: Path, project: Path | None = None, **environ: str) -> Places:
@@ -123,9 +123,9 @@ def test_whatever_goes_wrong_the_session_goes_on_as_it_is(tmp_path: Path, hook: 
 
 
 def test_an_answer_is_what_the_plugin_takes():
-    assert json.loads(render("opencode", "UserPromptSubmit", Reply(context="c", notice="n"))) == {"context": "c"}
-    assert json.loads(render("opencode", "PreToolUse", Reply(read_instead="/x.md"))) == {"read": "/x.md"}
-    assert render("opencode", "PreToolUse", Reply(context="c")) == b""
+    assert json.loads(agent("opencode").render("UserPromptSubmit", Reply(context="c", notice="n"))) == {"context": "c"}
+    assert json.loads(agent("opencode").render("PreToolUse", Reply(read_instead="/x.md"))) == {"read": "/x.md"}
+    assert agent("opencode").render("PreToolUse", Reply(context="c")) == b""
 
 
 @pytest.mark.parametrize("outputs", ["", "tool-output", "/etc", "/etc/opencode", "opencode/tool-output"])

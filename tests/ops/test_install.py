@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import Ability, Level, agent, callers, claude_code
+from recollect.agents import Ability, Level, agent, callers, default_agent
 from recollect.app.core import App
 from recollect.base import swap
 from recollect.base.errors import BadInput, Conflict, NoProject
@@ -30,7 +30,7 @@ from tests.ops.conftest import Opens
 
 pytestmark = pytest.mark.usefixtures("programs")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="hooks are run by a shell")
-EVENTS = set(claude_code.hook_events(None))
+EVENTS = set(default_agent().EVENTS_SINCE)
 OTHER = {"type": "command", "command": "notify-send done"}
 OTHERS = tuple(host for host in callers() if host != "claude-code")
 every_other = pytest.mark.parametrize("host", OTHERS)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recollect import __version__
-from recollect.agents import Places, agent, claude_code, pi
+from recollect.agents import Places, agent, base_agent, default_agent
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGIN = ROOT / "plugins" / "claude-code"
@@ -42,7 +42,7 @@ def test_it_hears_of_the_same_events_as_the_settings_would():
     hooks = speaks.hooks(Places(Path("/"), None, {"PATH": ""}))
     wanted = {one.event: [{"hooks": [speaks.hook_json(call.replace("{}", one.event), one)]}] for one in hooks}
     assert read(PLUGIN / "hooks" / "hooks.json")["hooks"] == wanted
-    assert tuple(wanted) == claude_code.hook_events(None)
+    assert list(wanted) == list(default_agent().EVENTS_SINCE)
 
 
 def test_its_server_is_told_of_as_in_the_settings_but_for_who_calls():
@@ -74,7 +74,7 @@ def test_the_model_does_not_call_its_commands_by_itself():
 
 def test_without_the_program_a_hook_says_nothing_and_status_what_to_do(tmp_path: Path):
     before = [*tmp_path.iterdir()]
-    for event in claude_code.hook_events(None):
+    for event in default_agent().EVENTS_SINCE:
         ran = call(tmp_path, "hook", event)
         assert (ran.returncode, ran.stdout, ran.stderr, [*tmp_path.iterdir()]) == (0, "", "", before)
     ran = call(tmp_path, "status")
@@ -131,4 +131,4 @@ def test_the_package_for_pi_has_the_programs_version_and_its_entry_is_the_extens
     assert said["version"] == __version__
     assert [(package / one).resolve() for one in said["pi"]["extensions"]] == [package / "index.ts"]
     (named,) = re.findall(r'from "(.+)"', (package / "index.ts").read_text(encoding="utf-8"))
-    assert (package / named).resolve() == Path(pi.__file__).with_suffix(".ts").resolve()
+    assert (package / named).resolve() == Path(base_agent.__file__).with_name("pi.ts").resolve()

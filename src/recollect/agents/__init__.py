@@ -1,8 +1,8 @@
-"""The agents we serve. Each has a file that knows its events, its formats and its settings; the rest of the program
-knows only what is declared here.
+"""The agents we serve. Each is a row of data and a class that knows its events, its formats and its settings; the rest
+of the program knows only what is declared here.
 
-A new agent is one such file (base_agent.py says what is in it) and one line in `_MODULES`. What not every agent can do
-is named (`Ability`); code that needs an ability asks `hosts` for the agents that have it.
+A new agent is such a row and class (base_agent.py says what is in them) and one line in `_MODULES`. What not every
+agent can do is named (`Ability`); code that needs an ability asks `hosts` for the agents that have it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from recollect.agents.payload import text
-from recollect.agents.transcript import Cursor, Tail, Utterance
+from recollect.agents.transcript import Cursor, Tail, Transcript, Utterance
 from recollect.base.errors import BadInput
 from recollect.base.moment import Moment
 from recollect.model.memory import Rule
-from recollect.model.session import Event, Reply
+from recollect.model.session import Event
 
 if TYPE_CHECKING:
     from recollect.agents.base_agent import Agent
     from recollect.agents.claude_code import ClaudeCode
 
-__all__ = ["Cursor", "Tail", "Utterance"]
+__all__ = ["Cursor", "Tail", "Transcript", "Utterance"]
 
 _MODULES = {
-    "claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode", "pi": "pi",
-    "copilot": "copilot",
+    "claude-code": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "small_agents",
+    "pi": "small_agents", "copilot": "small_agents",
 }  # fmt: skip
 DEFAULT_HOST = "claude-code"
 
@@ -109,29 +109,8 @@ class Addon(NamedTuple):
     remove: str
 
 
-class Transcript(NamedTuple):
-    """One file that a session left, as far as its place and its first lines tell."""
-
-    path: Path
-    session: str = ""
-    agent: str = ""  # the subagent whose transcript it is
-    cwd: str = ""  # where the session began
-    began: Moment | None = None
-    size: int = 0
-    changed: Moment = Moment(0)
-    problem: str = ""  # why it cannot be read
-
-
-class OwnMemory(NamedTuple):
-    """The memory that an agent keeps of a project for itself."""
-
-    base: Path  # the agent's own folder. If it is missing, the agent was never used; below it, folders may be made.
-    folder: Path
-    index_file: str  # the file there that it always reads
-
-
 class RuleCopy(NamedTuple):
-    """A rule to be written into such a memory."""
+    """A rule to be written into the memory that an agent keeps for itself."""
 
     rule: Rule
     words: str  # harmless already
@@ -140,16 +119,12 @@ class RuleCopy(NamedTuple):
 
 def hosts(able: Ability | None = None) -> tuple[str, ...]:
     """All of them, or those that have an ability."""
-    return tuple(host for host in _MODULES if able is None or is_able(host, able))
+    return tuple(host for host in _MODULES if able is None or able in agent(host).ABILITIES)
 
 
 def callers() -> tuple[str, ...]:
     """Agents that can be made to call us; for the others only past sessions are read."""
     return hosts(Ability.PROMPT)
-
-
-def is_able(host: str, ability: Ability) -> bool:
-    return ability in agent(host).ABILITIES
 
 
 @cache
@@ -167,13 +142,9 @@ def default_agent() -> ClaudeCode:
     return cast("ClaudeCode", agent(DEFAULT_HOST))
 
 
-def parse(host: str, event: str, body: bytes, *, at: Moment, environ: Mapping[str, str]) -> Event:
-    """What an agent said, as a value. Raises BadInput, and nothing else, for what cannot be read."""
-    return agent(host).parse(event, body, at=at, environ=environ)
-
-
 def parse_pointer(pointer: Mapping[str, object]) -> Event:
     """An event that a hook left in the spool (wire/pointer.py), parsed from what is left of its payload."""
+    said = {name: value for name, value in pointer.items() if isinstance(value, str)}
     calls, at_ns = pointer.get("tools"), pointer.get("at_ns")
     if not isinstance(at_ns, int):
         raise BadInput("The pointer does not say when it was left.")
@@ -182,30 +153,21 @@ def parse_pointer(pointer: Mapping[str, object]) -> Event:
         "session_id": "session", "prompt_id": "prompt", "agent_id": "agent", "agent_type": "agent_type",
         "source": "source", "transcript_path": "transcript", "cwd": "cwd",
     }  # fmt: skip
-    payload: dict[str, object] = {field: text(pointer, name) for field, name in names.items()}
+    payload: dict[str, object] = {field: said.get(name, "") for field, name in names.items()}
     payload |= {"tool_use_id": ids[0] if ids else "", "tool_calls": [{"tool_use_id": id} for id in ids]}
-    environ = {"CLAUDE_PROJECT_DIR": text(pointer, "project")}
-    host, at = text(pointer, "host") or DEFAULT_HOST, Moment(at_ns // 1_000)
-    return parse(host, text(pointer, "event"), json.dumps(payload).encode(), at=at, environ=environ)
-
-
-def render(host: str, event: str, reply: Reply) -> bytes:
-    """What the hook prints; nothing at all for an empty reply, or where the agent would misread one."""
-    return agent(host).render(event, reply) if reply else b""
+    body, environ = json.dumps(payload).encode(), {"CLAUDE_PROJECT_DIR": said.get("project", "")}
+    served = agent(said.get("host") or DEFAULT_HOST)
+    return served.parse(said.get("event", ""), body, at=Moment(at_ns // 1_000), environ=environ)
 
 
 def utterances(host: str, tail: Tail) -> Iterator[Utterance]:
     """What was said in a transcript since the tail's cursor."""
-    for said in utterances_by_line(host, tail):
-        yield from said
+    return chain.from_iterable(utterances_by_line(host, tail))
 
 
 def utterances_by_line(host: str, tail: Tail) -> Iterator[tuple[Utterance, ...]]:
     """The same, line by line; lines in which nothing is said are left out."""
     served = agent(host)
-    if Ability.TRANSCRIPTS not in served.ABILITIES:
-        return
-    tail.wanted = served.may_speak
-    for line in tail:
-        if said := tuple(served.utterances(line)):
-            yield said
+    if Ability.TRANSCRIPTS in served.ABILITIES:
+        tail.wanted = served.may_speak
+        yield from filter(None, (tuple(served.utterances(line)) for line in tail))

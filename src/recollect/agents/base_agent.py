@@ -1,9 +1,9 @@
 """One agent that we serve: a row of data (its events, the names of its fields and tools, where its files are, what its
 client writes into prompts) and what its client does differently.
 
-A new agent is a row `<module>.json`, a subclass of `Agent` beside it, and one line in `agents/__init__.py`. Here is
-what most clients have in common: events as JSON with the same field names, hooks as entries of a settings file, a reply
-with `additionalContext`. Reads no state of ours and decides nothing.
+A new agent is a row `<host>.json`, a subclass of `Agent`, and one line in `agents/__init__.py`. Here is what most
+clients have in common: events as JSON with the same field names, hooks as entries of a settings file, a reply with
+`additionalContext`; and how their JSON is read: a field that is not what it should be counts as missing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts, transcript_finder
-from recollect.agents.payload import first, inner, moment, parse_object, text
-from recollect.agents.transcript import Utterance, Voice
+from recollect.agents import Ability, Form, Hook, Level, Places, ServerPlace, Transcript, prompts
+from recollect.agents.transcript import Head, Line, Utterance, Voice, find_transcripts, moment
 from recollect.base.errors import BadInput, NoProject
 from recollect.base.moment import Moment
 from recollect.base.shipped import load_table
@@ -27,7 +26,6 @@ from recollect.wire.pointer import checksum
 _MAX_CONTEXT_CHARS = 10_000
 ENDED = {EventName.TOOLS_RAN: False, EventName.TOOL_FAILED: True}  # events, and whether the calls failed
 BY_HOST: dict[str, Agent] = {}
-Line = Mapping[str, object]
 
 # How the fields of a row are read, where they are not plain.
 _READERS: Mapping[str, Callable[[Any], object]] = {
@@ -41,10 +39,6 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "settings_form": Form,
     "forms": prompts.Forms.read,
 }
-
-
-def _as_constant(value: Any) -> object:
-    return tuple(value) if isinstance(value, list) else value
 
 
 class Agent:
@@ -84,7 +78,8 @@ class Agent:
         if host:
             cls.HOST = host
             for name, value in load_table("recollect.agents", f"{host.replace('-', '_')}.json").items():
-                setattr(cls, name.upper(), _READERS.get(name, _as_constant)(value))
+                plain = tuple(value) if isinstance(value, list) else value
+                setattr(cls, name.upper(), _READERS[name](value) if name in _READERS else plain)
             BY_HOST[host] = cls()
 
     # What it tells us
@@ -138,16 +133,12 @@ class Agent:
     # What we answer
 
     def render(self, event: str, reply: Reply) -> bytes:
-        answer: dict[str, object] = {}
-        specific = self.redirect(event, reply)
-        if event in self.INJECTS:
-            if reply.notice:
-                answer["systemMessage"] = storable(reply.notice)
-            if reply.context:
-                specific["additionalContext"] = self.limit(storable(reply.context))
+        specific, notice = self.redirect(event, reply), storable(reply.notice) if event in self.INJECTS else ""
+        if event in self.INJECTS and reply.context:
+            specific["additionalContext"] = self.limit(storable(reply.context))
         if specific:
-            answer["hookSpecificOutput"] = {"hookEventName": event, **specific}
-        return encode(answer)
+            specific = {"hookEventName": event, **specific}
+        return encode({"systemMessage": notice, "hookSpecificOutput": specific})
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         """What makes a tool read another file than the one it was asked to."""
@@ -165,7 +156,7 @@ class Agent:
 
     def is_refused(self, output: str) -> bool:
         """Whether a result says that the person did not allow the call."""
-        return bool(self.REFUSED) and output.startswith(self.REFUSED)
+        return output.startswith(self.REFUSED)
 
     def subagent_report(self, text: str) -> SubagentReport | None:
         """What a message that no person wrote says about a subagent; None where it is about none."""
@@ -217,8 +208,10 @@ class Agent:
         for voice, words in self.read_prompt(written).voices():
             yield self.utterance(line, voice, words)
 
-    def call_utterance(self, line: Line, id: str, name: str, given: Mapping[str, object]) -> Utterance:
-        return self.utterance(line, Voice.TOOL_CALL, call=ToolCall(id=id, name=name, input=given))
+    def call_utterance(self, line: Line, block: Line, id: str, given: str) -> Utterance:
+        """`id`, `given`: the fields of the block that hold the call's id and its input."""
+        call = ToolCall(id=text(block, id), name=text(block, "name"), input=inner(block, given))
+        return self.utterance(line, Voice.TOOL_CALL, call=call)
 
     def result_utterance(
         self, line: Line, id: str, output: str, failed: bool | None, *, refused: bool = False
@@ -230,9 +223,9 @@ class Agent:
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """Every transcript it has left, or all below a folder, or one file. In no order; none where there is none."""
-        return transcript_finder.find_transcripts(within or self.folder(places) / self.SESSIONS, self.session_head)
+        return find_transcripts(within or self.folder(places) / self.SESSIONS, self.session_head)
 
-    def session_head(self, line: Line) -> transcript_finder.Head:
+    def session_head(self, line: Line) -> Head:
         """What one of the first lines says about the session."""
         raise NotImplementedError
 
@@ -278,9 +271,51 @@ def project_of(places: Places) -> Path:
     return places.project
 
 
-def encode(answer: Mapping[str, object]) -> bytes:
-    """What the hook prints; nothing where there is nothing to say."""
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") if answer else b""
+# JSON
+
+
+def parse_object(body: bytes) -> Line:
+    try:
+        value = json.loads(body.decode("utf-8"))
+        # Only an escape can bring what UTF-8 and SQLite cannot hold.
+        value = _storable(value) if b"\\u" in body else value
+    except (ValueError, RecursionError):
+        raise BadInput("The event is not JSON text.") from None
+    if not isinstance(value, dict):
+        raise BadInput("The event is not a JSON object.")
+    return value
+
+
+def _storable(value: object) -> object:
+    match value:
+        case str():
+            return storable(value)
+        case dict():
+            return {storable(key): _storable(one) for key, one in value.items()}
+        case list():
+            return [_storable(one) for one in value]
+        case _:
+            return value
+
+
+def text(payload: Line, key: str) -> str:
+    value = payload.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def first(payload: Line, *keys: str) -> str:
+    return next((found for key in keys if (found := text(payload, key))), "")
+
+
+def inner(payload: Line, key: str) -> Line:
+    value = payload.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def encode(answer: Line) -> bytes:
+    """What the hook prints: the fields that say something, or nothing at all."""
+    said = {key: one for key, one in answer.items() if one}
+    return json.dumps(said, ensure_ascii=False).encode("utf-8", "replace") if said else b""
 
 
 def joined_text(content: object) -> str:

@@ -14,15 +14,13 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recollect.agents import Addon, OwnMemory, Places, RuleCopy
-from recollect.agents.base_agent import Agent, project_of
-from recollect.agents.payload import inner
+from recollect.agents import Addon, Places, RuleCopy
+from recollect.agents.base_agent import Agent, blocks, inner, project_of
 from recollect.base.files import read_limited
 from recollect.base.moment import Moment
 from recollect.base.text import clip
 from recollect.model.memory import Lane, RuleType
 
-_INDEX = "MEMORY.md"
 _INDEX_LINES = 200
 _INDEX_BYTES = 25_000  # it counts in UTF-16, which is never more
 # For our two marks and the heading, and for what the client itself adds before we look again.
@@ -47,20 +45,23 @@ _WHY = {
     Lane.REPOSITORY: "It stood in a file of the project",
     Lane.WEB: "It stood on a page that was read",
 }
-_PLUGIN = "recollect"
+_AT = re.compile(r"(?<!\S)@\S+")  # a name after an at sign is read in as a file
 
 
 class ClaudeMemory(Agent):
     SKILL_FILE = "SKILL.md"
+    INDEX_FILE = "MEMORY.md"  # in its memory of a project; it always reads it
 
-    def own_memory(self, places: Places) -> OwnMemory:
-        """Work trees of a repository share one, which is named after the main one."""
+    def own_memory(self, places: Places) -> tuple[Path, Path]:
+        """Its own folder, below which folders may be made (if it is missing, the agent was never used), and the folder
+        of its memory of the project. Work trees of a repository share one, which is named after the main one."""
         project, config = project_of(places), self.folder(places)
+        folder = config / "projects" / project_name(str(project)) / "memory"
         named = _json(config / "settings.json").get("autoMemoryDirectory")
-        folder = _elsewhere(named, places.user_home) if isinstance(named, str) else None
-        if folder is None:
-            folder = config / "projects" / project_name(str(project)) / "memory"
-        return OwnMemory(config, Path(unicodedata.normalize("NFC", str(folder))), _INDEX)
+        if isinstance(named, str) and "\x00" not in named:
+            chosen = places.user_home / named[2:] if named.startswith("~/") else Path(named)
+            folder = Path(os.path.normpath(chosen)) if chosen.is_absolute() else folder
+        return config, Path(unicodedata.normalize("NFC", str(folder)))
 
     def rule_files(self, places: Places) -> tuple[Path, ...]:
         """The project's, shared and the person's own."""
@@ -68,9 +69,6 @@ class ClaudeMemory(Agent):
             return (self.folder(places) / "CLAUDE.md",)
         names = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
         return tuple(places.project / name for name in names)
-
-    def skills_folder(self, places: Places) -> Path:
-        return project_of(places) / self.FOLDER / "skills"
 
     def rule_file_name(self, copy: RuleCopy) -> str:
         slug = re.sub(r"[^a-z0-9]+", "-", copy.words.lower())[:_SLUG_CHARS].strip("-")
@@ -81,10 +79,22 @@ class ClaudeMemory(Agent):
         return _NAME.fullmatch(name) is not None
 
     def rule_file_text(self, copy: RuleCopy) -> str:
-        words = inert(copy.words)
-        while len((text := self._rule_file(copy, words)).encode("utf-8")) > _FILE_BYTES:
+        rule, words = copy.rule, inert(copy.words)
+        # `user` is who somebody is and what they like, `feedback` how to work, `project` what the code does not say.
+        is_project = rule.rule_type in (RuleType.FAILURE, RuleType.DEVOPS)
+        is_user = rule.rule_type is RuleType.PREFERENCE and copy.everywhere
+        kind = "project" if is_project else "user" if is_user else "feedback"
+        while True:
+            text = (
+                f"---\nname: {self.rule_file_name(copy).removesuffix('.md')}\n"
+                f"description: {json.dumps(clip(words, _LINE_CHARS), ensure_ascii=False)}\n"
+                f"metadata:\n  type: {kind}\n---\n\n{words}\n\n"
+                f"**Why:** {_WHY[rule.lane]}, {rule.created_at.iso()[:10]} ({rule.id}).\n"
+                f"**How to apply:** In {'every' if copy.everywhere else 'this'} project.\n"
+            )
+            if len(text.encode("utf-8")) <= _FILE_BYTES:
+                return text
             words = clip(words, len(words) * 9 // 10)
-        return text
 
     def index_lines(self, own: str, copies: Sequence[RuleCopy]) -> list[str]:
         """As many lines as the agent still reads, beside what others wrote into its index."""
@@ -109,33 +119,22 @@ class ClaudeMemory(Agent):
             f"Auto-generated from {len(rules)} memories. Last updated: {updated.iso()[:10]}.\n\n## Rules\n\n{lines}\n"
         )
 
-    def _rule_file(self, copy: RuleCopy, words: str) -> str:
-        where = "In every project." if copy.everywhere else "In this project."
-        # `user` is who somebody is and what they like, `feedback` how to work, `project` what the code does not say.
-        is_project = copy.rule.rule_type in (RuleType.FAILURE, RuleType.DEVOPS)
-        is_user = copy.rule.rule_type is RuleType.PREFERENCE and copy.everywhere
-        kind = "project" if is_project else "user" if is_user else "feedback"
-        return (
-            f"---\nname: {self.rule_file_name(copy).removesuffix('.md')}\n"
-            f"description: {json.dumps(clip(words, _LINE_CHARS), ensure_ascii=False)}\n"
-            f"metadata:\n  type: {kind}\n---\n\n{words}\n\n"
-            f"**Why:** {_WHY[copy.rule.lane]}, {copy.rule.created_at.iso()[:10]} ({copy.rule.id}).\n"
-            f"**How to apply:** {where}\n"
-        )
-
     def addon(self, places: Places) -> Addon | None:
-        folder = self.folder(places)
+        folder, project = self.folder(places), places.project
+        near = [project / ".claude" / name for name in ("settings.local.json", "settings.json")] if project else []
+        switches = [inner(_json(file), "enabledPlugins") for file in (*near, folder / "settings.json")]
         for name, installs in inner(_json(folder / "plugins" / "installed_plugins.json"), "plugins").items():
-            if name.partition("@")[0] != _PLUGIN or not _is_on(name, folder, places):
-                continue
-            last = installs[-1] if isinstance(installs, list) and installs and isinstance(installs[-1], dict) else {}
-            return Addon(
-                name=name,
-                version=str(last.get("version", "")),
-                call=Path(str(last.get("installPath", ""))) / "scripts" / "call",
-                update=f"claude plugin update {name}",
-                remove=f"claude plugin uninstall {name}",
-            )
+            # The nearest settings that mention it decide.
+            is_on = next((one[name] for one in switches if one.get(name) is not None), False)
+            if name.partition("@")[0] == "recollect" and is_on:
+                last = blocks(installs)[-1] if blocks(installs) else {}
+                return Addon(
+                    name=name,
+                    version=str(last.get("version", "")),
+                    call=Path(str(last.get("installPath", ""))) / "scripts" / "call",
+                    update=f"claude plugin update {name}",
+                    remove=f"claude plugin uninstall {name}",
+                )
         return None
 
 
@@ -149,15 +148,11 @@ def project_name(root: str) -> str:
     total = 0
     for code in codes:
         total = (total * 31 + code) & 0xFFFFFFFF
-    return f"{name[:_PROJECT_NAME_UNITS]}-{_base36(min(total, 0x100000000 - total))}"
-
-
-def _base36(number: int) -> str:
-    digits = ""
+    number, digits = min(total, 0x100000000 - total), ""
     while number:
         number, digit = divmod(number, 36)
         digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return digits or "0"
+    return f"{name[:_PROJECT_NAME_UNITS]}-{digits or '0'}"
 
 
 def _json(path: Path) -> Mapping[str, object]:
@@ -166,16 +161,6 @@ def _json(path: Path) -> Mapping[str, object]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _elsewhere(named: str, user_home: Path) -> Path | None:
-    """A folder of the user's choosing. The client takes absolute ones, and those below the home folder."""
-    path = user_home / named[2:] if named.startswith("~/") else Path(named)
-    return Path(os.path.normpath(path)) if path.is_absolute() and "\x00" not in named else None
-
-
-# A name after an at sign is read in as a file.
-_AT = re.compile(r"(?<!\S)@\S+")
 
 
 def inert(text: str) -> str:
@@ -187,13 +172,3 @@ def inert(text: str) -> str:
     # Every second part stands between backticks, where an at sign means nothing.
     parts[::2] = [_AT.sub(lambda found: f"`{found[0]}`", part) for part in parts[::2]]
     return "`".join(parts)
-
-
-def _is_on(name: str, folder: Path, places: Places) -> bool:
-    """The nearest settings that mention it decide."""
-    files = [folder / "settings.json"]
-    if places.project is not None:
-        own = places.project / ".claude"
-        files += [own / "settings.json", own / "settings.local.json"]
-    said = [inner(_json(file), "enabledPlugins").get(name) for file in files]
-    return next((bool(one) for one in reversed(said) if one is not None), False)

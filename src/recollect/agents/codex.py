@@ -10,13 +10,12 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from recollect.agents import Form, Level, Places, ServerPlace
-from recollect.agents.base_agent import Agent, Line, as_text, joined_text
-from recollect.agents.payload import first, inner, text
-from recollect.agents.transcript import Utterance, Voice
-from recollect.agents.transcript_finder import Head
+from recollect.agents.base_agent import Agent, as_text, first, inner, joined_text, text
+from recollect.agents.transcript import Head, Line, Utterance, Voice
 from recollect.base.text import counted
 from recollect.model.session import EventName, ToolAction, ToolCall, ToolUse
 
@@ -38,35 +37,38 @@ class Codex(Agent, host="codex"):
         found = super().describe_call(call)
         if found.action is ToolAction.EDIT:
             patch = first(call.input, "input", "patch", "command")
-            return ToolUse(found.action, call.name, "", tuple(name.strip() for name in _PATCHED.findall(patch)))
-        return found if found.what else ToolUse(found.action, call.name, _command(call), found.files)
+            return replace(found, what="", files=tuple(name.strip() for name in _PATCHED.findall(patch)))
+        command = call.input.get("command")
+        words = (
+            [one for one in command if isinstance(one, str)]
+            if isinstance(command, list)
+            else [text(call.input, "command")]
+        )
+        is_shell = len(words) > 2 and words[1].startswith("-")  # its name and option, then the command itself
+        return found if found.what else replace(found, what=words[-1] if is_shell else " ".join(words))
 
     # Its transcripts
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
         payload = inner(line, "payload")
-        match line.get("type"), payload.get("type"):
-            case "compacted", _:
+        said, kinds = joined_text(payload.get("content")), inner(payload, _METADATA).get("content_item_kinds")
+        match line.get("type"), payload.get("type"), payload.get("role"):
+            case "compacted", _, _:
                 yield self.utterance(line, Voice.SUMMARY, text(payload, "message"))
-            case "response_item", "message":
-                yield from self._messages(line, payload)
-            case "response_item", "function_call" | "custom_tool_call" | "local_shell_call":
-                yield self.call_utterance(line, first(payload, "call_id", "id"), text(payload, "name"), _input(payload))
-            case "response_item", "function_call_output" | "custom_tool_call_output":
+            case "response_item", "message", "assistant":
+                yield self.utterance(line, Voice.REPLY, said)
+            case "response_item", "message", "developer" if isinstance(kinds, list) and _BY_HOOKS in kinds:
+                yield self.utterance(line, Voice.INJECTION, said)
+            case "response_item", "message", "user":
+                if not isinstance(kinds, list) or _BY_PERSON in kinds:  # older clients do not say who wrote it
+                    yield from self.prompt_utterances(line, said)
+            case "response_item", "function_call" | "custom_tool_call" | "local_shell_call", _:
+                call = ToolCall(id=first(payload, "call_id", "id"), name=text(payload, "name"), input=_input(payload))
+                yield self.utterance(line, Voice.TOOL_CALL, call=call)
+            case "response_item", "function_call_output" | "custom_tool_call_output", _:
                 yield self.result_utterance(line, text(payload, "call_id"), *_result(payload.get("output")))
             case _:
                 pass
-
-    def _messages(self, line: Line, payload: Line) -> Iterator[Utterance]:
-        kinds = inner(payload, _METADATA).get("content_item_kinds")
-        said = joined_text(payload.get("content"))
-        match payload.get("role"):
-            case "assistant":
-                yield self.utterance(line, Voice.REPLY, said)
-            case "developer" if isinstance(kinds, list) and _BY_HOOKS in kinds:
-                yield self.utterance(line, Voice.INJECTION, said)
-            case "user" if not isinstance(kinds, list) or _BY_PERSON in kinds:  # older clients do not say who wrote it
-                yield from self.prompt_utterances(line, said)
 
     def line_fields(self, line: Line) -> dict[str, Any]:
         payload = inner(line, "payload")
@@ -75,7 +77,7 @@ class Codex(Agent, host="codex"):
     def session_head(self, line: Line) -> Head:
         """The first line says where the session began."""
         payload = inner(line, "payload") if line.get("type") == "session_meta" else {}
-        return Head(text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"))
+        return text(payload, "cwd"), text(payload, "id"), text(line, "timestamp"), ""
 
     # Its settings
 
@@ -90,13 +92,12 @@ class Codex(Agent, host="codex"):
         except (OSError, ValueError):
             kept = {}
         state = inner(inner(kept, "hooks"), "state")
-        allowed = {key for key, one in state.items() if isinstance(one, dict) and text(one, "trusted_hash")}
-        waiting = [
-            event for event in self.EVENTS if not any(key.startswith(f"{file}:{_snake(event)}:") for key in allowed)
-        ]
+        allowed = [key for key, one in state.items() if isinstance(one, dict) and text(one, "trusted_hash")]
+        places_of = (f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:" for event in self.EVENTS)
+        waiting = sum(not any(key.startswith(place) for key in allowed) for place in places_of)
         if not waiting:
             return ""
-        return f"Codex runs {counted(len(waiting), 'hook')} only once you have allowed them: type /hooks in a session."
+        return f"Codex runs {counted(waiting, 'hook')} only once you have allowed them: type /hooks in a session."
 
 
 def _input(payload: Line) -> Line:
@@ -117,18 +118,3 @@ def _result(output: object) -> tuple[str, bool | None]:
     if ended is None:
         return said, True if said.startswith("unsupported call") else None
     return body if _OUTPUT.search(said) else said, int(ended[1]) != 0
-
-
-def _command(call: ToolCall) -> str:
-    """The command itself, where a list names the shell first."""
-    match call.input.get("command"):
-        case str() as command:
-            return command
-        case [*words] if words and all(isinstance(word, str) for word in words):
-            return str(words[-1]) if len(words) > 2 and str(words[1]).startswith("-") else " ".join(map(str, words))
-        case _:
-            return ""
-
-
-def _snake(event: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()

@@ -14,16 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from recollect.agents import Hook, Level, Places, ServerPlace, Transcript, prompts
-from recollect.agents.base_agent import ENDED, Agent, Line, as_text, blocks, joined_text
-from recollect.agents.payload import first, inner, text
-from recollect.agents.transcript import Utterance, Voice
-from recollect.agents.transcript_finder import Head
+from recollect.agents.base_agent import ENDED, Agent, as_text, blocks, first, inner, joined_text, text
+from recollect.agents.transcript import Head, Line, Utterance, Voice
 from recollect.model.session import Event, EventName, Reply, ToolCall
 
-_READER = "read_file"
 _RUNNER = "run_shell_command"
-_VIRTUAL = ".ai/recall/"
 _OURS = "recollect"
+# What hooks added. A person's text in the same tags cannot be told from it.
 _ADDED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 # What a command printed stands in a frame; how it ended is said only where it ended badly.
 _FRAME = re.compile(r"^<untrusted_context>\n(?:Output: )?|\n(?:Process Group PGID: \d+\n)?</untrusted_context>\s*$")
@@ -31,36 +28,30 @@ _ENDED = re.compile(r"^Exit Code: -?[1-9]", re.MULTILINE)
 
 
 class Gemini(Agent, host="gemini"):
-    # What it tells us
-
     def event_name(self, event: str, payload: Line) -> EventName:
-        name = super().event_name(event, payload)
-        if name is EventName.TOOL_CALLED:
-            path = text(inner(payload, "tool_input"), "file_path")
-            # Anywhere else nothing can be said.
-            return name if text(payload, "tool_name") == _READER and _VIRTUAL in path else EventName.OTHER
-        if name is EventName.TOOLS_RAN and inner(payload, "tool_response").get("error"):
-            return EventName.TOOL_FAILED
-        return name
+        name, path = super().event_name(event, payload), text(inner(payload, "tool_input"), "file_path")
+        is_virtual_read = text(payload, "tool_name") == "read_file" and ".ai/recall/" in path
+        if name is EventName.TOOL_CALLED and not is_virtual_read:
+            return EventName.OTHER  # nothing can be said
+        is_failure = name is EventName.TOOLS_RAN and inner(payload, "tool_response").get("error")
+        return EventName.TOOL_FAILED if is_failure else name
 
     def read_prompt(self, prompt: str) -> prompts.Prompt:
-        return super().read_prompt(_without_added(prompt))
+        return super().read_prompt(_ADDED.sub("", prompt))
 
     def refine(self, parsed: Event, event: str, payload: Line) -> Event:
         """It reads within its project and its own temporary folder of that project, so an answer to a virtual read is
         put there, beside its chats."""
-        chats = Path(parsed.transcript).parent
-        own = chats.parent
-        is_own = chats.name == "chats" and own.parent.name == "tmp" and own.parent.parent.name == self.FOLDER
+        own = Path(parsed.transcript).parent.parent
+        is_own = Path(parsed.transcript).match(str(Path(self.FOLDER, "tmp/*/chats/*")))
+        below = str(own / _OURS / "recalls") if is_own else ""
         error = inner(payload, "tool_response").get("error") if parsed.name is EventName.TOOL_FAILED else None
-        return replace(
-            parsed, text=parsed.text or as_text(error), reads_below=str(own / _OURS / "recalls") if is_own else ""
-        )
+        return replace(parsed, text=parsed.text or as_text(error), reads_below=below)
 
     def tools(self, name: EventName, payload: Line) -> Iterator[ToolCall]:
         if name in (EventName.TOOL_CALLED, *ENDED):
             output = as_text(inner(payload, "tool_response").get("llmContent"))
-            yield self.tool(payload, output=_without_added(output), failed=ENDED.get(name))
+            yield self.tool(payload, output=_ADDED.sub("", output), failed=ENDED.get(name))
 
     def redirect(self, event: str, reply: Reply) -> dict[str, object]:
         # Merged into the input that was given.
@@ -76,37 +67,28 @@ class Gemini(Agent, host="gemini"):
         return not line.startswith(b'{"$set"') and super().may_speak(line)
 
     def utterances(self, line: Line) -> Iterator[Utterance]:
-        match line.get("type"):
-            case "user":
-                yield from self._by_user(line)
-            case "gemini" if line.get("toolCalls"):  # the same message again, now that it has calls
-                for call in blocks(line["toolCalls"]):
-                    yield self.call_utterance(line, text(call, "id"), text(call, "name"), inner(call, "args"))
-            case "gemini":
-                if said := joined_text(line.get("content")):
-                    yield self.utterance(line, Voice.REPLY, said)
-            case _:
-                pass
-
-    def _by_user(self, line: Line) -> Iterator[Utterance]:
-        """Results of tools stand in the user's role, too."""
         content = line.get("content")
-        for part in blocks(content if isinstance(content, list) else [{"text": content}]):
-            answered = inner(part, "functionResponse")
-            if answered:
-                yield self._result(line, answered)
-                continue
-            written = text(part, "text")
+        if line.get("type") == "gemini":
+            for call in blocks(line.get("toolCalls")):
+                yield self.call_utterance(line, call, "id", "args")
+            # With its calls a message comes a second time.
+            if not line.get("toolCalls") and (said := joined_text(content)):
+                yield self.utterance(line, Voice.REPLY, said)
+        elif line.get("type") == "user":
+            for part in blocks(content if isinstance(content, list) else [{"text": content}]):
+                yield from self._by_user(line, text(part, "text"), inner(part, "functionResponse"))
+
+    def _by_user(self, line: Line, written: str, answered: Line) -> Iterator[Utterance]:
+        """Results of tools stand in the user's role, too."""
+        if not answered:
             for added in _ADDED.findall(written):
                 yield self.utterance(line, Voice.INJECTION, added.replace("&lt;", "<").replace("&gt;", ">"))
             yield from self.prompt_utterances(line, written)
-
-    def _result(self, line: Line, answered: Line) -> Utterance:
+            return
         response = inner(answered, "response")
-        output = _without_added(first(response, "error", "output")) or as_text(response or None)
-        ended = _ENDED.search(output)
-        failed = "error" in response or (ended is not None and text(answered, "name") == _RUNNER)
-        return self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
+        output = _ADDED.sub("", first(response, "error", "output")) or as_text(response or None)
+        failed = "error" in response or (text(answered, "name") == _RUNNER and bool(_ENDED.search(output)))
+        yield self.result_utterance(line, text(answered, "id"), _FRAME.sub("", output), failed)
 
     def transcripts(self, places: Places, within: Path | None = None) -> Iterator[Transcript]:
         """A chat names its project by a checksum alone: only that of the project here is recognised."""
@@ -117,7 +99,7 @@ class Gemini(Agent, host="gemini"):
                 yield found._replace(cwd=project if found.cwd == checksum else "")
 
     def session_head(self, line: Line) -> Head:
-        return Head(text(line, "projectHash"), text(line, "sessionId"), first(line, "startTime", "timestamp"))
+        return text(line, "projectHash"), text(line, "sessionId"), first(line, "startTime", "timestamp"), ""
 
     # Its settings
 
@@ -126,8 +108,3 @@ class Gemini(Agent, host="gemini"):
 
     def server_place(self, level: Level, places: Places) -> ServerPlace:
         return ServerPlace(self.settings_path(level, places), ("mcpServers",), self.SETTINGS_FORM)
-
-
-def _without_added(written: str) -> str:
-    """Removes what hooks added. A person's text in the same tags cannot be told from it."""
-    return _ADDED.sub("", written)

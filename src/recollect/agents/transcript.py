@@ -1,10 +1,9 @@
-"""Reads the transcript that an agent writes of a session, from where we last stopped.
+"""Finds the transcripts that an agent left, and reads one from where we last stopped.
 
-A transcript is a file of JSON lines that grows while we read it. Lines come one at a time; a last line that is not
-yet complete waits for the next read; one that is not a JSON object, or too long to be of use, is counted and skipped.
-A file that is no longer the one we read (shorter, or other bytes before our mark) is read from its beginning.
-
-Does not know what a line says: that is each agent's own file. Keeps nothing.
+A transcript is a file of JSON lines that grows while we read it. A last line that is not yet complete waits for the
+next read; one that is not a JSON object, or too long to be of use, is counted and skipped. A file that is no longer the
+one we read (shorter, or other bytes before our mark) is read from its beginning. What a line says is known to each
+agent's own file.
 """
 
 from __future__ import annotations
@@ -12,20 +11,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from recollect.base.moment import Moment
+from recollect.base.text import storable
 from recollect.model.session import ToolCall
 
 # Agents write whole requests into their transcripts; what a person or a tool said is far below this.
 MAX_LINE_BYTES = 4_000_000
 _CHUNK_BYTES = 1 << 16
 _MARK_BYTES = 256
+_HEAD_LINES = 40
+_MAX_DEPTH = 5  # folders below the one that is searched; one more than agents make, in case all of it was copied
+
+Line = Mapping[str, object]
+Head = tuple[str, str, str, str]  # what a line tells of a session: its folder, its id, when it began, its subagent
+ReadHead = Callable[[Line], Head]
 
 
 class Voice(StrEnum):
@@ -47,8 +55,7 @@ class Utterance:
     text: str = ""
     id: str = ""  # the line's own, where it has one: several utterances may share it
     call: ToolCall | None = None  # for a prompt: the call that was refused with these words
-    session: str = ""
-    """The session that the line says it belongs to, where it says so. A fork's file may begin with another's."""
+    session: str = ""  # as the line says, where it says so: a fork's file may begin with another's lines
     prompt_id: str = ""
     agent_id: str = ""
     at: Moment | None = None
@@ -84,11 +91,15 @@ class Tail:
             self._cursor = Cursor(self.offset, _mark(self._file, self.offset))
         return self._cursor
 
-    def __iter__(self) -> Iterator[Mapping[str, object]]:
+    def __iter__(self) -> Iterator[Line]:
         if not os.path.isfile(self.path):
             return
         with suppress(OSError), open(self.path, "rb") as file:  # if the disk goes away, what came so far stands
-            self._go_to_start(file)
+            offset, mark = self._cursor.offset, self._cursor.mark
+            if not (0 < offset <= os.fstat(file.fileno()).st_size and mark in ("", _mark(file, offset))):
+                self.restarted = offset != 0
+                self._cursor, self.offset = Cursor(), 0
+            file.seek(self.offset)
             self._file = file
             try:
                 while (line := _next_line(file)) != b"":
@@ -102,13 +113,6 @@ class Tail:
             finally:
                 _ = self.cursor
                 self._file = None
-
-    def _go_to_start(self, file: BinaryIO) -> None:
-        offset, mark = self._cursor.offset, self._cursor.mark
-        if not (0 < offset <= os.fstat(file.fileno()).st_size and mark in ("", _mark(file, offset))):
-            self.restarted = offset != 0
-            self._cursor, self.offset = Cursor(), 0
-        file.seek(self.offset)
 
 
 def _next_line(file: BinaryIO) -> bytes | None:
@@ -129,9 +133,67 @@ def _mark(file: BinaryIO, offset: int) -> str:
     return mark
 
 
-def _parsed(line: bytes) -> Mapping[str, object] | None:
+def _parsed(line: bytes) -> Line | None:
     try:
         value = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         return None
     return value if isinstance(value, dict) else None
+
+
+class Transcript(NamedTuple):
+    """One file that a session left, as far as its place and its first lines tell."""
+
+    path: Path
+    session: str = ""
+    agent: str = ""  # the subagent whose transcript it is
+    cwd: str = ""  # where the session began
+    began: Moment | None = None
+    size: int = 0
+    changed: Moment = Moment(0)
+    problem: str = ""  # why it cannot be read
+
+
+def find_transcripts(within: Path, read_head: ReadHead, depth: int = _MAX_DEPTH) -> Iterator[Transcript]:
+    """Every transcript below a folder, or one file. Follows no link: what stands elsewhere was not left here."""
+    if not within.is_dir():
+        if os.path.lexists(within):
+            yield _read_head(within, read_head)
+        return
+    try:
+        found = sorted(within.iterdir())
+    except OSError as problem:
+        yield Transcript(within, problem=problem.strerror or "cannot be read")
+        return
+    for path in found:
+        if path.name.endswith(".jsonl"):
+            yield _read_head(path, read_head)
+        elif path.is_symlink() and path.is_dir():
+            yield Transcript(path, problem="a link")
+        elif path.is_dir() and depth > 1:
+            yield from find_transcripts(path, read_head, depth - 1)
+
+
+def _read_head(path: Path, read_head: ReadHead) -> Transcript:
+    try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            return Transcript(path, problem="a link" if stat.S_ISLNK(found.st_mode) else "not a file")
+        os.close(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
+    except OSError as problem:
+        return Transcript(path, problem=problem.strerror or "cannot be read")
+    cwd, session, began, agent = "", "", "", ""
+    for line in islice(Tail(path), _HEAD_LINES):
+        known = zip((cwd, session, began, agent), read_head(line), strict=True)
+        cwd, session, began, agent = (old or storable(new) for old, new in known)
+        if cwd and began and session:
+            break
+    size, changed, why = found.st_size, Moment(found.st_mtime_ns // 1_000), "" if found.st_size else "empty"
+    return Transcript(path, session or storable(path.stem), agent, cwd, moment(began), size, changed, why)
+
+
+def moment(written: str) -> Moment | None:
+    try:
+        return Moment.parse(written)
+    except ValueError:
+        return None

@@ -95,7 +95,7 @@ class Hooks:
         if environ.get("BLOCK_HOOK_AGENTS", "0") not in ("", "0"):
             return Answer()
         host = host or agents.DEFAULT_HOST
-        event = agents.parse(host, event_name, body, at=self._clock.now(), environ=environ)
+        event = agents.agent(host).parse(event_name, body, at=self._clock.now(), environ=environ)
         key = session_ledger.make_pointer(event).key
         if event.name is EventName.OTHER or not self._is_first(key, environ.get(_ROUTE, "")):
             return Answer()
@@ -110,7 +110,8 @@ class Hooks:
             # The App is free again: no other hook waits for this one.
             with suppress(RecollectError), self._own(*place) as app:
                 reply = reply.slower[1](replace(request, app=app, until_s=held_s))
-        stdout = agents.render(host, event_name, reply.reply if shows_notices else replace(reply.reply, notice=""))
+        shown = reply.reply if shows_notices else replace(reply.reply, notice="")
+        stdout = agents.agent(host).render(event_name, shown)
 
         def finish(confirmed: bool) -> None:
             if reply.injection is not None:

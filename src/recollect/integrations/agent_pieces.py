@@ -15,7 +15,7 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, agent, callers, default_agent, is_able
+from recollect.agents import DEFAULT_HOST, Ability, Addon, Hook, Level, agent, callers, default_agent
 from recollect.app.core import App
 from recollect.base.errors import BadInput, RecollectError
 from recollect.base.settings import environment
@@ -42,7 +42,7 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
         {**ours, "root": None, "mode": 0o600} if level is Level.USER else {**ours, "root": at.project, "mode": 0o644}
     )
     found: list[Piece] = []
-    if is_able(host, Ability.HOOKS):
+    if Ability.HOOKS in served.ABILITIES:
         tree = {"hooks": {event: [{"hooks": [hook]}] for event, hook in _wanted_hooks(app, host)}}
         found.append(
             Entries(
@@ -50,10 +50,10 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
                 form=served.SETTINGS_FORM, tree=tree, find=partial(_find_hooks, _quoted_script(app) + " "), **in_tree,
             )
         )  # fmt: skip
-    if is_able(host, Ability.PLUGIN):
+    if Ability.PLUGIN in served.ABILITIES:
         path, text = served.plugin(level, at, app.home.root)
         found.append(OwnFile(kind=PLUGIN, path=path, what="a plugin that calls Recollect", text=text, **in_tree))
-    if is_able(host, Ability.SERVER):
+    if Ability.SERVER in served.ABILITIES:
         place, command = served.server_place(level, at), server_command(app)
         way = (*place.keys, SERVER_NAME)
         entry: Tree = reduce(lambda inner, key: {key: inner}, reversed(way), served.server_json(command))
@@ -63,7 +63,7 @@ def pieces(app: App, host: str, level: Level) -> list[Piece]:
                 find=partial(_find_server, way, command), name=way, **(in_tree if is_shared else ours),
             )
         )  # fmt: skip
-    if is_able(host, Ability.TEACHING) and (skill := served.skill(level, at)):
+    if Ability.TEACHING in served.ABILITIES and (skill := served.skill(level, at)):
         path, text = skill
         found.append(
             OwnFile(kind=SKILL, path=path, what="a skill that explains the memory tools", text=text, **in_tree)

@@ -12,10 +12,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.agents import OwnMemory, RuleCopy, default_agent
+from recollect.agents import RuleCopy, default_agent
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.base import swap
@@ -95,40 +96,32 @@ def _skill_rules(app: App) -> dict[RuleType, list[tuple[str, str]]]:
 
 def receipt_for(app: App, copies: Copies) -> Receipt:
     """Of the usual folder. NoProject where there is no project."""
-    keeper, at = default_agent(), app.places
-    folder = keeper.own_memory(at).folder if copies is RULES_SYNC else keeper.skills_folder(at)
-    return Receipt(copies.kind, keeper.HOST, path=str(folder), root=str(app.require_project().root))
+    keeper, root = default_agent(), app.require_project().root
+    folder = keeper.own_memory(app.places)[1] if copies is RULES_SYNC else root / keeper.FOLDER / "skills"
+    return Receipt(copies.kind, keeper.HOST, path=str(folder), root=str(root))
 
 
-def own_memory_of(app: App, receipt: Receipt) -> OwnMemory:
-    """The memory that a receipt is about, of any project."""
-    usual = default_agent().own_memory(app.places._replace(project=Path(receipt.root)))
-    folder = Path(receipt.path)
-    return usual if folder == usual.folder else usual._replace(base=folder.parent, folder=folder)
+def memory_base(app: App, receipt: Receipt) -> Path:
+    """The agent's folder in which the memory of any project stands that a receipt is about; missing if never used."""
+    base, usual = default_agent().own_memory(app.places._replace(project=Path(receipt.root)))
+    return base if Path(receipt.path) == usual else Path(receipt.path).parent
 
 
 def _skill_files(app: App, folder: Path, rules: dict[RuleType, list[tuple[str, str]]]) -> Iterator[tuple[Path, str]]:
-    keeper = default_agent()
     for kind, ours in rules.items():
         topic, title = _TOPICS[kind]
-        place = folder / f"auto-{topic}"
+        place, made = folder / f"auto-{topic}", app.clock.now()
         source = hashlib.sha256(json.dumps([_SKILL_VERSION, str(kind), ours]).encode("ascii")).hexdigest()
-        made = _made_at(place / _MANIFEST, source) or app.clock.now()
-        yield place / keeper.SKILL_FILE, keeper.skill_text(topic, title, [words for _, words in ours], made)
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            old = json.loads(_read(place / _MANIFEST))
+            made = Moment.parse(old["generatedAt"]) if old["sourceHash"] == source else made
+        text = default_agent().skill_text(topic, title, [words for _, words in ours], made)
+        yield place / default_agent().SKILL_FILE, text
         manifest = {
             "topicId": topic, "sourceHash": source, "memoryCount": len(ours), "generatedAt": made.iso(),
             "memoryKeys": [id for id, _ in ours],
         }  # fmt: skip
         yield place / _MANIFEST, json.dumps(manifest)
-
-
-def _made_at(manifest: Path, source: str) -> Moment | None:
-    """When the skill was made, if it was made of just these rules."""
-    try:
-        found = json.loads(_read(manifest))
-        return Moment.parse(found["generatedAt"]) if found["sourceHash"] == source else None
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
 
 
 def _present_files(receipt: Receipt) -> list[Path]:
@@ -142,21 +135,9 @@ def _present_files(receipt: Receipt) -> list[Path]:
         return []
 
 
-def _own_file(app: App, receipt: Receipt, path: Path, text: str = "") -> OwnFile:
-    is_memory = receipt.kind == RULES_SYNC.kind
-    root = own_memory_of(app, receipt).base if is_memory else Path(receipt.root)
-    mode = 0o600 if is_memory else 0o644
-    return OwnFile(kind="copy", path=path, root=root, mode=mode, text=text, is_recorded=False)
-
-
-def _index(memory: OwnMemory, entries: Callable[[str], list[str]]) -> Section:
-    def is_entry(line: str) -> bool:
-        """`- [Kind](name) …` that names a file of ours."""
-        name = line.partition("](")[2].partition(")")[0]
-        return line.startswith("- [") and default_agent().is_rule_file_name(name)
-
-    path = memory.folder / memory.index_file
-    return Section(kind="index", path=path, root=memory.base, entries=entries, is_entry=is_entry)
+def _is_entry(line: str) -> bool:
+    """`- [Kind](name) …` that names a file of ours."""
+    return line.startswith("- [") and default_agent().is_rule_file_name(line.partition("](")[2].partition(")")[0])
 
 
 def _read(path: Path) -> str:
@@ -172,52 +153,56 @@ def _read(path: Path) -> str:
 
 def update(app: App, receipt: Receipt, *, is_on: bool, off: bool = False) -> Summary:
     """Writes what should be in a folder, or takes it all away. `off`: a person wants nothing more written there."""
-    memory = own_memory_of(app, receipt) if receipt.kind == RULES_SYNC.kind else None
-    keeper, setting, listed, notes = default_agent(), KINDS[receipt.kind].setting, list[str](), list[str]()
-    if is_on and memory and not memory.base.is_dir():
+    keeper, is_memory, folder = default_agent(), receipt.kind == RULES_SYNC.kind, Path(receipt.path)
+    base = memory_base(app, receipt) if is_memory else Path(receipt.root)
+    if is_on and is_memory and not base.is_dir():
         raise BadInput(
-            f"{keeper.TITLE} has not been used in this project: {memory.base} does not exist.",
+            f"{keeper.TITLE} has not been used in this project: {base} does not exist.",
             hint="Start it once, then retry.",
         )
     if (is_on or off) and not app.dry_run:
         app.home.prepare()
+    listed = list[str]()
+
+    def own_file(path: Path, text: str = "") -> OwnFile:
+        mode = 0o600 if is_memory else 0o644
+        return OwnFile(kind="copy", path=path, root=base, mode=mode, text=text, is_recorded=False)
+
+    def entries(own: str) -> list[str]:
+        listed[:] = keeper.index_lines(own, rules)
+        return listed
+
     with piece_installer.changes(app) as work:
         kept = work.receipts.pieces
         old = kept.get(receipt.key, receipt)
-        rules = _synced_rules(app) if is_on and memory else []
-        skills = _skill_rules(app) if is_on and not memory else {}
-        wanted = dict(_skill_files(app, Path(old.path), skills))
-        wanted |= {Path(old.path) / keeper.rule_file_name(one): keeper.rule_file_text(one) for one in rules}
+        rules = _synced_rules(app) if is_on and is_memory else []
+        skills = _skill_rules(app) if is_on and not is_memory else {}
         count = len(rules) + sum(map(len, skills.values()))
+        wanted = dict(_skill_files(app, folder, skills))
+        wanted |= {folder / keeper.rule_file_name(one): keeper.rule_file_text(one) for one in rules}
         if is_on and (wanted or old.off):  # kept first, so that `uninstall` finds the folder even if writing fails
             kept[old.key] = old = old._replace(at=old.at or app.clock.now().iso(), off=False)
         for path, text in wanted.items():
-            work.install(_own_file(app, old, path, text))
+            work.install(own_file(path, text))
         for path in _present_files(old):
             if path not in wanted:
-                work.uninstall(_own_file(app, old, path))
-        if memory and (wanted or memory.folder.is_dir()):
-
-            def entries(own: str) -> list[str]:
-                listed[:] = keeper.index_lines(own, rules)
-                return listed
-
-            work.install(_index(memory, entries))
+                work.uninstall(own_file(path))
+        if is_memory and (wanted or folder.is_dir()):
+            index = folder / keeper.INDEX_FILE
+            work.install(Section(kind="index", path=index, root=base, entries=entries, is_entry=_is_entry))
         if not is_on:
             kept.pop(old.key, None)
             kept |= {old.key: old._replace(at="", off=True)} if off else {}
         elif work.changed and not app.dry_run:
             kept[old.key] = old._replace(at=app.clock.now().iso())
             app.log.line(old.kind, host=old.host, rules=count)
-    if memory and len(listed) < count:
-        notes.append(f"{memory.index_file} has room for {len(listed)} of {count}; the others have their files.")
+    notes, setting = list[str](), KINDS[receipt.kind].setting
+    if is_memory and len(listed) < count:
+        notes.append(f"{keeper.INDEX_FILE} has room for {len(listed)} of {count}; the others have their files.")
     if not app.settings.switch(setting):
         notes.append(f"{setting} is off. Switch it on in {app.home.conf}.")
-    facts = {
-        "on": is_on,
-        **({"rules": count} if is_on else {}),
-        **({"listed": len(listed)} if is_on and memory else {}),
-    }
+    facts: dict[str, int] = {"on": is_on} | ({"rules": count} if is_on else {})
+    facts |= {"listed": len(listed)} if is_on and is_memory else {}
     return _summary(work, receipt, facts, notes)
 
 

@@ -98,13 +98,12 @@ def memory_folder(
     from recollect.vault import front
 
     owner = default_agent()
-    memory = None if folder else owner.own_memory(app.places)
-    place = Path(folder) if folder else memory.folder if memory else Path()
+    place = Path(folder) if folder else owner.own_memory(app.places)[1]
     if not place.is_dir():
         raise NotFound(f"There is no folder {place}.", hint=f"{owner.TITLE} has no notes on this project yet.")
     found = []
     for path in sorted(place.glob("*.md")):
-        if owner.is_rule_file_name(path.name) or path.name == (memory.index_file if memory else "MEMORY.md"):
+        if owner.is_rule_file_name(path.name) or path.name == owner.INDEX_FILE:
             continue  # ours, or a list of the others
         text = _read_text(path)
         head, fields = front.find(text), dict[str, str]()

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-from recollect.agents import DEFAULT_HOST, Ability, Level, callers, is_able
+from recollect.agents import DEFAULT_HOST, Level, callers
 from recollect.agents import agent as agent_of
 from recollect.app.core import App
 from recollect.base.errors import BadInput, Conflict
@@ -79,9 +79,8 @@ def uninstall(
                 taken = work.uninstall(piece)
                 if piece.kind == HOOKS:
                     _require(taken)
-            if is_able(host, Ability.READS) and not app.dry_run:
-                for folder in agent_of(host).answer_folders(app.places):
-                    shutil.rmtree(folder, ignore_errors=True)
+            for folder in () if app.dry_run else agent_of(host).answer_folders(app.places):
+                shutil.rmtree(folder, ignore_errors=True)
         gone = {one.piece.receipt.key for one in work.outcomes}
         still = sorted({one.path for one in work.receipts.of(*CALLING) if one.key not in gone})
         for command in (Path(one.path) for one in work.receipts.of(COMMAND) if not still):

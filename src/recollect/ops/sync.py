@@ -73,9 +73,8 @@ def _stamp(app: App) -> tuple[object, ...]:
         return ()
     stores = [path for scope in Scope if (path := app.store_path(scope)) is not None]
     logs = [path.with_name(path.name + "-wal") for path in stores]
-    memory = default_agent().own_memory(app.places)
-    files = [*stores, *logs, app.home.conf, app.project.conf, memory.folder / memory.index_file]
-    return tuple(map(stamp, files))
+    index = default_agent().own_memory(app.places)[1] / default_agent().INDEX_FILE
+    return tuple(map(stamp, [*stores, *logs, app.home.conf, app.project.conf, index]))
 
 
 def _folders(app: App, copies: Copies, is_on: bool) -> list[Receipt]:
@@ -84,5 +83,5 @@ def _folders(app: App, copies: Copies, is_on: bool) -> list[Receipt]:
     if app.project is None or known or not is_on:
         return [one for one in known if not one.off]
     usual = rule_copies.receipt_for(app, copies)
-    is_used = copies is SKILLS or rule_copies.own_memory_of(app, usual).base.is_dir()
+    is_used = copies is SKILLS or rule_copies.memory_base(app, usual).is_dir()
     return [usual] if is_used else []
