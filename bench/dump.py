@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.store import migrate, tokenizer
+from recollect.store import connect, tokenizer
 
 Dump = dict[str, tuple[str, ...]]
 
@@ -36,7 +36,7 @@ class Reader:
     def __init__(self) -> None:
         db = apsw.Connection(":memory:")
         tokenizer.register(db)
-        migrate.build(db)
+        connect.build(db)
         self._queries = _WHOLE | _FULL_TEXT | _tables(db)
         db.close()
 

@@ -29,7 +29,7 @@ from recollect.base.errors import BadInput
 from recollect.model.ask import Use
 from recollect.model.memory import Memory
 from recollect.ops import recall_agent
-from recollect.store.words import STOP_WORDS
+from recollect.store.search import STOP_WORDS
 
 SYSTEM = "recall-agent"
 

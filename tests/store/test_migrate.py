@@ -11,7 +11,7 @@ import pytest
 from recollect.base.errors import StoreFull, StoreTooNew
 from recollect.model.memory import Note
 from recollect.model.plan import Create
-from recollect.store import SqliteStore, Tuning, migrate
+from recollect.store import SqliteStore, Tuning, connect
 from tests.store.helpers import contents
 from tests.values import act, note, plan
 
@@ -47,7 +47,7 @@ class Steps:
 
 def learn(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[apsw.Connection], object]):
     """From here on this program is a later one, which knows these migrations too."""
-    monkeypatch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, *steps))
+    monkeypatch.setattr(connect, "MIGRATIONS", (*connect.MIGRATIONS, *steps))
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_an_older_database_is_migrated_once_after_a_backup_and_a_new_one_needs_n
     assert (migration.runs, backups(new)) == (5, []), "a file each, and verify three times"
     schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
     assert set(read(path, schema)) == set(read(new, schema))
-    assert version(path) == version(new) == migrate.current_version() == old + 1
+    assert version(path) == version(new) == connect.current_version() == old + 1
     assert backups(path) == [f"memory-before-v{old + 1}.db"]
     read(path, "DROP INDEX memory_by_mood")
     with closing(SqliteStore(path, Tuning())) as store:
@@ -139,7 +139,7 @@ def test_without_a_backup_there_is_no_migration(path: Path, kept: list[Note], mo
     def full(*_: object):
         raise StoreFull("No space left for the backup.")
 
-    monkeypatch.setattr("recollect.store.migrate.copy_to", full)
+    monkeypatch.setattr("recollect.store.connect.copy_to", full)
     before = contents(path.parent)
 
     with pytest.raises(StoreFull):

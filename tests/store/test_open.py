@@ -15,7 +15,7 @@ from recollect.base.errors import RecollectError, StoreDamaged, StoreForeign, St
 from recollect.model.memory import Note
 from recollect.model.plan import Create
 from recollect.model.query import Query
-from recollect.store import SqliteStore, Store, Tuning, migrate
+from recollect.store import SqliteStore, Store, Tuning, connect
 from recollect.store.connect import APPLICATION_ID
 from tests.store.helpers import contents, do, finished, search, start
 from tests.values import note
@@ -118,7 +118,7 @@ def test_a_database_that_becomes_newer_or_older_while_it_is_open_is_not_written(
         other.execute("PRAGMA user_version = 0")
         with pytest.raises(errors.Conflict):
             write(store)
-        other.execute(f"PRAGMA user_version = {migrate.current_version() + 1}")
+        other.execute(f"PRAGMA user_version = {connect.current_version() + 1}")
         before = contents(path.parent)
         writes = (SqliteStore.reindex, lambda s: s.purge(("x",)), lambda s: s.put_vectors("m", [(1, b"v")]))
         for change in (write, *writes):

@@ -9,7 +9,8 @@ from recollect.model.memory import Kind
 from recollect.model.plan import Create, Remove, Update
 from recollect.model.query import Query, TermEvidence, WordEvidence
 from recollect.recall.priority import strength_factor
-from recollect.store import SqliteStore, Store, Tuning, tokenizer, words
+from recollect.store import SqliteStore, Store, Tuning, tokenizer
+from recollect.store import search as words
 from tests.model.strategies import texts
 from tests.store.helpers import do, search
 from tests.values import messages, note, renamed, rule, thread

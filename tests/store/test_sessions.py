@@ -14,7 +14,7 @@ from recollect.model.plan import Create, Update
 from recollect.model.query import Query
 from recollect.model.session import Ending, LedgerKey, Outcome, ReadAct, ShownMemory, StateRecord, Way, shorten
 from recollect.store import Store
-from recollect.store.sessions import KEPT_DAYS, OUTCOMES_KEPT_DAYS
+from recollect.store.database import KEPT_DAYS, OUTCOMES_KEPT_DAYS
 from tests.store.helpers import ME, delete_plan, do, pointer, search, session, show, traces
 from tests.values import NOW, act, plan, rule, thread
 
@@ -137,8 +137,8 @@ def test_an_outcome_is_recorded_once_and_found_by_session_kind_and_number(store:
 
 
 def test_events_and_outcomes_are_not_kept_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("recollect.store.sessions.EVENTS_KEPT", 50)
-    monkeypatch.setattr("recollect.store.sessions.OUTCOMES_KEPT", 50)
+    monkeypatch.setattr("recollect.store.database.EVENTS_KEPT", 50)
+    monkeypatch.setattr("recollect.store.database.OUTCOMES_KEPT", 50)
     with store.transaction():
         for number in range(60):
             store.put(pointer(prompt=str(number)))

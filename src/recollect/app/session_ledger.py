@@ -1,6 +1,6 @@
 """Sessions: who is talking, which of our sessions this is, what it was shown, and what that counts for.
 
-This module writes counters and marks (store/sessions.py explains why these are not plans). The caller decides what to
+This module writes counters and marks (store/database.py explains why these are not plans). The caller decides what to
 do where a store cannot be written: someone who only wanted an answer still gets one.
 """
 

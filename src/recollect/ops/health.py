@@ -83,9 +83,9 @@ def doctor(app: App) -> Checkup:
     from recollect.app import language_model
     from recollect.integrations import agent_checks
     from recollect.ops import notes, sync  # `status` needs none of these
-    from recollect.store import sqlite_version
+    from recollect.store import sqlite_lib_version
 
-    version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_version()
+    version, sqlite = ".".join(map(str, sys.version_info[:3])), sqlite_lib_version()
     is_sound = tuple(int(part) for part in sqlite.split(".")) >= _SOUND_SQLITE
     place = next(path for path in (app.home.root, *app.home.root.parents) if path.exists())
     free = shutil.disk_usage(place).free

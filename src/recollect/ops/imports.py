@@ -62,7 +62,7 @@ def claude_recall(app: App, file: File = None, *, called: Called = None, user: U
 
 
 def _import_database(app: App, program: str, file: str | None, called: str | None, user: bool) -> Summary:
-    from recollect.store.foreign import read_tables
+    from recollect.store import read_tables
 
     known = foreign.DATABASES[program]
     path = Path(file) if file else user_home(environment()) / known.file

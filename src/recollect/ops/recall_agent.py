@@ -25,7 +25,7 @@ from recollect.recall import model_choice
 from recollect.recall.model_choice import CandidateLine
 from recollect.recall.priority import is_muted
 from recollect.render.harmless import neutral, plain
-from recollect.store.words import STOP_WORDS
+from recollect.store.search import STOP_WORDS
 from recollect.vault import page
 
 BEST = 60  # found by ordinary recall: they are offered first, so that they are there however much is remembered

@@ -13,13 +13,13 @@ from recollect.base import project as identity
 from recollect.base.errors import BadInput, Conflict, ModelError, StoreDamaged
 from recollect.base.text import counted
 from recollect.model.codec import Json
-from recollect.model.memory import Bridge, Memory, Message
-from recollect.model.plan import Alias, Change, Create, Link, Plan
+from recollect.model.memory import Memory, Message
+from recollect.model.plan import Change, Create, Plan
 from recollect.model.result import Finding, Scope, Summary, Verified
 from recollect.ops.table import Arg
 
 if TYPE_CHECKING:
-    from recollect.store import Salvaged, Store
+    from recollect.store import Store
 
 _BATCH = 64  # passages embedded and kept at once
 _RECOVERED_AT_ONCE = 200
@@ -105,20 +105,22 @@ def _present(app: App) -> list[Scope]:
 def recover(app: App) -> Summary:
     """Also for a store that opens but holds damaged rows, which is set aside and made anew from what is sound, and for
     one whose file is gone."""
+    from recollect.store import salvage
+
     facts: dict[str, Json] = {"dry_run": app.dry_run}
     total = 0
     for scope, folder in store_folders(app):
         sources = _sources(app, scope, folder)
         if not sources:
             continue
-        found = _pooled(sources)
+        memories, messages, ties = salvage(sources)
         would_be_new = folder / _LIVE in sources
-        missing = list(found.memories) if would_be_new else _missing(app, scope, found.memories)
+        missing = memories if would_be_new else _missing(app, scope, memories)
         named: list[Json] = [str(source) for source in sources]
-        facts[scope] = {"sources": named, "readable": len(found.memories), "missing": len(missing)}
+        facts[scope] = {"sources": named, "readable": len(memories), "missing": len(missing)}
         total += len(missing)
         if missing and not app.dry_run:
-            _bring_back(app, app.writer(scope), missing, found)
+            _bring_back(app, app.writer(scope), missing, messages, ties)
             app.log.line("recover", scope=scope, memories=len(missing))
     if len(facts) == 1:
         backups = [str(file) for _, folder in store_folders(app) for file in backups_of(folder / _LIVE)]
@@ -154,44 +156,21 @@ def _is_damaged(app: App, scope: Scope) -> bool:
         return True  # and set aside by then, unless this is a dry run
 
 
-def _pooled(sources: list[Path]) -> Salvaged:
-    """The newest sound version of each."""
-    from recollect.store import Salvaged, salvage
-
-    memories: dict[str, Memory] = {}
-    messages: dict[str, Message] = {}
-    bridges: dict[tuple[str, str, str], Bridge] = {}
-    aliases: dict[str, str] = {}
-    removed: set[str] = set()
-    for found in map(salvage, sources):
-        memories = {one.id: one for one in found.memories if one.id not in removed} | memories
-        removed |= found.removed - memories.keys()
-        messages = {one.id: one for one in found.messages} | messages
-        bridges = {one.key: one for one in found.bridges} | bridges
-        aliases = dict(found.aliases) | aliases
-    return Salvaged(
-        tuple(memories.values()), tuple(messages.values()), tuple(bridges.values()), tuple(aliases.items()),
-        frozenset(removed),
-    )  # fmt: skip
-
-
-def _missing(app: App, scope: Scope, memories: tuple[Memory, ...]) -> list[Memory]:
+def _missing(app: App, scope: Scope, memories: list[Memory]) -> list[Memory]:
     """Not those that this store's own journal knows: they were deleted or purged since."""
     store = app.reader(scope)
     return [m for m in memories if store.get(m.id, follow=False) is None and not store.log(limit=1, memory=m.id)]
 
 
-def _bring_back(app: App, store: Store, missing: list[Memory], found: Salvaged) -> None:
+def _bring_back(app: App, store: Store, missing: list[Memory], messages: list[Message], ties: list[Change]) -> None:
     said: dict[str, list[Message]] = {}
-    for message in found.messages:
+    for message in messages:
         said.setdefault(message.thread_id, []).append(message)
     act = app.change_header("recover", f"Recovered {counted(len(missing), 'memory', 'memories')}")
     for start in range(0, len(missing), _RECOVERED_AT_ONCE):
         batch = missing[start : start + _RECOVERED_AT_ONCE]
         store.apply(Plan.of(Create(memory, tuple(said.get(memory.id, ()))) for memory in batch), act)
         app.progress(start + len(batch), len(missing), "memories")
-    ties: list[Change] = [Link(bridge) for bridge in found.bridges]
-    ties += [Alias(old, new) for old, new in found.aliases]
     for tie in ties:
         with suppress(Conflict):  # an end of it could not be read
             store.apply(Plan.of([tie]), act)

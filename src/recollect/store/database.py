@@ -1,31 +1,46 @@
-"""One opened database file: reading memories from it, and the one way to write, a transaction.
+"""One opened database file: reading it, the one way to write (a transaction), and session state.
 
-connect.py opens files, migrate.py knows versions. The other parts of the store (sessions, words, ...) build on this.
+What each method promises is said in protocol.py. Sessions, ledgers, events, outcomes, states and usage counters are not
+plans: they are made at every prompt, and nobody would undo them one by one. They are hashed like the rest, pruned by
+age and number, and hold no text that anyone said; only outcomes hold a redacted line.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.base.errors import Conflict, StoreError
+from recollect.model.codec import content_hash
 from recollect.model.memory import Bridge, Lane, Memory, Message, Sketch, Status
 from recollect.model.query import Query
-from recollect.store import migrate, rows, tokenizer
-from recollect.store.connect import Tuning, connect, translated_errors, use_wal
-from recollect.store.protocol import Progress
+from recollect.model.session import LedgerKey, Outcome, Pointer, RecallRecord, Session, StateRecord, Way
+from recollect.store import connect, rows, tokenizer
+from recollect.store.connect import Tuning, translated_errors
+from recollect.store.protocol import AnyRecord, Progress, Record
 
 if TYPE_CHECKING:
     from recollect.store.vectors import Vectors
 
 T = TypeVar("T")
 AMONG = "IN (SELECT value FROM json_each(?))"  # of a list, which is bound as JSON
+KEPT_DAYS = 30  # of sessions that were not heard of, and their ledgers
+EVENTS_KEPT = 10_000
+OUTCOMES_KEPT = 5_000
+OUTCOMES_KEPT_DAYS = 90
+_RECALLS_KEPT = 1_000
 _PAGE = 500
 _LIKENESS = """
     instr(id, ?) > 0 OR instr(lower(title), lower(?)) > 0 DESC,
     substr(id, -6) = substr(?, -6) DESC, substr(id, 1, 15) = substr(?, 1, 15) DESC, seq DESC"""
+_ORDERS = {"shown": "at, memory", "outcome": "seq DESC", "recall": "seq DESC"}  # others by their keys
+_CONDITIONS = {
+    "memory": "seq IN (SELECT seq FROM recall_memory WHERE id = ?)",
+    "under": "name >= ? AND name < ? || char(1114111)",  # by the index; no name begins with the last character there is
+}
 
 
 def silent(_done: int, _total: int) -> None:
@@ -35,14 +50,14 @@ def silent(_done: int, _total: int) -> None:
 class Database:
     def __init__(self, path: Path | None, tuning: Tuning, *, read_only: bool = False) -> None:
         self._tuning = tuning
-        self._path = path
+        self.path = path
         if path is not None and path.with_name(path.name + "-journal").exists():
             read_only = False  # a write was cut off before WAL was in use: only a writer can roll it back
         elif path is not None and path.is_file() and path.stat().st_size:
             # Looked at without writing first, so that a newer or foreign file stays as it is.
-            with closing(connect(path, tuning, read_only=True)) as db, translated_errors(path):
-                read_only = migrate.inspect(db, path) == migrate.current_version() and read_only
-        self._db = connect(path, tuning, read_only=read_only)
+            with closing(connect.connect(path, tuning, read_only=True)) as db, translated_errors(path):
+                read_only = connect.inspect(db, path) == connect.current_version() and read_only
+        self._db = connect.connect(path, tuning, read_only=read_only)
         self._analyse = tokenizer.register(self._db)
         self._term_counts: Counter[str] = Counter()
         """What this transaction did to the counts of terms: written once, before it ends or asks for words."""
@@ -51,20 +66,14 @@ class Database:
             return
         try:
             with translated_errors(path):
-                migrate.inspect(self._db, path)
-                use_wal(self._db, path, tuning.busy_timeout_ms)
-                migrate.bring_up(self._db, path, self.reindex)
+                connect.bring_up(self._db, path, tuning.busy_timeout_ms, self.reindex)
         except BaseException:
             with suppress(StoreError):  # a full disk can refuse this too; the first refusal is the one to report
                 self.close()
             raise
 
-    @property
-    def path(self) -> Path | None:
-        return self._path
-
     def close(self) -> None:
-        with translated_errors(self._path):
+        with translated_errors(self.path):
             self._db.close()
 
     def reindex(self, progress: Progress = silent) -> int:
@@ -74,7 +83,7 @@ class Database:
 
     def _every(self, sql: str, *values: object) -> list[Any]:
         """A list is bound as JSON: a statement takes only some thousands of values."""
-        with translated_errors(self._path):
+        with translated_errors(self.path):
             bound = [json.dumps(value) if isinstance(value, list) else value for value in values]
             return self._db.execute(sql, bound).fetchall()
 
@@ -104,55 +113,38 @@ class Database:
 
     @contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Several writes as one: all or none, and one wait for the disk. Takes the write lock at once: the busy timeout
-        then does the waiting, and a read can never turn into a failed write. The schema version is checked inside,
-        because another program may have migrated the file since we opened it. Inside another transaction it is a part
-        of that: when it fails, it takes back only its own work."""
-        if self._db.in_transaction:
-            with self._savepoint(keep=keep):
-                yield
-            return
-        with translated_errors(self._path):
-            self._db.execute("BEGIN IMMEDIATE")
+        """Takes the write lock at once: the busy timeout then does the waiting, and a read can never turn into a failed
+        write. The schema version is checked inside, because another program may have migrated the file since we opened
+        it. A part of another transaction that fails takes back only its own work."""
+        is_part, counts = self._db.in_transaction, self._term_counts.copy()
+        with translated_errors(self.path):
+            self._db.execute("SAVEPOINT part" if is_part else "BEGIN IMMEDIATE")
             try:
-                version = migrate.inspect(self._db, self._path)
-                if version != migrate.current_version():
-                    problem = f"{self._path} was replaced by an older database (schema {version}) while it was open."
+                version = connect.current_version() if is_part else connect.inspect(self._db, self.path)
+                if version != connect.current_version():
+                    problem = f"{self.path} was replaced by an older database (schema {version}) while it was open."
                     raise Conflict(problem, hint="Nothing was written. Run the command again.")
                 yield
-                self._settle_terms()
-                self._db.execute("COMMIT" if keep else "ROLLBACK")
+                if keep and not is_part:
+                    self._settle_terms()
+                if keep:
+                    self._db.execute("RELEASE part" if is_part else "COMMIT")
             except BaseException:
-                self._term_counts.clear()
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                keep = False
                 raise
-
-    @contextmanager
-    def _savepoint(self, *, keep: bool) -> Iterator[None]:
-        counts = self._term_counts.copy()
-        self._db.execute("SAVEPOINT part")
-        try:
-            yield
-        except BaseException:
-            keep = False
-            raise
-        finally:
-            if not keep:
-                self._term_counts = counts
-            if self._db.in_transaction:  # a full disk, for one, rolls back everything at once
-                self._db.execute("RELEASE part" if keep else "ROLLBACK TO part; RELEASE part")
+            finally:
+                if not keep:
+                    self._term_counts = counts
+                if not keep and self._db.in_transaction:  # a full disk, for one, rolls back everything at once
+                    self._db.execute("ROLLBACK TO part; RELEASE part" if is_part else "ROLLBACK")
 
     # Reading
 
     def get(self, id: str, *, follow: bool = True) -> Memory | None:
-        """A merged memory answers as what it became, unless aliases are not to be followed."""
         new = self._first("SELECT new FROM alias WHERE old = ?", id) if follow else None
         return next(iter(self._read(Memory, "WHERE id = ?", new[0] if new else id)), None)
 
     def find(self, query: Query) -> list[Memory]:
-        """By filters alone, most recently active first. With `like`: ids and titles that contain this text, then ids
-        that look like it."""
         listed = "EXISTS (SELECT 1 FROM json_each({}) t WHERE lower(t.value) = lower(?))"
         # One value in parentheses is an equation to SQLite: the index then gives the order, too.
         kinds, statuses = (", ".join("?" * len(given)) for given in (query.kinds, query.statuses))
@@ -176,20 +168,16 @@ class Database:
         return self._read(Memory, f"WHERE {where} ORDER BY {order} LIMIT ?", *values, query.limit)
 
     def messages(self, thread_id: str = "", *, ids: Sequence[str] = ()) -> tuple[Message, ...]:
-        """The messages of a thread, or those with these ids; oldest first."""
         where, given = (f"id {AMONG}", list(ids)) if ids else ("thread_id = ?", thread_id)
         return tuple(self._read(Message, f"WHERE {where} ORDER BY at, id", given))
 
     def bridges(self, *ids: str) -> tuple[Bridge, ...]:
-        """The bridges that touch any of the ids; all bridges when none is given."""
         where = f"WHERE source {AMONG} OR target {AMONG}" if ids else ""
         given = [list(ids)] * 2 if ids else []
         return tuple(self._read(Bridge, f"{where} ORDER BY created_at, source, target, type", *given))
 
     def each(self) -> Iterator[tuple[Memory, tuple[Message, ...]]]:
-        """Everything, oldest first, for exports."""
-        for _, memory, messages in self._everything():
-            yield memory, messages
+        return ((memory, messages) for _, memory, messages in self._everything())
 
     def _everything(self) -> Iterator[tuple[int, Memory, tuple[Message, ...]]]:
         """Oldest first, a page at a time, so that no read lock is held while the caller works."""
@@ -200,7 +188,6 @@ class Database:
                 yield last, rows.to_value(Memory, cells), self.messages(str(cells[0]))
 
     def sketches(self) -> list[Sketch]:
-        """The active and suspended threads, as far as ageing needs them."""
         sql = """SELECT seq, id, status, weight, pinned, reinforced_at, last_active_at, lane FROM memory
                     WHERE kind = 'thread' AND status IN ('active', 'suspended')"""
         statuses, lanes = {str(one): one for one in Status}, {str(one): one for one in Lane}
@@ -212,3 +199,77 @@ class Database:
     def _current(self, id: str) -> tuple[Memory, tuple[Message, ...]] | None:
         memory = self.get(id, follow=False)
         return None if memory is None else (memory, self.messages(id))
+
+    # Session state
+
+    def use(self, ids: Sequence[str], used: Callable[[Memory], Memory]) -> None:
+        with self.transaction():
+            for id in dict.fromkeys(ids):
+                memory = self.get(id, follow=False)
+                if memory is None:
+                    continue
+                after = used(memory)
+                if content_hash(after) != content_hash(memory):
+                    raise ValueError(f"the use of {id} would change what it says")
+                self._db.execute(rows.update_sql("memory"), (*rows.sealed(rows.cells_of(after)), id))
+
+    def put(self, *records: AnyRecord) -> int:
+        with self.transaction():
+            return sum(map(self._put_record, records))
+
+    def _put_record(self, record: AnyRecord) -> bool:
+        match record:
+            case Pointer(size=size):
+                known = self._first("SELECT size FROM event WHERE key = ?", record.key)
+                if known and known[0] == size:
+                    return False
+                # Delivered again, or another event just like it: it goes to the end, with the smaller size.
+                self._db.execute("DELETE FROM event WHERE key = ?", (record.key,))
+                smaller = replace(record, size=min(known[0], size) if known else size)
+                seq = self._insert("event", rows.cells_of(smaller))
+                self._db.execute("DELETE FROM event WHERE seq <= ?", (seq - EVENTS_KEPT,))
+                return known is None
+            case Outcome():
+                if self._first("SELECT 1 FROM outcome WHERE key = ?", record.key):
+                    return False
+                newest = self._insert("outcome", rows.cells_of(record))
+                oldest = record.at.plus(days=-OUTCOMES_KEPT_DAYS).micros
+                self._db.execute("DELETE FROM outcome WHERE seq <= ?", (newest - OUTCOMES_KEPT,))
+                self._db.execute("DELETE FROM outcome WHERE at < ? AND seq < ?", (oldest, newest))
+            case RecallRecord():
+                seq = self._insert("recall", rows.cells_of(record))
+                listed = [(id, seq) for id in record.memories]
+                self._db.executemany("INSERT OR IGNORE INTO recall_memory VALUES (?, ?)", listed)
+                self._db.execute("DELETE FROM recall WHERE seq <= ?", (seq - _RECALLS_KEPT,))
+            case StateRecord(name, None):
+                self._db.execute("DELETE FROM state WHERE name = ?", (name,))
+            case _:
+                self._insert(rows.TABLES[type(record)], rows.cells_of(record), replace=True)
+        if isinstance(record, Session):
+            old = "SELECT id, agent FROM session WHERE last_at < ? LIMIT 50"
+            for gone in self._every(old, record.last_at.plus(days=-KEPT_DAYS).micros):
+                self._db.execute("DELETE FROM shown WHERE session = ? AND agent = ?", gone)
+                self._db.execute("DELETE FROM session WHERE id = ? AND agent = ?", gone)
+        return True
+
+    def records(self, kind: type[Record], /, *, limit: int = -1, **filters: object) -> list[Record]:
+        conditions: list[str] = ["1"]
+        values: list[object] = []
+        for name, value in filters.items():
+            if value is None:
+                continue
+            plain = f'"{name}" {AMONG}' if isinstance(value, list) else f'"{name}" = ?'
+            conditions.append(_CONDITIONS.get(name, plain))
+            values += [str(value) if isinstance(value, str) else value] * conditions[-1].count("?")
+        order = _ORDERS.get(rows.TABLES[kind], rows.KEYS[rows.TABLES[kind]][0])
+        rest = f"WHERE {' AND '.join(conditions)} ORDER BY {order} LIMIT ?"
+        return self._read(kind, rest, *values, limit)
+
+    def marks(self, key: LedgerKey, way: Way) -> frozenset[str]:
+        """`records` without what no prompt waits for."""
+        sql = "SELECT memory FROM shown WHERE session = ? AND agent = ? AND epoch = ? AND way = ?"
+        return frozenset(mark for (mark,) in self._every(sql, *key, str(way)))
+
+    def events(self, *, after: int = 0, limit: int = 100) -> list[tuple[int, Pointer]]:
+        sql = f"SELECT seq, {rows.select('event')} FROM event WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
+        return [(seq, rows.to_value(Pointer, cells)) for seq, *cells in self._every(sql, after, limit)]

@@ -1,40 +1,170 @@
 """Plans applied and journalled, undone, and erased for good.
 
-A created memory is journalled by its id and content hash alone (the store has the rest), a removed one with all it had.
+A change that is already in place writes nothing, which is why a plan can be applied twice; one that was made from
+another state is refused. A compaction archives a hundred thousand threads in one plan, so updates are read and written
+by the hundred, and of rows whose words stay only the cells that change are decoded, checked and written, with the row's
+new hash. In the journal a created memory is kept by its id and content hash alone (the store has the rest), a removed
+one with all it had.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, get_origin
 
-from recollect.base.errors import Conflict, NotFound, StoreBusy
+from recollect.base.errors import Conflict, IdTaken, NotFound, StoreBusy, StoreDamaged
 from recollect.base.moment import Moment
+from recollect.model import codec
 from recollect.model import plan as plans
-from recollect.model.codec import USAGE, canonical, content_hash, encode
-from recollect.model.plan import Change, FileChange, Plan
+from recollect.model.codec import FIELDS, USAGE, canonical, content_hash, decode_memory, encode, encode_field
+from recollect.model.memory import Memory
+from recollect.model.passage import message_spans, spans
+from recollect.model.plan import Change, FileChange, Plan, Update
 from recollect.model.result import Entry
 from recollect.store import rows
 from recollect.store.connect import translated_errors
 from recollect.store.database import AMONG
 from recollect.store.protocol import ChangeHeader
-from recollect.store.writes import Writes
+from recollect.store.search import Search
 
 _NOTHING = "Nothing was written."
 _PRUNED_AT_ONCE = 20
+_UPDATED_AT_ONCE = 500
+_INDEXED = frozenset({"title", "body", "topics"})
+_PLAIN = frozenset(
+    name
+    for name, one in FIELDS.items()
+    if one.column and get_origin(one.type) is not tuple and name not in ("id", "title", "body")
+)
+_PLACE = {name: place for place, name in enumerate(rows.COLUMNS["memory"])}
+_Pair = tuple[Any, Any]  # a value before and after; None where there is none
+# Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
+# the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
+_FORGET_OUTCOMES = """
+    WITH gone (id) AS (SELECT value FROM json_each(?1)),
+    source (session) AS (
+        SELECT "group" FROM memory WHERE id IN gone AND "group" <> '' UNION
+        SELECT substr(value, 9) FROM memory, json_each(memory.tags) WHERE memory.id IN gone AND value LIKE 'session:%'),
+    journalled (plan) AS (
+        SELECT plan FROM journal JOIN journal_memory m USING (seq) WHERE m.id IN gone AND plan IS NOT NULL)
+    DELETE FROM outcome WHERE session IN source
+        OR EXISTS (SELECT 1 FROM journalled WHERE instr(journalled.plan, outcome.session))
+        OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
 
 
-class Journal(Writes):
+class Journal(Search):
     def apply(self, plan: Plan, header: ChangeHeader) -> bool:
-        """All of it or nothing, journalled. False: everything was already so, and nothing was written."""
         with self.transaction():
             done = Plan(tuple(self._apply(plan.changes)))
             if done:
                 self._record(header, done)
             return bool(done)
 
+    # The changes of a plan as rows
+
+    def _apply(self, changes: Iterable[Change]) -> list[Change]:
+        """Returns the changes that wrote anything. Updates in a row, each of another memory, are made together."""
+        done: list[Change] = []
+        run: dict[str, Update] = {}
+        for change in (*changes, None):
+            if run and (not isinstance(change, Update) or change.id in run or len(run) == _UPDATED_AT_ONCE):
+                done += self._update([*run.values()])
+                run = {}
+            if isinstance(change, Update):
+                run[change.id] = change
+            elif change is not None and self._apply_one(change):
+                done.append(change)
+        return done
+
+    def _apply_one(self, change: Change) -> bool:
+        if isinstance(change, FileChange):
+            return True  # the App writes files, in the same transaction
+        pairs = self._pairs(change)
+        keyed = [
+            (type(one), rows.TABLES[type(one)], rows.key_of(one)) for one in (pair[0] or pair[1] for pair in pairs)
+        ]
+        current = [next(iter(self._read(kind, rows.where(table), *key)), None) for kind, table, key in keyed]
+        if current == [after for _, after in pairs]:
+            return False
+        if current != [before for before, _ in pairs]:
+            raise _conflict(change)
+        if isinstance(change, plans.Remove):
+            if {m.id for m in self.messages(change.memory.id)} != {m.id for m in change.messages}:
+                raise _conflict(change)
+            self._remove_passages(change.memory.id)
+        with self._reindexed(*(plans.ids_of(change) if isinstance(change, plans.Move | plans.Unsay) else ())):
+            for (before, after), (_, table, key) in zip(pairs, keyed, strict=True):
+                if before is None:
+                    self._insert(table, rows.cells_of(after))
+                elif after is None:
+                    self._db.execute(f"DELETE FROM {table} {rows.where(table)}", key)  # noqa: S608
+                else:
+                    self._db.execute(rows.update_sql(table), (*rows.sealed(rows.cells_of(after)), *key))
+        if isinstance(change, plans.Create):
+            self._add_passages(change.memory.id, spans(change.memory, change.messages))
+        elif isinstance(change, plans.Say):
+            thread = self.get(change.id, follow=False)
+            self._add_passages(change.id, message_spans(thread, change.messages) if thread else ())
+        return True
+
+    def _pairs(self, change: Change) -> list[_Pair]:
+        """The rows of a change, before and after."""
+        match change:
+            case plans.Create(memory, messages):
+                return [(None, one) for one in (memory, *messages)]
+            case plans.Say(id, messages):
+                return [(None, replace(message, thread_id=id)) for message in messages]
+            case plans.Link(bridge):
+                return [(None, bridge)]
+            case plans.Alias(old, new, was):
+                return [(plans.Alias(old, was) if was else None, plans.Alias(old, new))]
+            case plans.Move(ids, source, target):
+                found = {m.id: m for id in (source, target) for m in self.messages(id)}
+                if not found.keys() >= set(ids):
+                    raise _conflict(change)
+                return [(replace(found[id], thread_id=source), replace(found[id], thread_id=target)) for id in ids]
+            case _:  # what takes one of these back
+                return [(after, before) for before, after in self._pairs(plans.inverse(change))]
+
+    def _update(self, run: Sequence[Update]) -> list[Update]:
+        """Each of another memory. Returns those that were not in place already."""
+        sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE id {AMONG}"  # noqa: S608
+        current = {row[1]: row for row in self._every(sql, [change.id for change in run])}
+        done: list[Update] = []
+        written: dict[tuple[str, ...], list[tuple[rows.Cell, ...]]] = {}
+        for change in run:
+            if change.id not in current:
+                raise Conflict(f"{change.id} no longer exists.", hint=_NOTHING)
+            seq, *cells = current[change.id]
+            is_plain = change.after.keys() <= _PLAIN
+            memory = None if is_plain else rows.to_value(Memory, cells)
+            now = {
+                name: encode(rows.READERS[name](cells[_PLACE[name]])) if is_plain else encode_field(memory, name)
+                for name in change.after
+            }
+            if now == change.after:
+                continue
+            if now != change.before:
+                raise _conflict(change)
+            names = tuple(change.after) if is_plain else rows.COLUMNS["memory"]
+            try:
+                if memory is not None:
+                    cells = [*rows.cells_of(decode_memory(encode(memory) | dict(change.after)))]
+                for name in names if is_plain else ():
+                    cells[_PLACE[name]] = rows.WRITERS[name](codec.read_field(change.after, name, FIELDS[name].decode))
+            except ValueError as problem:
+                raise StoreDamaged(f"{change.id} would become unreadable: {problem}", hint=_NOTHING) from None
+            written.setdefault(names, []).append((*(cells[_PLACE[name]] for name in names), rows.seal(cells), seq))
+            done.append(change)
+        with self._reindexed(*(change.id for change in done if not _INDEXED.isdisjoint(change.after))):
+            for names, values in written.items():
+                self._db.executemany(rows.update_sql("memory", names), values)
+        return done
+
+    # The journal
+
     def undo(self, change: str, header: ChangeHeader, *, dry_run: bool = False) -> Plan:
-        """Takes a change back and returns what that did."""
         with self.transaction(keep=not dry_run):
             journalled = self._every("SELECT plan FROM journal WHERE change = ? ORDER BY seq DESC", change)
             if not journalled:
@@ -54,22 +184,23 @@ class Journal(Writes):
     def _inverse(self, data: Any) -> Change:
         """What takes one journalled change back, given the state as it is at that step."""
         memory, messages = (_looks_at_state(data) and self._current(data["id"])) or (None, ())
+        later = f"Undo what came later first: `recollect log {data.get('id')}`."
         match data:
             case {"do": "create", "id": id, "hash": hash, "messages": message_ids}:
                 # Removed only as it was created: with other words or messages, something later depends on it.
                 if memory is None or content_hash(memory) != hash or [m.id for m in messages] != message_ids:
-                    raise _built_upon(id, "has changed since")
+                    raise Conflict(f"{id} has changed since.", hint=later)
                 return plans.Remove(memory, messages)
             case {"do": "say", "id": id, "messages": message_ids}:
                 current = {m.id: m for m in messages}
                 if not current.keys() >= set(message_ids):
-                    raise _built_upon(id, "no longer has what was added to it")
+                    raise Conflict(f"{id} no longer has what was added to it.", hint=later)
                 return plans.Unsay(id, tuple(current[one] for one in message_ids))
             case {"do": "update", "id": id, "after": after, "before": before} if memory is not None:
                 # Usage counters that have moved on since are no reason to refuse: they stay as they are.
                 fields = encode(memory)
                 kept = [name for name in after if name not in USAGE or fields[name] == after[name]]
-                return plans.Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
+                return Update(id, {name: after[name] for name in kept}, {name: before[name] for name in kept})
             case {"do": "file", "is_kept": False, "new_path": new_path, "old_path": old_path}:
                 problem = "cannot be restored: its text held a secret and was not kept"
                 raise Conflict(f"{new_path or old_path} {problem}.", hint=f"{_NOTHING} Change the file itself.")
@@ -78,9 +209,10 @@ class Journal(Writes):
 
     def _record(self, header: ChangeHeader, plan: Plan | None, ids: Iterable[str] = ()) -> None:
         """The oldest entries are removed, a few at a time, so that no write pays for all of them."""
-        kept = (
-            canonical([{"do": plans.verb_of(change), **_encode(change)} for change in plan.changes]) if plan else None
+        changes: codec.Json = (
+            [{"do": plans.verb_of(change), **_encode(change)} for change in plan.changes] if plan else []
         )
+        kept = canonical(changes) if plan else None
         cells = (header.change, header.at.micros, header.op, header.actor, header.summary, kept, header.undoes)
         seq = self._insert("journal", cells)
         touched = plan.touched() if plan else ids
@@ -92,89 +224,72 @@ class Journal(Writes):
             self._db.execute("DELETE FROM journal WHERE seq = ?", (old,))
 
     def log(self, *, limit: int, memory: str = "", change: str = "") -> list[Entry]:
-        """Newest first."""
         given = {"j.seq IN (SELECT seq FROM journal_memory WHERE id = ?)": memory, "j.change = ?": change}
         asked = {condition: value for condition, value in given.items() if value}
         sql = f"""
             SELECT j.change, min(j.at), j.op, j.actor, j.summary, j.undoes, sum(j.plan IS NULL) FROM journal j
             WHERE {" AND ".join(asked) or "1"} GROUP BY j.change ORDER BY max(j.seq) DESC LIMIT ?"""  # noqa: S608
-        return [
-            Entry(id, Moment(at), op, actor, summary, self._touched(id), undoes, self._undone_by(id), bool(purged))
-            for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit)
-        ]
-
-    def _undone_by(self, change: str) -> str | None:
-        """The undo in effect. An undo can be undone, too: of such a chain every second one is in effect."""
-        chain = [change]
-        sql = "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1"
-        while row := self._first(sql, chain[-1]):
-            chain.append(str(row[0]))
-        return chain[1] if len(chain) % 2 == 0 else None
-
-    def _touched(self, change: str) -> tuple[str, ...]:
-        sql = """SELECT DISTINCT id FROM journal_memory
-                    WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
-        return tuple(id for (id,) in self._every(sql, change))
+        touched = """SELECT DISTINCT id FROM journal_memory
+                     WHERE seq IN (SELECT seq FROM journal WHERE change = ?) LIMIT 100"""
+        found = []
+        for id, at, op, actor, summary, undoes, purged in self._every(sql, *asked.values(), limit):
+            ids = tuple(one for (one,) in self._every(touched, id))
+            # An undo can be undone, too: of such a chain every second one is in effect.
+            chain = [id]
+            while row := self._first(
+                "SELECT change FROM journal WHERE undoes = ? ORDER BY seq DESC LIMIT 1", chain[-1]
+            ):
+                chain.append(row[0])
+            undone_by = chain[1] if len(chain) % 2 == 0 else None
+            found.append(Entry(id, Moment(at), op, actor, summary, ids, undoes, undone_by, bool(purged)))
+        return found
 
     def purge(self, ids: tuple[str, ...], header: ChangeHeader | None = None) -> int:
-        """Removes memories with every trace; there is no undo. Returns how many journal entries lost their plan. With
-        a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
+        """With a header, the journal keeps that it happened and to which ids, so that nothing brings them back."""
+        listed = list(ids)
         with self.transaction():
-            self._every(_FORGET_OUTCOMES, list(ids))
+            self._every(_FORGET_OUTCOMES, listed)
             for id in ids:
-                found = self._current(id)
-                if found is not None:
+                if whole := self._current(id):
                     self._apply(plans.Unlink(bridge) for bridge in self.bridges(id))
                     self._db.execute("DELETE FROM alias WHERE old = ?1 OR new = ?1", (id,))
-                    self._apply([plans.Remove(*found)])
-            emptied = self._forget_plans(ids)
+                    self._apply([plans.Remove(*whole)])
+            # Journal entries about these memories keep their place in the order and lose what they said.
+            sql = f"""SELECT seq, {rows.select("journal")} FROM journal
+                      WHERE seq IN (SELECT seq FROM journal_memory WHERE id {AMONG})"""  # noqa: S608
+            emptied = self._every(sql, listed)
+            for seq, change, at, op, actor, _summary, _plan, undoes in emptied:
+                cells = (change, at, op, actor, "purged", None, undoes)
+                self._db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
+            for gone in (
+                f"journal_memory WHERE id {AMONG}",
+                f"recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id {AMONG})",  # noqa: S608
+                f"shown WHERE substr(memory, 1, instr(memory || '#', '#') - 1) {AMONG}",
+            ):
+                self._every(f"DELETE FROM {gone}", listed)  # noqa: S608
             if header is not None:
                 self._record(header, None, ids)
-        with translated_errors(self._path):
-            self._wipe_deleted()
-        return emptied
-
-    def _forget_plans(self, ids: tuple[str, ...]) -> int:
-        """Journal entries about these memories keep their place in the order and lose what they said."""
-        sql = f"""SELECT seq, {rows.select("journal")} FROM journal
-                     WHERE seq IN (SELECT seq FROM journal_memory WHERE id {AMONG})"""  # noqa: S608
-        found = self._every(sql, list(ids))
-        for seq, change, at, op, actor, _summary, _plan, undoes in found:
-            cells = (change, at, op, actor, "purged", None, undoes)
-            self._db.execute(rows.update_sql("journal"), (*rows.sealed(cells), seq))
-        of_memory = "substr(memory, 1, instr(memory || '#', '#') - 1)"
-        for gone in (
-            f"journal_memory WHERE id {AMONG}",
-            f"recall WHERE seq IN (SELECT seq FROM recall_memory WHERE id {AMONG})",  # noqa: S608
-            f"shown WHERE {of_memory} {AMONG}",
-        ):
-            self._every(f"DELETE FROM {gone}", list(ids))  # noqa: S608
-        return len(found)
-
-    def _wipe_deleted(self) -> None:
-        """Leaves no byte of what was deleted: in the index's old segments, in free pages, in the log."""
-        self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._db.execute("VACUUM")
-        if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
-            raise StoreBusy(
-                "Deleted, but another process still reads the old data, so it stays on disk until that process ends.",
-                hint="End other programs that use Recollect, then purge the same ids again.",
-            )
+        with translated_errors(self.path):
+            # No byte of what was deleted may stay: in the index's old segments, in free pages, in the log.
+            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._db.execute("VACUUM")
+            if self._value("PRAGMA wal_checkpoint(TRUNCATE)"):
+                problem = "Deleted, but another process still reads the old data, which stays on disk until that ends."
+                raise StoreBusy(problem, hint="End other programs that use Recollect, then purge the same ids again.")
+        return len(emptied)
 
 
-# Outcomes of the sessions that these memories came from, whose words they may share, and those that name them. Before
-# the memories themselves go: they say which sessions these were, or, deleted ones, the journal does.
-_FORGET_OUTCOMES = """
-    WITH gone (id) AS (SELECT value FROM json_each(?1)),
-    source (session) AS (
-        SELECT "group" FROM memory WHERE id IN gone AND "group" <> '' UNION
-        SELECT substr(value, 9) FROM memory, json_each(memory.tags) WHERE memory.id IN gone AND value LIKE 'session:%'),
-    journalled (plan) AS (
-        SELECT plan FROM journal JOIN journal_memory m USING (seq) WHERE m.id IN gone AND plan IS NOT NULL)
-    DELETE FROM outcome WHERE session IN source
-        OR EXISTS (SELECT 1 FROM journalled WHERE instr(journalled.plan, outcome.session))
-        OR EXISTS (SELECT 1 FROM json_each(outcome.shown) WHERE value IN gone)"""
+def _conflict(change: Change) -> Conflict:
+    match change:
+        case plans.Create(memory):
+            return IdTaken(memory.id)
+        case plans.Link(bridge):
+            return Conflict(f"{bridge.source} and {bridge.target} are already linked as {bridge.type}.", hint=_NOTHING)
+        case _:
+            ids = plans.ids_of(change)
+            hint = f"{_NOTHING} `recollect log {ids[0]}` shows by whom."
+            return Conflict(f"{' or '.join(ids)} has changed since.", hint=hint)
 
 
 def _encode(change: Change) -> Any:
@@ -191,10 +306,6 @@ def _encode(change: Change) -> Any:
 
 def _looks_at_state(data: Any) -> bool:
     return data["do"] in ("create", "say") or (data["do"] == "update" and not USAGE.isdisjoint(data["after"]))
-
-
-def _built_upon(id: str, problem: str) -> Conflict:
-    return Conflict(f"{id} {problem}.", hint=f"Undo what came later first: `recollect log {id}`.")
 
 
 def ids_in(changes: Any) -> set[str]:

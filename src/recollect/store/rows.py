@@ -51,12 +51,8 @@ TABLES: dict[type[Any], str] = {
 }  # fmt: skip
 
 
-def table_of(value: Any) -> str:
-    return TABLES[type(value)]
-
-
 def key_of(value: Any) -> tuple[str, ...]:
-    return tuple([str(getattr(value, name)) for name in KEYS[table_of(value)]])
+    return tuple([str(getattr(value, name)) for name in KEYS[TABLES[type(value)]]])
 
 
 def select(table: str, *, prefix: str = "") -> str:
@@ -124,33 +120,9 @@ def _moment(cell: int) -> Moment:
     return Moment(cell)
 
 
-# Memories
-
 WRITERS = {name: _converters(one.type)[0] for name, one in FIELDS.items()}
 READERS = {name: _converters(one.type)[1] for name, one in FIELDS.items()}
 _OWN = {name: decoder(one.type) for name, one in FIELDS.items() if not one.column}
-
-
-def _memory_cells(memory: Memory) -> tuple[Cell, ...]:
-    fields = FIELDS_OF[memory.kind]
-    own = {one.name: getattr(memory, one.name) for one in fields if not one.column}
-    kept = canonical({name: encode(value) for name, value in own.items() if value or not FIELDS[name].used})
-    cells = [WRITERS[one.name](getattr(memory, one.name)) for one in fields if one.column]
-    return (cells[0], str(memory.kind), *cells[1:], kept)
-
-
-def _to_memory(cells: Sequence[Any]) -> Memory:
-    try:
-        id, kind, *others, own = cells
-        read = {name: READERS[name](cell) for name, cell in zip(_SHARED[1:], others, strict=True)}
-        more = {name: _OWN[name](value) for name, value in json.loads(own).items()}
-        return KINDS[Kind(kind)](id=_text(id), **read, **more)
-    except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
-        hint = "`recollect verify` names what is damaged."
-        raise StoreDamaged(f"The memory {cells[0]!r} cannot be read: {problem}", hint=hint) from None
-
-
-# All values
 
 
 @cache
@@ -161,15 +133,26 @@ def _columns(kind: Any) -> tuple[tuple[str, Callable[[Any], Cell], Callable[[Any
 
 
 def cells_of(value: Any) -> tuple[Cell, ...]:
-    if isinstance(value, Memory):
-        return _memory_cells(value)
-    return tuple([write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))])
+    if not isinstance(value, Memory):
+        return tuple([write(getattr(value, name)) for name, write, _ in _columns(cast(Any, type(value)))])
+    fields = FIELDS_OF[value.kind]
+    own = {one.name: getattr(value, one.name) for one in fields if not one.column}
+    kept = canonical({name: encode(held) for name, held in own.items() if held or not FIELDS[name].used})
+    cells = [WRITERS[one.name](getattr(value, one.name)) for one in fields if one.column]
+    return (cells[0], str(value.kind), *cells[1:], kept)
 
 
 def to_value(kind: type[T], cells: Sequence[Any]) -> T:
-    if kind is Memory:
-        return cast(T, _to_memory(cells))
-    values = {name: read(cell) for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)}
-    if kind is not ReadAct:
-        values.pop("key", None)  # made of the others
-    return kind(**values)
+    if TABLES[kind] != "memory":
+        values = {name: read(cell) for (name, _, read), cell in zip(_columns(cast(Any, kind)), cells, strict=True)}
+        if kind is not ReadAct:
+            values.pop("key", None)  # made of the others
+        return kind(**values)
+    try:
+        id, made, *others, own = cells
+        read = {name: READERS[name](cell) for name, cell in zip(_SHARED[1:], others, strict=True)}
+        more = {name: _OWN[name](value) for name, value in json.loads(own).items()}
+        return cast(T, KINDS[Kind(made)](id=_text(id), **read, **more))
+    except (ValueError, AttributeError, TypeError, KeyError, OverflowError) as problem:
+        hint = "`recollect verify` names what is damaged."
+        raise StoreDamaged(f"The memory {cells[0]!r} cannot be read: {problem}", hint=hint) from None

@@ -1,5 +1,5 @@
 -- The first version of Recollect's database, one per project and one for the user. Once released it never changes:
--- what comes later is a migration (migrate.py).
+-- what comes later is a migration (connect.py).
 --
 -- The truth:   memory, message, bridge, alias, journal. Every row carries a hash of its values, so that
 --              a flipped bit is found by `verify` although SQLite itself would not see it.

@@ -1,27 +1,51 @@
-"""What a store knows about a question by vectors, and where each thing that was found is. Ranks nothing.
+"""The index that follows the text of memories, and what a store knows about a question: by words, by vectors, and where
+each thing that was found is. Ranks nothing.
 
-Full text is words.py's, the matrix of vectors vectors.py's (loaded when vectors are first asked for).
+Passages and words are derived and can be rebuilt (`reindex`); writing them runs inside a write transaction. The matrix
+of vectors is vectors.py's, loaded when vectors are first asked for.
+
+The cost of a question does not grow with the store: it is asked by its rarest terms, at most MAX_TERMS of them, and
+only as many as keep the postings to read under MAX_POSTINGS. A single term more common than that is read in the newest
+passages alone. User text never reaches MATCH: only terms that our own tokenizer made, each in quotes.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from recollect.base.errors import Conflict
 from recollect.base.moment import Moment
 from recollect.model.memory import Memory, Message
-from recollect.model.passage import embeddable
-from recollect.model.query import Owner, PassageEvidence, Place, VectorEvidence
+from recollect.model.passage import Span, embeddable, spans
+from recollect.model.query import Owner, PassageEvidence, Place, TermEvidence, VectorEvidence, WordEvidence
 from recollect.store import rows, tokenizer
-from recollect.store.database import AMONG
-from recollect.store.words import Words, quoted
+from recollect.store.connect import translated_errors
+from recollect.store.database import AMONG, Database
 
 if TYPE_CHECKING:
     from recollect.store.vectors import Vectors
 
-_TOPIC_TERMS = 10
+MAX_TERMS = 10
+MAX_POSTINGS = 3_000
+MAX_QUESTION_CHARS = 4_000  # a pasted log is asked by its beginning
 HEAD_CHARS = 400  # of a message: where a turn record says what was asked, found and decided, before all that was said
+_ALL = ""  # no term is empty: its count is the number of all passages
+_BM25 = "bm25(words, 2.0, 1.0, 1.5)"  # a word in the title or among the topics says more than one in the body
+
+# Without meaning of their own; asked only when a question has nothing else.
+STOP_WORDS = (
+    "a an the and or but if then else of to in on at by for with from as is are was were be been being am do "
+    "does did done have has had this that these those it its i me my we our us you your he him his she her they "
+    "them their what which who whom whose when where why how can could should would will shall may might must "
+    "not no yes so than too very just there here about into over under again please use using used get got"
+).split()
+# Questions are asked by terms, and the terms of these words differ from the words.
+STOP_TERMS = frozenset(STOP_WORDS) | frozenset("ar doe els ha hi mai pleas thei thi veri wa ye".split())
+
 # The last condition says what the index on groups is made of; without it SQLite would not use it.
 _BESIDE = """
     SELECT (SELECT max(seq) FROM memory WHERE "group" = ?1 AND seq < ?2 AND "group" <> ''),
@@ -31,16 +55,117 @@ _BESIDE_MESSAGE = """
             ORDER BY at DESC, id DESC LIMIT 1),
            (SELECT -seq FROM message WHERE thread_id = ?1 AND (at, id) > (g.at, g.id) ORDER BY at, id LIMIT 1)
     FROM message g WHERE g.seq = -?2"""
+_TEXTS = "SELECT seq, title, body, topics FROM passage_text WHERE seq IN (SELECT seq FROM passage WHERE memory_seq = ?)"
+_Row = tuple[int, str, str, str]  # a passage as the full text has it: seq, title, body, topics
 
 
-class Search(Words):
+def _quoted(terms: Iterable[str]) -> str:
+    return " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+class Search(Database):
+    # The index
+
+    def _add_passages(self, id: str, found: Iterable[Span]) -> None:
+        """The memory's other passages are not looked at: a thread grows at the same cost however long it is."""
+        seq = self._seq(id)
+        [last] = self._first("SELECT coalesce(max(seq), 0) FROM passage WHERE memory_seq = ?", seq)
+        self._put_passages(seq, found)
+        self._index(new=self._every(f"{_TEXTS} AND seq > ?", seq, last))
+
+    def _remove_passages(self, id: str) -> None:
+        """Before the text changes: the index must be told what it was."""
+        self._index(gone=self._every(_TEXTS, self._seq(id)))
+        self._db.execute("DELETE FROM passage WHERE memory_seq = ?", (self._seq(id),))
+
+    @contextmanager
+    def _reindexed(self, *ids: str) -> Iterator[None]:
+        """Around a change of these memories' text. Passages that stay the same keep their place and their vectors;
+        vectors in memory go by a passage's number, so other words get another number."""
+        indexed = {id: self._indexed(self._seq(id)) for id in ids}
+        yield
+        for id, before in indexed.items():
+            seq, current = self._seq(id), self._current(id)
+            wanted, now = set(spans(*current) if current else ()), self._indexed(seq)
+            same = {
+                passage
+                for passage, (words, _) in before.items()
+                if words[0] in wanted and passage in now and now[passage][0] == words
+            }
+            self._db.executemany("DELETE FROM passage WHERE seq = ?", [(passage,) for passage in before.keys() - same])
+            self._put_passages(seq, sorted(wanted - {before[passage][0][0] for passage in same}))
+            old, new = ({row for _, row in held.values()} for held in (before, self._indexed(seq)))
+            self._index(sorted(old - new), sorted(new - old))
+
+    def _indexed(self, seq: int) -> dict[int, tuple[tuple[Span, str, str], _Row]]:
+        """The passages by number: where it is with the words that it was embedded by, and its row in the full text."""
+        sql = """
+            SELECT coalesce(g.id, ''), p.start, p.length, p.voice, t.own_title, p.seq, t.title, t.body, t.topics
+            FROM passage p JOIN passage_text t ON t.seq = p.seq LEFT JOIN message g ON g.seq = p.message_seq
+            WHERE p.memory_seq = ?"""
+        return {row[5]: ((Span(*row[:4]), row[4], row[7]), row[5:]) for row in self._every(sql, seq)}
+
+    def _seq(self, id: str) -> int:
+        row = self._first("SELECT seq FROM memory WHERE id = ?", id)
+        if row is None:
+            raise Conflict(f"{id} no longer exists.", hint="Nothing was written.")
+        return int(row[0])
+
+    def _put_passages(self, seq: int, found: Iterable[Span]) -> None:
+        self._db.executemany(
+            """INSERT INTO passage (memory_seq, message_seq, start, length, voice)
+               VALUES (?, (SELECT seq FROM message WHERE id = ?), ?, ?, ?)""",
+            [(seq, span.message_id, span.start, span.length, span.voice) for span in found],
+        )
+
+    def _index(self, gone: Iterable[_Row] = (), new: Iterable[_Row] = ()) -> None:
+        """What is gone must be given as it was when it was indexed."""
+        for row in gone:
+            self._db.execute("INSERT INTO words(words, rowid, title, body, topics) VALUES ('delete', ?, ?, ?, ?)", row)
+            self._term_counts.subtract(self._terms_of(row))
+        for row in new:
+            self._db.execute("INSERT INTO words(rowid, title, body, topics) VALUES (?, ?, ?, ?)", row)
+            self._term_counts.update(self._terms_of(row))
+
+    def _terms_of(self, row: _Row) -> set[str]:
+        return {_ALL} | {term for text in row[1:] for term in tokenizer.terms(self._analyse, text)}
+
+    # Words
+
+    def words(self, question: str, *, most: int = 0) -> WordEvidence:
+        """Unknown terms are named, too: a question of which only the small change is known is not well answered."""
+        most = most or MAX_POSTINGS
+        with translated_errors(self.path):
+            if self._db.in_transaction:  # it finds what was written in it
+                self._settle_terms()
+            asked = dict.fromkeys(tokenizer.terms(self._analyse, question[:MAX_QUESTION_CHARS]))
+            meaning = [term for term in asked if term not in STOP_TERMS] or list(asked)
+            sql = f"SELECT term, passages FROM term WHERE term {AMONG}"  # noqa: S608
+            counts = dict(self._every(sql, [_ALL, *meaning]))
+            passages = counts.pop(_ALL, 0)
+            chosen, postings = list[tuple[int, str]](), 0
+            for count, term in sorted((count, term) for term, count in counts.items() if count)[:MAX_TERMS]:
+                if chosen and postings + count > most:
+                    break
+                chosen.append((count, term))
+                postings += count
+            newest = self._value("SELECT coalesce(max(seq), 0) FROM passage") if postings > most else 0
+            floor = int(newest * (1 - most / postings)) if newest else 0
+            sql = f"SELECT rowid, {_BM25} FROM words WHERE words MATCH ? AND rowid > ?"  # noqa: S608
+            found = []
+            for count, term in chosen:
+                # BM25 of the one term, divided by the rarity that SQLite gave it: rarity is pooled over stores later.
+                rarity = max(1e-6, math.log((passages - count + 0.5) / (count + 0.5))) if passages >= count else 1e-6
+                found.append(TermEvidence(term, count, tuple(self._every(sql, _quoted([term]), floor)), -1 / rarity))
+            unknown = [term for term in meaning if not counts.get(term)]
+            return WordEvidence(passages, (*found, *(TermEvidence(term, 0, ()) for term in unknown[:MAX_TERMS])))
+
     def about(self, topic: str, limit: int) -> list[int]:
-        """Memories with this id, or with the words of the topic in their title or topics; newest first."""
         by_id = self._first("SELECT seq FROM memory WHERE id = ?", topic)
-        terms = tokenizer.terms(self._analyse, topic)[:_TOPIC_TERMS]
+        terms = tokenizer.terms(self._analyse, topic)[:MAX_TERMS]
         if by_id or not terms:
             return [int(by_id[0])] if by_id else []
-        asked = " AND ".join(map(quoted, dict.fromkeys(terms)))
+        asked = _quoted(dict.fromkeys(terms))
         # A title that was made from the text is not indexed as one: its words are at the head of the body.
         sql = """SELECT DISTINCT p.memory_seq FROM
                     (SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?3) w
@@ -58,17 +183,13 @@ class Search(Words):
     def nearest(
         self, model: str, question: bytes, count: int, also: Sequence[int], *, voice: float = 0.0
     ) -> VectorEvidence:
-        """By 32-bit floats: the nearest units, and how near those of `also` are. `voice`: how much more a passage
-        counts that is all in the first person."""
         vectors = self._refreshed(model)
-        near = vectors.nearest(question, count, also, voice)
-        # Of those near, some may have been deleted since they were loaded: without them others come up.
         passages = f"SELECT seq FROM passage WHERE memory_seq {AMONG}"  # noqa: S608
-        while vectors.stale and near:
+        while near := vectors.nearest(question, count, also, voice):
+            # Of those near, some may have been deleted since they were loaded: without them others come up.
             memories = list({one.memory for one in near.values()})
-            if not vectors.forget(memories, [seq for (seq,) in self._every(passages, list(memories))]):
+            if not vectors.stale or not vectors.forget(memories, [seq for (seq,) in self._every(passages, memories)]):
                 break
-            near = vectors.nearest(question, count, also, voice)
         missing = """SELECT max(0, coalesce((SELECT passages FROM term WHERE term = ''), 0)
                      - coalesce((SELECT vectors FROM vector_count WHERE model = ?), 0))"""
         return VectorEvidence(near, self._value(missing, model), vectors.background(question))
@@ -76,8 +197,7 @@ class Search(Words):
     def similarity(
         self, model: str, question: bytes, ids: Sequence[str], more: Sequence[tuple[str, bytes]] = ()
     ) -> dict[str, float]:
-        """The cosine of each of these memories, by the nearest passage of its body and of the heads of its messages;
-        those without a vector are left out. `more`: vectors of theirs that are not stored."""
+        """By the nearest passage of its body and of the heads of its messages."""
         from recollect.store.vectors import closest, pack
 
         sql = """SELECT m.id, v.data FROM memory m JOIN passage p ON p.memory_seq = m.seq
@@ -89,13 +209,11 @@ class Search(Words):
     def similar_pairs(
         self, model: str, memories: Sequence[int], above: float, more: list[tuple[int, int, bytes]]
     ) -> list[tuple[int, int, float]]:
-        """Those pairs of these memories that are nearer than `above`, nearest first. Found among neighbours, so a
-        few may be missed. `more`: vectors that are not stored (passage, memory, floats)."""
         return self._refreshed(model).with_more(more).pairs(memories, above)
 
     def share_vectors(self, other: Search) -> None:
-        """Take over what another connection to the same file has in memory: reading it takes seconds in a
-        large store. From then on each refreshes its own."""
+        """Takes over what another connection to the same file has in memory: reading it takes seconds in a large
+        store. From then on each refreshes its own."""
         self._vectors = {model: copy.copy(vectors) for model, vectors in other._vectors.items()}
 
     def _refreshed(self, model: str) -> Vectors:
@@ -107,16 +225,13 @@ class Search(Words):
         return vectors
 
     def vectorless(self, model: str, limit: int) -> list[tuple[int, str]]:
-        """Passages (number, text) that have no vector of this model yet."""
         sql = """SELECT t.seq, t.own_title, t.body FROM passage_text t
                     WHERE NOT EXISTS (SELECT 1 FROM vector v WHERE v.passage_seq = t.seq AND v.model = ?)
                     ORDER BY t.seq LIMIT ?"""
         return [(int(seq), embeddable(title, body)) for seq, title, body in self._every(sql, model, limit)]
 
     def put_vectors(self, model: str, vectors: list[tuple[int, bytes]], *, drop_others: int = 0) -> int:
-        """By passage; also removes up to so many vectors of other models, and returns how many."""
-        others = "SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0"
-        if not vectors and not self._first(others, model):
+        if not vectors and not self._first("SELECT 1 FROM vector_count WHERE model <> ? AND vectors > 0", model):
             return 0
         from recollect.store.vectors import pack
 
@@ -140,25 +255,21 @@ class Search(Words):
 
     def owners(self, passages: Sequence[int]) -> dict[int, Owner]:
         sql = f"SELECT seq, memory_seq, unit, voice FROM passage WHERE seq {AMONG}"  # noqa: S608
-        found = self._every(sql, list(passages))
-        return {seq: Owner(memory, unit, voice) for seq, memory, unit, voice in found}
+        return {seq: Owner(*cells) for seq, *cells in self._every(sql, list(passages))}
 
     def pieces(self, units: Sequence[int], model: str = "", question: bytes = b"") -> list[PassageEvidence]:
-        """The passages of these units in the order of their text, and how near each is."""
         bodies = """SELECT unit, seq, start, length, 0.0 FROM json_each(?) w
                     JOIN passage ON memory_seq = w.value AND message_seq IS NULL ORDER BY unit, start"""
         turns = """SELECT p.unit, p.seq, p.start, p.length, 0.0 FROM json_each(?) w JOIN message g ON g.seq = -w.value
                   JOIN memory m ON m.id = g.thread_id JOIN passage p ON p.memory_seq = m.seq AND p.message_seq = g.seq
                   ORDER BY p.unit, p.start"""
-        listed = list(units)
-        found = [PassageEvidence(*cells) for sql in (bodies, turns) for cells in self._every(sql, listed)]
+        found = [PassageEvidence(*cells) for sql in (bodies, turns) for cells in self._every(sql, list(units))]
         if not model:
             return found
         near = self._refreshed(model).closeness_of(question, [one.passage for one in found])
         return [one._replace(near=how) for one, how in zip(found, near, strict=True)]
 
     def places(self, units: Sequence[int], *, neighbours: int) -> dict[int, Place]:
-        """The groups and times of units; for the first `neighbours` of them also their neighbours."""
         sql = """SELECT seq, "group", iif("group" = '', 0, octet_length(body)), created_at, last_active_at
                     FROM memory WHERE seq IN (SELECT value FROM json_each(?1))
                     UNION ALL SELECT -seq, thread_id, 0, at, at FROM message
@@ -175,20 +286,12 @@ class Search(Words):
         return found
 
     def read_units(self, units: Sequence[int]) -> list[tuple[int, Memory, Message | None]]:
-        """Each unit with its memory, and its message where it is one; in the order asked for."""
-        turns: dict[int, tuple[int, Message]] = {}
-        if any(unit < 0 for unit in units):
-            sql = f"""
-                SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
-                JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
-            found = self._every(sql, [unit for unit in units if unit < 0])
-            turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in found}
-        owners = {unit: turns[unit][0] if unit in turns else unit for unit in units}
+        sql = f"""
+            SELECT -g.seq, m.seq, {rows.select("message", prefix="g.")} FROM json_each(?) w
+            JOIN message g ON g.seq = -w.value JOIN memory m ON m.id = g.thread_id"""  # noqa: S608
+        turns = {unit: (seq, rows.to_value(Message, cells)) for unit, seq, *cells in self._every(sql, list(units))}
+        found: dict[int, tuple[int, Message | None]] = {unit: turns.get(unit, (unit, None)) for unit in units}
         sql = f"SELECT seq, {rows.select('memory')} FROM memory WHERE seq {AMONG}"  # noqa: S608
-        listed = list(set(owners.values()))
+        listed = list({seq for seq, _ in found.values()})
         memories = {seq: rows.to_value(Memory, cells) for seq, *cells in self._every(sql, listed)}
-        return [
-            (unit, memories[seq], turns[unit][1] if unit in turns else None)
-            for unit, seq in owners.items()
-            if seq in memories
-        ]
+        return [(unit, memories[seq], turn) for unit, (seq, turn) in found.items() if seq in memories]

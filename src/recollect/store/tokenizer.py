@@ -4,7 +4,7 @@ SQLite's own `porter unicode61` splits and stems words (in C). On top of it: the
 the name, a snake_case name joined is added to its parts (so both spellings meet), and runs of Chinese, Japanese and
 Korean become pairs of characters, because they have no spaces.
 
-In a MATCH expression every term is already final (words.py made it), so query mode passes it through. A change here
+In a MATCH expression every term is already final (search.py made it), so query mode passes it through. A change here
 changes the index: raise the schema version with a migration that asks for `reindex`.
 """
 
