@@ -1,4 +1,4 @@
-"""Teaches the judge of sentences (capture/judge.py) from labelled prompts. The same files give the same bytes.
+"""Teaches the judge of sentences (capture/prompt_rules.py) from labelled prompts. The same files give the same bytes.
 
     PYTHONPATH=. python tools/train_capture.py                    # figures by cross-validation, then the weights
     PYTHONPATH=. python tools/train_capture.py --real FILE ...    # with prompts of real sessions, too
@@ -27,15 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.capture import content_share, read
-from recollect.capture import judge
-from recollect.capture.prompt_rules import judge_prompt
+from recollect.capture import prompt_rules
+from recollect.capture.prompt_rules import JUDGED_LANGUAGES, judge_prompt, traits
 
 Floats = NDArray[np.float64]
 
 DATA = Path(__file__).parents[1] / "bench" / "data"
 TAUGHT = (DATA / "prompts-tune.jsonl", DATA / "prompts-fresh.jsonl")
 UNTIDY = DATA / "prompts-untidy.jsonl"
-WEIGHTS = Path(judge.__file__).parent / "data" / judge.WEIGHTS
+WEIGHTS = Path(prompt_rules.__file__).parent / "data" / prompt_rules.WEIGHTS
 
 FOLDS = 5
 LEAST_SEEN = 4
@@ -134,14 +134,14 @@ def invented(files: Sequence[Path]) -> Iterator[Case]:
     """Of the languages that have a judge."""
     for said in (one for file in files for one in read(file)):
         draft = judge_prompt(said.prompt)
-        if draft.dropped or draft.language.code not in judge.JUDGED_LANGUAGES:
+        if draft.dropped or draft.language.code not in JUDGED_LANGUAGES:
             continue
         shares = [content_share(said.rule, piece.text) for piece in draft.pieces]
         for number, share in enumerate(shares):
             is_part = said.kind != "none" and (share == max(shares) or share >= _PART_OF)
             if said.kind != "none" and not is_part and share >= _APART:
                 continue
-            known = frozenset(judge.traits(draft.pieces, number))
+            known = frozenset(traits(draft.pieces, number))
             counted = not said.id.startswith(_PUT_TOGETHER)
             yield Case(known, is_part, said.id, said.id, TIDY_WEIGHT, is_counted=counted)
 
@@ -150,13 +150,13 @@ def spanned(files: Sequence[Path], *, is_real: bool) -> Iterator[Case]:
     weight = REAL_WEIGHT if is_real else 1.0
     for row in (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()):
         draft = judge_prompt(row["text"])
-        if draft.dropped or draft.language.code not in judge.JUDGED_LANGUAGES:
+        if draft.dropped or draft.language.code not in JUDGED_LANGUAGES:
             continue
         spans = [set(_WORD.findall(one["span"].lower())) for one in row["durable"]]
         for number, piece in enumerate(draft.pieces):
             words = set(_WORD.findall(piece.text.lower()))
             is_rule = any(2 * len(words & span) >= min(len(words), len(span)) for span in spans)
-            known, group = frozenset(judge.traits(draft.pieces, number)), row["session"] if is_real else row["id"]
+            known, group = frozenset(traits(draft.pieces, number)), row["session"] if is_real else row["id"]
             yield Case(known, is_rule, row["text"], group, weight, is_real=is_real)
 
 
@@ -207,7 +207,7 @@ def figures(cases: Sequence[Case], odds: Floats) -> Iterator[str]:
 
 
 def written(names: Sequence[str], weights: Floats, bias: float) -> str:
-    """As judge.LearnedJudge reads it: each weight as one byte, 128 for none."""
+    """As LearnedJudge reads it: each weight as one byte, 128 for none."""
     scale = float(np.abs(weights).max()) / 127
     shares = dict(zip(names, (np.round(weights / scale) + 128).astype(int).tolist(), strict=True))
     kept = {"bias": round(bias, 6), "scale": float(f"{scale:.6g}"), "shares": dict(sorted(shares.items()))}

@@ -6,8 +6,7 @@ import pytest
 
 from recollect.agents import agent
 from recollect.capture.call_outcomes import find_outcomes, is_re_ask, rules_from_refusals
-from recollect.capture.language import CODES
-from recollect.capture.tables import table
+from recollect.capture.tables import CODES, table
 from recollect.model.session import Act, Ending, Outcome, ShownMemory, Speaker, SubagentState, ToolAction, Way
 from tests.capture.acts import call, edited, failed, ran, refused, said, sitting
 from tests.cases import cases

@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import capture
-from recollect.capture import judge
-from recollect.capture.language import CODES, language
-from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, word_rule
+from recollect.capture.prompt_rules import MAX_CHARS, find_rules, judge_prompt, learned_judge, traits, word_rule
 from recollect.capture.prompt_text import MAX_SENTENCE_CHARS, Action, Draft
 from recollect.capture.rule_relations import Relation, is_opposed, relation, says_same
-from recollect.capture.tables import Patterns, Words, compiled, table
+from recollect.capture.tables import CODES, Patterns, Words, compiled, language, table
 from tests.cases import cases
 
 
@@ -162,10 +160,10 @@ def test_a_rule_by_its_form_that_the_words_speak_against_waits():
 
 
 def test_the_table_is_small_and_languages_without_spaces_have_patterns_alone():
-    learned = judge.learned_judge("en")
+    learned = learned_judge("en")
     assert learned is not None
     assert 1_000 < len(learned.shares) <= 5_000
-    assert judge.learned_judge("ja") is judge.learned_judge("zh") is None
+    assert learned_judge("ja") is learned_judge("zh") is None
 
 
 def test_words_only_add_what_waits_in_other_languages():
@@ -176,14 +174,13 @@ def test_words_only_add_what_waits_in_other_languages():
 
 
 def test_names_paths_and_numbers_are_one_class_each():
-    assert list(judge._tokens("we keep parseUser() in src/a.py, port 5433")) == [
-        "we", "keep", "<name>", "in", "<path>", ",", "port", "<num>",
-    ]  # fmt: skip
+    found = traits(judge_prompt("we keep parseUser() in src/a.py, port 5433").pieces, 0)
+    assert {"^ we", "keep <name>", "in <path>", "<path> ,", "port <num>", "<num> $"} <= found
 
 
 def test_quotes_and_pastes_are_marks_and_never_words():
     pieces = judge_prompt('the reviewer said "always use tabs in every single file", see:\n```\nnever push\n```').pieces
-    words = " ".join(trait for number in range(len(pieces)) for trait in judge.traits(pieces, number))
+    words = " ".join(trait for number in range(len(pieces)) for trait in traits(pieces, number))
     assert "tabs" not in words
     assert "push" not in words
 
@@ -242,9 +239,8 @@ def test_every_language_compiles(code: str):
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name not in CODES])
 def test_a_module_uses_all_of_its_table_and_no_more(name: str):
-    module = ROOM / f"{name}.py"
-    source = module.read_text(encoding="utf-8") if module.exists() else ""
-    source += (ROOM / "records.py").read_text(encoding="utf-8") if name == "terms" else ""
+    texts = [path.read_text(encoding="utf-8") for path in ROOM.glob("*.py")]
+    source = "".join(text for text in texts if f'("{name}")' in text or (name == "terms" and "import CUES" in text))
     for kind, made in (("patterns", Patterns), ("words", Words)):
         alias = re.search(rf'^(\w+) = {made.__name__}\("{name}"\)$', source, re.MULTILINE)
         used = set(re.findall(rf"(?<!\w){alias[1]}\.(\w+)", source)) if alias else set()

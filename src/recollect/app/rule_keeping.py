@@ -16,10 +16,11 @@ from recollect.app.states import count_captured
 from recollect.base.errors import BadInput, ModelError
 from recollect.base.moment import Moment
 from recollect.base.text import first_line_title, storable
-from recollect.capture import judge, language, rule_relations, turns
-from recollect.capture.prompt_rules import find_rules
+from recollect.capture import rule_relations, turns
+from recollect.capture.prompt_rules import find_rules, learned_judge
 from recollect.capture.prompt_text import Action, Draft, FoundRule
 from recollect.capture.rule_relations import Relation
+from recollect.capture.tables import language, language_code
 from recollect.model.memory import Bridge, BridgeType, Kind, Lane, Memory, Rule, RuleType, Status
 from recollect.model.plan import Change, Create, Link, Plan, Update
 from recollect.model.query import Query
@@ -54,12 +55,12 @@ class KeptRule:
 
 def load_english() -> None:
     """Compile the patterns of English, so that no prompt waits for it."""
-    language.language("en")
-    judge.learned_judge("en")
+    language("en")
+    learned_judge("en")
 
 
 def is_english_loaded() -> bool:
-    return judge.learned_judge.cache_info().currsize > 0
+    return learned_judge.cache_info().currsize > 0
 
 
 def read_prompt(app: App, text: str) -> Draft:
@@ -196,8 +197,8 @@ def _was_put_away(store: Store, rule: str, said_at: Moment) -> bool:
 def _nearness(app: App, scope: Scope, sentence: str, known: Sequence[Rule]) -> dict[str, float]:
     """How near the rules that stand are by their vectors; those that are far off are left out. English alone: the
     shipped model knows no other language. Empty where there is no model: words decide alone."""
-    rules = [rule for rule in known if language.language_code(rule.body) == "en"]
-    if not rules or language.language_code(sentence) != "en":
+    rules = [rule for rule in known if language_code(rule.body) == "en"]
+    if not rules or language_code(sentence) != "en":
         return {}
     try:
         embedder = app.embedder

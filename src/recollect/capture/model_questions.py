@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from recollect.base.text import clip, one_line
-from recollect.capture import judge
-from recollect.capture.prompt_rules import scope_of, word_rule
+from recollect.capture.prompt_rules import WAITS, scope_of, word_rule
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece, spoken_text
 from recollect.model.ask import Ask, Use, read_objects
 from recollect.model.memory import Lane, Memory, RuleType
@@ -74,7 +73,7 @@ def normalize(text: str) -> str:
 
 
 def _is_nearly_a_rule(piece: Piece) -> bool:
-    return piece.score > 0 if piece.odds is None else piece.odds > judge.WAITS - NEARLY
+    return piece.score > 0 if piece.odds is None else piece.odds > WAITS - NEARLY
 
 
 def _quoted_rule(text: str) -> tuple[str, RuleType]:

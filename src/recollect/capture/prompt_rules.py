@@ -1,33 +1,67 @@
 """The rules that a prompt states, worded as they were typed, without greetings and asides; "we use X" becomes "Use X".
+The text is already redacted (or two secrets that differ would make two rules) and free of what we added ourselves.
 
-Each sentence is judged by itself (judge.py); the prompt around it can only make it count for less. The text is already
-redacted (or two secrets that differ would make two rules) and free of what we put in front of the agent.
+Each sentence is weighed by itself; the prompt around it can only make it count for less. Two things are known of it:
+its form, a sum of named signals (data/<language>.toml), and log odds by its words, learned by tools/train_capture.py.
+A rule is in force at once where both are sure; where one is, it waits in the inbox.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
+from math import inf, sqrt
 
 from recollect.base.text import clip, one_line
-from recollect.capture import judge, prompt_text
-from recollect.capture.language import Language, language, language_code
+from recollect.capture import prompt_text
 from recollect.capture.prompt_text import NOTHING_LASTING, Action, Draft, FoundRule, Piece
+from recollect.capture.tables import Language, Patterns, language, language_code, table
 from recollect.model.memory import RuleType
 from recollect.model.result import Scope
 
 MAX_CHARS = 20_000  # of a longer prompt only its ends are looked at: the middle is a paste
-_HEAD_CHARS = 2_000
-_SHORT_WORDS = 4
+_HEAD_CHARS, _SHORT_WORDS, _MAX_RULE_CHARS = 2_000, 4, 400
 # A prompt that is longer is a specification, a plan or a paste: nobody tells a rule in passing there.
 _LONG_WORDS, _LONG_SENTENCES, _LONG_LIST = 200, 14, 5
 _LONG = "in a long text, which reads like a specification or a paste"
-_PASTE_ALONE = "pasted or quoted text alone"
 _LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022+]|\d{1,2}[.)]|#{1,6})\s+\S", re.MULTILINE)
-_MAX_RULE_CHARS = 400
 _SENTENCE_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")
-_DASH = re.compile(r"^[-\u2013\u2014]+\s+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+# Scores of the form.
+STORE = 4.0  # from here on a rule is in force at once
+STORE_IF_FIRM = 3.0  # the same, where its form is unmistakable
+INBOX = 2.5  # from here on it waits for the person
+_SPEAKS_FOR, _PLAIN = 1.0, 6.0  # from here on the form speaks for a rule at all, and it is as good as said
+_BACKED = 3.0  # added to a sentence that the next one makes lasting
+
+# Log odds of the learned judge, at the real base rate, from which a rule is in force.
+SURE_IF_EXPLICIT = -2.8  # where it says itself that it is to last, or all of its form does
+SURE_IF_FIRM = -2.5
+SURE_IF_LIKE_A_RULE = 0.5  # by its form, though another kind of sentence might look so, too
+SURE_BY_WORDS = 2.0  # where the form is not that of a rule, but speaks for one
+WAITS = 0.2  # from here on it waits in the inbox, whatever its form
+
+# Signals, of whatever language, that say in so many words that something is to last.
+_EXPLICIT = frozenset(("says it is to last", "asks to remember it", "a name"))
+_QUESTION, _TASK, _MADE_LASTING = "a question", "a task", "what follows makes it lasting"
+_COMPLAINT, _OF_THE_PRODUCT = "what was done, not what is to be done", "what a thing has to do"
+# These rule out even a sentence that says itself that it is to last.
+_HARD_VETOES = frozenset(
+    (_QUESTION, "an order for this once", "somebody else's words", "said again of what was asked for", "a permission")
+)
+# These do not count against an unmistakable form: "stop adding notes, I never read them".
+_SOFT_VETOES = frozenset(("an idiom", "a story"))
+
+WEIGHTS = "judge_weights.json"
+JUDGED_LANGUAGES = ("en", "de", "es", "fr", "pt", "ru", "vi")
+_MAX_TOKENS = 120  # of one sentence
+_STEM_CHARS, _MANY = 5, 5
+_NO_SHARE = 128  # shares are bytes; this one stands for none at all
+_CUES = Patterns("judge")
 
 
 def find_rules(text: str) -> Draft:
@@ -37,7 +71,10 @@ def find_rules(text: str) -> Draft:
     rules = [rule for number in range(len(draft.pieces)) if (rule := _found_rule(draft, number)) and rule.rule]
     kept = tuple(rule for rule in rules if rule.action is not Action.DROPPED)
     refused = tuple(rule for rule in rules if rule.action is Action.DROPPED)
-    return replace(draft, found=kept, refused=refused, dropped="" if kept else _why_nothing(draft))
+    nearest = max(draft.pieces, key=lambda piece: piece.score)
+    why = draft.whole or (nearest.veto if nearest.score > 0 else "")
+    why = why or next((piece.veto for piece in draft.pieces if piece.veto), NOTHING_LASTING)
+    return replace(draft, found=kept, refused=refused, dropped="" if kept else why)
 
 
 def judge_prompt(text: str) -> Draft:
@@ -52,11 +89,14 @@ def judge_prompt(text: str) -> Draft:
     seen = prompt_text.masked(text)
     pieces = prompt_text.sentences(text, seen)
     if not pieces or not any(map(str.isalpha, seen)):
-        return Draft(text, spoken, dropped=_PASTE_ALONE)
+        return Draft(text, spoken, dropped="pasted or quoted text alone")
     ends = (seen[:_HEAD_CHARS], seen[-_HEAD_CHARS:])
     whole = next((why for why, pattern in spoken.whole_prompt.items() if any(map(pattern.search, ends))), "")
-    whole = whole or (_LONG if _is_long(text, seen, pieces) else "")
-    return Draft(text, spoken, seen, judge.weigh(pieces, spoken), whole)
+    own = prompt_text.spoken_text(text, seen)
+    words = len(own.split()) if own.isascii() else max(len(own.split()), len(own) // 5)
+    is_list = len(_LIST_ITEM.findall(seen)) >= _LONG_LIST and not prompt_text.is_own_list(seen)
+    is_long = words > _LONG_WORDS or len(pieces) > _LONG_SENTENCES or is_list
+    return Draft(text, spoken, seen, _weigh(pieces, spoken), whole or (_LONG if is_long else ""))
 
 
 def scope_of(draft: Draft, text: str) -> Scope:
@@ -66,98 +106,202 @@ def scope_of(draft: Draft, text: str) -> Scope:
     return Scope.USER if is_everywhere or is_own else Scope.PROJECT
 
 
-def word_rule(sentences: list[str], language: Language) -> str:
-    return clip(" ".join(filter(None, (_word_sentence(one, language) for one in sentences))), _MAX_RULE_CHARS)
-
-
-def _is_long(text: str, seen: str, pieces: tuple[Piece, ...]) -> bool:
-    own = prompt_text.spoken_text(text, seen)
-    words = len(own.split()) if own.isascii() else max(len(own.split()), len(own) // 5)
-    is_list = len(_LIST_ITEM.findall(seen)) >= _LONG_LIST and not prompt_text.is_own_list(seen)
-    return words > _LONG_WORDS or len(pieces) > _LONG_SENTENCES or is_list
+def word_rule(sentences: Iterable[str], language: Language) -> str:
+    """Each capitalised, with a full stop. What is not as certain as "we use X" is left as it was typed."""
+    worded: list[str] = []
+    for text in map(one_line, sentences):
+        bare = text
+        for needless in ("lead", "tail", "asides"):
+            bare = language.patterns[needless].sub("", bare) if needless in language.patterns else bare
+        bare = bare.strip() or text
+        for pattern, instead in language.rewrites:
+            bare = pattern.sub(instead, bare, count=1)
+        bare = re.sub(r"^[-\u2013\u2014]+\s+", "", bare.strip(" ,;:")).rstrip("-")
+        # A bracket whose other half was cut away goes too.
+        if bare.count("(") > bare.count(")"):
+            bare = bare[1:] if bare.startswith("(") else bare + ")"
+        elif bare.count(")") > bare.count("("):
+            bare = bare[::-1].replace(")", "", 1)[::-1]
+        first = next(iter(bare.split(maxsplit=1)), "")
+        if first.islower() and first.replace("'", "").rstrip(",").isalpha():  # a name keeps its case: `makeUser`, iOS
+            bare = bare[0].upper() + bare[1:]
+        if bare and not bare.endswith(_SENTENCE_ENDS):
+            bare += "。" if _WIDE.search(bare) else "."
+        worded.append(bare)
+    return clip(" ".join(filter(None, worded)), _MAX_RULE_CHARS)
 
 
 def _found_rule(draft: Draft, number: int) -> FoundRule | None:
     """None where the sentence does not even look like a rule."""
     piece = draft.pieces[number]
-    if not judge.is_like_a_rule(piece) or len(piece.text) > prompt_text.MAX_SENTENCE_CHARS:
+    if not is_like_a_rule(piece) or len(piece.text) > prompt_text.MAX_SENTENCE_CHARS:
         return None
-    action, reason = judge.action_of(piece), "; ".join(piece.signals) or "worded like a rule"
+    action, reason = action_of(piece), "; ".join(piece.signals) or "worded like a rule"
     if piece.veto:
         reason = piece.veto
     elif draft.whole:
         # At best one sentence waits: the likeliest of those that say themselves that they are to last.
-        explicit = [one for one in draft.pieces if judge.is_explicit(one) and not one.veto]
+        explicit = [one for one in draft.pieces if _is_explicit(one) and not one.veto]
         is_likeliest = piece is max(explicit, key=lambda one: one.score, default=None)
         action, reason = Action.INBOX if is_likeliest else Action.DROPPED, draft.whole
     run = _with_context(draft, number)
     span = draft.text[run[0].start : run[-1].start + len(run[-1].text)]
-    rule = word_rule([one.text for one in run], draft.language)
+    rule = word_rule((one.text for one in run), draft.language)
     seen = " ".join(one.seen for one in run)
-    return FoundRule(rule, _rule_type(draft, seen), scope_of(draft, seen), action, reason, piece.score, span)
+    rule_type = RuleType.DEVOPS if draft.language.has("devops", seen) else RuleType.PREFERENCE
+    if draft.language.has("correction", draft.seen[:_HEAD_CHARS]):
+        rule_type = RuleType.CORRECTION
+    return FoundRule(rule, rule_type, scope_of(draft, seen), action, reason, piece.score, span)
 
 
-def _with_context(draft: Draft, number: int) -> list[Piece]:
+def _with_context(draft: Draft, number: int) -> tuple[Piece, ...]:
     """The sentence, and those without which it says nothing: "We don't.", "Hands off that folder."."""
     pieces, language = draft.pieces, draft.language
     piece = pieces[number]
+
+    def may_join(piece: Piece) -> bool:
+        """Not what is a rule of its own, nor a question, nor a task."""
+        is_plain = not piece.veto and not is_like_a_rule(piece) and not {_TASK, "a wish"} & set(piece.signals)
+        return is_plain or piece.veto == _COMPLAINT
+
     is_short = piece.text.isascii() and len(one_line(piece.text).split()) <= _SHORT_WORDS
-    if number and (is_short or language.has("pointing", piece.seen)) and _may_join(pieces[number - 1]):
-        return [pieces[number - 1], piece]
-    if number + 1 < len(pieces):
-        following = pieces[number + 1]
+    if number and (is_short or language.has("pointing", piece.seen)) and may_join(pieces[number - 1]):
+        return pieces[number - 1 : number + 1]
+    for following in pieces[number + 1 : number + 2]:
         is_part = language.has("back", following.seen) or (is_short and len(pieces) <= 3)
-        if is_part and _may_join(following):
-            return [piece, following]
-    return [piece]
+        if is_part and may_join(following):
+            return piece, following
+    return (piece,)
 
 
-def _may_join(piece: Piece) -> bool:
-    """Not what is a rule of its own, nor a question, nor a task."""
-    is_plain = not piece.veto and not judge.is_like_a_rule(piece) and not {"a task", "a wish"} & set(piece.signals)
-    return is_plain or piece.veto == judge.COMPLAINT
+# Weighing
 
 
-def _rule_type(draft: Draft, text: str) -> RuleType:
-    if draft.language.has("correction", draft.seen[:_HEAD_CHARS]):
-        return RuleType.CORRECTION
-    return RuleType.DEVOPS if draft.language.has("devops", text) else RuleType.PREFERENCE
+def action_of(piece: Piece) -> Action:
+    if piece.veto or not is_like_a_rule(piece):
+        return Action.DROPPED
+    is_sure_form = piece.score >= (STORE_IF_FIRM if piece.firm else STORE)
+    is_explicit = _is_explicit(piece)
+    if piece.odds is None:
+        return Action.STORED if is_sure_form else Action.INBOX
+    if _TASK in piece.signals and piece.odds < SURE_IF_LIKE_A_RULE:
+        return Action.INBOX
+    if _MADE_LASTING in piece.signals or (is_explicit and ": " in piece.seen):  # "remember this: ..."
+        return Action.STORED
+    if is_sure_form:
+        least = SURE_IF_EXPLICIT if is_explicit or piece.score >= _PLAIN else SURE_IF_FIRM
+    elif piece.score >= INBOX:
+        least = SURE_IF_LIKE_A_RULE
+    else:
+        least = SURE_BY_WORDS if piece.score >= _SPEAKS_FOR else inf
+    return Action.STORED if piece.odds >= least else Action.INBOX
 
 
-def _why_nothing(draft: Draft) -> str:
-    """The reason of the sentence that came nearest."""
-    if draft.whole:
-        return draft.whole
-    nearest = max(draft.pieces, key=lambda piece: piece.score)
-    if nearest.veto and nearest.score > 0:
-        return nearest.veto
-    return next((piece.veto for piece in draft.pieces if piece.veto), NOTHING_LASTING)
+def is_like_a_rule(piece: Piece) -> bool:
+    return piece.score >= INBOX or (piece.odds is not None and piece.odds >= WAITS)
 
 
-def _word_sentence(text: str, language: Language) -> str:
-    """Capitalised, with a full stop. What is not as certain as "we use X" is left as it was typed."""
-    text = one_line(text)
-    bare = text
-    for needless in ("lead", "tail", "asides"):
-        bare = language.without(needless, bare)
-    bare = bare.strip() or text
-    for pattern, instead in language.rewrites:
-        bare = pattern.sub(instead, bare, count=1)
-    bare = _with_whole_brackets(_DASH.sub("", bare.strip(" ,;:")).rstrip("-"))
-    if not bare:
-        return ""
-    first = bare.split(maxsplit=1)[0]
-    if first.islower() and first.replace("'", "").rstrip(",").isalpha():  # a name keeps its case: `makeUser`, iOS
-        bare = bare[0].upper() + bare[1:]
-    if bare.endswith(_SENTENCE_ENDS):
-        return bare
-    return bare + ("。" if _WIDE.search(bare) else ".")
+def _is_explicit(piece: Piece) -> bool:
+    return not _EXPLICIT.isdisjoint(piece.signals)
 
 
-def _with_whole_brackets(text: str) -> str:
-    """A bracket whose other half was cut away goes too."""
-    if text.count("(") > text.count(")"):
-        return text[1:] if text.startswith("(") else text + ")"
-    if text.count(")") > text.count("("):
-        return text[::-1].replace(")", "", 1)[::-1]
-    return text
+def _weigh(pieces: Iterable[Piece], language: Language) -> tuple[Piece, ...]:
+    judged = [piece if piece.veto else _weigh_form(piece, language) for piece in pieces]
+    # "Same for all of them": a sentence that makes the one before it lasting says nothing by itself.
+    for number, last in enumerate(judged):
+        if not language.has("back", last.seen) or last.veto == _QUESTION:
+            continue
+        before = next((n for n in range(number - 1, -1, -1) if judged[n].veto != _QUESTION), None)
+        if before is None or judged[before].veto:
+            judged[number] = replace(last, score=min(last.score, INBOX), firm=False)
+            continue
+        own = judged[before]
+        signals = (*own.signals, _MADE_LASTING)
+        judged[before] = replace(own, score=max(own.score, 0.0) + _BACKED, signals=signals, firm=True)
+        if last.score < INBOX or _is_explicit(last):
+            judged[number] = replace(last, score=0.0)
+    for number in range(1, len(judged)):
+        # "The importer must skip empty lines. Never throw.": an order to the importer.
+        if _OF_THE_PRODUCT in judged[number - 1].signals and not _is_explicit(judged[number]):
+            judged[number] = replace(judged[number], firm=False, score=min(judged[number].score, INBOX))
+    known = learned_judge(language.code)
+    # It learned most from English. Elsewhere form decides where there is one, and words only add what waits.
+    return tuple(
+        replace(piece, odds=known.odds(traits(judged, number)))
+        if known is not None and (language.code == "en" or piece.score < INBOX)
+        else piece
+        for number, piece in enumerate(judged)
+    )
+
+
+def _weigh_form(piece: Piece, language: Language) -> Piece:
+    seen = _CUES.polite_end.sub("", piece.seen)
+    said = [signal for signal in language.signals if signal.pattern.search(seen)]
+    firm = any(signal.firm for signal in said)
+    said = [signal for signal in said if not (firm and signal.yields)]
+    names = tuple(signal.name for signal in said)
+    explicit = not _EXPLICIT.isdisjoint(names)
+    found = (why for why, pattern in language.vetoes.items() if pattern.search(seen))
+    veto = next((why for why in found if why in _HARD_VETOES or not (explicit or (firm and why in _SOFT_VETOES))), "")
+    if not veto and not firm and language.has("complaint", seen):
+        veto = _COMPLAINT
+    return replace(piece, score=sum(signal.weight for signal in said), signals=names, veto=veto, firm=firm)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedJudge:
+    bias: float
+    scale: float
+    shares: Mapping[str, int]
+
+    def odds(self, traits: Iterable[str]) -> float:
+        known = [share for share in map(self.shares.get, traits) if share is not None]
+        return self.bias + (self.scale * (sum(known) - _NO_SHARE * len(known)) / sqrt(len(known)) if known else 0.0)
+
+
+@cache
+def learned_judge(code: str) -> LearnedJudge | None:
+    return LearnedJudge(**table(WEIGHTS)) if code in JUDGED_LANGUAGES else None
+
+
+def traits(pieces: Sequence[Piece], number: int) -> set[str]:
+    """Of one sentence, which patterns have judged, among those around it."""
+    piece = pieces[number]
+    small, classes = _word_classes()
+    words: list[str] = []
+    for match in islice(_CUES.token.finditer(piece.seen), _MAX_TOKENS):
+        kind, text = match.lastgroup, match.group()
+        if kind == "word":  # a name with capitals inside, an underscore or a bracket is none
+            words.append("<name>" if text[1:] != text[1:].lower() and not text.isupper() else text.lower())
+        else:  # paths and numbers are classes
+            words.append(text if kind == "mark" else f"<{kind}>")
+    bones = [word if word in small or not word[0].isalpha() else classes.get(word) or _ending(word) for word in words]
+    found = {*_runs(words, 2), *(f"~ {run}" for run in _runs(bones, 3)), *(f"!{signal}" for signal in piece.signals)}
+    found.update(f"{word[:_STEM_CHARS]}*" for word in words if len(word) > _STEM_CHARS and word[0].isalpha())
+    found |= {f"#sentences {min(len(pieces), _MANY)}", f"#words {min(len(piece.seen.split()) // 6, _MANY)}"}
+    if piece.veto:
+        found.add(f"!not: {piece.veto}")
+    if number and pieces[number - 1].seen.endswith("?"):
+        found.add("#after a question")
+    if number + 1 < len(pieces) and pieces[number + 1].seen.endswith("?"):
+        found.add("#before a question")
+    return found
+
+
+def _runs(words: list[str], most: int) -> Iterator[str]:
+    padded = ["^", *words, "$"]
+    for size in range(1, most + 1):
+        for start in range(len(padded) - size + 1):
+            yield " ".join(padded[start : start + size])
+
+
+def _ending(word: str) -> str:
+    return next((f"~{end}" for end in ("ing", "ed", "ly", "s") if word.endswith(end) and len(word) > len(end) + 2), "~")
+
+
+@cache
+def _word_classes() -> tuple[frozenset[str], dict[str, str]]:
+    """The small words, and the class of each other word that has one; the first class that names a word counts."""
+    read = table("judge.toml")
+    classes = {word: name for name, words in reversed(read["classes"].items()) for word in words.split()}
+    return frozenset(read["small"].split()), classes

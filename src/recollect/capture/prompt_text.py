@@ -7,12 +7,11 @@ is as long as the text, so that a place in one is the same place in the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
 
-from recollect.capture.language import Language
-from recollect.capture.tables import Patterns
+from recollect.capture.tables import Language, Patterns
 from recollect.model.memory import RuleType
 from recollect.model.result import Scope
 
@@ -87,7 +86,21 @@ def masked(text: str) -> str:
     seen = text
     for block in (FENCE, _MARKS.tag_block, _MARKS.begin_block):
         seen = block.sub(lambda found: _blotted(found.group()), seen)
-    seen = _MARKS.in_ticks.sub(lambda found: QUOTE * len(found.group()), _mask_handed_over(_mask_paragraphs(seen)))
+    lines: list[str] = []
+    intro = ""
+    for has_words, group in groupby(_MARKS.lines.findall(seen), key=lambda line: bool(line.strip())):
+        paragraph = list(group)
+        lines += _mask_paragraph(paragraph, intro) if has_words else paragraph
+        intro = paragraph[-1] if has_words else intro
+    seen = "".join(lines)
+    if found := _MARKS.handed_over.search(seen):
+        # "can you check this comment: The wrapper ...": somebody else's text, till the person goes on.
+        start = found.end()
+        goes_on = _MARKS.goes_on.search(seen, start)
+        end = goes_on.start() if goes_on else len(seen)
+        if len(seen[start:end].split()) >= _MIN_PASTE_WORDS:
+            seen = seen[:start] + _blotted(seen[start:end]) + seen[end:]
+    seen = _MARKS.in_ticks.sub(lambda found: QUOTE * len(found.group()), seen)
     for quotes in (_MARKS.quoted, _MARKS.single_quoted):
         seen = quotes.sub(_mask_quote, seen)
     return seen
@@ -109,52 +122,30 @@ def is_own_list(text: str) -> bool:
 
 
 def sentences(text: str, seen: str) -> tuple[Piece, ...]:
-    found = []
-    for start, end in _spans(seen):
-        said, shown = text[start:end], seen[start:end]
-        blank = len(shown) - len(shown.lstrip())
-        said, shown = said[blank:].rstrip(), shown[blank:].rstrip()
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for end in [*(found.end() for found in _MARKS.sentence_end.finditer(seen)), len(seen)]:
+        for cut, resume in [*(found.span() for found in _MARKS.tacked_on.finditer(seen, start, end)), (end, end)]:
+            if cut > start:
+                spans.append((start, cut))
+                start = resume
+    pieces = []
+    for start, end in spans:
+        blank = len(seen[start:end]) - len(seen[start:end].lstrip())
+        said, shown = text[start + blank : end].rstrip(), seen[start + blank : end].rstrip()
         own = shown.replace(BLOT, "").strip(" \t\n.,:;!?-*>\"'()")
         if own.replace(QUOTE, "").strip():
             veto = "too long for a rule" if len(said) > MAX_SENTENCE_CHARS else ""
-            found.append(Piece(said, shown, veto=veto, start=start + blank))
-    return tuple(found)
-
-
-def _spans(seen: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for end in [*(found.end() for found in _MARKS.sentence_end.finditer(seen)), len(seen)]:
-        if seen[start:end].strip():
-            for found in _MARKS.tacked_on.finditer(seen, start, end):
-                if found.start() > start:
-                    yield start, found.start()
-                    start = found.end()
-            yield start, end
-        start = end
+            pieces.append(Piece(said, shown, veto=veto, start=start + blank))
+    return tuple(pieces)
 
 
 def _blotted(text: str) -> str:
     return re.sub(r"[^\n]", BLOT, text)
 
 
-def _mask_paragraphs(text: str) -> str:
-    """A paragraph of which a good part is pasted is all pasted."""
-    done: list[str] = []
-    paragraph: list[str] = []
-    intro = ""
-    for line in [*_MARKS.lines.findall(text), "\n"]:
-        if line.strip():
-            paragraph.append(line)
-            continue
-        if paragraph:
-            done += _mask_paragraph(paragraph, intro)
-            intro = paragraph[-1] if _MARKS.colon_at_end.search(paragraph[-1]) else ""
-            paragraph = []
-        done.append(line)
-    return "".join(done)[: len(text)]
-
-
 def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
+    """One of which a good part is pasted is all pasted. `intro`: the line before it."""
     pasted = [bool(_MARKS.pasted.search(line)) and BLOT not in line for line in lines]
     is_mostly_pasted = sum(pasted) >= 2 and sum(pasted) * 5 >= len(lines) * 2
     is_diff = any(line.startswith("@@ ") for line in lines)
@@ -167,8 +158,7 @@ def _mask_paragraph(lines: list[str], intro: str) -> list[str]:
     kept: list[str] = []
     others = False
     for line, is_pasted in zip(lines, pasted, strict=True):
-        is_intro = bool(_MARKS.colon_at_end.search(line))
-        if is_intro:
+        if is_intro := bool(_MARKS.colon_at_end.search(line)):
             others = _announces_others(line)
         elif others and not _MARKS.bullet.match(line) and kept and not _MARKS.bullet.match(lines[len(kept) - 1]):
             others = len(kept) == 1
@@ -180,16 +170,6 @@ def _announces_others(line: str) -> bool:
     """A line that ends in a colon and announces somebody else's words, or a text to work on."""
     is_others = _MARKS.others_text.search(line) or not _MARKS.own_list.search(line)
     return bool(_MARKS.colon_at_end.search(line) and is_others)
-
-
-def _mask_handed_over(text: str) -> str:
-    """ "can you check this comment: The wrapper ...": what follows is somebody else's text, till the person goes on."""
-    found = _MARKS.handed_over.search(text)
-    start = found.end() if found else len(text)
-    goes_on = _MARKS.goes_on.search(text, start)
-    end = goes_on.start() if goes_on else len(text)
-    is_paste = len(text[start:end].split()) >= _MIN_PASTE_WORDS
-    return text[:start] + _blotted(text[start:end]) + text[end:] if is_paste else text
 
 
 def _mask_quote(found: re.Match[str]) -> str:

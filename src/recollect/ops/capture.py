@@ -10,7 +10,7 @@ from recollect.app import rule_keeping
 from recollect.app.core import App
 from recollect.app.rule_keeping import KeptRule
 from recollect.base.text import clip, one_line
-from recollect.capture import judge
+from recollect.capture import prompt_rules
 from recollect.capture.prompt_text import Action, Draft, FoundRule, Piece
 from recollect.model.codec import Json
 from recollect.model.memory import Status
@@ -86,14 +86,14 @@ def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
         action, reason = _judgement(draft, piece)
         yield _SENTENCES[action].format(clip(one_line(piece.text), _QUOTE_CHARS), reason)
         if numbers:
-            words = "" if piece.odds is None else f", words {piece.odds:+.1f} (waits from {judge.WAITS:+.1f})"
+            words = "" if piece.odds is None else f", words {piece.odds:+.1f} (waits from {prompt_rules.WAITS:+.1f})"
             signals = f"; {'; '.join(piece.signals)}" if piece.signals else ""
-            yield f"    form {piece.score:+.1f} (waits from {judge.INBOX:+.1f}){words}{signals}"
+            yield f"    form {piece.score:+.1f} (waits from {prompt_rules.INBOX:+.1f}){words}{signals}"
 
 
 def _judgement(draft: Draft, piece: Piece) -> tuple[Action, str]:
     """What becomes of a sentence, and why."""
-    action = judge.action_of(piece)
+    action = prompt_rules.action_of(piece)
     if piece.veto:
         return action, f"it is {piece.veto}"
     if action is Action.DROPPED:
