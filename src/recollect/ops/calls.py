@@ -20,7 +20,7 @@ from recollect.base.ids import fresh_key
 from recollect.base.text import storable
 from recollect.model.codec import Json, decode, encode
 from recollect.model.result import Recalled
-from recollect.ops.table import OPS, Effect, Op, Parameter
+from recollect.ops.table import OPS, Effect, Op
 from recollect.render import tools
 
 _LONG = frozenset({"verify", "suggestions", "compact"})
@@ -64,15 +64,9 @@ def parse_call(body: bytes) -> Call:
     op = next((op for op in OPS if op.name == asked.get("op") and not op.cli_only), None)
     if op is None:
         raise BadInput(f"Unknown operation {str(asked.get('op'))[:80]!r}.")
-    offset = asked.get("offset", 0)
-    return Call(
-        op,
-        _parse_values(op, values),
-        asked.get("dry_run") is True,
-        asked.get("for") == "agent",
-        offset if type(offset) is int else 0,
-        storable(str(asked.get("session", "")))[:200],
-    )
+    is_dry, is_agent, offset = asked.get("dry_run") is True, asked.get("for") == "agent", asked.get("offset")
+    session = storable(str(asked.get("session", "")))[:200]
+    return Call(op, _parse_values(op, values), is_dry, is_agent, offset if type(offset) is int else 0, session)
 
 
 def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
@@ -94,32 +88,31 @@ def run_call(app: App, call: Call, work: Work | None = None) -> bytes:
 
 
 def encode_error(problem: RecollectError) -> bytes:
-    name = type(problem).__name__
-    fields = {"type": name, "message": problem.message, "hint": problem.hint, "exit_code": problem.exit_code}
-    return json.dumps({"error": fields}).encode()
+    told = {"message": problem.message, "hint": problem.hint, "exit_code": problem.exit_code}
+    return json.dumps({"error": {"type": type(problem).__name__, **told}}).encode()
 
 
 def _parse_values(op: Op, values: dict[str, object]) -> dict[str, object]:
     takes = {parameter.name: parameter for parameter in op.parameters}
-    unknown = values.keys() - takes.keys()
-    if unknown:
+    if unknown := values.keys() - takes.keys():
         known = ", ".join(takes) or "-"
         raise BadInput(f"Unknown argument {min(map(str, unknown))[:80]!r}.", hint=f"Known: {known}.")
-    for parameter in takes.values():
-        if parameter.required and parameter.name not in values:
-            raise BadInput(f"The argument {parameter.name!r} is missing.")
-    return {name: _parse_value(takes[name], value) for name, value in values.items()}
-
-
-def _parse_value(parameter: Parameter, value: object) -> object:
-    if value is None and parameter.default is None and not parameter.required:
-        return None
-    if isinstance(parameter.type, type) and issubclass(parameter.type, Enum):
-        return _parse_choice(parameter.name, parameter.type, value)
-    try:
-        return decode(parameter.type, value)
-    except (ValueError, TypeError) as problem:
-        raise BadInput(f"Invalid value for {parameter.name!r}: {problem}.") from None
+    parsed: dict[str, object] = {}
+    for name, parameter in takes.items():
+        kind, value = parameter.type, values.get(name)
+        if name not in values:
+            if parameter.required:
+                raise BadInput(f"The argument {name!r} is missing.")
+        elif value is None and parameter.default is None and not parameter.required:
+            parsed[name] = None
+        elif isinstance(kind, type) and issubclass(kind, Enum):
+            parsed[name] = _parse_choice(name, kind, value)
+        else:
+            try:
+                parsed[name] = decode(kind, value)
+            except (ValueError, TypeError) as problem:
+                raise BadInput(f"Invalid value for {name!r}: {problem}.") from None
+    return parsed
 
 
 def _parse_choice(name: str, kind: type[Enum], value: object) -> Enum:

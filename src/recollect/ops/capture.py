@@ -55,8 +55,15 @@ def capture(
         return Summary("\n".join(_explanation(draft, numbers=numbers)), facts, app.notes())
     kept = _keep(app, draft)
     facts["memories"] = [id for one in kept for id in one.done.plan.touched()]
-    lines = "\n".join(f"{_outcome(app, one)}: {one.found.rule}" for one in kept)
-    return Summary(lines or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
+    told = []
+    for one in kept:
+        first = one.done.plan.changes[0] if one.done.plan else None
+        outcome = "Already known; counted again" if first else "Not kept: you rejected it later"
+        if isinstance(first, Create):
+            stored = "Waits in the inbox" if first.memory.status is Status.CANDIDATE else "Stored"
+            outcome = f"{stored} ({one.found.rule_type}, {one.found.scope})" + (" [dry run]" if app.dry_run else "")
+        told.append(f"{outcome}: {one.found.rule}")
+    return Summary("\n".join(told) or f"Nothing is kept: {verdict.reason}.", facts, app.notes())
 
 
 def _keep(app: App, draft: Draft) -> list[KeptRule]:
@@ -66,16 +73,7 @@ def _keep(app: App, draft: Draft) -> list[KeptRule]:
     return kept
 
 
-def _outcome(app: App, kept: KeptRule) -> str:
-    first = kept.done.plan.changes[0] if kept.done.plan else None
-    if not isinstance(first, Create):
-        return "Already known; counted again" if first else "Not kept: you rejected it later"
-    stored = "Waits in the inbox" if first.memory.status is Status.CANDIDATE else "Stored"
-    return f"{stored} ({kept.found.rule_type}, {kept.found.scope})" + (" [dry run]" if app.dry_run else "")
-
-
 def _explanation(draft: Draft, *, numbers: bool) -> Iterator[str]:
-    """Explains in sentences; with `numbers`, with the scores of each."""
     if not draft.found:
         yield f"Nothing would be kept: {draft.verdict.reason}."
     for one in draft.found:
@@ -120,18 +118,14 @@ def _rule_facts(draft: Draft) -> list[Json]:
 def _capture_line(app: App, line: str) -> dict[str, Json]:
     """Never a crash: what cannot be read is answered too."""
     try:
-        row = json.loads(line, parse_constant=_refuse_constant)
+        row = json.loads(line, parse_constant=str)  # what JSON has not, such as NaN, comes back as a word
     except (ValueError, RecursionError):
         row = None
     id: Json = row.get("id") if isinstance(row, dict) else None
     if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
-        reason = "no JSON" if row is None else "no prompt in it" if isinstance(row, dict) else "no JSON object"
+        reason = "no prompt in it" if isinstance(row, dict) else "no JSON object"
         return {"id": id, **_facts(FoundRule("", None, Scope.PROJECT, Action.DROPPED, reason, 0.0)), "rules": []}
     draft = rule_keeping.read_prompt(app, row["prompt"])
     if not app.dry_run:
         _keep(app, draft)
     return {"id": id, **_facts(draft.verdict), "rules": _rule_facts(draft)}
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recollect import __version__
 from recollect.app import question_vector
@@ -24,13 +23,10 @@ from recollect.base.text import counted
 from recollect.lifecycle.strength import status_at
 from recollect.model.memory import Kind
 from recollect.model.query import REACHED
-from recollect.model.result import Check, Checkup, Configured, Counts, Mark, Overview, Scope, SettingLine
+from recollect.model.result import Check, Checkup, Configured, Mark, Overview, Scope, SettingLine
 from recollect.ops.focus import list_focus
 from recollect.ops.memories import muted_memories
 from recollect.wire.place import expected_runtime, find_place, is_usable
-
-if TYPE_CHECKING:
-    from recollect.store import Store
 
 _REINSTALL = "pip install --force-reinstall recollect"
 _UPGRADE = "pip install --upgrade apsw"
@@ -42,18 +38,21 @@ def status(app: App) -> Overview:
     from recollect.app import language_model  # hooks that load this room need neither
     from recollect.ops import sync
 
-    stores: list[tuple[Scope, str, Counts]] = []
-    backups = 0
-    for scope, store in app.scopes():
-        stores.append((scope, str(store.path), _counts_now(app, store)))
-        backups += len(backups_of(store.path))
+    stores, now = [], app.clock.now()
+    fading = {(str(Kind.THREAD), str(status)) for status in REACHED}
+    for scope, store in app.scopes():  # each thread under the status that its age gives, which is never written
+        counts = store.counts()
+        by = Counter({(kind, state): n for kind, state, n in counts.by_kind_and_status if (kind, state) not in fading})
+        by.update((str(Kind.THREAD), str(status_at(one, now=now, rules=app.age_rules))) for one in store.sketches())
+        by_status = tuple((*pair, number) for pair, number in sorted(by.items()))
+        stores.append((scope, str(store.path), replace(counts, by_kind_and_status=by_status)))
     return Overview(
         version=__version__,
         home=str(app.home.root),
         project=app.project.name if app.project else None,
         root=str(app.project.root) if app.project else None,
         stores=tuple(stores),
-        backups=backups,
+        backups=sum(len(backups_of(store.path)) for _, store in app.scopes()),
         set_aside=tuple(str(file) for file in set_aside_files(app)),
         problems=len(app.settings.problems),
         captured=CAPTURED.read(app.reader(app.scope)),
@@ -63,15 +62,6 @@ def status(app: App) -> Overview:
         llm=language_model.summarize_spending(app),
         embedding=question_vector.read_vector_status(app),
     )
-
-
-def _counts_now(app: App, store: Store) -> Counts:
-    """Counts each thread under the status that its age gives, which is never written."""
-    counts, now = store.counts(), app.clock.now()
-    fading = {(str(Kind.THREAD), str(status)) for status in REACHED}
-    by = Counter({(kind, status): n for kind, status, n in counts.by_kind_and_status if (kind, status) not in fading})
-    by.update((str(Kind.THREAD), str(status_at(one, now=now, rules=app.age_rules))) for one in store.sketches())
-    return replace(counts, by_kind_and_status=tuple((*pair, number) for pair, number in sorted(by.items())))
 
 
 def config(app: App) -> Configured:
@@ -104,9 +94,7 @@ def doctor(app: App) -> Checkup:
         _warn_if(problems, "settings", conf, "; ".join(map(str, problems)), "recollect config"),
         _warn_if(not project, "project", project, "none: the home folder is never one", "cd into a project"),
         *(_store(app, scope) for scope in present),
-        _warn_if(
-            unsaved, "backups", "every database has one", f"none yet for the {unsaved} database", "recollect backup"
-        ),
+        _warn_if(unsaved, "backups", "every database has one", f"none for the {unsaved} database", "recollect backup"),
         _warn_if(damaged, "damage", "none found", f"{counted(damaged, 'damaged file')} set aside", "recollect recover"),
     ]
     checks += [Check(name, Mark.GOOD, state) for name, state in sync.status(app).items()]
