@@ -52,8 +52,7 @@ class RecallAgent:
     def rank(self, question: str, memories: dict[str, Memory], ours: Sequence[str]) -> list[str]:
         """Ids, the best first; `ours` is how ordinary recall ranks."""
         order = [*ours, *(id for id in memories if id not in ours)]
-        among = [recall_agent.make_candidate(memories[id]) for id in order]
-        offered = recall_agent.select_candidates(self._app, question, among)
+        offered = recall_agent.make_candidates(self._app, question, [memories[id] for id in order])
         self.asked += 1
         until_s = time.monotonic() + self._app.settings.count("MEMORY_RECALL_SECONDS")
         choice = recall_agent.choose_among(self._app, question, offered, until_s)

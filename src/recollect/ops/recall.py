@@ -13,7 +13,7 @@ from recollect.app.memory_search import search as search_memory
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.errors import BadInput, NotFound, RecollectError
 from recollect.base.ids import read_reference
-from recollect.base.moment import Moment
+from recollect.base.moment import DAY_MICROS, Moment
 from recollect.base.text import clip, one_line, storable
 from recollect.lifecycle.strength import reinforce
 from recollect.model.codec import Json
@@ -39,12 +39,11 @@ _LOGGED_PASSAGE_CHARS = 240
 Archived = Annotated[bool, Arg("Also memories that were archived on purpose, by a person or a compaction.")]
 Numbers = Annotated[bool, Arg("Show the numbers behind the reasons.")]
 _ASK = "What to look for; an id gives that memory whole, ID+OFFSET the rest of a long one."
-Words = Annotated[tuple[str, ...], Arg(_ASK, metavar="WORDS", many=True)]
 
 
 def recall(
     app: App,
-    query: Words,
+    query: Annotated[tuple[str, ...], Arg(_ASK, metavar="WORDS", many=True)],
     *,
     limit: Annotated[int, Arg("Maximum number of turns, rules and notes.", metavar="N")] = RECALLED,
     include_suspended: Annotated[
@@ -56,8 +55,7 @@ def recall(
     statuses: tuple[Status, ...] = REACHED if include_suspended else (Status.ACTIVE,)
     statuses += (Status.ARCHIVED,) if archived else ()
     most = at_least_one("limit", limit)
-    asked = Query(text=text, statuses=statuses, limit=most, turns=most)
-    found = answer(app, asked)
+    found = answer(app, Query(text=text, statuses=statuses, limit=most, turns=most))
     record_recall(app, found.found)
     return found
 
@@ -119,22 +117,18 @@ def why(
     if not found and not judged:
         message = f"{memory.id} was not part of any recall that is still on record."
         raise NotFound(message, hint="`recollect recall WORDS` makes one.")
-    useful = priority.relevance(memory.ratings, memory.outcomes)
-    now = (("relevance", round(useful, 4)), *judged)
+    now = (("relevance", round(priority.relevance(memory.ratings, memory.outcomes), 4)), *judged)
     return Reasons(found, memory.id, now, priority.is_muted(memory), numbers=numbers)
 
 
 def answer(app: App, query: Query, until_s: float | None = None) -> Recalled:
-    """`until_s`: when the answer has to be there, by the monotonic clock."""
+    """`until_s`: when the answer has to be there, by the monotonic clock. An id gives that memory whole; reading on in
+    a long one is not counted again."""
     reference = read_reference(query.text)
-    if reference is not None:
-        return _look_up(app, *reference)
-    timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
-    return _with_bridges(app, search_memory(app, query, timed=timed))
-
-
-def _look_up(app: App, id: str, offset: int = 0) -> Recalled:
-    """One memory whole. Reading on in a long one is not counted again."""
+    if reference is None:
+        timed = TimedQuestion(app, query.text, until_s) if until_s is not None else None
+        return _with_bridges(app, search_memory(app, query, timed=timed))
+    id, offset = reference
     shown = show(app, id)
     memory, strength, scope = shown.card.memory, shown.card.strength, shown.card.scope
     parts = (("match", 1.0), ("near", 1.0), ("strength", strength))
@@ -146,7 +140,8 @@ def _look_up(app: App, id: str, offset: int = 0) -> Recalled:
 
 
 def _with_bridges(app: App, found: Found) -> Recalled:
-    """Adds the links of the memories found, and wakes suspended threads that match closely enough."""
+    """Wakes suspended threads that match closely enough, and adds the links between memories that a recall may show: no
+    title comes in by the side door."""
     nearest: dict[tuple[Scope, str], Recollection] = {}
     for one in sorted(found.found, key=_similarity, reverse=True):
         nearest.setdefault((one.scope, one.hit.memory.id), one)
@@ -155,7 +150,15 @@ def _with_bridges(app: App, found: Found) -> Recalled:
     for one in found.found:
         now = woken[one.scope, one.hit.memory.id]
         current.append(replace(now, hit=replace(one.hit, memory=now.hit.memory)))
-    bridges = _bridges(app, current)
+    bridges: list[tuple[Bridge, str, str]] = []
+    for scope in sorted({scope for scope, _ in nearest}):
+        ids, store = [id for where, id in nearest if where is scope], app.reader(scope)
+        for bridge in store.bridges(*ids):
+            ends = [store.get(end, follow=False) for end in (bridge.source, bridge.target)]
+            titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
+            if len(titles) == len(ends):
+                bridges.append((bridge, titles[0], titles[1]))
+    bridges.sort(key=lambda entry: -entry[0].weight)
     return Recalled(replace(found, found=tuple(current)), tuple(bridges[:MAX_BRIDGES]), len(bridges))
 
 
@@ -187,22 +190,6 @@ def _wake(app: App, one: Recollection) -> Recollection:
     awake = replace(app.reader(one.scope).get(memory.id, follow=False) or memory, status=Status.ACTIVE)
     hit = replace(one.hit, memory=awake)
     return replace(one, hit=hit, strength=card(app, one.scope, awake).strength, reactivated=True)
-
-
-def _bridges(app: App, found: list[Recollection]) -> list[tuple[Bridge, str, str]]:
-    """Links between memories that a recall may show: no title comes in by the side door."""
-    listed = []
-    for scope in Scope:
-        ids = [one.hit.memory.id for one in found if one.scope is scope]
-        if not ids:
-            continue
-        store = app.reader(scope)
-        for bridge in store.bridges(*ids):
-            ends = [store.get(end, follow=False) for end in (bridge.source, bridge.target)]
-            titles = [end.title for end in ends if end and (end.id in ids or end.status in REACHED)]
-            if len(titles) == len(ends):
-                listed.append((bridge, titles[0], titles[1]))
-    return sorted(listed, key=lambda entry: -entry[0].weight)
 
 
 def record_recall(app: App, found: Found, injected: Mapping[str, Json] | None = None) -> None:
@@ -240,11 +227,8 @@ def _recalls(app: App, *, limit: int, **filters: object) -> tuple[dict[str, Json
 
 def read_day(name: str, text: str | None, *, days_later: int = 0) -> Moment | None:
     """`days_later`: for a day without a time."""
-    if text is None:
-        return None
     try:
-        found = Moment.parse(text)
+        found = Moment.parse(text) if text is not None else None
     except (ValueError, OverflowError):
         raise BadInput(f"{name} is {text!r}, which is not a date.", hint="Write it as 2026-11-15.") from None
-    is_midnight = found.micros % 86_400_000_000 == 0
-    return found.plus(days=days_later) if is_midnight else found
+    return found.plus(days=days_later) if found and found.micros % DAY_MICROS == 0 else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
@@ -19,7 +19,7 @@ from recollect.lifecycle.strength import apply_age, strength
 from recollect.model.ask import Use
 from recollect.model.memory import Kind, Memory, Note
 from recollect.model.query import REACHED, Drop, Hit, Query
-from recollect.model.result import Found, Recollection, Scope, Summary
+from recollect.model.result import Found, Recollection, Summary
 from recollect.ops.table import Arg
 from recollect.recall import model_choice
 from recollect.recall.model_choice import CandidateLine
@@ -72,41 +72,36 @@ def recall_agent(
 
 def _load_candidates(app: App, text: str, seen: Set[str]) -> tuple[CandidateLine, ...]:
     """The nearest first; then notes, rules and threads, the latest first. As many as one question holds."""
+    listed: list[Memory] = []
+    if any(char.isalnum() for char in text):
+        query = Query(text=shorten_prompt(text), statuses=REACHED, limit=BEST, once=True, unasked=True)
+        listed = [one.hit.memory for one in search(app, query).found]
+    for kind in (Kind.NOTE, Kind.RULE, Kind.THREAD):
+        for _, store in app.scopes():
+            listed += store.find(Query(kinds=(kind,), statuses=REACHED, limit=MAX_LOADED))
     found: dict[str, Memory] = {}
-    for memory in _load_memories(app, text):
+    for memory in listed:
         is_loaded = isinstance(memory, Note) and page.is_always_loaded(memory.path)
         if memory.id not in seen and memory.status in REACHED and not is_loaded and not is_muted(memory):
             found.setdefault(memory.id, memory)
-    paths = Counter(memory.path for memory in found.values() if isinstance(memory, Note))
-    ambiguous = {path for path, count in paths.items() if count > 1}
-    return select_candidates(app, text, [make_candidate(memory, ambiguous) for memory in found.values()])
+    return make_candidates(app, text, list(found.values()))
 
 
-def _load_memories(app: App, text: str) -> Iterator[Memory]:
-    if any(char.isalnum() for char in text):
-        query = Query(text=shorten_prompt(text), statuses=REACHED, limit=BEST, once=True, unasked=True)
-        yield from (one.hit.memory for one in search(app, query).found)
-    for kind in (Kind.NOTE, Kind.RULE, Kind.THREAD):
-        for _, store in app.scopes():
-            yield from store.find(Query(kinds=(kind,), statuses=REACHED, limit=MAX_LOADED))
-
-
-def make_candidate(memory: Memory, ambiguous: Set[str] = frozenset()) -> CandidateLine:
-    """`ambiguous`: paths that name more than one note."""
-    note = memory if isinstance(memory, Note) else None
-    title, text = plain(memory.title, _TITLE_CHARS), plain(memory.body, _LINE_CHARS)
-    about = text if text.startswith(title.rstrip("…")) else f"{title} - {text}" if text else title
-    name = plain(note.path, _TITLE_CHARS) if note and note.path and note.path not in ambiguous else memory.id
-    words = tuple(one_line(neutral(word)) for word in memory.topics) if note else ()
-    return CandidateLine(memory.id, name, about, words, neutral(memory.body))
-
-
-def select_candidates(app: App, text: str, candidates: Sequence[CandidateLine]) -> tuple[CandidateLine, ...]:
+def make_candidates(app: App, text: str, memories: Sequence[Memory]) -> tuple[CandidateLine, ...]:
     """As many of the first as one question holds; where presearch is on, of those that share a keyword."""
+    candidates, paths = [], Counter(memory.path for memory in memories if isinstance(memory, Note))
+    for memory in memories:
+        title, body = plain(memory.title, _TITLE_CHARS), plain(memory.body, _LINE_CHARS)
+        about = body if body.startswith(title.rstrip("…")) else f"{title} - {body}" if body else title
+        name, words = memory.id, tuple[str, ...]()
+        if isinstance(memory, Note):
+            name = plain(memory.path, _TITLE_CHARS) if memory.path and paths[memory.path] == 1 else name
+            words = tuple(one_line(neutral(word)) for word in memory.topics)
+        candidates.append(CandidateLine(memory.id, name, about, words, neutral(memory.body)))
     if app.settings.switch("MEMORY_RECALL_PRESEARCH"):
-        in_content = app.settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT")
-        stop_words = frozenset(STOP_WORDS)
-        candidates = model_choice.filter_by_keywords(text, candidates, stop_words=stop_words, in_content=in_content)
+        in_content, stop_words = app.settings.switch("MEMORY_RECALL_PRESEARCH_CONTENT"), frozenset(STOP_WORDS)
+        filtered = model_choice.filter_by_keywords(text, candidates, stop_words=stop_words, in_content=in_content)
+        return model_choice.limit_to_room(filtered)
     return model_choice.limit_to_room(candidates)
 
 
@@ -135,8 +130,14 @@ def choose_among(app: App, text: str, among: Sequence[CandidateLine], until_s: f
         return Choice(first, first, how)
     if _model_seconds(until_s) < PASS_NEEDS_S:
         return Choice(first, first, f"{how}; no time for pass 2")
-    by_id = {candidate.id: candidate for candidate in among}
-    kept = ask(1, Use.RECALL_STRICT, [_with_content(app, by_id[id]) for id in first])
+    by_id, whole = {candidate.id: candidate for candidate in among}, []
+    for id in first:
+        content = by_id[id].content
+        if not content:  # a thread without a body: its messages
+            messages = [message for _, store in app.scopes() for message in store.messages(id)][-_MAX_MESSAGES:]
+            content = neutral("\n".join(message.content for message in messages))
+        whole.append(by_id[id]._replace(content=content))
+    kept = ask(1, Use.RECALL_STRICT, whole)
     if kept is None:
         return Choice(first, first, f"{how}; pass 2 gave no answer")
     return Choice(kept, first, how, passes=2)
@@ -148,21 +149,13 @@ def _model_seconds(until_s: float) -> float:
     return max(left_s - min(END_NEEDS_S, left_s / 5), 0.1)
 
 
-def _with_content(app: App, candidate: CandidateLine) -> CandidateLine:
-    """The content of a thread without a body is its messages."""
-    if candidate.content:
-        return candidate
-    messages = [message for _, store in app.scopes() for message in store.messages(candidate.id)][-_MAX_MESSAGES:]
-    return candidate._replace(content=neutral("\n".join(message.content for message in messages)))
-
-
 # What becomes of it
 
 
 def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], until_s: float) -> Found | None:
     """What is shown in place of what ordinary recall found: the chosen memories that are still there, and which pass
     chose or dropped what. None: ordinary recall is shown."""
-    began_s = time.monotonic()
+    began_s, now, rules = time.monotonic(), app.clock.now(), app.age_rules
     among = _load_candidates(app, text, seen)
     choice = choose_among(app, text, among, until_s)
     if choice is None:
@@ -177,18 +170,15 @@ def choose_instead(app: App, text: str, ordinary: Found | None, seen: Set[str], 
         elif len(kept) == app.settings.count("MEMORY_PROMPT_HITS"):
             drops.append(Drop(id, "beyond the limit"))
         else:
-            kept.append(_make_recollection(app, *current, known.get(id), choice.passes))
+            scope, memory = current
+            hit = known[id].hit if id in known else Hit(memory, 1.0, ())
+            chosen = tuple((f"pass {number}", 1.0) for number in range(1, choice.passes + 1))
+            aged, parts = apply_age(memory, now=now, rules=rules), (*chosen, *hit.components)
+            hit = replace(hit, memory=aged, score=1.0, components=parts)
+            kept.append(Recollection(scope, hit, strength(memory, now=now, rules=rules)))
     drops += [Drop(id, "dropped by pass 2") for id in choice.first if id not in choice.chosen]
     offered = {candidate.id for candidate in among}
-    for id in (id for id in known if id not in choice.first):
-        drops.append(Drop(id, "not chosen by pass 1" if id in offered else "not offered to the model"))
+    reasons = {id: "not chosen by pass 1" if id in offered else "not offered to the model" for id in known}
+    drops += [Drop(id, reason) for id, reason in reasons.items() if id not in choice.first]
     ms = (time.monotonic() - began_s) * 1_000
-    return Found(app.mint.draw("recall"), text, app.clock.now(), tuple(kept), tuple(drops), choice.how, ms)
-
-
-def _make_recollection(app: App, scope: Scope, memory: Memory, known: Recollection | None, passes: int) -> Recollection:
-    now, rules = app.clock.now(), app.age_rules
-    chosen = tuple((f"pass {number}", 1.0) for number in range(1, passes + 1))
-    hit = known.hit if known else Hit(memory, 1.0, ())
-    hit = replace(hit, memory=apply_age(memory, now=now, rules=rules), score=1.0, components=(*chosen, *hit.components))
-    return Recollection(scope, hit, strength(memory, now=now, rules=rules))
+    return Found(app.mint.draw("recall"), text, now, tuple(kept), tuple(drops), choice.how, ms)

@@ -70,19 +70,18 @@ def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
             found.append((Use.REVIEW, last))
     at = app.clock.now().micros
     questions = [Question(use, part.host, part.session, part.transcript, mark, at) for use, mark in found]
-    return partial(_note, app, questions) if questions else None
 
+    def write() -> None:
+        store = app.writer(app.scope)
+        known = QUESTIONS.read(store)
+        waiting = {}
+        for one in (*known.waiting, *questions):
+            if one.key not in known.asked:
+                # One review per session: the last messages of a later turn include those of the one before.
+                waiting[f"{one.use}:{one.session}" if one.use is Use.REVIEW else one.key] = one
+        QUESTIONS.write(store, Questions(tuple(waiting.values())[-_MAX_WAITING:], known.asked))
 
-def _note(app: App, found: list[Question]) -> None:
-    store = app.writer(app.scope)
-    known = QUESTIONS.read(store)
-    waiting = {_slot(one): one for one in (*known.waiting, *found) if one.key not in known.asked}
-    QUESTIONS.write(store, Questions(tuple(waiting.values())[-_MAX_WAITING:], known.asked))
-
-
-def _slot(one: Question) -> str:
-    """One review per session: the last messages of a later turn include those of the one before."""
-    return f"{one.use}:{one.session}" if one.use is Use.REVIEW else one.key
+    return write if questions else None
 
 
 def ask_next(app: App, _memo: object = None) -> bool:
@@ -122,11 +121,10 @@ def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
 def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
     ask = learnings.question(acts)
     learnt: tuple[Learning, ...] | None = language_model.ask(app, ask, acts) if ask else None
-    if learnt is None:
-        return
-    new = session_end.keep_learnings(app, question.session, learnt) if learnt else 0
-    notices.add(app, notices.session_line((), new))
-    app.log.line("extracted", session=question.session, said=len(learnt), new=new, by="llm")
+    if learnt is not None:
+        new = session_end.keep_learnings(app, question.session, learnt) if learnt else 0
+        notices.add(app, notices.session_line((), new))
+        app.log.line("extracted", session=question.session, said=len(learnt), new=new, by="llm")
 
 
 def _review(app: App, question: Question, acts: Sequence[Act]) -> None:
@@ -186,33 +184,34 @@ def _ask_for_proposals(app: App, question: Question, acts: Sequence[Act]) -> _An
     query = Query(text=text, statuses=(*REACHED, Status.CANDIDATE), limit=_MAX_SHOWN)
     near = search_memory(app, query).found if any(char.isalnum() for char in text) else ()
     shown = {one.hit.memory.id: (one.scope, one.hit.memory) for one in near}
-    known = [_harmless(app, *pair) for pair in shown.values()]
-    harmless = [replace(act, text=neutral(act.text)) for act in said]
-    found: tuple[Proposal, ...] | None = language_model.ask(
-        app, model_questions.ask_for_proposals(harmless, known), known
-    )
+    known = []
+    for scope, memory in shown.values():
+        body = memory.body or "\n".join(one.content for one in app.reader(scope).messages(memory.id))
+        known.append(replace(memory, title=plain(memory.title, _TITLE_CHARS), body=neutral(body)))
+    ask = model_questions.ask_for_proposals([replace(act, text=neutral(act.text)) for act in said], known)
+    found: tuple[Proposal, ...] | None = language_model.ask(app, ask, known)
     return None if found is None else _Answer(found, shown, model_questions.lane_of(acts), question.session)
 
 
-def _harmless(app: App, scope: Scope, memory: Memory) -> Memory:
-    body = memory.body or "\n".join(one.content for one in app.reader(scope).messages(memory.id))
-    return replace(memory, title=plain(memory.title, _TITLE_CHARS), body=neutral(body))
-
-
 def _apply(app: App, answer: _Answer) -> list[Done]:
-    """One change per store, so that one undo takes it back; a note's file is a change of its own."""
+    """One change per store, so that one undo takes it back; a note's file is a change of its own. It goes to the inbox
+    of the user's vault; a repository's files are never written unasked."""
     by_scope: dict[Scope, list[Proposal]] = {scope: [] for scope in Scope}
-    saved: list[Done | None] = []
+    saved: list[Done] = []
     for one in answer.proposals:
         scope, memory = answer.shown.get(one.id, (app.scope, None))
-        if isinstance(memory, Note):
-            saved.append(_save_note(app, one, scope, memory))
-        else:
+        if not isinstance(memory, Note):
             by_scope[scope].append(one)
+        elif (now := _read_again(app, scope, memory)) and scope is Scope.USER and now.status is Status.ACTIVE:
+            title = f"{page.stem(memory.path)} (proposed)"
+            try:
+                saved.append(notes.save(app, one.body, title=title, tags=(TAG,), inbox=True))
+            except RecollectError as problem:
+                app.log.line("not-rewritten", memory=one.id, why=problem.message)
     dones = [
         app.commit(scope, TAG, partial(_plan, app, some, answer), _summary) for scope, some in by_scope.items() if some
     ]
-    return [done for done in (*dones, *saved) if done is not None and done.plan]
+    return [done for done in (*dones, *saved) if done.plan]
 
 
 def _plan(app: App, proposals: Sequence[Proposal], answer: _Answer, store: Store) -> Plan:
@@ -239,18 +238,6 @@ def _read_again(app: App, scope: Scope, shown: Memory) -> Memory | None:
     if now is None or now.pinned:
         app.log.line("not-rewritten", memory=shown.id, why="pinned" if now else "changed meanwhile")
     return None if now is None or now.pinned else now
-
-
-def _save_note(app: App, one: Proposal, scope: Scope, shown: Note) -> Done | None:
-    """Writes to the inbox of the user's vault; a repository's files are never written unasked."""
-    now = _read_again(app, scope, shown)
-    if now is None or scope is not Scope.USER or now.status is not Status.ACTIVE:
-        return None
-    try:
-        return notes.save(app, one.body, title=f"{page.stem(shown.path)} (proposed)", tags=(TAG,), inbox=True)
-    except RecollectError as problem:
-        app.log.line("not-rewritten", memory=one.id, why=problem.message)
-        return None
 
 
 def _summary(plan: Plan) -> str:
