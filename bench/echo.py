@@ -17,7 +17,7 @@ from bench.corpus import Corpus
 from bench.report import Report, share
 from recollect.app.core import App
 from recollect.base.moment import Moment
-from recollect.jobs import late_prompts
+from recollect.jobs import transcripts
 from recollect.jobs.transcript_reader import clean
 from recollect.model.memory import Memory, Rule, Thread
 from recollect.model.plan import Create, Plan
@@ -124,7 +124,7 @@ def _live(app: App, session: str, number: int, shown: Sequence[Memory], asked: s
     )
     sitting = SessionPart(host="bench", session=session, acts=said)
     scripts.told(app, sitting)
-    write = late_prompts.capture_late_prompts(app, sitting)
+    write = transcripts.capture_late_prompts(app, sitting)
     if write is not None:
         write()
 

@@ -8,9 +8,10 @@ import pytest
 
 from recollect.app import notices
 from recollect.app.core import App
+from recollect.app.states import JOB_RECORDS
 from recollect.daemon.apps import Apps
 from recollect.jobs.job_table import FORGETTING, VALIDATION
-from recollect.jobs.session_schedule import read_record, run_due
+from recollect.jobs.runner import run_due
 from recollect.model.memory import Status
 from recollect.model.plan import Create
 from recollect.model.result import Scope
@@ -79,8 +80,8 @@ def test_a_real_daemon_runs_what_the_count_of_sessions_owes(house: House, tmp_pa
     session.hook("UserPromptSubmit", prompt="hello there, the four hundredth")
 
     app = session.app()
-    assert soon(lambda: read_record(app.reader(Scope.PROJECT), VALIDATION).last == 400, within_s=60)
-    assert soon(lambda: read_record(app.reader(Scope.PROJECT), FORGETTING).last == 400, within_s=60)
+    assert soon(lambda: JOB_RECORDS.read(app.reader(Scope.PROJECT), VALIDATION.name).last == 400, within_s=60)
+    assert soon(lambda: JOB_RECORDS.read(app.reader(Scope.PROJECT), FORGETTING.name).last == 400, within_s=60)
     assert any("forget --candidates" in line for line in notices.waiting(app))
     assert (house.home.logs / "validation-400.log").is_file()
     app.close()

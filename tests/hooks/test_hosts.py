@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import beat_state
+from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.model.result import Scope
 from recollect.ops import memories, rules
@@ -44,13 +44,13 @@ def test_a_prompt_seen_through_two_hosts_is_one_prompt(app: App, host: str, othe
     memories.pin(app, "We use pnpm here and not npm, since March.")
 
     context, notice = say(Talk(app, host=host), RULE)
-    beats = beat_state.load(app)
+    beats = session_ledger.load_heartbeat(app)
     seen, told = say(Talk(app, session="s-2", host=other), RULE)
 
     assert "noted" in notice
     assert "noted" not in told
     assert len(rules.listing(app).cards) == 1
-    assert beat_state.load(app) == beats
+    assert session_ledger.load_heartbeat(app) == beats
     assert "since March" in context
     assert "since March" in seen, "both are answered"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.app.core import App
-from recollect.jobs import outcomes
+from recollect.jobs import lessons
 from recollect.model.memory import Kind, Lane, Rule, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -55,11 +55,11 @@ def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_
         SENTENCE, Status.CANDIDATE, Lane.TOOL, RuleType.FAILURE,
     )  # fmt: skip
     assert (learnt.group, learnt.seen, learnt.origin) == ("s-1", 1, "outcome")
-    assert outcomes.promote_lessons(app) == ()
+    assert lessons.promote_lessons(app) == ()
     session(app, tmp_path, "s-2")
     assert reminded(app, "npm test") == []
 
-    assert outcomes.promote_lessons(app) == (learnt.id,)
+    assert lessons.promote_lessons(app) == (learnt.id,)
 
     [learnt] = rules(app, Status.ACTIVE)
     assert learnt.seen == 2
@@ -67,7 +67,7 @@ def test_a_failure_and_its_fix_wait_as_a_lesson_that_is_in_force_after_a_second_
     assert reminded(app, "pnpm test") == reminded(app, "npm install") == []
     told = inject.session_start([learnt], nonce="12345678", now=NOW).text
     assert f"Failures:\n- [tool] {SENTENCE}" in told
-    assert outcomes.promote_lessons(app) == ()
+    assert lessons.promote_lessons(app) == ()
 
 
 @pytest.mark.parametrize("when", ["before", "after", "in the inbox"])
@@ -85,7 +85,7 @@ def test_the_persons_word_is_enough(app: App, tmp_path: Path, when: str):
     if when == "in the inbox":
         rule_ops.accept(app, rules(app)[0].id)
 
-    outcomes.promote_lessons(app)
+    lessons.promote_lessons(app)
 
     [learnt] = [one for one in rules(app, Status.ACTIVE) if one.origin == "outcome"]
     assert (learnt.body, learnt.seen) == (SENTENCE, 1)
@@ -102,7 +102,7 @@ def test_what_is_not_sure_is_only_counted_until_it_comes_again(app: App, tmp_pat
         read(app, transcript)
         assert bool(rule_ops.list_inbox(app).cards) is (number == 2)
 
-    outcomes.promote_lessons(app)
+    lessons.promote_lessons(app)
 
     [learnt] = rules(app, Status.ACTIVE)
     assert (learnt.body, learnt.seen) == ("`make lint` fails here where code breaks `nilerr`.", 2)

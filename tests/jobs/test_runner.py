@@ -28,7 +28,7 @@ def start(tmp_path: Path, *jobs: Job, asked: Callable[[], bool] = lambda: False,
     log = Log(tmp_path, SystemClock(), max_bytes=1_000_000, redact=lambda text: text)
     found = Runner(jobs, open_apps(), asked, log)
     if first:
-        found.first_answer_given()
+        found.first_answer_given.set()
     found.start()
     return found
 
@@ -90,7 +90,7 @@ def test_the_first_answer_comes_before_the_first_job(tmp_path: Path):
     runner = start(tmp_path, done.job(), first=False)
     time.sleep(0.05)
     assert not done.at_s
-    runner.first_answer_given()
+    runner.first_answer_given.set()
     assert done.soon()
     runner.stop(PATIENCE_S)
 
@@ -178,7 +178,7 @@ def test_an_app_that_failed_is_closed_and_the_next_project_has_its_turn(
         seen.append(app.project and app.project.name)
         raise StoreBusy("It is held.")
 
-    monkeypatch.setattr("recollect.app.beat_state.tick", work)
+    monkeypatch.setattr("recollect.app.session_ledger.tick", work)
     apps = open_apps()
     speak(apps, tmp_path, "a", "b")
     task = Task(job_table.job("heartbeat"), apps)

@@ -9,8 +9,8 @@ import pytest
 
 from recollect.app.core import App
 from recollect.base.errors import BadInput
-from recollect.jobs.job_table import FORGETTING, VALIDATION, EverySessions, Job
-from recollect.jobs.session_schedule import Run, run_due
+from recollect.jobs.job_table import FORGETTING, VALIDATION, Job
+from recollect.jobs.runner import Run, run_due
 from recollect.model.result import Scope
 from recollect.model.session import StateRecord
 from tests.ops.conftest import Opens
@@ -55,8 +55,7 @@ def test_each_job_runs_on_its_schedule_and_a_count_that_jumps_owes_one_run(app: 
 def test_what_is_switched_off_never_runs_and_the_schedule_is_a_setting(
     job: Job, open_app: Opens, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ):
-    assert isinstance(job.when, EverySessions)
-    monkeypatch.setenv(job.when.switch, "off")
+    monkeypatch.setenv(job.switch, "off")
     monkeypatch.setenv("MEMORY_FORGETTING_SCHEDULE", "3/10")
     app = open_app()
     counted_to(app, 5)

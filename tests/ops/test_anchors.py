@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import anchors
+from recollect.app import plan_gate
 from recollect.app.core import App
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -66,7 +66,7 @@ def test_nothing_outside_the_project_is_looked_at(app: App, project: Path, tmp_p
 def test_a_thousand_names_are_not_all_looked_for(app: App, project: Path):
     for number in range(30):
         (project / f"f{number}.txt").write_text("x")
-    assert len(anchors.anchors_for(app, [f"f{number}.txt" for number in range(30)])) == anchors.MOST_FILES
+    assert len(plan_gate.anchors_for(app, [f"f{number}.txt" for number in range(30)])) == plan_gate.MOST_FILES
 
 
 def test_a_thread_is_anchored_to_the_files_that_were_edited_as_it_left_them(app: App, project: Path, tmp_path: Path):
@@ -78,9 +78,9 @@ def test_a_thread_is_anchored_to_the_files_that_were_edited_as_it_left_them(app:
     past_sessions.catch_up(app)
     (found,) = (one for one in app.reader(Scope.PROJECT).find(Query()) if one.origin == "session")
 
-    assert anchors.changed_files(app, found) == ()
+    assert plan_gate.changed_files(app, found) == ()
     (project / "src" / "login.py").write_text("other\n")
-    assert anchors.changed_files(app, found) == ("src/login.py",)
+    assert plan_gate.changed_files(app, found) == ("src/login.py",)
 
 
 def edit(talk: Transcript, file: str) -> None:

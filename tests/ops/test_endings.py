@@ -13,7 +13,7 @@ from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.app.question_vector import TimedQuestion
 from recollect.base.clock import FixedClock
-from recollect.jobs import job_table, session_end, transcripts
+from recollect.jobs import job_table, lessons, transcripts
 from recollect.model.memory import LEARNING_TAG, Lane, Memory, RuleType, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope
@@ -126,11 +126,11 @@ def test_a_learning_is_counted_once_a_session(app: App, transcript: Transcript, 
 
 
 def test_an_inbox_that_nobody_reads_is_not_filled_for_ever(app: App, transcript: Transcript, tmp_path: Path):
-    numbers = range(session_end.MAX_WAITING)
+    numbers = range(lessons.MAX_WAITING)
     keep(app, *(rule(f"r{number}", tags=(LEARNING_TAG,), status=Status.CANDIDATE) for number in numbers))
     talk(transcript)
     end(app, transcript)
-    assert len(kept(app, LEARNING_TAG)) == session_end.MAX_WAITING
+    assert len(kept(app, LEARNING_TAG)) == lessons.MAX_WAITING
 
     app.clock = FixedClock(app.clock.now().plus(days=31))
     later = Transcript(app, tmp_path, "s-2")

@@ -19,7 +19,7 @@ from recollect.app import language_model, notices
 from recollect.app.core import App
 from recollect.app.note_files import find_note
 from recollect.base.errors import BadInput
-from recollect.jobs import session_schedule
+from recollect.jobs import runner
 from recollect.jobs.job_table import FORGETTING
 from recollect.lifecycle.forgetting import Verdict
 from recollect.model.memory import Memory, Status
@@ -260,6 +260,6 @@ def test_a_run_that_is_killed_anywhere_leaves_no_memory_half_moved(
 
 def test_a_run_by_hand_waits_for_none_that_is_going_on(app: App, open_app: Opens):
     some(app, "a")
-    going = session_schedule._run(app, FORGETTING, Scope.PROJECT, by_hand=True)
+    going = runner._run(app, FORGETTING, Scope.PROJECT, by_hand=True)
     next(going)
     assert any("already running" in note for note in forgetting.forget(open_app(), run=True).notes)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import beat_state
+from recollect.app import session_ledger
 from recollect.app.core import App
 from recollect.base.clock import FixedClock
 from recollect.model.result import Scope
@@ -27,28 +27,28 @@ def at(app: App, beats: float) -> None:
 
 def spoken(app: App) -> Heartbeat:
     """As a prompt's hook does it."""
-    before = beat_state.record_interaction(app)
-    beat_state.write_view(app)
+    before = session_ledger.record_interaction(app)
+    session_ledger.write_heartbeat_view(app)
     return before
 
 
 def test_looking_makes_nothing(app: App, view: Path):
-    told = beat_state.heartbeat(app)
-    beat_state.tick(app)
+    told = session_ledger.heartbeat(app)
+    session_ledger.tick(app)
     assert told.summary == "Beat 0, 0 since anyone last spoke: active conversation."
     assert app.store_path(Scope.PROJECT) is None
     assert not view.exists()
 
 
 def test_it_is_shown_in_the_project(app: App, view: Path):
-    beat_state.record_interaction(app)
+    session_ledger.record_interaction(app)
     at(app, 3)
-    beat_state.tick(app)
+    session_ledger.tick(app)
     assert json.loads(view.read_text()) == {
         "beat": 3, "started_at": NOW.iso(), "last_beat_at": NOW.plus(seconds=900).iso(),
         "last_interaction_at": NOW.iso(), "last_interaction_beat": 0,
     }  # fmt: skip
-    assert beat_state.heartbeat(app).facts["meaning"] == "short pause"
+    assert session_ledger.heartbeat(app).facts["meaning"] == "short pause"
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"beat": 999999}', "[]", "\x00", '{"beat": -5}'])

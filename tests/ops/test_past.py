@@ -21,7 +21,7 @@ from recollect.app.states import CURSORS, ReadPart, ReadTranscript, read_text
 from recollect.base.errors import BadInput, Conflict, NoProject, NotFound
 from recollect.base.moment import Moment
 from recollect.embed.embedder import Embedder
-from recollect.jobs import late_prompts, session_import, transcripts
+from recollect.jobs import session_import, transcripts
 from recollect.model.memory import Kind, Memory, Rule, Status
 from recollect.model.query import Query
 from recollect.model.result import Scope, Summary
@@ -394,7 +394,7 @@ def test_later_words_supersede_earlier_ones_in_whatever_order_they_are_read(app:
 
 
 def test_prompts_of_today_are_not_forgotten_over_those_of_the_past(app: App):
-    assert late_prompts.claim_prompt(app, "today", "said today")
+    assert transcripts.claim_prompt(app, "today", "said today")
     before = read_text(app.reader(Scope.PROJECT), "heard")
     Past("s-1").said("one", "two")
     import_past(app)

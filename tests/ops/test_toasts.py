@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import toasts
+from recollect.app import notices
 from recollect.app.core import App
 from tests.hooks.talk import Talk
 from tests.ops.ask import pinned
@@ -41,16 +41,16 @@ class Desktop:
     @property
     def said(self) -> list[str]:
         """The lines that were shown, once all of them are."""
-        toasts.waiting_lines().join()
+        notices.waiting_toasts().join()
         given = self._said.read_text().splitlines() if self._said.exists() else []
-        return [line for before, line in pairwise(given) if before == toasts.NAME]
+        return [line for before, line in pairwise(given) if before == notices.NAME]
 
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
-    toasts.waiting_lines.cache_clear()
+    notices.waiting_toasts.cache_clear()
     yield Desktop(tmp_path, monkeypatch)
-    toasts.waiting_lines().join()
+    notices.waiting_toasts().join()
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_session_and_what_a_prompt_recalls_are_shown(app: App, stand_in: Deskt
 
 
 def test_nothing_is_shown_unless_it_was_switched_on(open_app: Opens, stand_in: Desktop):
-    toasts.show(open_app(), "anything")
+    notices.toast(open_app(), "anything")
     assert stand_in.said == []
 
 
@@ -88,21 +88,21 @@ def test_nothing_is_shown_unless_it_was_switched_on(open_app: Opens, stand_in: D
     "text", ["<b>bold</b> & co", "-h", "$(touch x); `touch y`", "a\nb\x1b[31m\u202ec", "x" * 100_000]
 )
 def test_a_line_is_shown_as_text_whatever_it_says(app: App, stand_in: Desktop, text: str):
-    toasts.show(app, text)
+    notices.toast(app, text)
     (line,) = stand_in.said
     assert not set(line) & set("<\x1b\u202e")
-    assert len(line) <= toasts.MAX_CHARS
+    assert len(line) <= notices.MAX_TOAST_CHARS
     assert not list(Path.cwd().glob("?"))
 
 
 def test_one_that_hangs_is_ended_and_none_is_tried_for_a_while(
     app: App, stand_in: Desktop, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(toasts, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(notices, "TOAST_TIMEOUT_S", 0.5)
     stand_in.does("exec /bin/sleep 600")
 
-    toasts.show(app, "one")
-    toasts.show(app, "two")
+    notices.toast(app, "one")
+    notices.toast(app, "two")
 
     assert stand_in.said == ["one"]
     assert "notify-send did not end" in logged(app)
@@ -117,9 +117,9 @@ def test_trouble_is_logged_and_nothing_else(app: App, stand_in: Desktop, trouble
     else:
         (tmp_path / "bin" / "notify-send").write_bytes(b"\x00")
 
-    toasts.show(app, "one")
+    notices.toast(app, "one")
 
-    toasts.waiting_lines().join()
+    notices.waiting_toasts().join()
     assert logged(app).count("toast-not-shown") == 1
 
 
@@ -128,7 +128,7 @@ def test_more_than_can_be_shown_are_dropped(app: App, stand_in: Desktop, tmp_pat
     held.touch()
     stand_in.does(f"while [ -e {held} ]; do /bin/sleep 0.05; done")
     for number in range(200):
-        toasts.show(app, f"line {number}")
+        notices.toast(app, f"line {number}")
     held.unlink()
     assert 1 <= len(stand_in.said) <= 25
 
@@ -136,8 +136,8 @@ def test_more_than_can_be_shown_are_dropped(app: App, stand_in: Desktop, tmp_pat
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_no_line_is_ever_part_of_a_script(platform: str):
     line = '\'; "quoted" $(x) -h'
-    argv, stdin = toasts.call_for(line, platform)
+    argv, stdin = notices.call_for(line, platform)
     assert not any(line in part and part != line for part in argv)
     assert line in (*argv, stdin)
     if line in argv:
-        assert argv[argv.index(line) - 1] in ("--", toasts.NAME)
+        assert argv[argv.index(line) - 1] in ("--", notices.NAME)

@@ -16,7 +16,7 @@ from recollect.app import notices
 from recollect.app.core import App
 from recollect.app.note_files import find_note
 from recollect.base.errors import StoreBusy
-from recollect.jobs import session_schedule
+from recollect.jobs import runner
 from recollect.jobs.job_table import VALIDATION
 from recollect.model.memory import Lane, Rule, Status
 from recollect.model.query import Query
@@ -149,7 +149,7 @@ def test_no_more_than_the_amount_are_drawn_and_not_always_the_same(open_app: Ope
     (Path.cwd() / "src").mkdir()
     app = open_app()
     keep(app, *(rule(f"r{number}", body=f"Look at `src/{number}.py`", days_old=9) for number in range(30)))
-    samples = [frozenset(session_schedule.run_by_hand(app, VALIDATION)) for _ in range(4)]
+    samples = [frozenset(runner.run_by_hand(app, VALIDATION)) for _ in range(4)]
     assert {len(sample) for sample in samples} == {3}
     assert len(set(samples)) > 1
 

@@ -211,7 +211,7 @@ def test_many_changes_can_be_left_for_later(app: App, vault: Path, monkeypatch: 
     monkeypatch.setattr(vault_sync, "QUICK_LOOK_CHANGES", 3)
     assert vault_sync.quick_look(app, Scope.USER).waiting == 2
     assert len(all_notes(app)) == 3
-    assert vault_sync.quick_look(app, Scope.USER).new == 2
+    assert vault_sync.quick_look(app, Scope.USER).counts["new"] == 2
     monkeypatch.setattr(vault_sync, "QUICK_LOOK_FILES", 4)
     assert vault_sync.quick_look(app, Scope.USER).waiting == 4
 

@@ -301,7 +301,7 @@ class App:
     def _anchored(self, scope: Scope, plan: Plan) -> Plan:
         if scope is not Scope.PROJECT or not plan:
             return plan
-        from recollect.app.anchors import add_anchors
+        from recollect.app.plan_gate import add_anchors
 
         return add_anchors(self, plan)
 
@@ -334,7 +334,7 @@ class App:
         return AgeRules(*map(self.settings.figure, names))
 
     def redact_plan(self, plan: Plan) -> Plan:
-        from recollect.app.redaction_gate import redact_plan
+        from recollect.app.plan_gate import redact_plan
 
         cleaned, found = redact_plan(plan, self.redactor)
         self._found.update(found)

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.app import anchors
 from recollect.app.core import App
+from recollect.app.plan_gate import changed_files
 from recollect.app.question_vector import QuestionVector, TimedQuestion, fill_vectors, question_vector
 from recollect.app.states import FOCUS
 from recollect.base.errors import BadInput, RecollectError, StoreError
@@ -78,7 +78,7 @@ def search(app: App, query: Query, only: Scope | None = None, *, timed: TimedQue
     selected, found = answer.selected, []
     for hit in selected.hits:
         scope = scopes[hit.store]
-        stale = anchors.changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
+        stale = changed_files(app, hit.memory) if scope is Scope.PROJECT and hit.memory.anchors else ()
         found.append(Recollection(scope, replace(hit, stale=stale) if stale else hit, hit.part("strength")))
     # A prompt is not repeated in its answer: the note of the recall redacts it later, and the answer need not wait.
     question = query.text[:_CLEANED_CHARS] if query.unasked else redact_question(app, query.text)

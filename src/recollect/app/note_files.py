@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -111,28 +111,15 @@ class KnownFiles:
 
     def __init__(self, store: Store, present: Container[str] | None = None) -> None:
         self.files = NOTE_FILES.find_all(store)
-        there = self.files if present is None else present
-        lost = {path: one for path, one in self.files.items() if path not in there}
-        self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]
-        """Files that were there at the last look, and are not now."""
-        self.updated: set[str] = set()
-        """Ids of notes whose files say something else than before."""
-        self._lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
-
-    def recognise(self, file: NoteFile) -> KnownFile | None:
-        """The file as it was last read, also where it has a new name since; None for a new one."""
-        path = self._lost.get(file.hash) or self._lost.get(file.page.id) or ""
-        return self.files.get(file.path) or self.files.get(path)
-
-    def is_unchanged(self, file: NoteFile) -> bool:
-        """It says what it said when it was last read."""
-        known = self.files.get(file.path)
-        return known is not None and known.hash == file.hash and known.stamp != NO_FILE
+        self.updated: set[str] = set()  # ids of notes whose files say something else than before
+        lost = {path: one for path, one in self.files.items() if present is not None and path not in present}
+        self.gone = [path for path, one in lost.items() if one.stamp != NO_FILE]  # they were there at the last look
+        self.lost = {key: path for path, one in lost.items() for key in (one.hash, one.id)}
 
     def put(self, store: Store | None, files: Mapping[str, KnownFile]) -> None:
         """Without a store nothing is written."""
         for path, one in files.items():
-            old = self._lost.get(one.id)
+            old = self.lost.get(one.id)
             if old is not None and old != path:
                 self.drop(store, old)
             self.files[path] = one
@@ -142,18 +129,22 @@ class KnownFiles:
     def drop(self, store: Store | None, path: str) -> None:
         was = self.files.pop(path, None)
         for key in (was.hash, was.id) if was else ():
-            self._lost.pop(key, None)
+            self.lost.pop(key, None)
         self.gone = [one for one in self.gone if one != path]
         if store is not None:
             NOTE_FILES.remove(store, path)
 
 
-def forget(store: Store, ids: Iterable[str]) -> None:
-    """Of notes that are purged: neither their ids nor hashes of what they said."""
-    gone = set(ids)
+def forget(store: Store, ids: Container[str]) -> None:
+    """Of notes that are purged: neither their ids nor hashes of what they said, nor what their links wait for."""
     for path, one in NOTE_FILES.find_all(store).items():
-        if one.id in gone:
+        if one.id in ids:
             NOTE_FILES.remove(store, path)
+    for key, waiting in WAITING_LINKS.find_all(store).items():
+        if left := [id for id in waiting if id not in ids]:
+            WAITING_LINKS.write(store, left, key)
+        else:
+            WAITING_LINKS.remove(store, key)
 
 
 class FoundNote(NamedTuple):
@@ -189,7 +180,15 @@ def notes_called(app: App, name: str) -> list[str]:
 def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -> None:
     """All or none, in the transaction of the rest of the plan. Conflict where a file is not what the plan knew."""
     vault = vault_of(app, scope)
-    texts = [_check(vault, change) for change in changes]
+    texts: list[tuple[str, str]] = []  # before and after
+    for change in changes:
+        before = "" if not change.old_path else note_folder.read(vault, change.old_path)
+        if isinstance(before, Refusal) or (change.old_path and text_hash(before) != change.old_hash):
+            why = before.why if isinstance(before, Refusal) else "it was changed since"
+            raise Conflict(f"{change.old_path} cannot be changed: {why}.", hint=f"Nothing was written. {USE_FILES}")
+        if change.new_path not in ("", change.old_path) and os.path.lexists(vault.base / change.new_path):
+            raise Conflict(f"There is another file at {change.new_path} by now.", hint="Move it away, then try again.")
+        texts.append((before, change.apply(before)))
     done: list[tuple[FileChange, str, str]] = []
     try:
         for change, (before, after) in zip(changes, texts, strict=True):
@@ -205,33 +204,19 @@ def write(app: App, scope: Scope, store: Store, changes: Sequence[FileChange]) -
             NOTE_FILES.remove(store, change.old_path)
         if change.new_path:
             NOTE_FILES.write(store, KnownFile(change.id, UNTRUSTED, change.new_hash), change.new_path)
-    _unlink(app, store, {change.id: change.old_path for change in changes if not change.new_path})
-
-
-def _unlink(app: App, store: Store, gone: Mapping[str, str]) -> None:
-    """Notes that are removed, with their paths. Those that name them wait for a note of that name again."""
+    # Notes that link to one that is removed wait for a note of its name again.
+    gone = {change.id: change.old_path for change in changes if not change.new_path}
     links = [bridge for bridge in store.bridges(*gone) if bridge.origin == WIKILINK] if gone else []
     if links:
         store.apply(Plan.of(map(Unlink, links)), app.change_header(SYNC, "Removed links to a note that is gone."))
     for link in links:
-        if link.source not in gone:
-            for key in map(link_key, (gone[link.target], page.stem(gone[link.target]))):
-                WAITING_LINKS.write(store, sorted({*WAITING_LINKS.read(store, key), link.source}), key)
+        for name in (gone[link.target], page.stem(gone[link.target])) if link.source not in gone else ():
+            key = link_key(name)
+            WAITING_LINKS.write(store, sorted({*WAITING_LINKS.read(store, key), link.source}), key)
 
 
 def link_key(name: str) -> str:
     return hashlib.sha256(page.normal_name(name).encode(errors="replace")).hexdigest()[:20]
-
-
-def _check(vault: Vault, change: FileChange) -> tuple[str, str]:
-    """The file's text before and after the change."""
-    before = "" if not change.old_path else note_folder.read(vault, change.old_path)
-    if isinstance(before, Refusal) or (change.old_path and text_hash(before) != change.old_hash):
-        why = before.why if isinstance(before, Refusal) else "it was changed since"
-        raise Conflict(f"{change.old_path} cannot be changed: {why}.", hint=f"Nothing was written. {USE_FILES}")
-    if change.new_path not in ("", change.old_path) and os.path.lexists(vault.base / change.new_path):
-        raise Conflict(f"There is another file at {change.new_path} by now.", hint="Move it away, then try again.")
-    return before, change.apply(before)
 
 
 def _write(vault: Vault, change: FileChange, before: str, after: str) -> None:

@@ -1,24 +1,43 @@
-"""Lines for a person: what was kept, what an agent was told, what the last session left. `MEMORY_NOTICES=off` silences
-them all.
-
-A line stands in the answer to the event it belongs to. Where no event shows one, it waits here for the next prompt or
-the next session's start.
-"""
+"""Lines for a person: what was kept, what an agent was told, what the last session left. A line stands in the answer to
+the event it belongs to; where no event shows one, it waits for the next prompt or the next session's start. Where the
+user switched them on there are toasts, too: notices on the desktop, by notify-send, osascript or PowerShell."""
 
 from __future__ import annotations
 
+import os
+import queue
+import sys
+import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect import agents
 from recollect.agents import Ability
-from recollect.app.core import App
-from recollect.app.states import NOTICES
+from recollect.app import session_ledger
+from recollect.app.states import NOTICES, SESSIONS
 from recollect.render.harmless import plain
+
+if TYPE_CHECKING:
+    from recollect.app.core import App
+    from recollect.base.log import Log
+    from recollect.model.session import Event
 
 SETTING = "MEMORY_NOTICES"
 _MAX_NAMED = 3
 _RULE_CHARS = 60
 _TITLE_CHARS = 50
+_TOASTS = "MEMORY_TOASTS"
+NAME = "Recollect"
+MAX_TOAST_CHARS = 200
+TOAST_TIMEOUT_S = 5.0
+_PAUSE_S = 300.0  # after a toast that could not be shown
+_MAX_WAITING = 20
+_OSASCRIPT = ("on run argv", f'display notification (item 1 of argv) with title "{NAME}"', "end run")
 
 
 def rules_line(rules: Sequence[str]) -> str:
@@ -63,3 +82,76 @@ def clear(app: App, shown: Sequence[str]) -> None:
     """Remove those that were shown; others may have been added meanwhile."""
     store = app.writer(app.scope)
     NOTICES.write(store, [line for line in NOTICES.read(store) if line not in shown])
+
+
+# Toasts. Nothing waits for one, and nothing fails because of one. A thread shows them one after the other, each by a
+# program without a shell. Where that is missing, fails or hangs, it is logged, and none is tried again for a while.
+
+
+def toast(app: App, text: str) -> None:
+    """Shows a line, cleaned and cut to its maximum length. Returns at once; too many waiting lines are dropped."""
+    line = plain(text, MAX_TOAST_CHARS) if app.settings.switch(_TOASTS) else ""
+    if line:
+        with suppress(queue.Full):
+            waiting_toasts().put_nowait((line, app.log))
+
+
+def toast_session(app: App, event: Event) -> None:
+    """The number of this session. A session without a message is the next to be counted."""
+    if app.settings.switch(_TOASTS):
+        count = SESSIONS.read(app.reader(app.scope))
+        toast(app, f"Session {session_ledger.load_or_new(app, event).number or count + 1}")
+
+
+@cache
+def waiting_toasts() -> queue.Queue[tuple[str, Log]]:
+    lines: queue.Queue[tuple[str, Log]] = queue.Queue(_MAX_WAITING)
+
+    def show_all() -> None:
+        paused_until_s = 0.0
+        while True:
+            line, log = lines.get()
+            problem = "" if time.monotonic() < paused_until_s else _run_program(*call_for(line, sys.platform))
+            if problem:
+                paused_until_s = time.monotonic() + _PAUSE_S
+                log.line("toast-not-shown", problem=problem)
+            lines.task_done()
+
+    threading.Thread(target=show_all, name="toasts", daemon=True).start()
+    return lines
+
+
+def call_for(line: str, platform: str) -> tuple[tuple[str, ...], str]:
+    """The command that shows a line, and its standard input."""
+    match platform:
+        case "darwin":
+            return ("osascript", *(part for text in _OSASCRIPT for part in ("-e", text)), "--", line), ""
+        case "win32":
+            # The line comes on standard input and is never part of what is run.
+            script = Path(__file__).with_name("toast.ps1").read_text(encoding="utf-8")
+            return ("powershell", "-NoProfile", "-NonInteractive", "-Command", script), line
+        case _:  # some desktops read tags in the text
+            text = escape(line, quote=False)
+            return ("notify-send", f"--app-name={NAME}", "--expire-time=5000", "--", NAME, text), ""
+
+
+def _run_program(argv: tuple[str, ...], stdin: str) -> str:
+    """What went wrong; empty if nothing did."""
+    import shutil  # no first answer waits for these two
+    import subprocess
+
+    name, *arguments = argv
+    program = shutil.which(name)
+    if program is None or not os.path.isabs(program):
+        return f"{name} is not there"
+    try:
+        ended = subprocess.run(
+            [program, *arguments], input=stdin.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            timeout=TOAST_TIMEOUT_S, cwd=os.path.dirname(program),
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"{name} did not end"
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return f"{name} ended with {ended.returncode}" if ended.returncode else ""

@@ -1,8 +1,6 @@
-"""Sessions: who is talking, which of our sessions this is, what it was shown, and what that counts for.
-
-This module writes counters and marks (store/database.py explains why these are not plans). The caller decides what to
-do where a store cannot be written: someone who only wanted an answer still gets one.
-"""
+"""Sessions: who is talking, which of our sessions this is, what it was shown, and what that counts for; and the
+heartbeat, which counts from when anyone last spoke. All of it are counters and marks (store/database.py explains why
+these are not plans). The caller decides what to do where a store cannot be written."""
 
 from __future__ import annotations
 
@@ -12,13 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.app.core import App
-from recollect.app.states import SESSIONS
+from recollect.app.states import HEARTBEAT, SESSIONS, write_project_view
 from recollect.base.moment import Moment
-from recollect.lifecycle import strength
+from recollect.lifecycle import strength, timing
+from recollect.model.codec import encode
 from recollect.model.memory import Kind, Status
 from recollect.model.query import Query
-from recollect.model.result import Scope
-from recollect.model.session import Event, LedgerKey, Pointer, Session, ShownMemory, Way, memory_of
+from recollect.model.result import Scope, Summary
+from recollect.model.session import Event, Heartbeat, LedgerKey, Pointer, Session, ShownMemory, Way, memory_of
 
 if TYPE_CHECKING:
     from recollect.store import Store
@@ -129,3 +128,59 @@ def _record_use(app: App, key: LedgerKey, marks: Mapping[str, Scope], asked: boo
             store.use(ids, partial(strength.count_asked, session=session, now=app.clock.now(), rules=app.age_rules))
         else:
             store.use(ids, partial(strength.count_shown, session=session))
+
+
+# The heartbeat of a project. The state is in its database (the user's, where there is no project); `.ai/heartbeat.json`
+# shows it and is never read back.
+
+
+def heartbeat(app: App) -> Summary:
+    """What `heartbeat` shows. Writes nothing."""
+    now = current_heartbeat(app)
+    since = f"{now.since_last} since anyone last spoke: {now.meaning}"
+    return Summary(f"Beat {now.beat}, {since}.", {**encode(now), "since_last": now.since_last, "meaning": now.meaning})
+
+
+def current_heartbeat(app: App) -> Heartbeat:
+    return load_heartbeat(app) or timing.new_heartbeat(app.clock.now())
+
+
+def load_heartbeat(app: App) -> Heartbeat | None:
+    """None if nobody ever spoke."""
+    found = HEARTBEAT.find(app.reader(app.scope))
+    return timing.tick(found, app.clock.now()) if found else None
+
+
+def tick(app: App, _memo: object = None) -> bool:
+    """Job: counts the beats that passed. Where nobody ever spoke, nothing is begun."""
+    if app.store_path(app.scope) is not None:
+        store = app.writer(app.scope)
+        with store.transaction():
+            before = HEARTBEAT.find(store)
+            if before is not None:
+                HEARTBEAT.write(store, timing.tick(before, app.clock.now()))
+        write_heartbeat_view(app)
+    return False
+
+
+def record_interaction(app: App) -> Heartbeat:
+    """Someone spoke. Returns the heartbeat as it was just before, which is what an agent is told."""
+    at = app.clock.now()
+    store = app.writer(app.scope)
+    with store.transaction():
+        before = timing.tick(HEARTBEAT.find(store) or timing.new_heartbeat(at), at)
+        HEARTBEAT.write(store, timing.record_interaction(before, at))
+    return before
+
+
+def record_late_interaction(app: App, at: Moment) -> None:
+    """Someone spoke a while ago, when no hook could tell us."""
+    store = app.writer(app.scope)
+    now = timing.tick(HEARTBEAT.find(store) or timing.new_heartbeat(at), app.clock.now())
+    if now.last_interaction_at < at <= now.last_beat_at or not now.beat:
+        HEARTBEAT.write(store, timing.record_interaction(now, at))
+
+
+def write_heartbeat_view(app: App) -> None:
+    if (now := load_heartbeat(app)) is not None:
+        write_project_view(app, "heartbeat.json", encode(now))

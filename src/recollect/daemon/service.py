@@ -88,7 +88,7 @@ class Service:
         try:
             return self._requests.answer(request)
         finally:
-            self._jobs.first_answer_given()
+            self._jobs.first_answer_given.set()
 
     def status(self) -> dict[str, object]:
         now_s = time.monotonic()

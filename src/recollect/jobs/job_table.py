@@ -2,7 +2,7 @@
 nothing. A job must survive being killed at any moment: what it did is committed, and the next run finds the rest.
 
 * `Every`, `AfterTalk`: `(app, memo) -> bool`, one small piece of work; True: there is more to do here at once.
-* `EverySessions`: `(app, run) -> Iterator[str]`, a line for the log after each piece (session_schedule.py).
+* `EverySessions`: `(app, run) -> Iterator[str]`, a line for the log after each piece (runner.py).
 * `PerTurn`: `(app, part) -> Callable[[], None] | None` looks; what it returns writes, with the transcript's cursor.
 """
 
@@ -30,10 +30,8 @@ class AfterTalk(NamedTuple):
 
 
 class EverySessions(NamedTuple):
-    """Runs in each store, by its count of sessions. Names the settings that switch it on and hold its schedule."""
+    """Runs in each store, by its count of sessions, as MEMORY_<NAME> (on or off) and MEMORY_<NAME>_SCHEDULE say."""
 
-    switch: str
-    schedule: str
     seconds: float = 600  # how often a project is asked whether anything is due
 
 
@@ -58,6 +56,11 @@ class Job(NamedTuple):
     light: bool = False  # takes no time worth mentioning: does not stand aside while hooks are answered
 
     @property
+    def switch(self) -> str:
+        """The setting of one that counts sessions."""
+        return f"MEMORY_{self.name.upper()}"
+
+    @property
     def function(self) -> Callable[..., Any]:
         if not isinstance(self.target, str):
             return self.target
@@ -80,19 +83,17 @@ JOBS: tuple[Job, ...] = (
     Job("transcripts", "jobs.transcripts:work", AfterTalk(quiet_s=1.5, everywhere_s=600)),
     Job("rule-copies", "ops.sync:work", Every(60)),
     Job("vaults", "jobs.vault_sync:watch", Every(0.6)),
-    Job("heartbeat", "app.beat_state:tick", Every(300), light=True),
+    Job("heartbeat", "app.session_ledger:tick", Every(300), light=True),
     Job("questions", "ops.turn_questions:ask_next", Every(2), Model.REQUIRED),
-    Job("forgetting", "ops.forget:review_lowest",
-        EverySessions("MEMORY_FORGETTING", "MEMORY_FORGETTING_SCHEDULE"), Model.OPTIONAL),
-    Job("validation", "ops.validate:check_sample",
-        EverySessions("MEMORY_VALIDATION", "MEMORY_VALIDATION_SCHEDULE"), Model.OPTIONAL),
-    Job("prompts heard", "jobs.late_prompts:capture_late_prompts", PerTurn()),
+    Job("forgetting", "ops.forget:review_lowest", EverySessions(), Model.OPTIONAL),
+    Job("validation", "ops.validate:check_sample", EverySessions(), Model.OPTIONAL),
+    Job("prompts heard", "jobs.transcripts:capture_late_prompts", PerTurn()),
     Job("outcomes", "jobs.outcomes:record_outcomes", PerTurn()),
-    Job("lessons", "jobs.outcomes:learn_lessons", PerTurn()),
+    Job("lessons", "jobs.lessons:learn_lessons", PerTurn()),
     Job("threads", "jobs.turn_threads:record_turns", PerTurn()),
-    Job("session ends", "jobs.session_end:finish_session", PerTurn()),  # after all that belong to the session itself
+    Job("session ends", "jobs.lessons:finish_session", PerTurn()),  # after all that belong to the session itself
     Job("questions noted", "ops.turn_questions:note_questions", PerTurn()),
-)  # fmt: skip
+)
 
 
 def job(name: str) -> Job:

@@ -1,39 +1,41 @@
-"""Runs jobs: one thread, in turn, a small piece of each at a time, one project at a time per job.
-
-It stands aside while a hook is being answered. A job that fails is logged and tried again when it is next due; the
-others go on. Jobs that may ask a language model have a runner of their own, since an answer takes seconds.
-"""
+"""Runs jobs: one thread, in turn, a small piece of each at a time, one project at a time per job. It stands aside while
+a hook is being answered. A job that fails is logged and tried again when it is next due; the others go on. Jobs that
+may ask a language model have a runner of their own, since an answer takes seconds."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from recollect.app.states import JOB_RECORDS, SESSIONS, JobRecord
 from recollect.base.errors import RecollectError
 from recollect.base.log import Log
-from recollect.jobs import session_schedule
+from recollect.base.moment import Moment
 from recollect.jobs.job_table import AfterTalk, EverySessions, Job, Memo, Model
+from recollect.lifecycle.timing import DueState, Schedule
+from recollect.model.result import Scope
+from recollect.wire import lockfile
 
 if TYPE_CHECKING:
     from recollect.app.core import App
+    from recollect.store import Store
 
 FIRST_ANSWER_WITHIN_S = 1.0
 STAND_ASIDE_S = 2.0  # while hooks come without a pause; then one piece is done between them
 LOOK_S = 2.0  # how often a job looks for a project that is due
+MAX_TRIES = 3  # per turn: what always fails does not run for ever
 _POLL_S = 0.005
 
 
 class Projects(Protocol):
-    def open_roots(self) -> Mapping[str, float]:
-        """The folders of the open projects, and `/` for none; when each was last used (monotonic)."""
+    """Of the daemon. A root is the folder of a project, or `/` for none."""
 
-    def known_roots(self) -> list[str]:
-        """The folders of all projects that have a memory, and `/`."""
-
-    def background_app(self, root: str) -> App:
-        """An App of its own, to be closed."""
+    def open_roots(self) -> Mapping[str, float]: ...  # when each was last used (monotonic)
+    def known_roots(self) -> list[str]: ...  # all that have a memory
+    def background_app(self, root: str) -> App: ...  # an App of its own, to be closed
 
 
 class Runner:
@@ -42,49 +44,39 @@ class Runner:
         self._is_asked = is_asked
         self._log = log
         self._stopped = threading.Event()
-        self._first_answer = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def first_answer_given(self) -> None:
+        self.first_answer_given = threading.Event()
         """Loading the model holds the interpreter for long; the hook that started the process goes first."""
-        self._first_answer.set()
+        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+        self.start = self._thread.start
 
     def stop(self, timeout_s: float) -> None:
         self._stopped.set()
-        self._first_answer.set()
+        self.first_answer_given.set()
         self._thread.join(timeout_s)
         if not self._thread.is_alive():
             for task in self._tasks:
                 task.close()
 
     def _run(self) -> None:
-        self._first_answer.wait(FIRST_ANSWER_WITHIN_S)
+        self.first_answer_given.wait(FIRST_ANSWER_WITHIN_S)
         while not self._stopped.is_set():
             now_s = time.monotonic()
             for task in self._tasks:
                 if task.due_s <= now_s and not self._stopped.is_set():
-                    if not task.job.light:
-                        self._stand_aside()
                     task.due_s = 0.0 if self._step(task) else time.monotonic() + task.look_s
             next_s = min(task.due_s for task in self._tasks)
             self._stopped.wait(max(0.0, next_s - time.monotonic()))
 
     def _step(self, task: Task) -> bool:
-        try:
-            return task.step()
-        except RecollectError as problem:
-            self._log.line("job-failed", job=task.job.name, problem=problem.message)
-        except Exception as problem:  # noqa: BLE001 a job's edge: the others go on
-            self._log.line("job-failed", job=task.job.name, problem=type(problem).__name__)
-        return False
-
-    def _stand_aside(self) -> None:
-        until_s = time.monotonic() + STAND_ASIDE_S
+        until_s = time.monotonic() + (0.0 if task.job.light else STAND_ASIDE_S)
         while self._is_asked() and time.monotonic() < until_s and not self._stopped.is_set():
             time.sleep(_POLL_S)
+        try:
+            return task.step()
+        except Exception as problem:  # noqa: BLE001 a job's edge: the others go on
+            said = problem.message if isinstance(problem, RecollectError) else type(problem).__name__
+            self._log.line("job-failed", job=task.job.name, problem=said)
+            return False
 
 
 class Task:
@@ -93,36 +85,34 @@ class Task:
     def __init__(self, job: Job, projects: Projects) -> None:
         self.job = job
         self.due_s = 0.0
+        self.look_s = job.when.quiet_s / 4 if isinstance(job.when, AfterTalk) else job.when.seconds
+        if isinstance(job.target, str):
+            self.look_s = min(self.look_s, LOOK_S)
         self._projects = projects
         self._app: App | None = None
         self._root = ""
         self._done_s: dict[str, float] = {}
         self._memos: dict[str, Memo] = {}
-        self._others: list[str] = []
-        """Roots that are not open and still to be gone through."""
+        self._others: list[str] = []  # roots that are not open and still to be gone through
         self._everywhere_s = float("-inf")
-
-    @property
-    def look_s(self) -> float:
-        """How often it looks for a project that is due."""
-        when = self.job.when
-        if isinstance(when, AfterTalk):
-            return when.quiet_s / 4
-        return min(when.seconds, LOOK_S) if isinstance(self.job.target, str) else when.seconds
 
     def step(self) -> bool:
         """One piece. True: there is more to do at once, here or in the next project."""
         if not isinstance(self.job.target, str):
             return bool(self.job.function())
-        app = self._app = self._app or self._open_next()
-        if app is None:
-            return False
+        while self._app is None:
+            root = self._next_root()
+            if root is None:
+                return False
+            self._root, self._app = root, self._projects.background_app(root)
+            if self.job.model is Model.REQUIRED and not self._app.settings.switch("MEMORY_LLM"):
+                self.close()
         more = False
         try:
             if isinstance(self.job.when, EverySessions):
-                list(session_schedule.run_due(app, self.job))
+                list(run_due(self._app, self.job))
             else:
-                more = self.job.function(app, self._memos.setdefault(self._root, Memo()))
+                more = self.job.function(self._app, self._memos.setdefault(self._root, Memo()))
         finally:
             if not more:
                 self.close()
@@ -132,15 +122,6 @@ class Task:
         app, self._app = self._app, None
         if app is not None:
             app.close()
-
-    def _open_next(self) -> App | None:
-        while (root := self._next_root()) is not None:
-            app = self._projects.background_app(root)
-            if self.job.model is not Model.REQUIRED or app.settings.switch("MEMORY_LLM"):
-                self._root = root
-                return app
-            app.close()
-        return None
 
     def _next_root(self) -> str | None:
         now_s = time.monotonic()
@@ -157,3 +138,76 @@ class Task:
         if isinstance(when, AfterTalk) and not self._others and now_s - self._everywhere_s >= when.everywhere_s:
             self._others, self._everywhere_s = self._projects.known_roots(), now_s
         return self._others.pop() if self._others else None
+
+
+# Jobs that run every so many sessions. Each store counts its sessions, so each store has its own turn. A lock beside
+# the store, which the system releases when its process ends, keeps two from running one job at a time.
+
+
+class Run(NamedTuple):
+    """One run of a job, in one store."""
+
+    scope: Scope
+    session: int
+    since: Moment | None  # when it last ran, or the baseline; None: never
+
+
+def run_due(app: App, job: Job) -> Iterator[str]:
+    """All that is due in this project's stores."""
+    app.actor = "daemon"
+    for scope, store in list(app.scopes()):
+        if app.settings.switch(job.switch) and _due_state(app, job, store) is not DueState.WAIT:
+            try:
+                for line in _run(app, job, scope):
+                    app.log.line(job.name, said=line)
+                    yield line
+            except RecollectError as problem:  # the other store goes on; this one is tried again at the next look
+                app.log.line("job-failed", job=job.name, scope=scope, problem=problem.message)
+
+
+def run_by_hand(app: App, job: Job) -> list[str]:
+    """Runs the job in every store, whatever the schedule says. Returns its lines."""
+    scopes = [scope for scope, _ in app.scopes()]
+    return [line for scope in scopes for line in _run(app, job, scope, by_hand=True)]
+
+
+def _run(app: App, job: Job, scope: Scope, *, by_hand: bool = False) -> Iterator[str]:
+    """A line for the log after each piece. A caller that stops asking for more leaves the rest to the next run."""
+    store = app.writer(scope)
+    lock = lockfile.acquire(f"{store.path}.{job.name}.lock")
+    if lock is None:
+        if by_hand:
+            yield f"{job.name.capitalize()} of the {scope}'s memory is already running."
+        return
+    try:
+        record, session = JOB_RECORDS.read(store, job.name), SESSIONS.read(store)
+        done = JobRecord(last=session, at=max(0, app.clock.now().micros))
+        turn = DueState.RUN if by_hand else _due_state(app, job, store)
+        if turn is DueState.BASELINE:
+            JOB_RECORDS.write(store, done, job.name)
+            app.log.line(f"{job.name}-baseline", scope=scope, session=session)
+        if turn is not DueState.RUN:
+            return
+        tried = replace(record, tries=record.tries + 1)
+        JOB_RECORDS.write(store, done if tried.tries >= MAX_TRIES else tried, job.name)
+        yield from job.function(app, Run(scope, session, record.ran_at))
+        JOB_RECORDS.write(app.writer(scope), done, job.name)
+    finally:
+        lockfile.release(lock)
+
+
+def describe_schedule(app: App, job: Job, scope: Scope) -> str:
+    """When it comes next, for a person."""
+    if not app.settings.switch(job.switch):
+        return f"switched off ({job.switch})"
+    store, schedule = app.reader(scope), Schedule(*app.settings.schedule(f"{job.switch}_SCHEDULE"))
+    session = SESSIONS.read(store)
+    following = schedule.next_point(session)
+    if JOB_RECORDS.read(store, job.name).last is None:
+        return f"session {session} of the {scope}; baseline at {following}, first run at {following + schedule.cycle}"
+    return f"session {session} of the {scope}; next at {following}"
+
+
+def _due_state(app: App, job: Job, store: Store) -> DueState:
+    schedule = Schedule(*app.settings.schedule(f"{job.switch}_SCHEDULE"))
+    return schedule.due_state(SESSIONS.read(store), JOB_RECORDS.read(store, job.name).last)

@@ -1,8 +1,6 @@
 """Reads in the background what sessions left in their transcripts, which are the truth: from a cursor each. What is new
-is shown to the jobs that run per turn. Each of them looks first and returns what to write; all write in one transaction
-with the cursor, so that nothing is recorded twice or lost. Hooks leave pointers that say where to look; without one,
-every known transcript is compared with its cursor now and then.
-"""
+is shown to the jobs that run per turn; each looks first and returns what to write, and all write in one transaction
+with the cursor. Hooks leave pointers that say where to look; every known transcript is compared now and then."""
 
 from __future__ import annotations
 
@@ -17,19 +15,19 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.app import notices, rule_keeping, session_ledger
 from recollect.app.core import App
-from recollect.app.states import CURSORS, EVENTS_READ, ReadPart, ReadTranscript
+from recollect.app.states import CLAIMED_PROMPTS, CURSORS, EVENTS_READ, ReadPart, ReadTranscript
 from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged, StoreFull
 from recollect.jobs import transcript_reader, vault_sync
 from recollect.jobs.job_table import JOBS, Memo, PerTurn
-from recollect.model.session import EventName, Pointer, ReadAct, SessionPart
-from recollect.wire.pointer import file_size
+from recollect.model.session import EventName, Pointer, ReadAct, SessionPart, Speaker
+from recollect.wire.pointer import checksum, file_size
 
 if TYPE_CHECKING:
     from recollect.store import Store
 
 Writes = Callable[[], None]
-TurnJob = Callable[[App, SessionPart], Writes | None]
 
 SETTLED_S = 1.0  # agents write their transcripts a moment after the hook
 ABANDONED_S = 600.0  # a transcript that has not changed for so long, when another session begins: its agent was killed
@@ -38,17 +36,17 @@ COMPARE_S = 60.0  # how often transcripts are compared with their cursors
 _READINGS_HELD = 20
 _POINTERS_AT_ONCE = 100
 _MOST_POINTERS = 10_000
+_NEWS_S = 86_400.0  # older words are no news: a session that is resumed is read from its beginning
+_COMPARED_CHARS = 2_000
 
 
 @dataclass(slots=True)
 class ReadingState:
-    """What is remembered of a store's transcripts between two looks; in memory alone. Lost, it costs one more look at
-    the end of a transcript."""
+    """What is remembered of a store's transcripts between two looks. Lost, it costs one more look at their ends."""
 
     readings: OrderedDict[str, transcript_reader.Reading] = field(default_factory=OrderedDict)
     notes: vault_sync.Pending = field(default_factory=vault_sync.Pending)
-    sizes: dict[str, int] = field(default_factory=dict)
-    """How long transcripts were at the last look: a last line that is not complete yet is no news."""
+    sizes: dict[str, int] = field(default_factory=dict)  # at the last look: an incomplete last line is no news
     compared_s: float = -COMPARE_S  # when transcripts were last compared with their cursors
 
     def reading(self, app: App, one: ReadTranscript) -> transcript_reader.Reading:
@@ -82,8 +80,8 @@ def read_some(app: App, state: ReadingState) -> bool:
         return _read_unannounced(app, store, state) or vault_sync.write_some(app, state.notes)
     by_transcript: dict[str, list[Pointer]] = {}
     for _, pointer in settled:
-        by_transcript.setdefault(pointer.transcript, []).append(pointer)
-    by_transcript.pop("", None)
+        if pointer.transcript:
+            by_transcript.setdefault(pointer.transcript, []).append(pointer)
     more = False
     for path, pointers in by_transcript.items():
         known, last = CURSORS.find(store, cursor_key(path)), pointers[-1]
@@ -91,10 +89,19 @@ def read_some(app: App, state: ReadingState) -> bool:
             known = ReadTranscript(path=path)
         one = replace(known, session=last.session, host=last.host, agent=last.agent, cwd=last.cwd or known.cwd)
         more |= _read_one(app, store, state, one, {pointer.name for pointer in pointers})
+    ended = {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}
     if any(pointer.name == EventName.SESSION_STARTED for _, pointer in settled):
         state.notes.session_began = True
-        _end_abandoned(app, store, state, {pointer.session for _, pointer in settled})
-    for session in {pointer.session for _, pointer in settled if pointer.name == EventName.SESSION_ENDED}:
+        # Sessions whose end nobody told: their agent was killed, or the machine was switched off.
+        now_open, still = {pointer.session for _, pointer in settled}, now.plus(seconds=-ABANDONED_S)
+        for one in live_transcripts(store):
+            if one.last.ended or one.agent or one.session in now_open or changed_at(one.path) > still.micros:
+                continue
+            part = one.session_part(state.reading(app, one).acts, (), ended=True)
+            after = one.with_part(replace(one.last, ended=True))
+            run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
+            ended.add(one.session)
+    for session in ended:
         vault_sync.session_ended(app, state.notes, session)
     if not more:
         EVENTS_READ.write(store, settled[-1][0])
@@ -108,11 +115,6 @@ def live_transcripts(store: Store) -> list[ReadTranscript]:
 
 def cursor_key(path: str) -> str:
     return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
-
-
-def last_read(store: Store) -> ReadTranscript | None:
-    """The transcript that was read last; of no subagent."""
-    return next((one for one in reversed(live_transcripts(store)) if not one.agent), None)
 
 
 def _read_unannounced(app: App, store: Store, state: ReadingState) -> bool:
@@ -156,22 +158,11 @@ def _read_one(app: App, store: Store, state: ReadingState, one: ReadTranscript, 
     return piece.more
 
 
-def _end_abandoned(app: App, store: Store, state: ReadingState, now_open: set[str]) -> None:
-    """Sessions whose end nobody told: their agent was killed, or the machine was switched off."""
-    still = app.clock.now().plus(seconds=-ABANDONED_S)
-    for one in live_transcripts(store):
-        if one.last.ended or one.agent or one.session in now_open or changed_at(one.path) > still.micros:
-            continue
-        part = one.session_part(state.reading(app, one).acts, (), ended=True)
-        after = one.with_part(replace(one.last, ended=True))
-        run_turn_jobs(app, store, part, partial(CURSORS.write, store, after, cursor_key(one.path)))
-        vault_sync.session_ended(app, state.notes, one.session)
-
-
 def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Writes) -> tuple[str, ...]:
     """Shows what is new to every job, and writes what they return together with the cursor. A job that fails is logged
     and left out. Returns the names of those that failed."""
-    left, failed = dict(_turn_jobs()), []
+    left = dict(_turn_jobs())
+    failed: list[str] = []
     while True:
         name = ""
         try:
@@ -185,6 +176,7 @@ def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Write
                         write()
                 name = ""
                 write_cursor()
+            return tuple(failed)
         except (StoreBusy, StoreFull, StoreDamaged):
             raise
         except Exception as problem:  # the edge of one job: the others go on without it
@@ -194,11 +186,9 @@ def run_turn_jobs(app: App, store: Store, part: SessionPart, write_cursor: Write
             app.log.line("job-failed", job=name, session=part.session, problem=said)
             del left[name]
             failed.append(name)
-            continue
-        return tuple(failed)
 
 
-def _turn_jobs() -> list[tuple[str, TurnJob]]:
+def _turn_jobs() -> list[tuple[str, Callable[[App, SessionPart], Writes | None]]]:
     return [(job.name, job.function) for job in JOBS if isinstance(job.when, PerTurn)]
 
 
@@ -208,3 +198,66 @@ def changed_at(path: str | Path, default: int = 0) -> int:
         return os.stat(path).st_mtime_ns // 1_000
     except (OSError, ValueError):
         return default
+
+
+# Prompts. One is seen twice, by its hook and in the transcript, and either may come first: a daemon can be held up.
+# Whoever comes first claims it, by its session and a checksum, and captures it in the same transaction; the other finds
+# the claim and settles it.
+
+
+def claim_prompt(app: App, session: str, text: str) -> bool:
+    """For a hook: whether the prompt is still to be captured. To be called in the transaction that captures it."""
+    return _claim(app, _key(session, transcript_reader.clean(app, text)), 1)
+
+
+def prompt_mark(text: str) -> str:
+    """A checksum of a prompt, however it is spaced."""
+    return checksum(" ".join(text.split())[:_COMPARED_CHARS])
+
+
+def capture_late_prompts(app: App, part: SessionPart) -> Writes | None:
+    """Per turn: prompts that no hook could look at when they came (no daemon, no time left)."""
+    found = [act for act in part.new if act.speaker is Speaker.PERSON and not act.agent and not part.agent]
+    if not found:
+        return None
+    claims = CLAIMED_PROMPTS.read(app.reader(app.scope))
+    # Judging a prompt takes long; one that its hook has claimed need not be judged.
+    drafts = [
+        None if claims.get(_key(part.session, act.text), 0) > 0 else rule_keeping.read_prompt(app, act.text)
+        for act in found
+    ]
+
+    def write() -> None:
+        for act, judged in zip(found, drafts, strict=True):
+            if not _claim(app, _key(part.session, act.text), -1, is_past=part.past):
+                continue
+            if not part.past:
+                session_ledger.record_message(app, part.session, part.host, act.at)
+                session_ledger.record_late_interaction(app, act.at)
+            draft = judged or rule_keeping.read_prompt(app, act.text)
+            try:
+                notice = rule_keeping.capture_prompt(app, draft, session=part.session, at=act.at, refuses=act.refuses)
+            except RecollectError as problem:
+                app.log.line("not-kept", of="capture", session=part.session, problem=problem.message)
+                continue
+            is_news = abs(app.clock.now().micros - act.at.micros) < _NEWS_S * 1_000_000
+            if notice and not part.past and is_news:
+                notices.add(app, notice)
+
+    return write
+
+
+def _claim(app: App, key: str, side: int, *, is_past: bool = False) -> bool:
+    """`side`: 1 for a hook, -1 for a transcript. Each adds its own; what the other has added before is settled by it.
+    No hook will come for a past session any more, so nothing is left for one."""
+    store = app.writer(app.scope)  # the reader does not see what this transaction claimed before
+    claims = dict(CLAIMED_PROMPTS.read(store))
+    before = claims.pop(key, 0)
+    if before + side and not (is_past and before + side < 0):
+        claims[key] = before + side
+    CLAIMED_PROMPTS.write(store, claims)
+    return before * side >= 0
+
+
+def _key(session: str, text: str) -> str:
+    return f"{session} {prompt_mark(text)}"

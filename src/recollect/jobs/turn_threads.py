@@ -5,7 +5,7 @@ can be undone. When more of the same turn is read later, its message is replaced
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from recollect.capture import thread_choice, turns
 from recollect.capture.records import join_records, make_record
 from recollect.capture.thread_choice import ORIGIN, Candidate, Continue, Decision, Entry, Leave, Open
 from recollect.capture.turns import Turn, message_id, split_turns
-from recollect.jobs.transcripts import Writes
 from recollect.lifecycle.strength import reinforce
 from recollect.model.memory import Bridge, Kind, Memory, Status, Thread
 from recollect.model.passage import read_record
@@ -51,7 +50,7 @@ class PreparedTurn:
     asked: QuestionVector | None = None  # None where there is no model: words and files go on alone
 
 
-def record_turns(app: App, part: SessionPart) -> Writes | None:
+def record_turns(app: App, part: SessionPart) -> Callable[[], None] | None:
     """Subagents report to the agent that sent them, and that is in its own transcript."""
     if part.agent or not part.acts:
         return None

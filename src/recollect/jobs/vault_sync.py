@@ -1,16 +1,15 @@
-"""Notes follow their files: files that changed become plans, and their links are followed (note_links.py). The user's
-own notes of the tag dialect are kept complete.
-
-A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if its text
-does. A note whose file is gone is archived, and is the same again when the file comes back."""
+"""Notes follow their files: files that changed become plans, and `[[Name]]` in a note links it to the note of that
+name. A file is read only if its stamp differs from what is known of it (app/note_files.py), and planned only if its
+text does. A note whose file is gone is archived, and is the same again when the file comes back."""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recollect.app import note_files
 from recollect.app.core import App
@@ -20,10 +19,9 @@ from recollect.base.errors import RecollectError, StoreBusy, StoreDamaged
 from recollect.base.ids import is_id
 from recollect.base.moment import Moment
 from recollect.base.text import counted
-from recollect.jobs import note_links
 from recollect.jobs.job_table import Memo
-from recollect.model.memory import Note, Status
-from recollect.model.plan import Create, FileChange, Plan, Update, text_hash
+from recollect.model.memory import Bridge, BridgeType, Note, Status
+from recollect.model.plan import Change, Create, FileChange, Link, Plan, Unlink, Update, text_hash
 from recollect.model.result import Done, Scope
 from recollect.model.session import ShownMemory, Way
 from recollect.vault import note_folder, page, tags
@@ -49,29 +47,10 @@ WRITE_BATCH = 20  # files to write at a time: each is synced to the disk, some 2
 class Report:
     """What a look at a vault found."""
 
-    new: int = 0
-    changed: int = 0
-    renamed: int = 0
-    gone: int = 0
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("new", "changed", "renamed", "gone"), 0))
     waiting: int = 0  # files that were left for later
     refused: list[Refusal] = field(default_factory=list)
     problems: list[Refusal] = field(default_factory=list)  # read, with something in them that could not be understood
-
-    def counts(self) -> dict[str, int]:
-        return {"new": self.new, "changed": self.changed, "renamed": self.renamed, "gone": self.gone}
-
-
-class NoteUpdate(NamedTuple):
-    """Why notes are updated: their files were read, or a person's command changes both in one plan."""
-
-    op: str = SYNC
-    summary: str = ""
-    changes: Sequence[FileChange] = ()
-    released: Set[str] = frozenset()  # notes that nothing supersedes any more
-    thorough: bool = True  # files are compared with their notes, whatever is known
-
-
-READING = NoteUpdate(thorough=False)
 
 
 def quick_look(app: App, scope: Scope) -> Report:
@@ -111,32 +90,37 @@ def refresh(
             else:
                 report.problems += [Refusal(path, why) for why in file.page.problems]
                 files.append(file)
-        update_notes(app, scope, files, known, report, READING._replace(thorough=thorough))
+        update_notes(app, scope, files, known, report, thorough=thorough)
         app.progress(min(start + size, len(changed)), len(changed), "notes")
-    note_links.follow(app, scope, known)
+    _follow_links(app, scope, known)
     if not report.waiting:  # else one of the waiting files may be a lost one under another name
         _archive_lost(app, scope, known, report)
-    if any(report.counts().values()) and not app.dry_run:
-        app.log.line("vault", scope=scope, **report.counts(), refused=len(report.refused))
+    if any(report.counts.values()) and not app.dry_run:
+        app.log.line("vault", scope=scope, **report.counts, refused=len(report.refused))
     return report
 
 
 def change_files(
     app: App, scope: Scope, texts: Mapping[FileChange, str], op: str, summary: str, released: Set[str] = frozenset()
 ) -> Done:
-    """Carry out a command. `texts`: what each file says afterwards."""
+    """Carry out a command. `texts`: what each file says afterwards. `released`: notes that nothing supersedes any
+    more."""
     known = KnownFiles(app.reader(scope))
     files = [note_files.parse(change.new_path, text) for change, text in texts.items()]
-    done = update_notes(app, scope, files, known, Report(), NoteUpdate(op, summary, tuple(texts), released))
-    note_links.follow(app, scope, known)
+    done = update_notes(
+        app, scope, files, known, Report(), op, summary, changes=tuple(texts), released=released, thorough=True
+    )
+    _follow_links(app, scope, known)
     return done or Done(summary, Plan.empty(), scope, None, app.dry_run)
 
 
 def update_notes(
-    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, update: NoteUpdate = READING
-) -> Done | None:
-    """Notes as their files say, as one change; None: the files say what they said before."""
-    ids = {change.new_path: change.id for change in update.changes}
+    app: App, scope: Scope, files: Sequence[NoteFile], known: KnownFiles, report: Report, op: str = SYNC,
+    summary: str = "", *, changes: Sequence[FileChange] = (), released: Set[str] = frozenset(), thorough: bool = False,
+) -> Done | None:  # fmt: skip
+    """Notes as their files say, as one change; None: the files say what they said before. `changes`: of the files, in
+    the same plan. `thorough`: files are compared with their notes, whatever is known."""
+    ids = {change.new_path: change.id for change in changes}
     fresh: dict[str, KnownFile] = {}
     taken: set[str] = set()
     differing: list[NoteFile] = []
@@ -144,12 +128,14 @@ def update_notes(
     after: dict[str, Note] = {}
     now = app.clock.now()
     for file in files:
-        was = known.recognise(file)
+        at_path = known.files.get(file.path)
+        # It may have a new name since.
+        was = at_path or known.files.get(known.lost.get(file.hash) or known.lost.get(file.page.id) or "")
         id = ids.get(file.path) or (was.id if was else new_note_id(app, file, taken))
         taken.add(id)
         is_fresh = now.micros - file.stamp[0] // 1_000 <= _FRESH_S * 1e6
         fresh[file.path] = KnownFile(id, UNTRUSTED if is_fresh else file.stamp, file.hash, file.form)
-        if update.thorough or not known.is_unchanged(file):
+        if thorough or at_path is None or at_path.hash != file.hash or at_path.stamp == NO_FILE:
             differing.append(file)
             known.updated.add(id)
 
@@ -162,28 +148,29 @@ def update_notes(
             stored = store.get(id, follow=False)
             if isinstance(stored, Note):
                 before[id] = stored
-                base = replace(stored, superseded_by=None) if id in update.released else stored
+                base = replace(stored, superseded_by=None) if id in released else stored
                 after[id] = page.update_note(base, file.page, file.path, written=written)
             else:
                 after[id] = page.new_note(file.page, file.path, id=id, lane=lane_of(scope), written=written)
         _supersede(store, differing, {**known.files, **fresh}, before, after)
         notes = [Update.between(before[id], new) if id in before else Create(new) for id, new in after.items()]
-        return Plan.of([*update.changes, *notes])
+        return Plan.of([*changes, *notes])
 
     def say(plan: Plan) -> str:
-        return update.summary or f"Read {counted(len(plan.touched()), 'note')}."
+        return summary or f"Read {counted(len(plan.touched()), 'note')}."
 
     store = None if app.dry_run or not fresh else app.writer(scope)
     with store.transaction() if store else nullcontext():
-        actor = lane_of(scope) if update.op == SYNC else ""
-        done = app.commit(scope, update.op, make, say, actor=actor) if differing else None
-        for change in update.changes:
+        actor = lane_of(scope) if op == SYNC else ""
+        done = app.commit(scope, op, make, say, actor=actor) if differing else None
+        for change in changes:
             if change.old_path != change.new_path:
                 known.drop(store, change.old_path)
-        known.put(store, {path: one for path, one in fresh.items() if update.changes or known.files.get(path) != one})
-    report.new += len(after) - len(before)
-    report.changed += sum(old != after[id] and old.path == after[id].path for id, old in before.items())
-    report.renamed += sum(old.path != after[id].path for id, old in before.items())
+        known.put(store, {path: one for path, one in fresh.items() if changes or known.files.get(path) != one})
+    is_moved = [old.path != after[id].path for id, old in before.items()]
+    report.counts["new"] += len(after) - len(before)
+    report.counts["renamed"] += sum(is_moved)
+    report.counts["changed"] += sum(old != after[id] for id, old in before.items()) - sum(is_moved)
     return done
 
 
@@ -227,7 +214,49 @@ def _archive_lost(app: App, scope: Scope, known: KnownFiles, report: Report) -> 
         summary = f"{counted(len(gone), 'note')} archived: no file any more."
         app.commit(scope, SYNC, make, lambda _: summary, actor=lane_of(scope))
         known.put(store, {path: one._replace(stamp=NO_FILE) for path, one in gone.items()})
-    report.gone += len(gone)
+    report.counts["gone"] += len(gone)
+
+
+def _follow_links(app: App, scope: Scope, known: KnownFiles) -> None:
+    """The links of notes that were just updated, and of those that waited for a note that is there by now. A note may
+    name another that does not exist yet: it waits under a hash of that name, so that its words are written nowhere else
+    (app/note_files.py: a link goes with a note that is removed)."""
+    if app.dry_run or not known.updated:
+        return
+    waiting_links, link_key = note_files.WAITING_LINKS, note_files.link_key
+    ids = {page.normal_name(page.stem(path)): one.id for path, one in known.files.items()}
+    ids |= {page.normal_name(path): one.id for path, one in known.files.items()}
+    waiting = waiting_links.find_all(app.reader(scope))
+    there = set(map(link_key, ids)) & waiting.keys() if waiting else set()
+    to_follow = known.updated.union(*(waiting[key] for key in there))
+    missing: dict[str, set[str]] = defaultdict(set)
+    now = app.clock.now()
+
+    def make(store: Store) -> Plan:
+        changes: list[Change] = []
+        for source in sorted(to_follow):
+            note = store.get(source, follow=False)
+            names = set(map(page.normal_name, page.links_in(note.body))) if note else set()
+            for name in names - ids.keys():
+                missing[link_key(name)].add(source)
+            targets = {ids[name] for name in names & ids.keys()}
+            around = store.bridges(source)
+            linked = [one for one in around if one.source == source and one.origin == note_files.WIKILINK]
+            changes += [Unlink(bridge) for bridge in linked if bridge.target not in targets]
+            for target in sorted(targets - {bridge.target for bridge in linked} - {source}):
+                bridge = Bridge(source, target, BridgeType.SIBLING, 0.5, now, note_files.WIKILINK)
+                if store.get(target, follow=False) and not any(other.key == bridge.key for other in around):
+                    changes.append(Link(bridge))
+        return Plan.of(changes)
+
+    app.commit(scope, SYNC, make, lambda plan: f"Followed {counted(len(plan.changes), 'link')} of notes.")
+    if there or any(not sources.issubset(waiting.get(key, ())) for key, sources in missing.items()):
+        store = app.writer(scope)
+        with store.transaction():
+            for key in there:
+                waiting_links.remove(store, key)
+            for key, sources in missing.items():
+                waiting_links.write(store, sorted(sources.union(waiting_links.read(store, key))), key)
 
 
 # In the background
@@ -261,7 +290,7 @@ def watch(app: App, memo: Memo) -> bool:
         seen.due_s = 0.0
         return True
     seen.scan = scan
-    seen.again_s = time.monotonic() + _SETTLED_S if any(report.counts().values()) else 0.0
+    seen.again_s = time.monotonic() + _SETTLED_S if any(report.counts.values()) else 0.0
     return False
 
 

@@ -1,6 +1,6 @@
 """forget, appreciate: rules and notes that are hardly used go into cold storage, on a person's word or a model's.
 
-Every so many sessions (jobs/session_schedule.py) the three lowest are reviewed: a model says keep, which raises their
+Every so many sessions (jobs/runner.py) the three lowest are reviewed: a model says keep, which raises their
 appreciation, or cold; without one they are only proposed. Nothing is put away in doubt, and no file of a repository.
 """
 
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import language_model, notices, toasts
+from recollect.app import language_model, notices
 from recollect.app.core import App
 from recollect.app.note_files import file_of
-from recollect.app.states import SESSIONS
+from recollect.app.states import JOB_RECORDS, SESSIONS
 from recollect.base.errors import BadInput, Conflict
 from recollect.base.moment import Moment
 from recollect.base.text import clip, counted, one_line
-from recollect.jobs import session_schedule
+from recollect.jobs import runner
 from recollect.jobs.job_table import FORGETTING
 from recollect.lifecycle import edits, forgetting
 from recollect.lifecycle.forgetting import Candidate, Verdict
@@ -83,13 +83,13 @@ def appreciate(
 # The review
 
 
-def review_lowest(app: App, run: session_schedule.Run) -> Iterator[str]:
+def review_lowest(app: App, run: runner.Run) -> Iterator[str]:
     """One review of the three lowest of one store."""
     found = _find_lowest(app, run.scope, run.since)
     if not found:
         yield f"Forgetting: nothing in the {run.scope}'s memory is old enough to be looked at."
         return
-    toasts.show(app, "Memory forgetting started")
+    notices.toast(app, "Memory forgetting started")
     question = Ask(Use.FORGET, (("entries", forgetting.format_entries(found)),))
     verdicts: dict[str, Verdict] | None = language_model.ask(app, question, found)
     if verdicts is None:
@@ -102,7 +102,7 @@ def review_lowest(app: App, run: session_schedule.Run) -> Iterator[str]:
         line = _apply_verdict(app, run.scope, one, verdicts.get(one.memory.id))
         if line.startswith("Forgot"):
             forgotten += 1
-            toasts.show(app, line)
+            notices.toast(app, line)
         yield line
     if forgotten:
         notices.add(app, f"Forgetting put {counted(forgotten, 'memory', 'memories')} away: `recollect log` says which.")
@@ -153,7 +153,7 @@ def _forget_one(app: App, name: str) -> Done:
 
 
 def _run_now(app: App) -> Summary:
-    lines = session_schedule.run_by_hand(app, FORGETTING)
+    lines = runner.run_by_hand(app, FORGETTING)
     summary = "Reviewed the memories used least." if lines else "There is no memory here yet."
     return Summary(summary, {"lines": [*lines], "dry_run": False}, (*lines, *app.notes()))
 
@@ -162,8 +162,8 @@ def _show_candidates(app: App) -> Summary:
     listed: list[Json] = []
     lines: list[str] = []
     for scope, store in app.scopes():
-        lines.append(f"{FORGETTING.name.capitalize()}: {session_schedule.describe_schedule(app, FORGETTING, scope)}.")
-        for memory, score, idle in _find_lowest(app, scope, session_schedule.read_record(store, FORGETTING).ran_at):
+        lines.append(f"{FORGETTING.name.capitalize()}: {runner.describe_schedule(app, FORGETTING, scope)}.")
+        for memory, score, idle in _find_lowest(app, scope, JOB_RECORDS.read(store, FORGETTING.name).ran_at):
             listed.append(
                 {"id": memory.id, "kind": str(memory.kind), "scope": str(scope), "title": memory.title,
                  "score": round(score, 4), "frequency": memory.frequency, "idle": idle,

@@ -14,7 +14,6 @@ from recollect.app.core import App
 from recollect.app.lookup import UNASKED_OPS
 from recollect.base.errors import BadInput, NotFound, RecollectError, UnknownId
 from recollect.base.text import counted, storable
-from recollect.jobs import note_links
 from recollect.model.plan import Alias
 from recollect.model.query import Query
 from recollect.model.result import Done, Entry, History, Scope, Summary
@@ -140,8 +139,8 @@ def _forget_files(store: Store, ids: tuple[str, ...]) -> None:
     """Removes what is known of their files, links and flags."""
     from recollect.ops import validate
 
-    for forget in (note_files.forget, note_links.forget, validate.remove_flags):
-        forget(store, ids)
+    note_files.forget(store, ids)
+    validate.remove_flags(store, ids)
 
 
 def _find_change(app: App, change: str) -> tuple[Scope, Entry]:

@@ -121,7 +121,7 @@ def rewrite(app: App, name: str, edit: Callable[[str], str], op: str, summary: s
 def sync(app: App) -> Summary:
     """Compare every file with its note, whatever is known."""
     reports = [vault_sync.refresh(app, scope, thorough=True) for scope in vault_scopes(app)]
-    counts = {name: sum(one.counts()[name] for one in reports) for name in vault_sync.Report().counts()}
+    counts = {name: sum(one.counts[name] for one in reports) for name in vault_sync.Report().counts}
     refused = [one for report in reports for one in report.refused]
     problems = [one for report in reports for one in report.problems]
     facts: dict[str, Json] = {

@@ -11,7 +11,7 @@ from collections.abc import Set
 from dataclasses import replace
 
 from recollect import agents
-from recollect.app import beat_state, notices, session_ledger, toasts
+from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force, search
 from recollect.app.question_vector import TimedQuestion
@@ -145,10 +145,11 @@ def _record_prompt(request: HookRequest) -> tuple[Heartbeat, bool]:
         recent = [one for one in RECENT_PROMPTS.read(store) if abs(event.at.micros - one.at) <= within]
         RECENT_PROMPTS.write(store, [*recent, SeenPrompt(mark, event.host, event.at.micros)])
         is_repeated = bool(mark) and any(one.mark == mark and one.host != event.host for one in recent)
-        before.append((beat_state.current(app) if is_repeated else beat_state.record_interaction(app), is_repeated))
+        beat = session_ledger.current_heartbeat if is_repeated else session_ledger.record_interaction
+        before.append((beat(app), is_repeated))
         request.receive()
 
-    return before[0] if request.write(write) else (beat_state.current(app), False)
+    return before[0] if request.write(write) else (session_ledger.current_heartbeat(app), False)
 
 
 def _capture_in_time(request: HookRequest, is_repeated: bool) -> str | None:
@@ -169,13 +170,13 @@ def _capture(request: HookRequest, *, is_repeated: bool = False) -> str:
     if event.agent_id or not event.text:
         return ""  # a subagent's prompt is the agent's words; a plan states no rules
     from recollect.app import rule_keeping  # a first prompt does not wait for them
-    from recollect.jobs import late_prompts
+    from recollect.jobs import transcripts
 
     draft = None if is_repeated else rule_keeping.read_prompt(app, event.text)
     told = []
 
     def write() -> None:
-        is_first = late_prompts.claim_prompt(app, event.session_id, event.text)  # else its transcript was quicker
+        is_first = transcripts.claim_prompt(app, event.session_id, event.text)  # else its transcript was quicker
         if draft is not None and is_first:
             told.append(rule_keeping.capture_prompt(app, draft, session=event.session_id))
 
@@ -203,9 +204,10 @@ def _reply(
     is_seen = notices.are_shown(app, event.host)
 
     def after(later: HookRequest, delivered: bool) -> None:
-        beat_state.write_view(later.app)
-        if delivered:
-            toasts.show_recalled(later.app, (hit.memory for hit in searched.hits if hit.mark in injection.shown))
+        session_ledger.write_heartbeat_view(later.app)
+        for hit in searched.hits if delivered else ():
+            if hit.mark in injection.shown:
+                notices.toast(later.app, f"Recalled: {hit.memory.title}")
         is_missed = captured is None and not event.transcript  # else it is read there
         untold = _capture(later) if is_missed else "" if delivered and is_seen else captured
         if untold:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from recollect import agents
 from recollect.agents.transcript import Voice
-from recollect.app import beat_state, session_ledger, toasts
+from recollect.app import notices, session_ledger
 from recollect.app.core import App
 from recollect.app.memory_search import rules_in_force
 from recollect.app.note_files import NO_FILE, NOTE_FILES, KnownFile, vault_scopes
@@ -48,7 +48,7 @@ def start_session(request: HookRequest) -> HookReply:
     hook_reply.sweep_old_answers(request.folder, event.at)
     is_known, is_compacted = session_ledger.load(app, event) is not None, source == "compact"
     if not is_compacted:
-        toasts.show_session(app, event)
+        notices.toast_session(app, event)
     session = session_ledger.load_or_new(app, event)
     if source in _FORGETFUL_STARTS:  # it gets a new ledger
         session = replace(session, epoch=session.epoch + 1)
@@ -72,7 +72,7 @@ def start_session(request: HookRequest) -> HookReply:
         nonce=fresh_key()[:8],
         now=app.clock.now(),
         always=[note for _, note in notes.values()],
-        heart=beat_state.load(app) if is_fresh else None,
+        heart=session_ledger.load_heartbeat(app) if is_fresh else None,
         threads=[thread for _, thread in threads.values()],
         is_resumed=is_resumed,
         is_compacted=is_compacted,

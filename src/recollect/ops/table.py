@@ -187,7 +187,7 @@ OPS: tuple[Op, ...] = (
        "validate --run", _PERSON),
     Op("catch-up", "past_sessions:catch_up", _WRITE, _MAINTENANCE,
        "Learn from sessions that have ended; the daemon does so, too.", "catch-up", _PERSON, aliases=("digest",)),
-    Op("heartbeat", "app.beat_state:heartbeat", _READ, _MAINTENANCE, "Show how long ago anyone worked here.",
+    Op("heartbeat", "app.session_ledger:heartbeat", _READ, _MAINTENANCE, "Show how long ago anyone worked here.",
        "heartbeat"),
     Op("export", "transfer:export", _KEEP, _MAINTENANCE, "Write memory to a file: JSONL, notes, or AGENTS.md.",
        "export memories.jsonl", _FILES),

@@ -23,7 +23,7 @@ from recollect.capture import learnings, model_questions, rule_relations
 from recollect.capture.learnings import Learning
 from recollect.capture.model_questions import Proposal
 from recollect.capture.prompt_text import Action, Draft
-from recollect.jobs import late_prompts, session_end, transcript_reader, transcripts
+from recollect.jobs import lessons, transcript_reader, transcripts
 from recollect.lifecycle import edits
 from recollect.lifecycle.edits import TAG
 from recollect.model.ask import Use
@@ -58,7 +58,7 @@ def note_questions(app: App, part: SessionPart) -> transcripts.Writes | None:
     if app.project is not None:
         prompts = [act.text for act in part.new if act.speaker is Speaker.PERSON and not act.agent]
         unsure = [text for text in prompts if model_questions.is_unsure(rule_keeping.read_prompt(app, text))]
-        found += [(Use.CLASSIFY, late_prompts.prompt_mark(text)) for text in unsure]
+        found += [(Use.CLASSIFY, transcripts.prompt_mark(text)) for text in unsure]
         if part.ended and learnings.question(part.acts) is not None:
             found.append((Use.EXTRACT, last))
     # The turn's words may have been read before its end was announced: then nothing is new, and it is over anyway.
@@ -103,7 +103,7 @@ def ask_next(app: App, _memo: object = None) -> bool:
 
 def _classify(app: App, question: Question, acts: Sequence[Act]) -> None:
     prompts = (act for act in reversed(acts) if act.speaker is Speaker.PERSON)
-    act = next((act for act in prompts if late_prompts.prompt_mark(act.text) == question.mark), None)
+    act = next((act for act in prompts if transcripts.prompt_mark(act.text) == question.mark), None)
     draft = rule_keeping.read_prompt(app, act.text) if act is not None else None
     if act is None or draft is None or not model_questions.is_unsure(draft):
         return
@@ -122,7 +122,7 @@ def _extract(app: App, question: Question, acts: Sequence[Act]) -> None:
     ask = learnings.question(acts)
     learnt: tuple[Learning, ...] | None = language_model.ask(app, ask, acts) if ask else None
     if learnt is not None:
-        new = session_end.keep_learnings(app, question.session, learnt) if learnt else 0
+        new = lessons.keep_learnings(app, question.session, learnt) if learnt else 0
         notices.add(app, notices.session_line((), new))
         app.log.line("extracted", session=question.session, said=len(learnt), new=new, by="llm")
 
@@ -149,7 +149,8 @@ def review(
     app: App, *, run: Annotated[bool, Arg("Apply the proposals instead of only showing them.")] = False
 ) -> Done | Summary:
     """The last turn that was read here, whether or not it was reviewed before."""
-    found = transcripts.last_read(app.reader(app.scope))
+    read = reversed(transcripts.live_transcripts(app.reader(app.scope)))
+    found = next((one for one in read if not one.agent), None)
     if found is None:
         return Summary("No session was read here yet.", {"proposed": 0, "dry_run": app.dry_run})
     session, last = found.session, Question(Use.REVIEW, found.host, found.session, found.path)

@@ -1,4 +1,4 @@
-"""validate: are memories still true? A random sample is checked every so many sessions (jobs/session_schedule.py).
+"""validate: are memories still true? A random sample is checked every so many sessions (jobs/runner.py).
 
 Always, and for free: whether what a memory names exists. A model then compares what the project's rules and notes state
 with its files, which it may read and nothing else, and finds better titles. A rule that should read otherwise waits in
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from recollect.app import anchors, language_model, notices, toasts
+from recollect.app import language_model, notices, plan_gate
 from recollect.app.core import MAX_TITLE_CHARS, App
 from recollect.app.memory_search import search as search_memory
 from recollect.app.question_vector import fill_vectors
@@ -29,7 +29,7 @@ from recollect.base.log import Log
 from recollect.base.paths import user_home
 from recollect.base.settings import environment
 from recollect.base.text import clip, counted, one_line
-from recollect.jobs import session_schedule
+from recollect.jobs import runner
 from recollect.jobs.job_table import VALIDATION
 from recollect.lifecycle import edits, validation
 from recollect.lifecycle.validation import Check, ClaimKind, State
@@ -74,14 +74,14 @@ class _Found:
     is_answered: bool = True  # by a model; once it is not, no other question is asked
 
 
-def check_sample(app: App, run: session_schedule.Run) -> Iterator[str]:
+def check_sample(app: App, run: runner.Run) -> Iterator[str]:
     file = _log_path(app, run.session).name
     log = Log(
         app.home.logs, app.clock, max_bytes=_MAX_LOG_BYTES, redact=lambda s: app.redactor.clean(s).text, file=file
     )
     where = app.project.name if app.project is not None and run.scope is Scope.PROJECT else "user"
     log.line(f"validation of {where} at session {run.session}")
-    toasts.show(app, "Memory validation started")
+    notices.toast(app, "Memory validation started")
     pool = _pool(app, run.scope)
     sample = [pool[number] for number in draw_numbers(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))]
     found = _Found()
@@ -212,7 +212,7 @@ def _ranks(app: App, scope: Scope, memory: Memory, asked: Sequence[str]) -> list
 
 
 def _run_now(app: App) -> Summary:
-    lines = session_schedule.run_by_hand(app, VALIDATION)
+    lines = runner.run_by_hand(app, VALIDATION)
     paths = dict.fromkeys(_log_path(app, SESSIONS.read(store)) for _, store in app.scopes())
     logs = [str(path) for path in paths if path.exists()]
     summary = f"Validated; {counted(len(lines), 'finding')}." if logs else "There was nothing to validate."
@@ -228,7 +228,7 @@ def _show_findings(app: App) -> Summary:
     for scope, store in app.scopes():
         pool = _pool(app, scope)
         amount = min(app.settings.count("MEMORY_VALIDATION_AMOUNT"), len(pool))
-        schedule = session_schedule.describe_schedule(app, VALIDATION, scope)
+        schedule = runner.describe_schedule(app, VALIDATION, scope)
         lines.append(f"Validation: {schedule}; {amount} of {len(pool):,} would be drawn.")
         flagged = read_flags(store)
         for memory in pool[:_MAX_SHOWN]:
@@ -268,7 +268,7 @@ _BUILT_IN = frozenset(
 def outdated_claims(app: App, scope: Scope, memory: Memory) -> tuple[str, ...]:
     """What it names that does not exist, and files that changed since, in a few words each."""
     root = app.project.root if app.project is not None and scope is Scope.PROJECT else None
-    changed = set(anchors.changed_files(app, memory)) if root else set()
+    changed = set(plan_gate.changed_files(app, memory)) if root else set()
     gone = {path for path in changed if root and not os.path.lexists(root / path)}
     problems = [f"{path} is gone" for path in sorted(gone)]
     problems += [f"{path} changed since" for path in sorted(changed - gone)]
